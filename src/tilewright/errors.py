@@ -1,0 +1,49 @@
+"""Every exception Tilewright raises on purpose.
+
+A message names the rule that was broken, the place and the values, and what the user can do.
+`VerifyError` is a bug of ours and is never caught; the others may be handled by a caller.
+"""
+
+
+class TilewrightError(Exception):
+    """Base of all of them."""
+
+
+class ExprError(TilewrightError):
+    """A tensor expression is not well formed (wrong arity, unknown axis, mixed dtypes)."""
+
+
+class ScheduleError(TilewrightError):
+    """An illegal schedule step; a search may reject the candidate."""
+
+
+class VerifyError(TilewrightError):
+    """A program breaks an invariant of its layer: a bug in Tilewright."""
+
+
+class BuildError(TilewrightError):
+    """A program could not be compiled."""
+
+
+class RunError(TilewrightError):
+    """A compiled program crashed, hung or could not be loaded."""
+
+
+class WrongAnswer(TilewrightError):
+    """A program ran but its output differs from the reference."""
+
+
+class InputError(TilewrightError):
+    """An array given by the user has the wrong shape, dtype or name."""
+
+
+class TargetError(TilewrightError):
+    """An unknown or unavailable target."""
+
+
+class RecordsError(TilewrightError):
+    """The records database cannot be opened, read or written."""
+
+
+class UnsupportedModel(TilewrightError):
+    """A model uses an operator, type or shape that the importer cannot take."""

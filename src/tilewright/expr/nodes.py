@@ -1,0 +1,435 @@
+"""Expression nodes: the mathematics of one tensor element.
+
+    e ::= Const(value, dtype) | Var(name, dtype) | Read(tensor, indices)
+        | Binary(op, a, b) | Call(fn, args) | Cast(dtype, x) | Select(cond, a, b)
+        | Reduce(op, axes, body)                     (only as the whole body of a compute)
+
+Nodes are frozen values: equal structure means equal (`==`), so they can be dictionary keys.
+`a < b`, `a + b`, `a // b`, `a & b` build nodes; equality of *values* is `a.eq(b)`. Index
+arithmetic is int64. `//` and `%` round towards minus infinity (as Python and ONNX `Mod` do).
+
+An `Extent` is an int or an int64 expression over decision variables: a sketch keeps its tile
+sizes as variables, a concrete program has ints. `Tensor` values compare by name, shape and dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+
+from tilewright.errors import ExprError
+from tilewright.expr.dtypes import BOOL, FLOAT32, INT64, DType, dtype
+
+if TYPE_CHECKING:
+    from tilewright.expr.tensors import Source
+
+ARITHMETIC = ("add", "sub", "mul", "div", "floordiv", "mod", "min", "max")
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+LOGICAL = ("and", "or")
+MATH = (
+    "neg", "abs", "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos",
+    "floor", "ceil", "round", "trunc", "pow", "fma", "not", "isnan", "isinf",
+)  # fmt: skip
+REDUCTIONS = ("sum", "max", "min", "prod")
+
+
+class Operand:
+    """Operator overloads shared by expressions, axes and scalars-to-be."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Expr:
+        return binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Expr:
+        return binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Expr:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Expr:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> Expr:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Expr:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Expr:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expr:
+        return binary("div", other, self)
+
+    def __floordiv__(self, other: Any) -> Expr:
+        return binary("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Expr:
+        return binary("floordiv", other, self)
+
+    def __mod__(self, other: Any) -> Expr:
+        return binary("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Expr:
+        return binary("mod", other, self)
+
+    def __neg__(self) -> Expr:
+        return call("neg", self)
+
+    def __lt__(self, other: Any) -> Expr:
+        return binary("lt", self, other)
+
+    def __le__(self, other: Any) -> Expr:
+        return binary("le", self, other)
+
+    def __gt__(self, other: Any) -> Expr:
+        return binary("gt", self, other)
+
+    def __ge__(self, other: Any) -> Expr:
+        return binary("ge", self, other)
+
+    def eq(self, other: Any) -> Expr:
+        """The bool expression "equals"."""
+        return binary("eq", self, other)
+
+    def ne(self, other: Any) -> Expr:
+        """The bool expression "differs from"."""
+        return binary("ne", self, other)
+
+    def __and__(self, other: Any) -> Expr:
+        return binary("and", self, other)
+
+    def __or__(self, other: Any) -> Expr:
+        return binary("or", self, other)
+
+    def __invert__(self) -> Expr:
+        return call("not", self)
+
+    def __bool__(self) -> bool:
+        raise ExprError("an expression has no truth value; use tw.select, & and | instead")
+
+
+@dataclass(frozen=True, slots=True)
+class Const(Operand):
+    """A literal. `value` is a Python int, float or bool."""
+
+    value: int | float | bool
+    dtype: DType
+
+    __bool__ = Operand.__bool__
+
+
+@dataclass(frozen=True, slots=True)
+class Var(Operand):
+    """An index variable (an axis, a loop) or a decision variable."""
+
+    name: str
+    dtype: DType = INT64
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Operand):
+    """One element of a tensor; one int64 index a dimension."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> DType:
+        return self.tensor.dtype.compute
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Operand):
+    """`op` is one of ARITHMETIC, COMPARISONS or LOGICAL; both operands have one dtype."""
+
+    op: str
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype if self.op in ARITHMETIC else BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Operand):
+    """A math intrinsic of MATH, elementwise, on operands of one dtype."""
+
+    fn: str
+    args: tuple[Expr, ...]
+
+    @property
+    def dtype(self) -> DType:
+        return BOOL if self.fn in ("not", "isnan", "isinf") else self.args[0].dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Operand):
+    """Conversion; float to int truncates towards zero, anything to bool is `!= 0`."""
+
+    dtype: DType
+    x: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Select(Operand):
+    """`a` where `cond` holds, else `b`; the branch not taken is not evaluated (no read)."""
+
+    cond: Expr
+    a: Expr
+    b: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.a.dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Axis(Operand):
+    """A named iteration `0 <= name < extent`; reduction axes are reduced over."""
+
+    name: str
+    extent: int
+    reduce: bool = False
+
+    @property
+    def var(self) -> Var:
+        return Var(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(Operand):
+    """`op` of REDUCTIONS of `body` over `axes`."""
+
+    op: str
+    axes: tuple[Axis, ...]
+    body: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return self.body.dtype
+
+
+Expr: TypeAlias = Union[Const, Var, Read, Binary, Call, Cast, Select, Reduce]
+Extent: TypeAlias = Union[int, Expr]
+Shape: TypeAlias = tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A named array. `source` says how its values arise; None for storage made by a schedule.
+
+    `A[i, j]` is a `Read`. Names are unique within one program.
+    """
+
+    name: str
+    shape: Shape
+    dtype: DType
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def __getitem__(self, indices: Any) -> Read:
+        index = indices if isinstance(indices, tuple) else (indices,)
+        if len(index) != self.rank:
+            raise ExprError(f"{self.name} has {self.rank} dimensions, {len(index)} indices given")
+        return Read(self, tuple(as_expr(i, INT64) for i in index))
+
+
+def as_expr(x: Any, like: DType | None = None) -> Expr:
+    """Turn a Python or NumPy scalar, an Axis or an expression into an expression.
+
+    `like` is the dtype a bare Python number takes.
+    """
+    if isinstance(x, (Const, Var, Read, Binary, Call, Cast, Select, Reduce)):
+        return x
+    if isinstance(x, Axis):
+        return x.var
+    if isinstance(x, Tensor) and x.rank == 0:
+        return Read(x, ())
+    if isinstance(x, np.generic):
+        return Const(x.item(), dtype(x.dtype))
+    if isinstance(x, bool):
+        return Const(x, BOOL if like is None else like)
+    if isinstance(x, int):
+        return const(x, INT64 if like is None else like)
+    if isinstance(x, float):
+        if like is not None and not like.is_float:
+            raise ExprError(f"the float {x} meets {like}; cast one of them")
+        return Const(x, FLOAT32 if like is None else like)
+    raise ExprError(f"cannot use {type(x).__name__} {x!r} in an expression")
+
+
+def const(value: int | float | bool, like: DType) -> Const:
+    """A literal of dtype `like`."""
+    if like.is_float:
+        return Const(float(value), like)
+    return Const(bool(value) if like == BOOL else int(value), like)
+
+
+def pair(a: Any, b: Any) -> tuple[Expr, Expr]:
+    """Both operands as expressions of one dtype; bare Python numbers adapt to the other side."""
+    if not isinstance(a, Operand) and isinstance(b, Operand):
+        right = as_expr(b)
+        return as_expr(a, right.dtype), right
+    left = as_expr(a)
+    right = as_expr(b, left.dtype if not isinstance(b, Operand) else None)
+    if left.dtype != right.dtype:
+        raise ExprError(f"operands have dtypes {left.dtype} and {right.dtype}; cast one of them")
+    return left, right
+
+
+def binary(op: str, a: Any, b: Any) -> Expr:
+    """Build a Binary, folding the trivial int64 cases (x+0, x*1, x*0, two literals)."""
+    x, y = pair(a, b)
+    if x.dtype == INT64 and op in ARITHMETIC:
+        folded = _fold_index(op, x, y)
+        if folded is not None:
+            return folded
+    if op == "div" and not x.dtype.is_float:
+        raise ExprError("use // for integer division")
+    if op in LOGICAL and x.dtype != BOOL:
+        raise ExprError(f"{op} needs bool operands, not {x.dtype}")
+    return Binary(op, x, y)
+
+
+INTEGER_RULES: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "min": min,
+    "max": max,
+}
+
+
+def _fold_index(op: str, x: Expr, y: Expr) -> Expr | None:
+    a = int(x.value) if isinstance(x, Const) else None
+    b = int(y.value) if isinstance(y, Const) else None
+    if op in ("floordiv", "mod") and b == 0:
+        raise ExprError("integer division by zero")
+    if a is not None and b is not None and op in INTEGER_RULES:
+        return Const(INTEGER_RULES[op](a, b), INT64)
+    match op, a, b:
+        case ("add", 0, _) | ("mul", 1, _):
+            return y
+        case ("add" | "sub", _, 0) | ("mul" | "floordiv", _, 1):
+            return x
+        case ("mul", 0, _) | ("mul", _, 0) | ("mod", _, 1):
+            return Const(0, INT64)
+    return None
+
+
+def call(fn: str, *args: Any) -> Expr:
+    """Build a Call; bare Python numbers take the dtype of the first expression operand."""
+    if fn not in MATH:
+        raise ExprError(f"unknown intrinsic {fn!r}; known: {', '.join(MATH)}")
+    like = next((as_expr(a).dtype for a in args if isinstance(a, Operand)), FLOAT32)
+    exprs = tuple(as_expr(a, like) for a in args)
+    if len({e.dtype for e in exprs}) != 1:
+        raise ExprError(f"{fn} has operands of dtypes {[str(e.dtype) for e in exprs]}")
+    if fn == "neg" and isinstance(exprs[0], Const):
+        return Const(-exprs[0].value, exprs[0].dtype)
+    if fn == "not" and like != BOOL:
+        raise ExprError(f"not needs a bool operand, not {like}")
+    return Call(fn, exprs)
+
+
+def select(cond: Any, a: Any, b: Any) -> Expr:
+    """`a` where `cond` holds, else `b`."""
+    test = as_expr(cond)
+    if test.dtype != BOOL:
+        raise ExprError(f"the condition of a select is {test.dtype}, not bool")
+    x, y = pair(a, b)
+    return Select(test, x, y)
+
+
+def cast(to: str | DType, x: Any) -> Expr:
+    """Convert `x` to dtype `to` (its compute type)."""
+    target = dtype(to).compute
+    e = as_expr(x)
+    if e.dtype == target:
+        return e
+    if isinstance(e, Const):
+        return const(e.value, target)
+    return Cast(target, e)
+
+
+def children(e: Expr) -> tuple[Expr, ...]:
+    """Direct operands of a node, in order."""
+    match e:
+        case Const() | Var():
+            return ()
+        case Read(_, indices):
+            return indices
+        case Binary(_, a, b):
+            return (a, b)
+        case Call(_, args):
+            return args
+        case Cast(_, x):
+            return (x,)
+        case Select(c, a, b):
+            return (c, a, b)
+        case Reduce(_, _, body):
+            return (body,)
+
+
+def rebuild(e: Expr, parts: tuple[Expr, ...]) -> Expr:
+    """The node `e` with its operands replaced by `parts` (smart constructors fold)."""
+    match e:
+        case Const() | Var():
+            return e
+        case Read(tensor, _):
+            return Read(tensor, parts)
+        case Binary(op, _, _):
+            return binary(op, *parts)
+        case Call(fn, _):
+            return call(fn, *parts)
+        case Cast(to, _):
+            return cast(to, parts[0])
+        case Select():
+            return Select(*parts)
+        case Reduce(op, axes, _):
+            return Reduce(op, axes, parts[0])
+
+
+def transform(e: Expr, leaf: Callable[[Expr], Expr | None]) -> Expr:
+    """Rewrite bottom-up; where `leaf` returns an expression, that replaces the node unvisited."""
+    hit = leaf(e)
+    if hit is not None:
+        return hit
+    old = children(e)
+    new = tuple(transform(c, leaf) for c in old)
+    return e if all(a is b for a, b in zip(old, new, strict=True)) else rebuild(e, new)
+
+
+def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
+    """Replace variables by name."""
+    if not values:
+        return e
+    return transform(e, lambda x: values.get(x.name) if isinstance(x, Var) else None)
+
+
+def walk(e: Expr) -> Iterator[Expr]:
+    """All nodes, parents first."""
+    yield e
+    for c in children(e):
+        yield from walk(c)
+
+
+def reads(e: Expr) -> list[Read]:
+    """All tensor reads in `e`, in order, duplicates kept."""
+    return [x for x in walk(e) if isinstance(x, Read)]
+
+
+def free_vars(e: Expr) -> set[str]:
+    """Names of the variables in `e`."""
+    return {x.name for x in walk(e) if isinstance(x, Var)}

@@ -1,0 +1,180 @@
+"""Tensor expressions: placeholders, tables and computes.
+
+    i.e.  A = placeholder((512, 512), name="A")
+          k = reduce_axis(512, "k")
+          C = compute((512, 512), lambda i, j: sum(A[i, k] * B[k, j], k), name="C")
+
+A tensor's `source` says where its values come from: `Placeholder` (given at run time, or at
+compile time when `constant`), `Table` (fixed values that are part of the math) or `Compute`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, Union
+
+import numpy as np
+
+from tilewright.errors import ExprError
+from tilewright.expr.dtypes import DType, dtype
+from tilewright.expr.nodes import (
+    REDUCTIONS,
+    Axis,
+    Expr,
+    Reduce,
+    Tensor,
+    as_expr,
+    cast,
+    reads,
+    walk,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """Values given by the caller; `constant` ones arrive at compile time (weights)."""
+
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Values that are part of the math (Winograd's matrices)."""
+
+    values: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """One element's expression over spatial `axes`; a reduction is the whole body.
+
+    `hints` are the user's annotations for the search (see `tilewright.space`).
+    """
+
+    axes: tuple[Axis, ...]
+    body: Expr
+    hints: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def reduce_axes(self) -> tuple[Axis, ...]:
+        return self.body.axes if isinstance(self.body, Reduce) else ()
+
+
+Source: TypeAlias = Union[Placeholder, Table, Compute]
+
+
+def placeholder(
+    shape: Sequence[int],
+    dtype: str | DType = "float32",  # noqa: A002
+    *,
+    name: str = "x",
+    constant: bool = False,
+) -> Tensor:
+    """A tensor whose values the caller gives; `constant=True` at compile time (weights)."""
+    return Tensor(name, _shape(shape, name), _dtype(dtype), Placeholder(constant))
+
+
+def table(values: Any, *, name: str = "table") -> Tensor:
+    """A tensor with fixed values that belong to the math itself."""
+    array = np.ascontiguousarray(values)
+    array.setflags(write=False)
+    return Tensor(name, tuple(array.shape), _dtype(array.dtype), Table(array))
+
+
+def reduce_axis(extent: int, name: str = "k") -> Axis:
+    """An axis to reduce over."""
+    return Axis(name, int(extent), reduce=True)
+
+
+def compute(
+    shape: Sequence[int],
+    fn: Callable[..., Any],
+    *,
+    name: str = "y",
+    dtype: str | DType | None = None,  # noqa: A002
+    hints: dict[str, Any] | None = None,
+) -> Tensor:
+    """Define a tensor element by element.
+
+    `fn` takes one index per dimension (its parameter names become the axes' names; a `*args`
+    function gets `i0, i1, …`) and returns an expression. `dtype` is the storage type, by default
+    that of the expression. Raises ExprError when a reduction is not the whole body.
+    """
+    dims = _shape(shape, name)
+    axes = tuple(Axis(n, e) for n, e in zip(_axis_names(fn, len(dims)), dims, strict=True))
+    body = as_expr(fn(*axes))
+    storage = body.dtype if dtype is None else _dtype(dtype)
+    body = _check_body(name, axes, body, storage)
+    return Tensor(name, dims, storage, Compute(axes, body, tuple(sorted((hints or {}).items()))))
+
+
+def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -> Expr:
+    nested = [x for x in walk(body) if isinstance(x, Reduce)]
+    if nested and (len(nested) > 1 or nested[0] is not body):
+        raise ExprError(f"{name}: a reduction must be the whole body; put the rest in a 2nd compute")
+    names = [a.name for a in axes]
+    if isinstance(body, Reduce):
+        names += [a.name for a in body.axes]
+    if len(set(names)) != len(names):
+        raise ExprError(f"{name}: axis names are not unique: {names}")
+    unknown = {x.name for x in walk(body) if hasattr(x, "name")} - set(names)
+    if unknown:
+        raise ExprError(f"{name}: unknown axes {sorted(unknown)}; known: {names}")
+    for r in reads(body):
+        if r.tensor.source is None:
+            raise ExprError(f"{name} reads {r.tensor.name}, which has no definition")
+    if isinstance(body, Reduce):
+        return Reduce(body.op, body.axes, cast(storage.compute, body.body))
+    return cast(storage.compute, body)
+
+
+def _axis_names(fn: Callable[..., Any], rank: int) -> list[str]:
+    params = list(inspect.signature(fn).parameters.values())
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in params):
+        return [f"i{d}" for d in range(rank)]
+    names = [p.name for p in params if p.default is inspect.Parameter.empty]
+    if len(names) != rank:
+        raise ExprError(f"the function takes {len(names)} indices, the shape has {rank} dimensions")
+    return names
+
+
+def _shape(shape: Sequence[int], name: str) -> tuple[int, ...]:
+    dims = tuple(int(d) for d in shape)
+    if any(d < 1 for d in dims):
+        raise ExprError(f"{name}: every extent must be at least 1, got {dims}")
+    return dims
+
+
+def _dtype(x: Any) -> DType:
+    return dtype(x)
+
+
+def _reduce(op: str, body: Any, axes: Axis | Sequence[Axis]) -> Reduce:
+    listed = (axes,) if isinstance(axes, Axis) else tuple(axes)
+    if not listed or not all(isinstance(a, Axis) and a.reduce for a in listed):
+        raise ExprError(f"{op} needs reduce_axis() axes, got {axes!r}")
+    if op not in REDUCTIONS:
+        raise ExprError(f"unknown reduction {op!r}")
+    return Reduce(op, listed, as_expr(body))
+
+
+def sum(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+    """Sum of `body` over `axes`."""
+    return _reduce("sum", body, axes)
+
+
+def max(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+    """Maximum of `body` over `axes`."""
+    return _reduce("max", body, axes)
+
+
+def min(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+    """Minimum of `body` over `axes`."""
+    return _reduce("min", body, axes)
+
+
+def prod(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+    """Product of `body` over `axes`."""
+    return _reduce("prod", body, axes)

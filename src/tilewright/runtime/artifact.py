@@ -1,0 +1,193 @@
+"""A compiled function as plain data: object code, its interface, its packings.
+
+    (codegen) Kernel + interface ─► Artifact ─► bytes ─► another process or machine ─► Artifact
+
+    artifact = Artifact("matmul", "cpu:znver4", code, (a, b), (), (c,), (), 0)
+    assert Artifact.from_bytes(artifact.to_bytes()) == artifact
+
+The native entry point is `void entry(ptr buffers, ptr params, ptr scratch)`: `buffers` points at
+inputs, constants, outputs in this order; `params` at int64 values (none yet); `scratch` at
+`scratch_bytes` bytes aligned to 64. The bytes form is `TWA1`, the length of a JSON header as
+4 little-endian bytes, the header, the object code; nothing in it can run code when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tilewright.errors import InputError, RunError
+
+MAGIC = b"TWA1"
+NARROW_FLOATS = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """The NumPy dtype called `name` (`bfloat16` is ml_dtypes'). Raises InputError if unknown."""
+    if name in NARROW_FLOATS:
+        return NARROW_FLOATS[name]
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise InputError(f"unknown dtype {name!r} of a buffer") from None
+
+
+@dataclass(frozen=True, slots=True)
+class BufferSpec:
+    """One array of an interface: contiguous, row-major."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * numpy_dtype(self.dtype).itemsize
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """How a constant in its logical layout becomes the layout that the kernel reads.
+
+    Dimension d is padded with zeros to prod(splits[d]) and split, outermost factor first; the
+    split dimensions are numbered through and permuted:
+
+        source [5, 8], splits ((3, 2), (8,)), permutation (0, 2, 1)  →  [3, 8, 2]
+
+    The identity has one split per dimension and permutation 0, 1, ….
+    """
+
+    source: BufferSpec
+    splits: tuple[tuple[int, ...], ...]
+    permutation: tuple[int, ...]
+
+    @staticmethod
+    def identity(source: BufferSpec) -> Packing:
+        """The packing that leaves the layout alone."""
+        return Packing(source, tuple((n,) for n in source.shape), tuple(range(len(source.shape))))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The packed shape."""
+        parts = [n for split in self.splits for n in split]
+        return tuple(parts[p] for p in self.permutation)
+
+    def apply(self, array: Array) -> Array:
+        """The packed copy of `array` (a contiguous view of it when nothing changes).
+
+        Raises InputError when `array` has another shape than `source`, or when the splits or the
+        permutation do not fit that shape.
+        """
+        self._check(array)
+        padded = tuple(math.prod(split) for split in self.splits)
+        if padded != array.shape:
+            grown = np.zeros(padded, dtype=array.dtype)
+            grown[tuple(slice(0, n) for n in array.shape)] = array
+            array = grown
+        parts = tuple(n for split in self.splits for n in split)
+        return np.ascontiguousarray(array.reshape(parts).transpose(self.permutation))
+
+    def _check(self, array: Array) -> None:
+        if array.shape != self.source.shape:
+            raise InputError(
+                f"constant {self.source.name} must have shape {self.source.shape}, "
+                f"got {array.shape}"
+            )
+        covered = len(self.splits) == len(self.source.shape) and all(
+            math.prod(split) >= n for split, n in zip(self.splits, array.shape, strict=True)
+        )
+        count = sum(len(split) for split in self.splits)
+        if not covered or sorted(self.permutation) != list(range(count)):
+            raise InputError(
+                f"packing of {self.source}: splits {self.splits} with permutation "
+                f"{self.permutation} do not cover it"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A compiled function and everything needed to load and call it.
+
+    `target` is the text form of the Target it was compiled for. `constants` are in the layouts the
+    kernel reads; `packings[i]` makes `constants[i]` from what the user gives.
+    """
+
+    entry: str
+    target: str
+    object_code: bytes
+    inputs: tuple[BufferSpec, ...]
+    constants: tuple[BufferSpec, ...]
+    outputs: tuple[BufferSpec, ...]
+    packings: tuple[Packing, ...]
+    scratch_bytes: int
+
+    @property
+    def buffers(self) -> tuple[BufferSpec, ...]:
+        """All buffers in the order of the native interface."""
+        return self.inputs + self.constants + self.outputs
+
+    def to_bytes(self) -> bytes:
+        """The self-contained form that `from_bytes` reads."""
+        header = json.dumps(
+            {
+                "entry": self.entry,
+                "target": self.target,
+                "inputs": [_spec_json(s) for s in self.inputs],
+                "constants": [_spec_json(s) for s in self.constants],
+                "outputs": [_spec_json(s) for s in self.outputs],
+                "packings": [
+                    [_spec_json(p.source), [list(s) for s in p.splits], list(p.permutation)]
+                    for p in self.packings
+                ],
+                "scratch_bytes": self.scratch_bytes,
+            },
+            separators=(",", ":"),
+        ).encode()
+        return MAGIC + len(header).to_bytes(4, "little") + header + self.object_code
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Artifact:
+        """Read what `to_bytes` wrote. Raises RunError when `data` is something else."""
+        if data[:4] != MAGIC:
+            raise RunError(f"not a compiled artifact: it starts with {data[:4]!r}, not {MAGIC!r}")
+        end = 8 + int.from_bytes(data[4:8], "little")
+        try:
+            header = json.loads(data[8:end])
+            return Artifact(
+                entry=header["entry"],
+                target=header["target"],
+                object_code=bytes(data[end:]),
+                inputs=tuple(_spec(s) for s in header["inputs"]),
+                constants=tuple(_spec(s) for s in header["constants"]),
+                outputs=tuple(_spec(s) for s in header["outputs"]),
+                packings=tuple(
+                    Packing(_spec(s), tuple(tuple(f) for f in splits), tuple(permutation))
+                    for s, splits, permutation in header["packings"]
+                ),
+                scratch_bytes=header["scratch_bytes"],
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunError(f"a compiled artifact is damaged: {error!r}") from error
+
+
+def _spec_json(spec: BufferSpec) -> list[Any]:
+    return [spec.name, list(spec.shape), spec.dtype]
+
+
+def _spec(data: list[Any]) -> BufferSpec:
+    name, shape, dtype = data
+    return BufferSpec(name, tuple(shape), dtype)
