@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -113,14 +113,27 @@ class Operand:
         raise ExprError("an expression has no truth value; use tw.select, & and | instead")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Const(Operand):
-    """A literal. `value` is a Python int, float or bool."""
+    """A literal. `value` is a Python int, float or bool.
+
+    Two literals are equal when they are the same number: 0.0 differs from -0.0, NaN is itself.
+    """
 
     value: int | float | bool
     dtype: DType
 
     __bool__ = Operand.__bool__
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Const) or self.dtype != other.dtype:
+            return False
+        if self.dtype.is_float:
+            return repr(self.value) == repr(other.value)
+        return self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((repr(self.value) if self.dtype.is_float else self.value, self.dtype.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +207,7 @@ class Axis(Operand):
     """A named iteration `0 <= name < extent`; reduction axes are reduced over."""
 
     name: str
-    extent: int
+    extent: Extent
     reduce: bool = False
 
     @property
@@ -215,8 +228,8 @@ class Reduce(Operand):
         return self.body.dtype
 
 
-Expr: TypeAlias = Union[Const, Var, Read, Binary, Call, Cast, Select, Reduce]
-Extent: TypeAlias = Union[int, Expr]
+Expr: TypeAlias = Const | Var | Read | Binary | Call | Cast | Select | Reduce
+Extent: TypeAlias = int | Expr
 Shape: TypeAlias = tuple[Extent, ...]
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -62,12 +62,12 @@ class Compute:
         return self.body.axes if isinstance(self.body, Reduce) else ()
 
 
-Source: TypeAlias = Union[Placeholder, Table, Compute]
+Source: TypeAlias = Placeholder | Table | Compute
 
 
 def placeholder(
     shape: Sequence[int],
-    dtype: str | DType = "float32",  # noqa: A002
+    dtype: str | DType = "float32",
     *,
     name: str = "x",
     constant: bool = False,
@@ -93,7 +93,7 @@ def compute(
     fn: Callable[..., Any],
     *,
     name: str = "y",
-    dtype: str | DType | None = None,  # noqa: A002
+    dtype: str | DType | None = None,
     hints: dict[str, Any] | None = None,
 ) -> Tensor:
     """Define a tensor element by element.
@@ -113,7 +113,9 @@ def compute(
 def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -> Expr:
     nested = [x for x in walk(body) if isinstance(x, Reduce)]
     if nested and (len(nested) > 1 or nested[0] is not body):
-        raise ExprError(f"{name}: a reduction must be the whole body; put the rest in a 2nd compute")
+        raise ExprError(
+            f"{name}: a reduction must be the whole body; put the rest in a 2nd compute"
+        )
     names = [a.name for a in axes]
     if isinstance(body, Reduce):
         names += [a.name for a in body.axes]
@@ -160,21 +162,21 @@ def _reduce(op: str, body: Any, axes: Axis | Sequence[Axis]) -> Reduce:
     return Reduce(op, listed, as_expr(body))
 
 
-def sum(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+def sum(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:
     """Sum of `body` over `axes`."""
     return _reduce("sum", body, axes)
 
 
-def max(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+def max(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:
     """Maximum of `body` over `axes`."""
     return _reduce("max", body, axes)
 
 
-def min(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+def min(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:
     """Minimum of `body` over `axes`."""
     return _reduce("min", body, axes)
 
 
-def prod(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:  # noqa: A001
+def prod(body: Any, axes: Axis | Sequence[Axis]) -> Reduce:
     """Product of `body` over `axes`."""
     return _reduce("prod", body, axes)

@@ -5,7 +5,7 @@
            | If(cond, body)
            | Alloc(tensor, offset, body)     storage for the window [offset, offset + shape)
            | Store(tensor, indices, value, reduce)
-           | Hoist(position, loops, body)    (symbolic nests only)
+           | Hoist(loops, live, body)        (symbolic nests only)
 
 Indices stay logical and multi-dimensional (those of the stage's own axes); `Alloc.offset` says
 where the allocated window starts, so that an access subtracts it only in code generation.
@@ -13,8 +13,8 @@ where the allocated window starts, so that an access subtracts it only in code g
 
 Extents are ints in a *concrete* nest, expressions over decision variables in a *symbolic* one.
 Two fields exist for symbolic nests: `For.when` (the kind applies only where it holds; otherwise
-the loop is serial) and `Hoist` (its body belongs after loop number `position` of `loops`: to it,
-the loops beyond have extent 1). A concrete nest has neither.
+the loop is serial) and `Hoist` (its body belongs further out: to it, a loop of `loops` whose
+`live` condition does not hold has extent 1). A concrete nest has neither.
 
 A perfect nest of parallel loops is one parallel region over the product of their extents.
 """
@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var
 
@@ -94,14 +94,14 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Hoist:
-    """Symbolic nests only: to `body`, loops after number `position` of `loops` have extent 1."""
+    """Symbolic nests only: to `body`, a loop of `loops` has extent 1 where its `live` is false."""
 
-    position: Expr
     loops: tuple[Var, ...]
+    live: tuple[Expr, ...]
     body: Node
 
 
-Node: TypeAlias = Union[For, Seq, If, Alloc, Store, Hoist]
+Node: TypeAlias = For | Seq | If | Alloc | Store | Hoist
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,43 @@
+"""Records: every trial ever measured, in a SQLite file or a PostgreSQL database.
+
+    from tilewright.records import Database
+    with Database.open("tuning.db") as db:
+        print(db.summary().trials)
+
+`Database` is the whole interface; the other names are the rows that go in and come out.
+"""
+
+from tilewright.records.database import Database
+from tilewright.records.exchange import Imported
+from tilewright.records.machine import Machine
+from tilewright.records.matching import Match, find_record
+from tilewright.records.rows import (
+    Coverage,
+    ErrorCount,
+    ModelRow,
+    ModelTask,
+    Round,
+    Source,
+    Summary,
+    TrainingGroup,
+    Trial,
+    WorkloadRow,
+)
+
+__all__ = [
+    "Coverage",
+    "Database",
+    "ErrorCount",
+    "Imported",
+    "Machine",
+    "Match",
+    "ModelRow",
+    "ModelTask",
+    "Round",
+    "Source",
+    "Summary",
+    "TrainingGroup",
+    "Trial",
+    "WorkloadRow",
+    "find_record",
+]

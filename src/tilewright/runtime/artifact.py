@@ -24,7 +24,7 @@ import numpy as np
 from tilewright.errors import InputError, RunError
 
 MAGIC = b"TWA1"
-NARROW_FLOATS = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
+NARROW_FLOATS: dict[str, np.dtype[Any]] = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -34,9 +34,10 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     if name in NARROW_FLOATS:
         return NARROW_FLOATS[name]
     try:
-        return np.dtype(name)
+        found: np.dtype[Any] = np.dtype(name)
     except TypeError:
         raise InputError(f"unknown dtype {name!r} of a buffer") from None
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,10 @@ class Packing:
         parts = [n for split in self.splits for n in split]
         return tuple(parts[p] for p in self.permutation)
 
-    def apply(self, array: Array) -> Array:
-        """The packed copy of `array` (a contiguous view of it when nothing changes).
+    def apply(self, array: Array, out: Array | None = None) -> Array:
+        """`array` in the packed layout, written to `out` (of the packed shape) when it is given.
 
+        Without `out` the result is contiguous, and shares `array`'s memory when nothing changes.
         Raises InputError when `array` has another shape than `source`, or when the splits or the
         permutation do not fit that shape.
         """
@@ -99,7 +101,11 @@ class Packing:
             grown[tuple(slice(0, n) for n in array.shape)] = array
             array = grown
         parts = tuple(n for split in self.splits for n in split)
-        return np.ascontiguousarray(array.reshape(parts).transpose(self.permutation))
+        view = array.reshape(parts).transpose(self.permutation)
+        if out is None:
+            return np.ascontiguousarray(view)
+        np.copyto(out, view)
+        return out
 
     def _check(self, array: Array) -> None:
         if array.shape != self.source.shape:

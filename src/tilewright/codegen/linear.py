@@ -1,0 +1,165 @@
+"""Linear forms of index expressions: `const + sum(coefficient * name)`.
+
+    y.0*28 + y.1*7 + ry - 1   ->   Linear(-1, (("ry", 1), ("y.0", 28), ("y.1", 7)))
+
+A name is a loop variable, or stands for an index expression that is not linear (a floor division,
+a modulo, a table read): `Linearizer.opaque` remembers its definition. Terms are sorted, so equal
+forms are equal values and can be dictionary keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import TypeAlias
+
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Var, as_expr, free_vars
+
+Terms: TypeAlias = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """`const + sum(k * name for name, k in terms)`; terms are sorted, no coefficient is 0."""
+
+    const: int
+    terms: Terms = ()
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        """`self + other * factor`."""
+        const = self.const + other.const * factor
+        if not other.terms or factor == 0:
+            return Linear(const if factor else self.const, self.terms)
+        if not self.terms:
+            return Linear(const, tuple((n, k * factor) for n, k in other.terms))
+        total = dict(self.terms)
+        for name, k in other.terms:
+            total[name] = total.get(name, 0) + k * factor
+        return Linear(const, _sorted(total.items()))
+
+    def shifted(self, by: int) -> Linear:
+        """`self + by`."""
+        return Linear(self.const + by, self.terms)
+
+    def times(self, factor: int) -> Linear:
+        """`self * factor`."""
+        return ZERO.plus(self, factor)
+
+    def coefficient(self, name: str) -> int:
+        """The coefficient of `name` (0 where it does not occur)."""
+        return next((k for n, k in self.terms if n == name), 0)
+
+    def without(self, name: str) -> Linear:
+        """The form with the term of `name` left out."""
+        return Linear(self.const, tuple(t for t in self.terms if t[0] != name))
+
+    def split(self, names: frozenset[str]) -> tuple[Linear, Linear]:
+        """(terms over `names` with const 0, the rest with the constant)."""
+        inside = tuple(t for t in self.terms if t[0] in names)
+        outside = tuple(t for t in self.terms if t[0] not in names)
+        return Linear(0, inside), Linear(self.const, outside)
+
+    def stride(self) -> int:
+        """The greatest common divisor of the coefficients (0 for a constant)."""
+        return gcd(*(k for _, k in self.terms))
+
+    def bounds(self, ranges: Mapping[str, Interval]) -> Interval:
+        """The smallest and largest value for names in `ranges` (None: unbounded)."""
+        lo: int | None = self.const
+        hi: int | None = self.const
+        for name, k in self.terms:
+            reach = ranges.get(name, UNKNOWN)
+            low, high = (reach.lo, reach.hi) if k > 0 else (reach.hi, reach.lo)
+            lo = None if lo is None or low is None else lo + k * low
+            hi = None if hi is None or high is None else hi + k * high
+        return Interval(lo, hi)
+
+
+ZERO = Linear(0)
+UNKNOWN = Interval(None, None)
+
+
+def _sorted(items: Iterable[tuple[str, int]]) -> Terms:
+    return tuple(sorted(t for t in items if t[1]))
+
+
+class Linearizer:
+    """Turns index expressions into linear forms, naming what is not linear.
+
+    `opaque` maps each such name to its expression, `inside` to the loop variables within it.
+    """
+
+    def __init__(self) -> None:
+        self.opaque: dict[str, Expr] = {}
+        self.inside: dict[str, frozenset[str]] = {}
+        self._names: dict[Expr, str] = {}
+
+    def of(self, e: Expr) -> Linear:
+        """The linear form of an int64 expression."""
+        match e:
+            case Const(value, _):
+                return Linear(int(value))
+            case Var(name, _):
+                return Linear(0, ((name, 1),))
+            case Binary("add", a, b):
+                return self.of(a).plus(self.of(b))
+            case Binary("sub", a, b):
+                return self.of(a).plus(self.of(b), -1)
+            case Binary("mul", a, b):
+                left, right = self.of(a), self.of(b)
+                if not right.terms:
+                    return left.times(right.const)
+                if not left.terms:
+                    return right.times(left.const)
+            case Call("neg", (x,)):
+                return self.of(x).times(-1)
+        return self._name(e)
+
+    def _name(self, e: Expr) -> Linear:
+        name = self._names.get(e)
+        if name is None:
+            name = f"#{len(self._names)}"
+            self._names[e] = name
+            self.opaque[name] = e
+            self.inside[name] = frozenset(free_vars(e))
+        return Linear(0, ((name, 1),))
+
+    def variables(self, form: Linear) -> frozenset[str]:
+        """Loop variables of a form, those within opaque names included."""
+        found: set[str] = set()
+        for name, _ in form.terms:
+            found |= self.inside.get(name, frozenset((name,)))
+        return frozenset(found)
+
+    def expr(self, form: Linear) -> Expr:
+        """The expression of a linear form."""
+        total: Expr | None = None
+        for name, k in form.terms:
+            leaf = self.opaque.get(name) or Var(name)
+            term = leaf if k == 1 else leaf * k
+            total = term if total is None else total + term
+        if total is None:
+            return as_expr(form.const)
+        return total if form.const == 0 else total + form.const
+
+
+def condition(e: Expr, forms: Linearizer) -> Linear | None:
+    """A comparison of integers as a form that is `>= 0` where it holds; None for other conditions.
+
+    i < 7   ->   6 - i
+    """
+    if not isinstance(e, Binary) or e.a.dtype.name != "int64":
+        return None
+    a, b = e.a, e.b
+    match e.op:
+        case "lt":
+            return forms.of(b).plus(forms.of(a), -1).shifted(-1)
+        case "le":
+            return forms.of(b).plus(forms.of(a), -1)
+        case "gt":
+            return forms.of(a).plus(forms.of(b), -1).shifted(-1)
+        case "ge":
+            return forms.of(a).plus(forms.of(b), -1)
+    return None

@@ -1,0 +1,262 @@
+"""Index arithmetic while code is written: linear forms over SSA values.
+
+Every loop variable is bound to a `Linear` over SSA names: a number when its loop is unrolled, a
+counter when it runs, a counter plus the pseudo name LANE when it is vectorised. Resolving an
+access is then integer arithmetic on coefficients; only what remains becomes instructions, each at
+the loop level where its operands exist.
+
+    y.0*28 + y.3, with y.0 -> %i4 and y.3 -> 2    resolves to    28*%i4 + 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import groupby
+
+from tilewright.codegen.linear import ZERO, Linear, Linearizer, condition
+from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.types import Value
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Binary, Const, Expr, Select, Var
+
+LANE = "lane"
+SCALES = (1, 2, 4, 8)
+
+
+class Indexer:
+    """Resolves index expressions under the bindings `env` of loop variables.
+
+    `scalar` evaluates an expression that is not index arithmetic (a table read, a cast) to a
+    value; it is given by the evaluator of values.
+    """
+
+    def __init__(self, b: Builder, forms: Linearizer, env: dict[str, Linear]) -> None:
+        self.b = b
+        self.forms = forms
+        self.env = env
+        self.lane_reach = Interval(0, 0)
+        self.scalar: Callable[[Expr], Value]
+
+    @property
+    def ranges(self) -> Mapping[str, Interval]:
+        """Bounds of SSA names and of LANE."""
+        return self.b.ranges
+
+    def enter_lanes(self, active: int) -> None:
+        """LANE now runs over `0 <= LANE < active`."""
+        self.b.ranges[LANE] = Interval(0, active - 1)
+
+    # ---- resolving --------------------------------------------------------------------------
+
+    def resolve(self, form: Linear) -> Linear | None:
+        """A form over loop variables as one over SSA names; None where lanes break linearity."""
+        total = Linear(form.const)
+        for name, k in form.terms:
+            bound = self.env.get(name)
+            if bound is None:
+                bound = self.of(self.forms.opaque[name]) if name in self.forms.opaque else None
+                if bound is None:
+                    return None
+            total = total.plus(bound, k)
+        return total
+
+    def of(self, e: Expr) -> Linear | None:
+        """The linear form of an int64 expression; None where lanes break linearity."""
+        match e:
+            case Const(value, _):
+                return Linear(int(value))
+            case Var(name, _):
+                return self.env[name]
+            case Binary("add" | "sub" | "mul" | "floordiv" | "mod" | "min" | "max" as op, a, b):
+                left, right = self.of(a), self.of(b)
+                if left is None or right is None:
+                    return None
+                return self._binary(op, left, right)
+            case Select(cond, a, b):
+                known = self.decide(cond)
+                if known is not None:
+                    return self.of(a if known else b)
+        value = self.scalar(e)
+        return None if value.lanes > 1 else self._atom(value.text)
+
+    def _binary(self, op: str, a: Linear, b: Linear) -> Linear | None:
+        match op:
+            case "add":
+                return a.plus(b)
+            case "sub":
+                return a.plus(b, -1)
+            case "mul" if not b.terms:
+                return a.times(b.const)
+            case "mul" if not a.terms:
+                return b.times(a.const)
+            case "floordiv" if not b.terms and b.const > 0:
+                return self._floordiv(a, b.const)
+            case "mod" if not b.terms and b.const > 0:
+                quotient = self._floordiv(a, b.const)
+                return None if quotient is None else a.plus(quotient, -b.const)
+            case "min" | "max":
+                return self._extreme(op, a, b)
+        return self._general(op, a, b)
+
+    def _general(self, op: str, a: Linear, b: Linear) -> Linear | None:
+        """A product of two forms, or a division by a value that is not a literal."""
+        if a.coefficient(LANE) or b.coefficient(LANE):
+            return None
+        x, y = self.operand(a), self.operand(b)
+        if op == "mul":
+            return self._atom(self.b.pure(f"mul i64 {x}, {y}", x, y))
+        quotient = self._divide(x, y)
+        if op == "floordiv":
+            return self._atom(quotient)
+        product = self.b.pure(f"mul i64 {quotient}, {y}", quotient, y)
+        return a.plus(self._atom(product), -1)
+
+    def _divide(self, x: str, y: str) -> str:
+        """Floor division of two i64 of any sign."""
+        b = self.b
+        q = b.pure(f"sdiv i64 {x}, {y}", x, y)
+        r = b.pure(f"srem i64 {x}, {y}", x, y)
+        inexact = b.pure(f"icmp ne i64 {r}, 0", r)
+        signs = b.pure(f"xor i64 {r}, {y}", r, y)
+        opposite = b.pure(f"icmp slt i64 {signs}, 0", signs)
+        down = b.pure(f"and i1 {inexact}, {opposite}", inexact, opposite)
+        return b.pure(f"add i64 {q}, {b.pure(f'sext i1 {down} to i64', down)}", q, down)
+
+    def _floordiv(self, a: Linear, d: int) -> Linear | None:
+        """`a // d`: multiples of d leave the division, the rest may vanish by its bounds."""
+        whole = Linear(0, tuple((n, k // d) for n, k in a.terms if k % d == 0))
+        rest = Linear(a.const % d, tuple((n, k) for n, k in a.terms if k % d))
+        whole = whole.shifted(a.const // d)
+        reach = rest.bounds(self.ranges)
+        if reach.lo is not None and reach.hi is not None and reach.lo // d == reach.hi // d:
+            return whole.shifted(reach.lo // d)
+        if rest.coefficient(LANE):
+            return None
+        x = self.operand(rest)
+        if reach.lo is not None and reach.lo >= 0:
+            q = self.b.pure(f"udiv i64 {x}, {d}", x)
+        elif d & (d - 1) == 0:
+            q = self.b.pure(f"ashr i64 {x}, {d.bit_length() - 1}", x)
+        else:
+            q = self._divide(x, str(d))
+        low = None if reach.lo is None else reach.lo // d
+        high = None if reach.hi is None else reach.hi // d
+        return whole.plus(self._atom(q, Interval(low, high)))
+
+    def _extreme(self, op: str, a: Linear, b: Linear) -> Linear | None:
+        gap = a.plus(b, -1).bounds(self.ranges)
+        if gap.lo is not None and gap.lo >= 0:
+            return a if op == "max" else b
+        if gap.hi is not None and gap.hi <= 0:
+            return b if op == "max" else a
+        if a.coefficient(LANE) or b.coefficient(LANE):
+            return None
+        x, y = self.operand(a), self.operand(b)
+        name = self.b.pure(f"call i64 @llvm.s{op}.i64(i64 {x}, i64 {y})", x, y)
+        left, right = a.bounds(self.ranges), b.bounds(self.ranges)
+        pick = min if op == "min" else max
+        lows = [left.lo, right.lo]
+        highs = [left.hi, right.hi]
+        return self._atom(name, Interval(_known(pick, lows), _known(pick, highs)))
+
+    def _atom(self, name: str, reach: Interval | None = None) -> Linear:
+        if name.lstrip("-").isdigit():
+            return Linear(int(name))
+        if reach is not None:
+            self.b.ranges[name] = reach
+        return Linear(0, ((name, 1),))
+
+    # ---- conditions -------------------------------------------------------------------------
+
+    def decide(self, cond: Expr) -> bool | None:
+        """Whether a condition is known to hold here, by bounds."""
+        match cond:
+            case Const(value, _):
+                return bool(value)
+            case Binary("and" | "or" as op, a, b):
+                left, right = self.decide(a), self.decide(b)
+                ends = op == "or"
+                if left is ends or right is ends:
+                    return ends
+                return left if left is right else None
+            case Binary("eq" | "ne" as op, a, b) if a.dtype.name == "int64":
+                return self._decide_equal(a, b, op == "eq")
+        form = condition(cond, self.forms)
+        here = None if form is None else self.resolve(form)
+        if here is None:
+            return None
+        reach = here.bounds(self.ranges)
+        if reach.lo is not None and reach.lo >= 0:
+            return True
+        return False if reach.hi is not None and reach.hi < 0 else None
+
+    def _decide_equal(self, a: Expr, b: Expr, wanted: bool) -> bool | None:
+        form = self.forms.of(a).plus(self.forms.of(b), -1)
+        here = self.resolve(form)
+        if here is None:
+            return None
+        reach = here.bounds(self.ranges)
+        if reach.value == 0:
+            return wanted
+        stride = here.stride()
+        apart = stride > 1 and here.const % stride != 0
+        below = reach.hi is not None and reach.hi < 0
+        above = reach.lo is not None and reach.lo > 0
+        return (not wanted) if apart or below or above else None
+
+    # ---- instructions -----------------------------------------------------------------------
+
+    def operand(self, form: Linear) -> str:
+        """The form as an i64 operand, outer levels first."""
+        total = ""
+        for _, group in self._levels(form):
+            total = self._sum(total, group)
+        if not total:
+            return str(form.const)
+        if form.const == 0:
+            return total
+        return self.b.pure(f"add i64 {total}, {form.const}", total)
+
+    def _levels(self, form: Linear) -> list[tuple[int, list[tuple[str, int]]]]:
+        """Terms grouped by the depth at which they exist, outermost first."""
+        depth = self.b.depth
+        terms = sorted(form.terms, key=lambda t: depth.get(t[0], 0))
+        return [(d, list(g)) for d, g in groupby(terms, key=lambda t: depth.get(t[0], 0))]
+
+    def _sum(self, total: str, terms: list[tuple[str, int]]) -> str:
+        for name, k in terms:
+            term = name if k == 1 else self.scaled(name, k)
+            total = self.b.pure(f"add i64 {total}, {term}", total, term) if total else term
+        return total
+
+    def scaled(self, name: str, k: int) -> str:
+        """`name * k`; a loop's own counter gets a value that advances by k."""
+        if name.startswith("%i"):
+            return self.b.induction(name, k)
+        return self.b.pure(f"mul i64 {name}, {k}", name)
+
+    def pointer(self, base: str, form: Linear, size: int) -> str:
+        """`base + form` elements of `size` bytes: one address a loop level, then a constant."""
+        at = base
+        for _, terms in self._levels(form):
+            if len(terms) == 1 and terms[0][1] in SCALES and size in SCALES:
+                name, k = terms[0]
+                if k * size in SCALES:
+                    step = f"getelementptr i{k * size * 8}, ptr {at}, i64 {name}"
+                    at = self.b.pure(step, at, name)
+                    continue
+            offset = self._sum("", [(name, k * size) for name, k in terms])
+            at = self.b.pure(f"getelementptr i8, ptr {at}, i64 {offset}", at, offset)
+        if form.const == 0:
+            return at
+        return self.b.pure(f"getelementptr i8, ptr {at}, i64 {form.const * size}", at)
+
+
+def _known(pick: Callable[[list[int]], int], values: list[int | None]) -> int | None:
+    known = [v for v in values if v is not None]
+    return pick(known) if len(known) == len(values) else None
+
+
+def constant_form(value: int) -> Linear:
+    """A number as a form."""
+    return ZERO.shifted(value)

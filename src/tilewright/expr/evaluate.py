@@ -1,0 +1,232 @@
+"""Evaluation of expressions with NumPy: one expression over arrays, or many over columns.
+
+    evaluate(A[i, k] * B[k, j], {"i": i, "k": k, "j": j}, {"A": a, "B": b}) -> array
+    ColumnProgram([T * 4, ceildiv(512, T)]).run({"T": [1, 2, 3]}) -> [[4, 8, 12], [512, 256, 171]]
+
+`evaluate` is the reference semantics of an element's expression; variables are integer arrays
+that broadcast against one another. `ColumnProgram` compiles integer expressions over decision
+variables once into a list of NumPy calls, for thousands of candidates at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import ExprError
+from tilewright.expr.dtypes import BOOL, FLOAT64, INT64, DType
+from tilewright.expr.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+)
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Column: TypeAlias = Array | int
+Reader: TypeAlias = Callable[[Tensor, tuple[Array, ...]], Array]
+
+BINARY: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "min": np.minimum,
+    "max": np.maximum,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "and": np.logical_and,
+    "or": np.logical_or,
+}
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def _fma(a: Array, b: Array, c: Array) -> Array:
+    return np.add(np.multiply(a, b, dtype=np.float64), c)
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "neg": np.negative,
+    "abs": np.abs,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "tanh": np.tanh,
+    "erf": lambda x: np.asarray(_erf(x), np.float64),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sin": np.sin,
+    "cos": np.cos,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.rint,
+    "trunc": np.trunc,
+    "pow": np.power,
+    "fma": _fma,
+    "not": np.logical_not,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+}
+
+
+def evaluate(
+    e: Expr,
+    env: Mapping[str, Array | int],
+    read: Reader | Mapping[str, Array] | None = None,
+    *,
+    float64: bool = False,
+) -> Array:
+    """Values of `e` (no reduction inside), broadcast over the variables' arrays in `env`.
+
+    `read` gives tensor elements: arrays by tensor name, or a function of a tensor and its index
+    arrays. With `float64` every float is computed in float64. A select reads nothing out of range
+    on the branch not taken; a read out of range elsewhere raises ExprError. Minimum and maximum
+    propagate NaN.
+    """
+    reader = read if callable(read) else array_reader(read or {})
+    with np.errstate(all="ignore"):
+        return np.asarray(_Evaluator(env, reader, float64).visit(e, None))
+
+
+def array_reader(arrays: Mapping[str, Array]) -> Reader:
+    """A reader of whole arrays by tensor name."""
+
+    def read(tensor: Tensor, indices: tuple[Array, ...]) -> Array:
+        if tensor.name not in arrays:
+            raise ExprError(f"no values for tensor {tensor.name}; given: {sorted(arrays)}")
+        found: Array = arrays[tensor.name][indices]
+        return found
+
+    return read
+
+
+def working_dtype(kind: DType, float64: bool) -> np.dtype[np.generic]:
+    """The NumPy dtype arithmetic on `kind` is done in."""
+    return FLOAT64.numpy if float64 and kind.is_float else kind.compute.numpy
+
+
+class _Evaluator:
+    """Visits nodes under a mask (None: all positions count), remembering what was computed."""
+
+    def __init__(self, env: Mapping[str, Array | int], read: Reader, float64: bool) -> None:
+        self.env = env
+        self.read = read
+        self.float64 = float64
+        self._memo: dict[tuple[int, int], tuple[Array | None, Array]] = {}
+
+    def visit(self, e: Expr, mask: Array | None) -> Array:
+        key = (id(e), id(mask))
+        hit = self._memo.get(key)
+        if hit is None:
+            hit = self._memo[key] = (mask, self._compute(e, mask))
+        return hit[1]
+
+    def _compute(self, e: Expr, mask: Array | None) -> Array:
+        match e:
+            case Const(value, kind):
+                return np.asarray(value, working_dtype(kind, self.float64))
+            case Var(name, kind):
+                if name not in self.env:
+                    raise ExprError(f"no value for variable {name}; given: {sorted(self.env)}")
+                return np.asarray(self.env[name], kind.numpy)
+            case Read(tensor, indices):
+                return self._element(tensor, indices, mask)
+            case Binary(op, a, b):
+                found = BINARY[op](self.visit(a, mask), self.visit(b, mask))
+            case Call(fn, args):
+                found = CALLS[fn](*(self.visit(x, mask) for x in args))
+            case Cast(_, x):
+                found = self.visit(x, mask)
+            case Select(cond, a, b):
+                return self._select(cond, a, b, mask)
+            case Reduce():
+                raise ExprError("a reduction is evaluated by its ComputeDAG, not by evaluate()")
+        target = working_dtype(e.dtype, self.float64)
+        return found if found.dtype == target else self._convert(found, target)
+
+    def _convert(self, x: Array, target: np.dtype[np.generic]) -> Array:
+        return np.not_equal(x, 0) if target == np.bool_ else np.asarray(x).astype(target)
+
+    def _select(self, cond: Expr, a: Expr, b: Expr, mask: Array | None) -> Array:
+        test = self.visit(cond, mask)
+        yes, no = test, ~test
+        if mask is not None:
+            yes, no = mask & yes, mask & no
+        if not no.any():
+            return self.visit(a, mask)
+        if not yes.any():
+            return self.visit(b, mask)
+        return np.where(test, self.visit(a, yes), self.visit(b, no))
+
+    def _element(self, tensor: Tensor, indices: tuple[Expr, ...], mask: Array | None) -> Array:
+        where = tuple(
+            self._in_range(tensor, d, self.visit(index, mask), mask)
+            for d, index in enumerate(indices)
+        )
+        return self._convert(self.read(tensor, where), working_dtype(tensor.dtype, self.float64))
+
+    def _in_range(self, tensor: Tensor, d: int, index: Array, mask: Array | None) -> Array:
+        extent = tensor.shape[d]
+        if not isinstance(extent, int):
+            raise ExprError(f"{tensor.name} has a symbolic extent; evaluate a concrete program")
+        if index.size == 0 or (index.min() >= 0 and index.max() < extent):
+            return index
+        outside = (index < 0) | (index >= extent)
+        wrong = outside if mask is None else outside & mask
+        if wrong.any():
+            value = np.broadcast_to(index, wrong.shape)[wrong][0]
+            raise ExprError(
+                f"{tensor.name}: index {value} of dimension {d} is outside 0..{extent - 1}; "
+                "guard the access with tw.select"
+            )
+        return np.clip(index, 0, extent - 1)
+
+
+class ColumnProgram:
+    """Many int64 or bool expressions over decision variables, compiled into NumPy calls.
+
+    Equal subexpressions are computed once; storage of dead values is handed on. `operations` is
+    the number of calls one run makes.
+    """
+
+    def __init__(self, exprs: Sequence[Extent]) -> None:
+        graph = _Graph()
+        results = [graph.visit(e) if isinstance(e, (*_NODES,)) else int(e) for e in exprs]
+        results = [r.value if isinstance(r, _Literal) else r for r in results]
+        self.variables = tuple(graph.variables)
+        self.operations = len(graph.operations)
+        self._allocate(graph, results)
+
+    def run(self, columns: Mapping[str, Column]) -> list[Column]:
+        """Values of the expressions: a column [n] each, a Python number where none varies.
+
+        `columns` gives an int64 column [n] or an int by variable name. A division by zero gives 0.
+        """
+        values: list[Any] = list(self._initial)
+        for slot, name in self._inputs:
+            if name not in columns:
+                raise ExprError(f"no column for {name}; given: {sorted(columns)}")
+            values[slot] = columns[name]
+        with np.errstate(all="ignore"):
+            for fn, out, a, b, c in self._steps:
+                if c < 0:
+                    values[out] = fn(values[a], values[b])
+                else:
+                    values[out] = fn(values[a], values[b], values[c])
+        found = (values[slot] for slot in self._results)
+        return [x.item() if isinstance(x, np.generic) or np.ndim(x) == 0 else x for x in found]

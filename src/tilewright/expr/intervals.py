@@ -1,0 +1,274 @@
+"""Bounds of index expressions: integer intervals and their arithmetic.
+
+    i in [0, 7], j in [0, 3]   interval(i * 4 + j) = [0, 31]   interval(i // 4) = [0, 1]
+
+`Interval(lo, hi)` is closed; None means unbounded on that side. A bool is 0 or 1. Bounds are
+always sound (every value lies inside) and exact for monotone expressions in which each variable
+occurs once; correlations between operands are not seen (`simplify` removes most of them first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.expr.dtypes import BOOL, INT64, DType
+from tilewright.expr.nodes import (
+    ARITHMETIC,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Var,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The integers `lo <= x <= hi`; None is unbounded."""
+
+    lo: int | None
+    hi: int | None
+
+    @property
+    def value(self) -> int | None:
+        """The only member, or None where there are several."""
+        return self.lo if self.lo == self.hi else None
+
+    def within(self, lo: int, hi: int) -> bool:
+        """Whether every member lies in `lo <= x <= hi`."""
+        return self.lo is not None and self.hi is not None and lo <= self.lo and self.hi <= hi
+
+    def union(self, other: Interval) -> Interval:
+        """The smallest interval that holds both."""
+        lo = None if self.lo is None or other.lo is None else min(self.lo, other.lo)
+        hi = None if self.hi is None or other.hi is None else max(self.hi, other.hi)
+        return Interval(lo, hi)
+
+
+UNBOUNDED = Interval(None, None)
+TRUTH = Interval(0, 1)
+NO_BOUNDS: Mapping[str, Interval] = {}
+
+
+def point(value: int) -> Interval:
+    """The interval that holds `value` alone."""
+    return Interval(value, value)
+
+
+def add(a: Interval, b: Interval) -> Interval:
+    """Bounds of a sum."""
+    return Interval(
+        None if a.lo is None or b.lo is None else a.lo + b.lo,
+        None if a.hi is None or b.hi is None else a.hi + b.hi,
+    )
+
+
+def negate(a: Interval) -> Interval:
+    """Bounds of `-a`."""
+    return Interval(None if a.hi is None else -a.hi, None if a.lo is None else -a.lo)
+
+
+def scale(a: Interval, factor: int) -> Interval:
+    """Bounds of `a * factor`."""
+    if factor == 0:
+        return point(0)
+    lo = None if a.lo is None else a.lo * factor
+    hi = None if a.hi is None else a.hi * factor
+    return Interval(lo, hi) if factor > 0 else Interval(hi, lo)
+
+
+def multiply(a: Interval, b: Interval) -> Interval:
+    """Bounds of a product."""
+    if a.value is not None:
+        return scale(b, a.value)
+    if b.value is not None:
+        return scale(a, b.value)
+    if a.lo is not None and b.lo is not None and a.lo >= 0 and b.lo >= 0:
+        hi = None if a.hi is None or b.hi is None else a.hi * b.hi
+        return Interval(a.lo * b.lo, hi)
+    if a.lo is None or a.hi is None or b.lo is None or b.hi is None:
+        return _unbounded_product(a, b)
+    corners = (a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi)
+    return Interval(min(corners), max(corners))
+
+
+def _unbounded_product(a: Interval, b: Interval) -> Interval:
+    """Only the sign can be known: `[0, ..]` where the signs agree, `[.., 0]` where they differ."""
+    signs = [_sign(a), _sign(b)]
+    if 0 in signs:
+        return UNBOUNDED
+    return Interval(0, None) if signs[0] == signs[1] else Interval(None, 0)
+
+
+def _sign(a: Interval) -> int:
+    if a.lo is not None and a.lo >= 0:
+        return 1
+    return -1 if a.hi is not None and a.hi <= 0 else 0
+
+
+def floordiv(a: Interval, b: Interval) -> Interval:
+    """Bounds of `a // b`; unbounded where `b` may be zero."""
+    if b.hi is not None and b.hi < 0:
+        return floordiv(negate(a), negate(b))
+    if b.lo is None or b.lo <= 0:
+        return UNBOUNDED
+    lo, hi = a.lo, a.hi
+    if lo is not None:
+        lo = lo // b.lo if lo < 0 else (0 if b.hi is None else lo // b.hi)
+    if hi is not None:
+        hi = hi // b.lo if hi >= 0 else (-1 if b.hi is None else hi // b.hi)
+    return Interval(lo, hi)
+
+
+def modulo(a: Interval, b: Interval) -> Interval:
+    """Bounds of `a % b` (the sign of `b`); unbounded where `b` may be zero."""
+    if b.hi is not None and b.hi < 0:
+        return negate(modulo(negate(a), negate(b)))
+    if b.lo is None or b.lo <= 0:
+        return UNBOUNDED
+    top = None if b.hi is None else b.hi - 1
+    if a.lo is None or a.hi is None:
+        return Interval(0, top)
+    if a.lo >= 0:
+        if a.hi < b.lo:
+            return a
+        top = a.hi if top is None else min(top, a.hi)
+    if b.value is not None and a.lo // b.value == a.hi // b.value:
+        return Interval(a.lo % b.value, a.hi % b.value)
+    return Interval(0, top)
+
+
+def minimum(a: Interval, b: Interval) -> Interval:
+    """Bounds of `min(a, b)`."""
+    lo = None if a.lo is None or b.lo is None else min(a.lo, b.lo)
+    hi = b.hi if a.hi is None else a.hi if b.hi is None else min(a.hi, b.hi)
+    return Interval(lo, hi)
+
+
+def maximum(a: Interval, b: Interval) -> Interval:
+    """Bounds of `max(a, b)`."""
+    return negate(minimum(negate(a), negate(b)))
+
+
+def magnitude(a: Interval) -> Interval:
+    """Bounds of `abs(a)`."""
+    hi = None if a.lo is None or a.hi is None else max(a.hi, -a.lo)
+    return Interval(max(0, a.lo or 0, -(a.hi or 0)), hi)
+
+
+def compare(op: str, difference: Interval) -> Interval:
+    """Truth of `a op b` from the bounds of `a - b`: [1, 1], [0, 0] or [0, 1]."""
+    lo, hi = difference.lo, difference.hi
+    match op:
+        case "lt":
+            yes, no = hi is not None and hi < 0, lo is not None and lo >= 0
+        case "le":
+            yes, no = hi is not None and hi <= 0, lo is not None and lo > 0
+        case "gt":
+            yes, no = lo is not None and lo > 0, hi is not None and hi <= 0
+        case "ge":
+            yes, no = lo is not None and lo >= 0, hi is not None and hi < 0
+        case _:
+            yes = lo == hi == 0
+            no = (lo is not None and lo > 0) or (hi is not None and hi < 0)
+            if op == "ne":
+                yes, no = no, yes
+    return point(1) if yes else point(0) if no else TRUTH
+
+
+def of_dtype(kind: DType) -> Interval:
+    """All values of a dtype; int64 and floats count as unbounded."""
+    if kind == BOOL:
+        return TRUTH
+    if kind.is_float or kind == INT64:
+        return UNBOUNDED
+    if kind.kind == "uint":
+        return Interval(0, (1 << kind.bits) - 1)
+    return Interval(-(1 << (kind.bits - 1)), (1 << (kind.bits - 1)) - 1)
+
+
+ARITHMETIC_BOUNDS = {
+    "add": add,
+    "sub": lambda a, b: add(a, negate(b)),
+    "mul": multiply,
+    "floordiv": floordiv,
+    "mod": modulo,
+    "min": minimum,
+    "max": maximum,
+}
+
+
+def interval(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Interval:
+    """Bounds of an int64 or bool expression, given those of its variables.
+
+    Variables that `env` lacks are unbounded. Narrow integers keep their dtype's range (they may
+    wrap); floats are unbounded.
+    """
+    match e:
+        case Const(value, dtype):
+            return UNBOUNDED if dtype.is_float else point(int(value))
+        case Var(name, dtype):
+            return env.get(name, of_dtype(dtype))
+        case Read() | Reduce():
+            return of_dtype(e.dtype)
+        case Select(cond, a, b):
+            return _select(interval(cond, env), a, b, env)
+        case Cast(to, x):
+            inner = UNBOUNDED if x.dtype.is_float else interval(x, env)
+            return cast(inner, to)
+        case Binary(op, a, b):
+            return _binary(op, a, b, env)
+        case Call(fn, args):
+            return _call(fn, args, e.dtype, env)
+
+
+def cast(a: Interval, to: DType) -> Interval:
+    """Bounds of `a` converted to dtype `to`: kept where they fit, else the dtype's own."""
+    if to == BOOL:
+        return compare("ne", a)
+    limits = of_dtype(to)
+    if limits.lo is None or limits.hi is None:
+        return UNBOUNDED if to.is_float else a
+    return a if a.within(limits.lo, limits.hi) else limits
+
+
+def _select(cond: Interval, a: Expr, b: Expr, env: Mapping[str, Interval]) -> Interval:
+    if cond.value is not None:
+        return interval(a if cond.value else b, env)
+    return interval(a, env).union(interval(b, env))
+
+
+def _binary(op: str, a: Expr, b: Expr, env: Mapping[str, Interval]) -> Interval:
+    kind = a.dtype
+    if kind.is_float:
+        return UNBOUNDED if op in ARITHMETIC else TRUTH
+    x, y = interval(a, env), interval(b, env)
+    if op == "and":
+        return minimum(x, y)
+    if op == "or":
+        return maximum(x, y)
+    rule = ARITHMETIC_BOUNDS.get(op)
+    if rule is None:
+        return compare(op, add(x, negate(y)))
+    return cast(rule(x, y), kind)
+
+
+def _call(fn: str, args: tuple[Expr, ...], kind: DType, env: Mapping[str, Interval]) -> Interval:
+    if kind == BOOL:
+        if fn != "not":
+            return TRUTH
+        x = interval(args[0], env)
+        return TRUTH if x.value is None else point(1 - x.value)
+    if kind.is_float:
+        return UNBOUNDED
+    x = interval(args[0], env)
+    if fn == "neg":
+        return cast(negate(x), kind)
+    if fn == "abs":
+        return cast(magnitude(x), kind)
+    return of_dtype(kind)

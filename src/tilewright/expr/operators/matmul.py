@@ -1,0 +1,129 @@
+"""Matrix products: one reduction stage, then the bias where there is one.
+
+    matmul(a, b)            [m, k] x [k, n] -> [m, n]
+    batch_matmul(a, b)      [..., m, k] x [..., k, n] -> [..., m, n], batches broadcast
+    dense(x, w, bias)       [..., k] x [k, n] + [n] -> [..., n]
+
+Products of narrow integers are summed in int32, which is the result's dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilewright.errors import ExprError
+from tilewright.expr.nodes import Expr, Tensor, cast
+from tilewright.expr.operators.shapes import (
+    accumulated,
+    broadcast_read,
+    broadcast_shapes,
+    extents,
+    sum_dtype,
+    with_axes,
+)
+from tilewright.expr.tensors import compute, reduce_axis
+from tilewright.expr.tensors import sum as sum_over
+
+
+def matmul(
+    a: Tensor,
+    b: Tensor,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    name: str = "matmul",
+) -> Tensor:
+    """`a @ b` of two matrices; `transpose_a` says that `a` is stored [k, m], `b` as [n, k].
+
+    Raises ExprError when an operand is not a matrix or the reduced extents differ.
+    """
+    if a.rank != 2 or b.rank != 2:
+        raise ExprError(f"{name}: matmul needs two matrices, got {a.shape} and {b.shape}")
+    return batch_matmul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
+
+
+def batch_matmul(
+    a: Tensor,
+    b: Tensor,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    name: str = "batch_matmul",
+) -> Tensor:
+    """`a @ b` over leading batch dimensions, which broadcast as NumPy's do.
+
+    `transpose_a` says that `a` is stored [..., k, m], `transpose_b` that `b` is [..., n, k].
+    Raises ExprError when an operand has no matrix or the reduced extents differ.
+    """
+    if a.rank < 2 or b.rank < 2:
+        raise ExprError(f"{name}: batch_matmul needs matrices, got {a.shape} and {b.shape}")
+    (*batch_a, rows, depth), (*batch_b, depth_b, columns) = extents(a), extents(b)
+    if transpose_a:
+        rows, depth = depth, rows
+    if transpose_b:
+        depth_b, columns = columns, depth_b
+    if depth != depth_b:
+        raise ExprError(f"{name}: {a.shape} and {b.shape} reduce over {depth} and {depth_b}")
+    batch = broadcast_shapes(tuple(batch_a), tuple(batch_b))
+    k = reduce_axis(depth, "k")
+
+    def body(*index: Any) -> Expr:
+        *outer, i, j = index
+        left = broadcast_read(a, [*outer, *((k, i) if transpose_a else (i, k))])
+        right = broadcast_read(b, [*outer, *((j, k) if transpose_b else (k, j))])
+        return sum_over(accumulated(left) * accumulated(right), k)
+
+    names = [f"b{d}" for d in range(len(batch))] if len(batch) > 1 else ["b"] * len(batch)
+    shape = (*batch, rows, columns)
+    return compute(shape, with_axes([*names, "i", "j"], body), name=name, dtype=sum_dtype(a, b))
+
+
+def dense(
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None = None,
+    *,
+    transpose_w: bool = False,
+    name: str = "dense",
+) -> Tensor:
+    """`x @ w + bias` over the last dimension of `x`; `transpose_w` says `w` is stored [n, k].
+
+    Raises ExprError when the reduced extents differ or `bias` is not [n].
+    """
+    if w.rank != 2 or x.rank < 1:
+        raise ExprError(f"{name}: dense needs [..., k] and a matrix, got {x.shape} and {w.shape}")
+    *outer, depth = extents(x)
+    columns, depth_w = extents(w) if transpose_w else extents(w)[::-1]
+    if depth != depth_w:
+        raise ExprError(f"{name}: {x.shape} and {w.shape} reduce over {depth} and {depth_w}")
+    k = reduce_axis(depth, "k")
+
+    def body(*index: Any) -> Expr:
+        *rows, j = index
+        weight = w[j, k] if transpose_w else w[k, j]
+        return sum_over(accumulated(x[(*rows, k)]) * accumulated(weight), k)
+
+    names = ["i"] if len(outer) == 1 else [f"i{d}" for d in range(len(outer))]
+    product = compute(
+        (*outer, columns),
+        with_axes([*names, "j"], body),
+        name=name if bias is None else f"{name}_sum",
+        dtype=sum_dtype(x, w),
+    )
+    return product if bias is None else add_bias(product, bias, name=name)
+
+
+def add_bias(x: Tensor, bias: Tensor, *, name: str) -> Tensor:
+    """`x + bias` along the last dimension.
+
+    Raises ExprError when `bias` is not one value per last index.
+    """
+    if bias.shape != x.shape[-1:]:
+        raise ExprError(f"{name}: the bias has shape {bias.shape}, not {x.shape[-1:]}")
+
+    def body(*index: Any) -> Expr:
+        return x[index] + cast(x.dtype, bias[index[-1]])
+
+    source = x.source
+    names = [a.name for a in getattr(source, "axes", ())]
+    return compute(extents(x), with_axes(names, body), name=name, dtype=x.dtype)

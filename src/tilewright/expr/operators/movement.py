@@ -1,0 +1,379 @@
+"""Operators that move elements: each output element is one input element (or a fill value).
+
+    transpose(x, (0, 2, 1))           reshape(x, (2, -1))          concat([a, b], axis=1)
+    strided_slice(x, (1,), (9,), (2,))     gather(x, indices, axis=0)     pad(x, ((1, 1), (0, 0)))
+
+Every one is a single stage whose index arithmetic says where an element comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import Any
+
+from tilewright.errors import ExprError
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, cast, const, select
+from tilewright.expr.operators.shapes import (
+    axis_index,
+    broadcast_read,
+    broadcast_shapes,
+    extents,
+)
+from tilewright.expr.tensors import compute
+
+PAD_MODES = ("constant", "reflect", "edge", "wrap")
+
+
+def reshape(x: Tensor, shape: Sequence[int], *, name: str = "reshape") -> Tensor:
+    """The same elements in row-major order under another shape; one extent may be -1.
+
+    Dimensions that stay whole keep plain indices; only those that are merged or divided go
+    through a linear index. Raises ExprError when the element counts differ.
+    """
+    source = extents(x)
+    target = _infer(tuple(int(e) for e in shape), source, name)
+    groups = list(_matching_groups(source, target))
+
+    def body(*index: Any) -> Expr:
+        where: list[Any] = [0] * len(source)
+        for old, new in groups:
+            linear: Any = 0
+            for d in new:
+                linear = linear * target[d] + index[d]
+            inner = 1
+            for d in reversed(old):
+                outermost = d == old[0]
+                where[d] = linear // inner if outermost else (linear // inner) % source[d]
+                inner *= source[d]
+        return x[tuple(where)]
+
+    return compute(target, body, name=name, dtype=x.dtype)
+
+
+def _infer(shape: tuple[int, ...], source: tuple[int, ...], name: str) -> tuple[int, ...]:
+    count = prod(source)
+    known = prod(e for e in shape if e != -1)
+    filled = tuple(count // max(known, 1) if e == -1 else e for e in shape)
+    if shape.count(-1) > 1 or prod(filled) != count or any(e < 1 for e in filled):
+        raise ExprError(f"{name}: {count} elements of shape {source} cannot take shape {shape}")
+    return filled
+
+
+def _matching_groups(
+    source: tuple[int, ...], target: tuple[int, ...]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Shortest runs of source and target dimensions with equal products, extents of 1 dropped."""
+    old = [d for d, e in enumerate(source) if e > 1]
+    new = [d for d, e in enumerate(target) if e > 1]
+    while old:
+        left, right = [old.pop(0)], [new.pop(0)]
+        while (a := prod(source[d] for d in left)) != (b := prod(target[d] for d in right)):
+            (left if a < b else right).append((old if a < b else new).pop(0))
+        yield left, right
+
+
+def flatten(x: Tensor, axis: int = 1, *, name: str = "flatten") -> Tensor:
+    """A matrix: the dimensions before `axis` merged, and those from it on."""
+    cut = axis if 0 <= axis <= x.rank else axis_index(axis, x.rank, name)
+    shape = extents(x)
+    return reshape(x, (prod(shape[:cut]), prod(shape[cut:])), name=name)
+
+
+def transpose(
+    x: Tensor, permutation: Sequence[int] | None = None, *, name: str = "transpose"
+) -> Tensor:
+    """Output dimension `d` is input dimension `permutation[d]`; reversed when not given."""
+    order = tuple(range(x.rank))[::-1] if permutation is None else tuple(permutation)
+    order = tuple(axis_index(d, x.rank, name) for d in order)
+    if sorted(order) != list(range(x.rank)):
+        raise ExprError(f"{name}: {permutation} is no permutation of {x.rank} dimensions")
+    shape = extents(x)
+
+    def body(*index: Any) -> Expr:
+        return x[tuple(index[order.index(d)] for d in range(x.rank))]
+
+    return compute(tuple(shape[d] for d in order), body, name=name, dtype=x.dtype)
+
+
+def concat(tensors: Sequence[Tensor], axis: int = 0, *, name: str = "concat") -> Tensor:
+    """Tensors joined along `axis`, as a balanced tree of selects on the index.
+
+    Raises ExprError when their other extents or their dtypes differ.
+    """
+    if not tensors:
+        raise ExprError(f"{name}: nothing to concatenate")
+    first = tensors[0]
+    at = axis_index(axis, first.rank, name)
+    for t in tensors:
+        others = (extents(t)[:at], extents(t)[at + 1 :])
+        if others != (extents(first)[:at], extents(first)[at + 1 :]) or t.dtype != first.dtype:
+            raise ExprError(
+                f"{name}: {t.dtype} {t.shape} does not join {first.dtype} {first.shape} along "
+                f"dimension {at}"
+            )
+    starts = [0]
+    for t in tensors:
+        starts.append(starts[-1] + extents(t)[at])
+    shape = (*extents(first)[:at], starts[-1], *extents(first)[at + 1 :])
+
+    def body(*index: Any) -> Expr:
+        def between(low: int, high: int) -> Expr:
+            if high - low == 1:
+                local = index[at] - starts[low]
+                return tensors[low][(*index[:at], local, *index[at + 1 :])]
+            middle = (low + high) // 2
+            return select(index[at] < starts[middle], between(low, middle), between(middle, high))
+
+        return between(0, len(tensors))
+
+    return compute(shape, body, name=name, dtype=first.dtype)
+
+
+def stack(tensors: Sequence[Tensor], axis: int = 0, *, name: str = "stack") -> Tensor:
+    """Tensors of one shape joined along a new dimension `axis` of the result."""
+    at = axis_index(axis, tensors[0].rank + 1 if tensors else 1, name)
+    widened = [
+        reshape(t, (*extents(t)[:at], 1, *extents(t)[at:]), name=f"{name}_{n}")
+        for n, t in enumerate(tensors)
+    ]
+    return concat(widened, at, name=name)
+
+
+def strided_slice(
+    x: Tensor,
+    starts: Sequence[int],
+    stops: Sequence[int],
+    steps: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    *,
+    name: str = "slice",
+) -> Tensor:
+    """`x[start:stop:step]` along `axes` (the leading ones when not given), as NumPy slices.
+
+    Steps may be negative; out-of-range ends are clamped. Raises ExprError on an empty result.
+    """
+    along = tuple(range(len(starts))) if axes is None else tuple(axes)
+    steps = (1,) * len(starts) if steps is None else tuple(steps)
+    if not len(starts) == len(stops) == len(steps) == len(along):
+        raise ExprError(f"{name}: starts, stops, steps and axes differ in length")
+    ranges = [range(e) for e in extents(x)]
+    for axis, start, stop, step in zip(along, starts, stops, steps, strict=True):
+        if step == 0:
+            raise ExprError(f"{name}: a step of 0 along dimension {axis}")
+        d = axis_index(axis, x.rank, name)
+        ranges[d] = range(extents(x)[d])[start:stop:step]
+    return _take_ranges(x, ranges, name)
+
+
+def _take_ranges(x: Tensor, ranges: Sequence[range], name: str) -> Tensor:
+    if not all(ranges):
+        raise ExprError(f"{name}: the slice of {x.shape} has no elements: {ranges}")
+
+    def body(*index: Any) -> Expr:
+        return x[tuple(i * r.step + r.start for i, r in zip(index, ranges, strict=True))]
+
+    return compute(tuple(len(r) for r in ranges), body, name=name, dtype=x.dtype)
+
+
+def split(
+    x: Tensor, sections: int | Sequence[int], axis: int = 0, *, name: str = "split"
+) -> list[Tensor]:
+    """Consecutive parts along `axis`: `sections` equal ones, or one of each given extent."""
+    at = axis_index(axis, x.rank, name)
+    extent = extents(x)[at]
+    if isinstance(sections, int):
+        size = -(-extent // sections)
+        sizes = [min(size, extent - low) for low in range(0, extent, size)]
+    else:
+        sizes = list(sections)
+    if sum(sizes) != extent or any(s < 1 for s in sizes):
+        raise ExprError(f"{name}: {sections} parts do not make up the extent {extent}")
+    parts = []
+    low = 0
+    for number, size in enumerate(sizes):
+        ranges = [range(e) for e in extents(x)]
+        ranges[at] = range(low, low + size)
+        parts.append(_take_ranges(x, ranges, f"{name}_{number}"))
+        low += size
+    return parts
+
+
+def gather(x: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather") -> Tensor:
+    """`x` at `indices` along `axis`; the result has the indices' dimensions there.
+
+    A negative index counts from the end. Indices are clamped to the extent, so that no value
+    of them reads outside `x`. Raises ExprError when `indices` is not of an integer dtype.
+    """
+    at = axis_index(axis, x.rank, name)
+    shape = extents(x)
+
+    def body(*index: Any) -> Expr:
+        where = _clamped(indices[index[at : at + indices.rank]], shape[at], name)
+        return x[(*index[:at], where, *index[at + indices.rank :])]
+
+    whole = (*shape[:at], *extents(indices), *shape[at + 1 :])
+    return compute(whole, body, name=name, dtype=x.dtype)
+
+
+def gather_elements(
+    x: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather_elements"
+) -> Tensor:
+    """y[.., i, ..] = x[.., indices[.., i, ..], ..] along `axis`; clamped like `gather`."""
+    at = axis_index(axis, x.rank, name)
+    if indices.rank != x.rank:
+        raise ExprError(f"{name}: indices {indices.shape} need {x.rank} dimensions")
+
+    def body(*index: Any) -> Expr:
+        where = _clamped(indices[index], extents(x)[at], name)
+        return x[(*index[:at], where, *index[at + 1 :])]
+
+    return compute(extents(indices), body, name=name, dtype=x.dtype)
+
+
+def _clamped(value: Expr, extent: int, name: str) -> Expr:
+    if value.dtype.kind not in ("int", "uint"):
+        raise ExprError(f"{name}: indices must be integers, not {value.dtype}")
+    i = cast(INT64, value)
+    wrapped = select(i < 0, i + extent, i)
+    return binary("min", binary("max", wrapped, 0), extent - 1)
+
+
+def pad(
+    x: Tensor,
+    pads: Sequence[tuple[int, int]],
+    *,
+    mode: str = "constant",
+    value: float | int | bool = 0,
+    name: str = "pad",
+) -> Tensor:
+    """`x` with `pads[d]` = (before, after) elements added to dimension `d`; negative ones crop.
+
+    `mode` is "constant" (filled with `value`), "reflect" (mirrored without repeating the edge),
+    "edge" or "wrap". Returns `x` itself when every pad is zero.
+    """
+    if len(pads) != x.rank or mode not in PAD_MODES:
+        raise ExprError(
+            f"{name}: {len(pads)} pads, mode {mode!r} for shape {x.shape}; modes: {PAD_MODES}"
+        )
+    if not any(p for pair in pads for p in pair):
+        return x
+    shape = extents(x)
+    whole = tuple(e + sum(p) for e, p in zip(shape, pads, strict=True))
+
+    def body(*index: Any) -> Expr:
+        at = [i - before for i, (before, _) in zip(index, pads, strict=True)]
+        if mode != "constant":
+            return x[tuple(PERIODIC[mode](*row) for row in zip(at, shape, pads, strict=True))]
+        fill = const(value, x.dtype.compute)
+        test: Expr | None = None
+        for i, extent, (before, after) in zip(at, shape, pads, strict=True):
+            for condition in ([i >= 0] if before > 0 else []) + ([i < extent] if after > 0 else []):
+                test = condition if test is None else test & condition
+        return x[tuple(at)] if test is None else select(test, x[tuple(at)], fill)
+
+    return compute(whole, body, name=name, dtype=x.dtype)
+
+
+def _edge(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
+    i = binary("max", i, 0) if pads[0] > 0 else i
+    return binary("min", i, extent - 1) if pads[1] > 0 else as_expr(i)
+
+
+def _reflect(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
+    if not any(p > 0 for p in pads):
+        return as_expr(i)
+    period = max(2 * (extent - 1), 1)
+    around = i % period
+    return binary("min", around, period - around) if extent > 1 else around
+
+
+def _wrap(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
+    return i % extent if any(p > 0 for p in pads) else as_expr(i)
+
+
+PERIODIC: dict[str, Callable[[Any, int, tuple[int, int]], Expr]] = {
+    "edge": _edge,
+    "reflect": _reflect,
+    "wrap": _wrap,
+}
+
+
+def broadcast_to(x: Tensor, shape: Sequence[int], *, name: str = "broadcast") -> Tensor:
+    """`x` repeated to `shape` (or to the shape both broadcast to, as ONNX Expand does)."""
+    whole = broadcast_shapes(extents(x), tuple(int(e) for e in shape))
+    return compute(whole, lambda *i: broadcast_read(x, i), name=name, dtype=x.dtype)
+
+
+def tile(x: Tensor, repeats: Sequence[int], *, name: str = "tile") -> Tensor:
+    """`x` repeated `repeats[d]` times along dimension `d`."""
+    if len(repeats) != x.rank:
+        raise ExprError(f"{name}: {len(repeats)} repeats for {x.rank} dimensions")
+    shape = extents(x)
+    whole = tuple(e * int(r) for e, r in zip(shape, repeats, strict=True))
+
+    def body(*index: Any) -> Expr:
+        return x[tuple(i % e for i, e in zip(index, shape, strict=True))]
+
+    return compute(whole, body, name=name, dtype=x.dtype)
+
+
+def depth_to_space(
+    x: Tensor, block: int, *, mode: str = "DCR", name: str = "depth_to_space"
+) -> Tensor:
+    """[n, h, w, c] -> [n, h * b, w * b, c / b²] for a block b.
+
+    `mode` is ONNX's: "DCR" takes channels in the order (b, b, c / b²), "CRD" as (c / b², b, b).
+    """
+    n, h, w, c = _image(x, name)
+    if c % (block * block) or mode not in ("DCR", "CRD"):
+        raise ExprError(f"{name}: {c} channels, block {block}, mode {mode!r} (DCR or CRD)")
+    depth = c // (block * block)
+
+    def body(n: Any, h: Any, w: Any, c: Any) -> Expr:
+        phase = (h % block) * block + w % block
+        channel = phase * depth + c if mode == "DCR" else c * (block * block) + phase
+        return x[n, h // block, w // block, channel]
+
+    return compute((n, h * block, w * block, depth), body, name=name, dtype=x.dtype)
+
+
+def space_to_depth(x: Tensor, block: int, *, name: str = "space_to_depth") -> Tensor:
+    """[n, h, w, c] -> [n, h / b, w / b, b² * c], channels ordered (b, b, c) as in ONNX."""
+    n, h, w, c = _image(x, name)
+    if h % block or w % block:
+        raise ExprError(f"{name}: block {block} does not divide {h} x {w}")
+    depth = c
+
+    def body(n: Any, h: Any, w: Any, c: Any) -> Expr:
+        phase = c // depth
+        return x[n, h * block + phase // block, w * block + phase % block, c % depth]
+
+    return compute((n, h // block, w // block, c * block * block), body, name=name, dtype=x.dtype)
+
+
+def _image(x: Tensor, name: str) -> tuple[int, int, int, int]:
+    if x.rank != 4:
+        raise ExprError(f"{name} needs [n, h, w, c], got {x.shape}")
+    n, h, w, c = extents(x)
+    return n, h, w, c
+
+
+def upsample_nearest(x: Tensor, shape: Sequence[int], *, name: str = "upsample") -> Tensor:
+    """Spatial dimensions resized to `shape`: output `i` reads input floor(i * in / out)."""
+    spatial = extents(x)[1:-1]
+    if len(shape) != len(spatial):
+        raise ExprError(f"{name}: shape {shape} for the spatial dimensions {spatial}")
+    whole = (extents(x)[0], *(int(e) for e in shape), extents(x)[-1])
+
+    def body(n: Any, *index: Any) -> Expr:
+        *at, c = index
+        rows = zip(at, spatial, whole[1:-1], strict=True)
+        return x[(n, *(_scaled(i, old, new) for i, old, new in rows), c)]
+
+    return compute(whole, body, name=name, dtype=x.dtype)
+
+
+def _scaled(i: Any, old: int, new: int) -> Expr:
+    return as_expr(i // (new // old) if new % old == 0 else (i * old) // new)

@@ -1,0 +1,200 @@
+"""Reductions over axes, and the positions of extremes.
+
+    reduce_sum(x, axes=(1,))     reduce_mean(x, keepdims=True)     argmax(x, axis=-1)
+
+Plain ones are one stage. Those that finish with arithmetic (mean, l2, logsumexp) add an
+elementwise stage. `argmax` takes two: the value, then the least index where it is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+from tilewright.errors import ExprError
+from tilewright.expr.dtypes import INT64, DType
+from tilewright.expr.nodes import Axis, Expr, Tensor, as_expr, call, const, select
+from tilewright.expr.operators.elementwise import elementwise, quotient
+from tilewright.expr.operators.shapes import accumulated, axis_index, axis_indices, extents
+from tilewright.expr.tensors import compute, reduce_axis
+from tilewright.expr.tensors import max as max_over
+from tilewright.expr.tensors import min as min_over
+from tilewright.expr.tensors import prod as prod_over
+from tilewright.expr.tensors import sum as sum_over
+
+Axes: TypeAlias = int | Sequence[int] | None
+
+
+def reduce(
+    x: Tensor,
+    axes: Axes,
+    body: Callable[[Expr, tuple[Axis, ...]], Any],
+    *,
+    keepdims: bool,
+    dtype: DType,
+    name: str,
+) -> Tensor:
+    """One reduction stage over `axes` (all when None): `body(element, axes)` builds the Reduce."""
+    gone = axis_indices(axes, x.rank, name)
+    if not gone:
+        raise ExprError(f"{name}: no axes to reduce over in shape {x.shape}")
+    over = {d: reduce_axis(extents(x)[d], f"r{d}") for d in gone}
+
+    def element(*index: Any) -> Any:
+        left = iter(index)
+        where = []
+        for d in range(x.rank):
+            kept = next(left) if keepdims or d not in over else None
+            where.append(over.get(d, kept))
+        return body(x[tuple(where)], tuple(over.values()))
+
+    shape = [1 if d in over else e for d, e in enumerate(extents(x)) if keepdims or d not in over]
+    return compute(shape, element, name=name, dtype=dtype)
+
+
+def sum_type(x: Tensor) -> DType:
+    """Storage of a sum: floats keep their type, narrow integers widen to int32."""
+    return x.dtype if x.dtype.is_float else x.dtype.accumulator
+
+
+def reduce_sum(
+    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "sum"
+) -> Tensor:
+    """Sum over `axes` (all when None)."""
+
+    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
+        return sum_over(accumulated(v), over)
+
+    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
+
+
+def reduce_prod(
+    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "prod"
+) -> Tensor:
+    """Product over `axes` (all when None)."""
+
+    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
+        return prod_over(accumulated(v), over)
+
+    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
+
+
+def reduce_max(
+    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "max"
+) -> Tensor:
+    """Maximum over `axes` (all when None)."""
+    return reduce(x, axes, max_over, keepdims=keepdims, dtype=x.dtype, name=name)
+
+
+def reduce_min(
+    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "min"
+) -> Tensor:
+    """Minimum over `axes` (all when None)."""
+    return reduce(x, axes, min_over, keepdims=keepdims, dtype=x.dtype, name=name)
+
+
+def reduce_l1(x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "l1") -> Tensor:
+    """Sum of absolute values over `axes` (all when None)."""
+
+    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
+        return sum_over(call("abs", accumulated(v)), over)
+
+    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
+
+
+def reduce_sum_square(
+    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "sum_square"
+) -> Tensor:
+    """Sum of squares over `axes` (all when None)."""
+
+    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
+        return sum_over(accumulated(v) * accumulated(v), over)
+
+    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
+
+
+def reduce_l2(x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "l2") -> Tensor:
+    """Square root of the sum of squares over `axes` (all when None), of floats."""
+    squares = reduce_sum_square(x, axes, keepdims=keepdims, name=f"{name}_squares")
+    return elementwise(lambda v: call("sqrt", v), squares, name=name)
+
+
+def reduce_mean(
+    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "mean"
+) -> Tensor:
+    """Mean over `axes` (all when None); integers round towards zero."""
+    total = reduce_sum(x, axes, keepdims=keepdims, name=f"{name}_sum")
+    count = prod(extents(x)[d] for d in axis_indices(axes, x.rank, name))
+
+    def body(v: Expr) -> Expr:
+        return v * (1 / count) if v.dtype.is_float else quotient(v, count)
+
+    return elementwise(body, total, name=name)
+
+
+def reduce_logsumexp(
+    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "logsumexp"
+) -> Tensor:
+    """log Σ exp(x) over `axes` (all when None), shifted by the maximum against overflow."""
+    top = reduce_max(x, axes, keepdims=True, name=f"{name}_max")
+    # exp(x - inf) would be NaN: an infinite maximum is not subtracted.
+    shift = elementwise(lambda v: select(call("isinf", v), 0, v), top, name=f"{name}_shift")
+    shifted = elementwise(
+        lambda v, s: call("exp", v - s), x, shift, name=f"{name}_exp", dtype=x.dtype
+    )
+    total = reduce_sum(shifted, axes, keepdims=True, name=f"{name}_sum")
+    gone = () if keepdims else axis_indices(axes, x.rank, name)
+
+    def body(*index: Any) -> Expr:
+        left = iter(index)
+        where = tuple(0 if d in gone else next(left) for d in range(x.rank))
+        return call("log", total[where]) + shift[where]
+
+    shape = [e for d, e in enumerate(extents(total)) if d not in gone]
+    return compute(shape, body, name=name, dtype=x.dtype)
+
+
+def argmax(
+    x: Tensor,
+    axis: int = 0,
+    *,
+    keepdims: bool = False,
+    select_last: bool = False,
+    name: str = "argmax",
+) -> Tensor:
+    """int64 index of the maximum along `axis`, the first of equals (or the last)."""
+    best = reduce_max(x, axis, keepdims=True, name=f"{name}_value")
+    return _index_of(x, best, axis, keepdims, select_last, name)
+
+
+def argmin(
+    x: Tensor,
+    axis: int = 0,
+    *,
+    keepdims: bool = False,
+    select_last: bool = False,
+    name: str = "argmin",
+) -> Tensor:
+    """int64 index of the minimum along `axis`, the first of equals (or the last)."""
+    best = reduce_min(x, axis, keepdims=True, name=f"{name}_value")
+    return _index_of(x, best, axis, keepdims, select_last, name)
+
+
+def _index_of(
+    x: Tensor, best: Tensor, axis: int, keepdims: bool, select_last: bool, name: str
+) -> Tensor:
+    """Where `best` stands along `axis`. Data without an equal (NaN) still give a valid index."""
+    at = axis_index(axis, x.rank, name)
+    extent = extents(x)[at]
+    k = reduce_axis(extent, f"r{at}")
+
+    def body(*index: Any) -> Expr:
+        before, after = index[:at], index[at + 1 :] if keepdims else index[at:]
+        found = x[(*before, k, *after)].eq(best[(*before, 0, *after)])
+        if select_last:
+            return max_over(select(found, as_expr(k), const(0, INT64)), k)
+        return min_over(select(found, as_expr(k), const(extent - 1, INT64)), k)
+
+    shape = [e for d, e in enumerate(extents(best)) if keepdims or d != at]
+    return compute(shape, body, name=name, dtype=INT64)

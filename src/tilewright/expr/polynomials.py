@@ -1,0 +1,201 @@
+"""Integer polynomials over atoms: the normal form behind `simplify`.
+
+    i0*T1*T2 + i1*T2 - 3   is   {(T1, T2, i0): 1, (T2, i1): 1, (): -3}
+
+A `Poly` maps monomials to non-zero integer coefficients. A monomial is a sorted tuple of atom
+numbers (repeated for powers; the empty one is 1). An *atom* is whatever addition and
+multiplication do not look into: a variable, a floor division, a minimum, a read. `Atoms` numbers
+them so that equal atoms share a number, and remembers each one's expression, bounds and sort key.
+Terms are written out in the order of those keys, so equal polynomials give equal expressions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from math import gcd
+from typing import TypeAlias
+
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.intervals import Interval, add, multiply, point, scale
+from tilewright.expr.nodes import Binary, Const, Expr, Var
+
+Monomial: TypeAlias = tuple[int, ...]
+Poly: TypeAlias = dict[Monomial, int]
+ONE: Monomial = ()
+
+
+def constant(value: int) -> Poly:
+    """The polynomial of a number."""
+    return {ONE: value} if value else {}
+
+
+def as_constant(p: Poly) -> int | None:
+    """The number `p` is, or None."""
+    if not p:
+        return 0
+    return p[ONE] if len(p) == 1 and ONE in p else None
+
+
+def plus(a: Poly, b: Poly, factor: int = 1) -> Poly:
+    """`a + b * factor`."""
+    out = dict(a)
+    for mono, k in b.items():
+        total = out.get(mono, 0) + k * factor
+        if total:
+            out[mono] = total
+        else:
+            out.pop(mono, None)
+    return out
+
+
+def times(a: Poly, b: Poly) -> Poly:
+    """`a * b`, multiplied out."""
+    out: Poly = {}
+    for m, j in a.items():
+        for n, k in b.items():
+            mono = tuple(sorted(m + n)) if m and n else m or n
+            total = out.get(mono, 0) + j * k
+            if total:
+                out[mono] = total
+            else:
+                out.pop(mono, None)
+    return out
+
+
+def content(p: Poly) -> int:
+    """The greatest common divisor of all coefficients but the constant's."""
+    return gcd(*(k for mono, k in p.items() if mono))
+
+
+def without(mono: Monomial, part: Monomial) -> Monomial | None:
+    """`mono / part`, or None where it does not divide."""
+    rest = list(mono)
+    for a in part:
+        if a not in rest:
+            return None
+        rest.remove(a)
+    return tuple(rest)
+
+
+def freeze(p: Poly) -> Hashable:
+    """A dictionary key for `p`."""
+    return frozenset(p.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """What is known of one atom. `op` and `args` are kept where rules look inside."""
+
+    expr: Expr
+    key: str
+    bounds: Interval
+    names: frozenset[str]
+    op: str = ""
+    args: tuple[Poly, ...] = ()
+
+
+class Atoms:
+    """The numbered atoms of one simplification; `env` bounds the variables."""
+
+    def __init__(self, env: Mapping[str, Interval]) -> None:
+        self.env = env
+        self.table: list[Atom] = []
+        self._number: dict[Hashable, int] = {}
+        self._exprs: dict[Hashable, Expr] = {}
+
+    def number(self, identity: Hashable, make: Callable[[], Atom]) -> int:
+        """The number of the atom with this identity; `make` describes it when it is new."""
+        found = self._number.get(identity)
+        if found is None:
+            self.table.append(make())
+            found = self._number[identity] = len(self.table) - 1
+        return found
+
+    def variable(self, v: Var) -> Poly:
+        """The polynomial of one int64 variable."""
+        found = self._number.get(v.name)
+        if found is None:
+            bounds = self.env.get(v.name, Interval(None, None))
+            if bounds.value is not None:
+                return constant(bounds.value)
+            found = self.number(v.name, lambda: Atom(v, v.name, bounds, frozenset((v.name,))))
+        return {(found,): 1}
+
+    def operation(self, op: str, args: tuple[Poly, ...], bounds: Interval) -> Poly:
+        """The atom `op(args)` of int64 operands, as a polynomial (a number where bounds say so)."""
+        if bounds.value is not None:
+            return constant(bounds.value)
+
+        def make() -> Atom:
+            exprs = [self.expr(p) for p in args]
+            out = exprs[0]
+            for e in exprs[1:]:
+                out = Binary(op, out, e)
+            key = f"~{op}({','.join(self.text(p) for p in args)})"
+            return Atom(out, key, bounds, self.names(*args), op, args)
+
+        return {(self.number((op, *map(freeze, args)), make),): 1}
+
+    def names(self, *polys: Poly) -> frozenset[str]:
+        """The variables that occur in the polynomials."""
+        found: set[str] = set()
+        for p in polys:
+            for mono in p:
+                for a in mono:
+                    found |= self.table[a].names
+        return frozenset(found)
+
+    def bounds(self, p: Poly) -> Interval:
+        """Bounds of a polynomial: the sum of its terms' bounds."""
+        total = point(p.get(ONE, 0))
+        for mono, k in p.items():
+            if mono:
+                term = self.table[mono[0]].bounds
+                for a in mono[1:]:
+                    term = multiply(term, self.table[a].bounds)
+                total = add(total, scale(term, k))
+                if total.lo is None and total.hi is None:
+                    break
+        return total
+
+    def ordered(self, p: Poly) -> list[tuple[list[str], Monomial, int]]:
+        """The terms of `p` in the order they are written, the constant last."""
+        table = self.table
+        terms = [(sorted(table[a].key for a in mono), mono, k) for mono, k in p.items() if mono]
+        terms.sort(key=lambda t: t[0])
+        if ONE in p:
+            terms.append(([], ONE, p[ONE]))
+        return terms
+
+    def text(self, p: Poly) -> str:
+        """A sort key for `p`, independent of the atoms' numbers."""
+        return "+".join(f"{k}{'*'.join(keys)}" for keys, _, k in self.ordered(p))
+
+    def expr(self, p: Poly) -> Expr:
+        """`p` as an expression: positive terms first, then subtractions."""
+        key = freeze(p)
+        hit = self._exprs.get(key)
+        if hit is None:
+            hit = self._exprs[key] = self._write(p)
+        return hit
+
+    def _write(self, p: Poly) -> Expr:
+        terms = [(mono, k) for _, mono, k in self.ordered(p)]
+        if not terms:
+            return Const(0, INT64)
+        first = next((i for i, (_, k) in enumerate(terms) if k > 0), 0)
+        out = self._term(*terms[first])
+        rest = terms[:first] + terms[first + 1 :]
+        for mono, k in sorted(rest, key=lambda t: (t[0] == ONE, t[1] < 0)):
+            out = Binary("add" if k > 0 else "sub", out, self._term(mono, abs(k)))
+        return out
+
+    def _term(self, mono: Monomial, k: int) -> Expr:
+        if not mono:
+            return Const(k, INT64)
+        atoms = sorted((self.table[a] for a in mono), key=lambda a: a.key)
+        out = atoms[0].expr
+        for a in atoms[1:]:
+            out = Binary("mul", out, a.expr)
+        return out if k == 1 else Binary("mul", out, Const(k, INT64))

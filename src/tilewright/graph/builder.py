@@ -1,0 +1,159 @@
+"""Building graphs: unique names, shape inference from the math, folding of constant movement.
+
+    b = GraphBuilder("g")
+    x = b.input("x", (1, 3, 8, 8), "float32")
+    y = b.emit("relu", b.transpose(x, (0, 2, 3, 1)))
+    graph = b.build([y], ["y"])
+
+Importers and passes build with it. An output's shape and dtype are those of the operator's math,
+so nothing is said twice. Transposes and reshapes of constants are done at once; those that change
+nothing are not emitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tilewright.errors import ExprError
+from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.graph.ir import Array, Attribute, Graph, Node, Value, live_nodes, verify
+from tilewright.graph.ops import infer
+
+
+class GraphBuilder:
+    """Collects nodes; `build` drops dead ones and verifies the result."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[Value] = []
+        self.nodes: list[Node] = []
+        self._names: set[str] = set()
+
+    def unique(self, wish: str) -> str:
+        """`wish`, or `wish_2`, `wish_3`, … when it is taken."""
+        name, number = wish, 1
+        while name in self._names:
+            number += 1
+            name = f"{wish}_{number}"
+        self._names.add(name)
+        return name
+
+    def input(self, name: str, shape: Sequence[int], dtype: str) -> Value:
+        """A new graph input."""
+        value = Value(self.unique(name), tuple(shape), as_dtype(dtype).name)
+        self.inputs.append(value)
+        return value
+
+    def constant(self, name: str, array: Array) -> Value:
+        """A value known now. `array` must not be changed afterwards."""
+        return Value(self.unique(name), tuple(array.shape), as_dtype(array.dtype).name, array)
+
+    def emit(
+        self,
+        op: str,
+        *inputs: Value,
+        name: str | None = None,
+        **attributes: Attribute,
+    ) -> Value:
+        """Append `op(inputs; attributes)` and return its output.
+
+        Raises ExprError when the operands do not fit the operator.
+        """
+        shape, dtype = infer(op, inputs, attributes)
+        output = Value(self.unique(name or op), shape, dtype)
+        self.nodes.append(Node(op, inputs, attributes, output))
+        return output
+
+    def copy(self, node: Node, inputs: Sequence[Value], **changes: Attribute) -> Value:
+        """`node` again on other inputs, with `changes` to its attributes, under its name."""
+        attributes = {**node.attributes, **changes}
+        return self.emit(node.op, *inputs, name=node.output.name, **attributes)
+
+    def transpose(self, x: Value, permutation: Sequence[int], name: str | None = None) -> Value:
+        """`x` with dimension `permutation[d]` as its dimension d."""
+        perm = tuple(int(p) for p in permutation)
+        if sorted(perm) != list(range(x.rank)):
+            raise ExprError(f"transpose of {x}: {perm} is no permutation of its dimensions")
+        if perm == tuple(range(x.rank)):
+            return x
+        moved = [p for p in perm if x.shape[p] != 1]
+        if x.constant is not None:
+            array = np.ascontiguousarray(x.constant.transpose(perm))
+            return self.constant(name or f"{x.name}.t", array)
+        if moved == sorted(moved):
+            return self.reshape(x, [x.shape[p] for p in perm], name)
+        return self.emit("transpose", x, name=name or f"{x.name}.t", permutation=perm)
+
+    def reshape(self, x: Value, shape: Sequence[int], name: str | None = None) -> Value:
+        """`x` row by row in another `shape`."""
+        dims = tuple(int(n) for n in shape)
+        if dims == x.shape:
+            return x
+        if x.constant is not None:
+            return self.constant(name or f"{x.name}.r", x.constant.reshape(dims))
+        return self.emit("reshape", x, name=name or f"{x.name}.r", shape=dims)
+
+    def build(self, outputs: Sequence[Value], output_names: Sequence[str]) -> Graph:
+        """The verified graph of the nodes that `outputs` depend on."""
+        graph = Graph(
+            self.name,
+            tuple(self.inputs),
+            tuple(outputs),
+            tuple(output_names),
+            live_nodes(self.nodes, outputs),
+        )
+        verify(graph)
+        return graph
+
+
+class Rewriter:
+    """A pass over `graph` in order: maps each old value to its replacement in a new graph.
+
+        r = Rewriter(graph)
+        for node in graph.nodes:
+            r.replace(node.output, r.builder.copy(node, r.operands(node)))
+        return r.finish()
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.builder = GraphBuilder(graph.name)
+        self.values: dict[Value, Value] = {
+            v: self.builder.input(v.name, v.shape, v.dtype) for v in graph.inputs
+        }
+
+    def value(self, old: Value) -> Value:
+        """The replacement of `old`; constants replace themselves."""
+        return old if old.is_constant and old not in self.values else self.values[old]
+
+    def operands(self, node: Node) -> tuple[Value, ...]:
+        """The replacements of `node`'s inputs."""
+        return tuple(self.value(v) for v in node.inputs)
+
+    def replace(self, old: Value, new: Value) -> None:
+        """Uses of `old` become uses of `new`."""
+        self.values[old] = new
+
+    def keep(self, node: Node) -> None:
+        """`node` as it is, on the replacements of its inputs."""
+        self.replace(node.output, self.builder.copy(node, self.operands(node)))
+
+    def finish(self) -> Graph:
+        """The new graph."""
+        outputs = [self.value(v) for v in self.graph.outputs]
+        return self.builder.build(outputs, self.graph.output_names)
+
+
+def scalar(value: Value) -> int | float | bool | None:
+    """The number in a constant of one element; None for every other value."""
+    if value.constant is None or value.elements != 1:
+        return None
+    number: int | float | bool = value.constant.reshape(()).item()
+    return number
+
+
+def same_attributes(node: Node, expected: Mapping[str, Attribute]) -> bool:
+    """Whether `node` has exactly these attributes."""
+    return dict(node.attributes) == dict(expected)

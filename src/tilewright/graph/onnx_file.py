@@ -1,0 +1,207 @@
+"""Read, check and prepare an ONNX model before it is translated.
+
+    read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  ModelProto
+
+The result passed ONNX's checker and strict shape inference, has opset 7 or newer, no model-local
+functions, no composite operators without a translator, no symbolic dimensions, and its weights
+are in memory. Everything that fails is an UnsupportedModel that says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import onnx
+import onnx.checker
+import onnx.inliner
+import onnx.shape_inference
+import onnx.version_converter
+from google.protobuf.message import DecodeError
+
+from tilewright.errors import UnsupportedModel
+from tilewright.graph.onnx_ops import TRANSLATORS
+
+Source: TypeAlias = str | Path | bytes | onnx.ModelProto
+Shapes: TypeAlias = Mapping[str, Sequence[int]]
+
+OLDEST_OPSET = 7
+# Protocol buffers hold 2 GiB; beyond it, checks that serialise the model cannot run.
+LARGEST_PROTO = 2**31 - 1
+
+
+def read_model(source: Source, shapes: Shapes | None = None) -> onnx.ModelProto:
+    """The prepared model. Raises UnsupportedModel."""
+    model = _parse(source)
+    _check(model)
+    model = _modernise(model)
+    _fix_shapes(model, dict(shapes or {}))
+    model = _inline(model)
+    if model.ByteSize() < LARGEST_PROTO:
+        try:
+            onnx.shape_inference.infer_shapes(
+                model, check_type=True, strict_mode=True, data_prop=True
+            )
+        except onnx.shape_inference.InferenceError as error:
+            raise UnsupportedModel(f"{model.graph.name}: shapes do not fit: {error}") from error
+    return model
+
+
+def opset_of(model: onnx.ModelProto) -> int:
+    """The version of the standard operators."""
+    versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
+    return max(versions, default=1)
+
+
+def _parse(source: Source) -> onnx.ModelProto:
+    if isinstance(source, onnx.ModelProto):
+        model = onnx.ModelProto()
+        model.CopyFrom(source)
+        return model
+    where = "the model" if isinstance(source, bytes) else f"{source}"
+    try:
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    except OSError as error:
+        raise UnsupportedModel(f"cannot read {where}: {error.strerror}") from error
+    try:
+        model = onnx.load_model_from_string(data)
+    except DecodeError as error:
+        raise UnsupportedModel(
+            f"{where} is no ONNX model: its {len(data)} bytes do not decode ({error}); it may be "
+            f"cut off, or be a pointer to a large file that was not fetched"
+        ) from error
+    if not model.graph.node and not model.graph.output:
+        raise UnsupportedModel(f"{where} holds no graph: its {len(data)} bytes are no ONNX model")
+    if not isinstance(source, bytes):
+        _load_external(model, Path(source).resolve().parent)
+    return model
+
+
+def _external(model: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
+    for tensor in model.graph.initializer:
+        if tensor.data_location == onnx.TensorProto.EXTERNAL:
+            entries = {e.key: e.value for e in tensor.external_data}
+            yield tensor, entries.get("location", "")
+
+
+def _load_external(model: onnx.ModelProto, folder: Path) -> None:
+    missing = sorted({f for _, f in _external(model) if not (folder / f).is_file()})
+    if missing:
+        raise UnsupportedModel(
+            f"the model keeps weights in files beside it, and these are missing: "
+            f"{', '.join(missing)} (looked in {folder}); put them there"
+        )
+    try:
+        onnx.load_external_data_for_model(model, str(folder))
+    except (onnx.checker.ValidationError, ValueError, OSError) as error:
+        raise UnsupportedModel(f"cannot read the model's weights: {error}") from error
+
+
+def _check(model: onnx.ModelProto) -> None:
+    kept = sorted({f for _, f in _external(model)})
+    if kept:
+        raise UnsupportedModel(
+            f"the model keeps weights in {', '.join(kept)}; give its path instead of its bytes"
+        )
+    if model.graph.sparse_initializer:
+        raise UnsupportedModel(f"{model.graph.name}: sparse initializers are not supported")
+    if model.ByteSize() >= LARGEST_PROTO:
+        return
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise UnsupportedModel(f"{model.graph.name}: not a valid ONNX model: {error}") from error
+
+
+def _modernise(model: onnx.ModelProto) -> onnx.ModelProto:
+    opset = opset_of(model)
+    if opset >= OLDEST_OPSET:
+        return model
+    try:
+        return onnx.version_converter.convert_version(model, OLDEST_OPSET)
+    except (RuntimeError, onnx.checker.ValidationError) as error:
+        raise UnsupportedModel(
+            f"{model.graph.name} has opset {opset}, and ONNX's converter cannot bring it to "
+            f"{OLDEST_OPSET}: {error}; export it again with a newer opset"
+        ) from error
+
+
+def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Replace model-local functions, and composite operators that have no translator."""
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model, convert_version=True)
+    composite = []
+    for op_type in sorted({n.op_type for n in model.graph.node if n.domain in ("", "ai.onnx")}):
+        if op_type in TRANSLATORS or not onnx.defs.has(op_type):
+            continue
+        schema = onnx.defs.get_schema(op_type, opset_of(model))
+        if schema.has_function or schema.has_context_dependent_function:
+            composite.append(("", op_type))
+    if composite and model.ByteSize() < LARGEST_PROTO:
+        return onnx.inliner.inline_selected_functions(
+            onnx.shape_inference.infer_shapes(model), composite, inline_schema_functions=True
+        )
+    return model
+
+
+def _fix_shapes(model: onnx.ModelProto, shapes: dict[str, Sequence[int]]) -> None:
+    """Give every input dimension a value, from `shapes` or through a name they share."""
+    weights = {t.name for t in model.graph.initializer}
+    inputs = [i for i in model.graph.input if i.name not in weights]
+    unknown = sorted(set(shapes) - {i.name for i in inputs})
+    if unknown:
+        names = ", ".join(i.name for i in inputs) or "none"
+        raise UnsupportedModel(f"shapes names {unknown}; the model's inputs are: {names}")
+    bound: dict[str, int] = {}
+    for info in inputs:
+        if info.name in shapes:
+            _bind(info, tuple(int(n) for n in shapes[info.name]), bound)
+    for info in inputs:
+        _settle(info, bound)
+    # Symbolic dimensions of inner and output values would contradict the ones just given.
+    del model.graph.value_info[:]
+    for info in model.graph.output:
+        info.type.tensor_type.ClearField("shape")
+
+
+def _bind(info: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, int]) -> None:
+    tensor = info.type.tensor_type
+    dims = list(tensor.shape.dim)
+    if not tensor.HasField("shape"):
+        dims = [tensor.shape.dim.add() for _ in shape]
+    fits = len(dims) == len(shape) and all(
+        not d.HasField("dim_value") or d.dim_value == n for d, n in zip(dims, shape, strict=True)
+    )
+    if not fits or any(n < 1 for n in shape):
+        raise UnsupportedModel(
+            f"input {info.name} has shape {_text(info)}; the shape {shape} given does not fit it"
+        )
+    for dim, n in zip(dims, shape, strict=True):
+        if dim.dim_param and bound.setdefault(dim.dim_param, n) != n:
+            raise UnsupportedModel(
+                f"dimension {dim.dim_param!r} of input {info.name} is given as {n} and, by "
+                f"another input, as {bound[dim.dim_param]}"
+            )
+        dim.dim_value = n
+
+
+def _settle(info: onnx.ValueInfoProto, bound: dict[str, int]) -> None:
+    tensor = info.type.tensor_type
+    if not tensor.HasField("shape"):
+        raise UnsupportedModel(
+            f"input {info.name} has no shape; give it: shapes={{{info.name!r}: (…)}}"
+        )
+    for position, dim in enumerate(tensor.shape.dim):
+        if dim.dim_param in bound:
+            dim.dim_value = bound[dim.dim_param]
+        if not dim.HasField("dim_value") or dim.dim_value < 1:
+            raise UnsupportedModel(
+                f"dimension {position} ({dim.dim_param or 'unnamed'}) of input {info.name} "
+                f"{_text(info)} has no value; give one: shapes={{{info.name!r}: (…)}}"
+            )
+
+
+def _text(info: onnx.ValueInfoProto) -> str:
+    dims = info.type.tensor_type.shape.dim
+    return f"[{', '.join(str(d.dim_value) if d.dim_value else d.dim_param or '?' for d in dims)}]"

@@ -1,0 +1,104 @@
+"""One ONNX node while it is translated: typed access to its inputs and attributes.
+
+A translator is `fn(call) -> Value | sequence of values`: it emits graph operators and returns the
+node's outputs. What it cannot take it refuses with `call.reject(reason)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from tilewright.expr.dtypes import dtype
+from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.ir import Array, Attribute, Value
+
+
+class Rejected(Exception):  # noqa: N818 (a reason that is collected, not an error of its own)
+    """This node cannot be translated; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An ONNX node: `inputs` holds None for an input that is left out."""
+
+    op_type: str
+    name: str
+    opset: int
+    inputs: tuple[Value | None, ...]
+    attributes: Mapping[str, Any]
+    used_outputs: tuple[bool, ...]
+    builder: GraphBuilder
+
+    def reject(self, reason: str) -> NoReturn:
+        """Give the node up for `reason`."""
+        raise Rejected(reason)
+
+    def optional(self, position: int) -> Value | None:
+        """Input `position`, or None when the node leaves it out."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def input(self, position: int) -> Value:
+        """Input `position`, which the node must have."""
+        value = self.optional(position)
+        if value is None:
+            self.reject(f"input {position} is missing")
+        return value
+
+    def constant(self, position: int, what: str) -> Array | None:
+        """The values of input `position`, None when left out; it must be known at import."""
+        value = self.optional(position)
+        if value is not None and value.constant is None:
+            self.reject(f"its {what} ({value}) must be known at compile time")
+        return None if value is None else value.constant
+
+    def ints(self, position: int, what: str) -> tuple[int, ...] | None:
+        """An int vector that newer opsets give as input `position`, older ones as attribute `what`.
+
+        None when there is neither.
+        """
+        array = self.constant(position, what)
+        if array is not None:
+            return tuple(int(v) for v in array.reshape(-1))
+        listed = self.attributes.get(what)
+        return None if listed is None else tuple(int(v) for v in listed)
+
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """The attribute `name`, or `default`."""
+        return self.attributes.get(name, default)
+
+    def only_output(self, count: int = 1) -> None:
+        """Refuse the node when outputs after the first `count` are read by anyone."""
+        extra = [i for i, used in enumerate(self.used_outputs) if used and i >= count]
+        if extra:
+            self.reject(f"its output {extra[0]} is used, which is not supported")
+
+    def emit(self, op: str, *inputs: Value, **attributes: Attribute) -> Value:
+        """Append a graph operator, named after the ONNX node."""
+        return self.builder.emit(op, *inputs, name=self.name or op, **attributes)
+
+    def literal(self, array: Any, like: Value | None = None) -> Value:
+        """A constant, of the dtype of `like` when given."""
+        values = np.asarray(array) if like is None else np.asarray(array, numpy_dtype(like))
+        return self.builder.constant(f"{self.name or self.op_type}.c", values)
+
+    def axis(self, default: int, rank: int) -> int:
+        """The attribute `axis` as 0 <= axis < rank."""
+        return self.normal_axis(int(self.attribute("axis", default)), rank)
+
+    def normal_axis(self, axis: int, rank: int) -> int:
+        """A possibly negative axis as 0 <= axis < rank."""
+        if not -rank <= axis < rank:
+            self.reject(f"axis {axis} is outside the {rank} dimensions")
+        return axis % rank
+
+
+Translator: TypeAlias = Callable[[Call], Value | Sequence[Value]]
+
+
+def numpy_dtype(value: Value) -> np.dtype[Any]:
+    """The NumPy dtype of `value`."""
+    return dtype(value.dtype).numpy

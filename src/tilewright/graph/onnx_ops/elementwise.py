@@ -1,0 +1,170 @@
+"""ONNX elementwise operators: activations, arithmetic, comparisons, logic, casts."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import numpy as np
+import onnx
+
+from tilewright.errors import ExprError
+from tilewright.expr.dtypes import dtype
+from tilewright.graph.ir import Value
+from tilewright.graph.onnx_ops.call import Call, Translator
+
+
+def simple(op: str) -> Translator:
+    """Same operands, no attributes."""
+
+    def translate(call: Call) -> Value:
+        return call.emit(op, *(call.input(i) for i in range(len(call.inputs))))
+
+    return translate
+
+
+def parametric(op: str, **defaults: float) -> Translator:
+    """Same operands; float attributes with ONNX's defaults."""
+
+    def translate(call: Call) -> Value:
+        given = {k: float(call.attribute(k, v)) for k, v in defaults.items()}
+        return call.emit(op, *(call.input(i) for i in range(len(call.inputs))), **given)
+
+    return translate
+
+
+def variadic(op: str) -> Translator:
+    """Any number of operands, combined from the left."""
+
+    def translate(call: Call) -> Value:
+        operands = [call.input(i) for i in range(len(call.inputs))]
+        return reduce(lambda a, b: call.emit(op, a, b), operands)
+
+    return translate
+
+
+def mean(call: Call) -> Value:
+    total = variadic("add")(call)
+    assert isinstance(total, Value)
+    return call.emit("mul", total, call.literal(1 / len(call.inputs), total))
+
+
+def clip(call: Call) -> Value:
+    """Bounds are attributes before opset 11, inputs after; run-time bounds become min and max."""
+    x = call.input(0)
+    if call.opset < 11:
+        low, high = call.attribute("min", -math.inf), call.attribute("max", math.inf)
+        return call.emit("clip", x, low=float(low), high=float(high))
+    bounds = [call.optional(1), call.optional(2)]
+    if all(b is None or b.is_constant for b in bounds):
+        known = [None if b is None or b.constant is None else b.constant.item() for b in bounds]
+        low = -math.inf if known[0] is None else float(known[0])
+        high = math.inf if known[1] is None else float(known[1])
+        return call.emit("clip", x, low=low, high=high)
+    for op, bound in zip(("max", "min"), bounds, strict=True):
+        x = x if bound is None else call.emit(op, x, bound)
+    return x
+
+
+def prelu(call: Call) -> Value:
+    """The slope broadcasts to `x` from the right; a vector of channels was meant before opset 7."""
+    return call.emit("prelu", call.input(0), call.input(1))
+
+
+def gelu(call: Call) -> Value:
+    approximate = call.attribute("approximate", b"none") in (b"tanh", "tanh")
+    return call.emit("gelu", call.input(0), approximate=approximate)
+
+
+def cast(call: Call) -> Value:
+    number = int(call.attribute("to"))
+    name = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
+    try:
+        dtype(name)
+    except ExprError:
+        call.reject(f"cast to {onnx.TensorProto.DataType.Name(number)} is not supported")
+    x = call.input(0)
+    return x if x.dtype == name else call.emit("cast", x, to=name)
+
+
+def modulo(call: Call) -> Value:
+    op = "fmod" if call.attribute("fmod", 0) else "mod"
+    return call.emit(op, call.input(0), call.input(1))
+
+
+def isinf(call: Call) -> Value:
+    if not (call.attribute("detect_negative", 1) and call.attribute("detect_positive", 1)):
+        call.reject("it asks for one sign of infinity only")
+    return call.emit("isinf", call.input(0))
+
+
+def dropout(call: Call) -> Value:
+    """Nothing at inference; the mask must not be read."""
+    training = call.constant(2, "training_mode")
+    if training is not None and bool(training):
+        call.reject("training mode is not supported")
+    call.only_output()
+    return call.input(0)
+
+
+def identity(call: Call) -> Value:
+    return call.input(0)
+
+
+ELEMENTWISE: dict[str, Translator] = {
+    "Abs": simple("abs"),
+    "Add": simple("add"),
+    "And": simple("and"),
+    "Cast": cast,
+    "Ceil": simple("ceil"),
+    "Celu": parametric("celu", alpha=1.0),
+    "Clip": clip,
+    "Cos": simple("cos"),
+    "Div": simple("div"),
+    "Dropout": dropout,
+    "Elu": parametric("elu", alpha=1.0),
+    "Equal": simple("eq"),
+    "Erf": simple("erf"),
+    "Exp": simple("exp"),
+    "Floor": simple("floor"),
+    "Gelu": gelu,
+    "Greater": simple("gt"),
+    "GreaterOrEqual": simple("ge"),
+    "HardSigmoid": parametric("hard_sigmoid", alpha=0.2, beta=0.5),
+    "HardSwish": simple("hard_swish"),
+    "Identity": identity,
+    "IsInf": isinf,
+    "IsNaN": simple("isnan"),
+    "LeakyRelu": parametric("leaky_relu", alpha=0.01),
+    "Less": simple("lt"),
+    "LessOrEqual": simple("le"),
+    "Log": simple("log"),
+    "Max": variadic("max"),
+    "Mean": mean,
+    "Min": variadic("min"),
+    "Mish": simple("mish"),
+    "Mod": modulo,
+    "Mul": simple("mul"),
+    "Neg": simple("neg"),
+    "Not": simple("not"),
+    "Or": simple("or"),
+    "PRelu": prelu,
+    "Pow": simple("pow"),
+    "Reciprocal": simple("reciprocal"),
+    "Relu": simple("relu"),
+    "Round": simple("round"),
+    "Selu": parametric("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
+    "Sigmoid": simple("sigmoid"),
+    "Sign": simple("sign"),
+    "Sin": simple("sin"),
+    "Softplus": simple("softplus"),
+    "Softsign": simple("softsign"),
+    "Sqrt": simple("sqrt"),
+    "Sub": simple("sub"),
+    "Sum": variadic("add"),
+    "Swish": parametric("swish", alpha=1.0),
+    "Tanh": simple("tanh"),
+    "ThresholdedRelu": parametric("thresholded_relu", alpha=1.0),
+    "Where": simple("where"),
+    "Xor": simple("xor"),
+}

@@ -1,0 +1,154 @@
+"""Pretty printer: a loop nest as readable text, stable enough for golden files.
+
+    program gemm
+      input A: float32[16, 16]
+      constant B: float32[16, 16]
+      output C: float32[16, 16]
+
+    for i.0 in range(4):  # parallel
+      for j in range(16):  # vector
+        C[i.0 * 4 + i.1, j] += A[i.0 * 4 + i.1, k] * B[k, j]
+
+Symbolic nests print too: extents are expressions, `when` follows the kind, a `Hoist` lists its
+loops with the conditions under which they are live.
+"""
+
+from __future__ import annotations
+
+from tilewright.expr.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+)
+from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store
+
+# Infix operators: text and how tightly they bind.
+INFIX = {
+    "or": ("or", 1),
+    "and": ("and", 2),
+    "lt": ("<", 4), "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4), "eq": ("==", 4),
+    "ne": ("!=", 4),
+    "add": ("+", 5), "sub": ("-", 5),
+    "mul": ("*", 6), "div": ("/", 6), "floordiv": ("//", 6), "mod": ("%", 6),
+}  # fmt: skip
+NOT, COMPARISON, NEGATION, ATOM = 3, 4, 7, 8
+UPDATES = {"sum": "+=", "prod": "*=", "max": "max=", "min": "min="}
+INDENT = "  "
+
+
+def program_text(program: Program) -> str:
+    """The interface and the nest of `program`, one statement a line, ending in a newline."""
+    roles = [
+        ("input", program.inputs),
+        ("constant", program.constants),
+        ("table", program.tables),
+        ("output", program.outputs),
+    ]
+    lines = [f"program {program.name}"]
+    lines += [f"{INDENT}{role} {declaration(t)}" for role, tensors in roles for t in tensors]
+    return "\n".join([*lines, "", *_node(program.body, 0)]) + "\n"
+
+
+def nest_text(node: Node) -> str:
+    """A nest without an interface, ending in a newline."""
+    return "\n".join(_node(node, 0)) + "\n"
+
+
+def declaration(tensor: Tensor) -> str:
+    """`A: float32[16, 16]`."""
+    return f"{tensor.name}: {tensor.dtype}[{', '.join(extent_text(e) for e in tensor.shape)}]"
+
+
+def extent_text(extent: Extent) -> str:
+    """An extent, an int or an expression, as text."""
+    return str(extent) if isinstance(extent, int) else expr_text(extent)
+
+
+def _node(node: Node, depth: int) -> list[str]:
+    pad = INDENT * depth
+    match node:
+        case Seq(body):
+            return [line for n in body for line in _node(n, depth)]
+        case For(var, extent, body):
+            head = f"{pad}for {var.name} in range({extent_text(extent)}):{_remarks(node)}"
+            return [head, *_node(body, depth + 1)]
+        case If(cond, body):
+            return [f"{pad}if {expr_text(cond)}:", *_node(body, depth + 1)]
+        case Alloc(tensor, offset, body):
+            head = f"{pad}alloc {declaration(tensor)} at {_list(offset)}:"
+            return [head, *_node(body, depth + 1)]
+        case Store(tensor, indices, value, reduce):
+            update = "=" if reduce is None else UPDATES[reduce]
+            return [f"{pad}{tensor.name}{_list(indices)} {update} {expr_text(value)}"]
+        case Hoist(loops, live, body):
+            pairs = zip(loops, live, strict=True)
+            listed = ", ".join(f"{v.name} if {expr_text(e)}" for v, e in pairs)
+            return [f"{pad}hoist {listed}:", *_node(body, depth + 1)]
+
+
+def _remarks(loop: For) -> str:
+    remarks = [] if loop.kind is Kind.SERIAL else [loop.kind.value]
+    if loop.when is not None:
+        remarks.append(f"when {expr_text(loop.when)}")
+    text = " ".join(remarks)
+    if loop.unroll_step != 0:
+        text += f"{', ' if text else ''}unroll to {extent_text(loop.unroll_step)}"
+    return f"  # {text}" if text else ""
+
+
+def _list(items: tuple[Expr, ...]) -> str:
+    return f"[{', '.join(expr_text(e) for e in items)}]"
+
+
+def expr_text(e: Expr) -> str:
+    """An expression with as few parentheses as it needs."""
+    return _expr(e)[0]
+
+
+def _expr(e: Expr) -> tuple[str, int]:
+    """Text and how tightly its outermost operator binds."""
+    match e:
+        case Const(value, dtype):
+            text = repr(float(value)) if dtype.is_float else str(value)
+            return text, NEGATION if text.startswith("-") else ATOM
+        case Var(name):
+            return name, ATOM
+        case Read(tensor, indices):
+            return f"{tensor.name}{_list(indices)}", ATOM
+        case Binary(op, a, b) if op in INFIX:
+            return _infix(op, a, b)
+        case Binary(op, a, b):
+            return f"{op}({expr_text(a)}, {expr_text(b)})", ATOM
+        case Call("not", (x,)):
+            return f"not {_inside(x, NOT)}", NOT
+        case Call("neg", (x,)):
+            return f"-{_inside(x, NEGATION)}", NEGATION
+        case Call(fn, args):
+            return f"{fn}({', '.join(expr_text(a) for a in args)})", ATOM
+        case Cast(to, x):
+            return f"{to}({expr_text(x)})", ATOM
+        case Select(cond, a, b):
+            return f"select({expr_text(cond)}, {expr_text(a)}, {expr_text(b)})", ATOM
+        case Reduce(op, axes, body):
+            over = ", ".join(f"{a.name}: {a.extent}" for a in axes)
+            return f"{op}({expr_text(body)} over {over})", ATOM
+
+
+def _infix(op: str, a: Expr, b: Expr) -> tuple[str, int]:
+    text, level = INFIX[op]
+    # Operators of one level group from the left; comparisons do not chain.
+    left = _inside(a, level + 1 if level == COMPARISON else level)
+    return f"{left} {text} {_inside(b, level + 1)}", level
+
+
+def _inside(e: Expr, least: int) -> str:
+    text, level = _expr(e)
+    return text if level >= least else f"({text})"

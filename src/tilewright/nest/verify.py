@@ -1,0 +1,246 @@
+"""Verifier: the invariants that every program of this layer keeps.
+
+    verify(program)                     a concrete program; returns None or raises VerifyError
+    verify(program, symbolic=True)      a sketch: extents over decision variables
+
+Checked: names are declared, in scope and unique along a path; reads and stores have the rank,
+dtype and int64 indices of their tensor; inputs are not written, every output is; a concrete
+program has int extents, no `Hoist`, no `when`, and every access stays inside its buffer or window,
+by interval arithmetic under the conditions around it. The message names the node and its loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from tilewright.errors import VerifyError
+from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.nodes import (
+    REDUCTIONS,
+    Binary,
+    Call,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+    children,
+)
+from tilewright.expr.tensors import Table
+from tilewright.nest.facts import Facts
+from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Program, Seq, Store, walk
+from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """A tensor in scope; `offset` is where its window starts, None for a whole buffer."""
+
+    tensor: Tensor
+    writable: bool
+    offset: tuple[Expr, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a node sees: storage by name, loops around it, and what is known there."""
+
+    program: str
+    symbolic: bool
+    storage: Mapping[str, Storage]
+    loops: tuple[str, ...]
+    facts: Facts
+
+    def fail(self, node: str, problem: str) -> NoReturn:
+        place = f" inside loops {' > '.join(self.loops)}" if self.loops else ""
+        raise VerifyError(f"program {self.program}: {node.strip()}{place}: {problem}")
+
+
+def verify(program: Program, *, symbolic: bool = False) -> None:
+    """Raise VerifyError where `program` breaks an invariant of this layer.
+
+    `symbolic` admits extents that are expressions, free decision variables, `Hoist` and `when`;
+    accesses are then not bounded.
+    """
+    scope = Scope(program.name, symbolic, _interface(program), (), Facts.of({}))
+    written = {n.tensor.name for n in walk(program.body) if isinstance(n, Store)}
+    for t in program.outputs:
+        if t.name not in written:
+            scope.fail(f"output {declaration(t)}", "it is never written")
+    _node(program.body, scope)
+
+
+def _interface(program: Program) -> dict[str, Storage]:
+    storage: dict[str, Storage] = {}
+    scope = Scope(program.name, False, {}, (), Facts.of({}))
+    readable = (*program.inputs, *program.constants, *program.tables)
+    for t in (*readable, *program.outputs):
+        if t.name in storage:
+            scope.fail(declaration(t), "its name is used twice in the interface")
+        storage[t.name] = Storage(t, writable=t in program.outputs)
+    for t in program.tables:
+        values = t.source.values if isinstance(t.source, Table) else None
+        if values is None or values.shape != t.shape:
+            scope.fail(f"table {declaration(t)}", "its values are missing or of another shape")
+    return storage
+
+
+def _node(node: Node, scope: Scope) -> None:
+    match node:
+        case Seq(body):
+            for n in body:
+                _node(n, scope)
+        case For():
+            _loop(node, scope)
+        case If(cond, body):
+            head = f"if {expr_text(cond)}"
+            _condition(cond, scope, head)
+            facts = scope.facts.assume(cond)
+            _node(body, replace(scope, facts=facts))
+        case Alloc():
+            _alloc(node, scope)
+        case Store():
+            _store(node, scope)
+        case Hoist(loops, live, body):
+            head = f"hoist of {', '.join(v.name for v in loops)}"
+            if not scope.symbolic:
+                scope.fail(head, "a concrete program has no hoist")
+            if len(loops) != len(live) or not {v.name for v in loops} <= set(scope.loops):
+                scope.fail(head, "it needs one condition a loop, of loops around it")
+            for cond in live:
+                _condition(cond, scope, head)
+            _node(body, scope)
+
+
+def _loop(loop: For, scope: Scope) -> None:
+    head = f"for {loop.var.name} in range({extent_text(loop.extent)})"
+    if loop.var.name in scope.loops:
+        scope.fail(head, "a loop around it has the same variable")
+    if loop.var.dtype != INT64:
+        scope.fail(head, f"its variable is {loop.var.dtype}, not int64")
+    _extent(loop.extent, scope, head, least=1)
+    _extent(loop.unroll_step, scope, head, least=0)
+    if loop.when is not None:
+        if not scope.symbolic:
+            scope.fail(head, "a concrete program has no `when`")
+        _condition(loop.when, scope, head)
+    facts = scope.facts
+    if isinstance(loop.extent, int):
+        facts = facts.loop(loop.var, loop.extent)
+    _node(loop.body, replace(scope, loops=(*scope.loops, loop.var.name), facts=facts))
+
+
+def _extent(extent: Extent, scope: Scope, head: str, least: int) -> None:
+    if isinstance(extent, int):
+        if extent < least:
+            scope.fail(head, f"{extent} is below {least}")
+        return
+    if not scope.symbolic:
+        scope.fail(head, f"a concrete program has int extents, not {expr_text(extent)}")
+    _index(extent, scope, head)
+
+
+def _alloc(node: Alloc, scope: Scope) -> None:
+    head = f"alloc {declaration(node.tensor)}"
+    if node.tensor.name in scope.storage:
+        scope.fail(head, "a tensor of that name is in scope already")
+    if len(node.offset) != node.tensor.rank:
+        scope.fail(head, f"{len(node.offset)} offsets for {node.tensor.rank} dimensions")
+    for extent in node.tensor.shape:
+        _extent(extent, scope, head, least=1)
+    for e in node.offset:
+        _index(e, scope, head)
+    storage = Storage(node.tensor, True, node.offset)
+    _node(node.body, replace(scope, storage={**scope.storage, node.tensor.name: storage}))
+
+
+def _store(node: Store, scope: Scope) -> None:
+    head = nest_text(node)
+    _access(node.tensor, node.indices, scope, head)
+    if not scope.storage[node.tensor.name].writable:
+        scope.fail(head, f"{node.tensor.name} is an input, a constant or a table")
+    if node.reduce is not None and node.reduce not in REDUCTIONS:
+        scope.fail(head, f"unknown reduction {node.reduce!r}; known: {', '.join(REDUCTIONS)}")
+    if node.value.dtype != node.tensor.dtype.compute:
+        scope.fail(
+            head, f"a {node.value.dtype} value into {node.tensor.dtype}, which is computed in "
+            f"{node.tensor.dtype.compute}"
+        )  # fmt: skip
+    _value(node.value, scope, head)
+
+
+def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: Scope, head: str) -> None:
+    storage = scope.storage.get(tensor.name)
+    if storage is None:
+        known = ", ".join(scope.storage)
+        scope.fail(head, f"{tensor.name} is not declared here; declared: {known}")
+    if storage.tensor != tensor:
+        scope.fail(head, f"{declaration(tensor)} is declared as {declaration(storage.tensor)}")
+    if len(indices) != tensor.rank:
+        scope.fail(head, f"{tensor.name} has {tensor.rank} dimensions, {len(indices)} indices")
+    for d, index in enumerate(indices):
+        _index(index, scope, head)
+        if not scope.symbolic:
+            _inside(storage, d, index, scope, head)
+
+
+def _inside(storage: Storage, d: int, index: Expr, scope: Scope, head: str) -> None:
+    extent = storage.tensor.shape[d]
+    assert isinstance(extent, int)
+    if scope.facts.impossible:
+        return
+    local = index if storage.offset is None else index - storage.offset[d]
+    bounds = scope.facts.bounds(local)
+    if not bounds.within(0, extent - 1):
+        start = "" if storage.offset is None else f" - ({expr_text(storage.offset[d])})"
+        scope.fail(
+            head,
+            f"dimension {d} of {storage.tensor.name}: {expr_text(index)}{start} is in "
+            f"[{bounds.lo}, {bounds.hi}], the extent is {extent}",
+        )
+
+
+def _index(e: Expr, scope: Scope, head: str) -> None:
+    if e.dtype != INT64:
+        scope.fail(head, f"the index {expr_text(e)} is {e.dtype}, not int64")
+    _value(e, scope, head)
+
+
+def _condition(e: Expr, scope: Scope, head: str) -> None:
+    if e.dtype != BOOL:
+        scope.fail(head, f"the condition {expr_text(e)} is {e.dtype}, not bool")
+    _value(e, scope, head)
+
+
+def _value(e: Expr, scope: Scope, head: str) -> None:
+    """Check an expression; a branch of a select sees its condition."""
+    match e:
+        case Var(name) if name not in scope.loops and not scope.symbolic:
+            scope.fail(head, f"{name} is not a loop around it")
+        case Read(tensor, indices):
+            _access(tensor, indices, scope, head)
+            return
+        case Reduce():
+            scope.fail(head, "a nest has loops and updates, not reductions in a value")
+        case Select(cond, a, b):
+            _condition(cond, scope, head)
+            _same_dtype((a, b), scope, head)
+            _value(a, replace(scope, facts=scope.facts.assume(cond)), head)
+            _value(b, replace(scope, facts=scope.facts.assume(cond, holds=False)), head)
+            return
+        case Binary(_, a, b):
+            _same_dtype((a, b), scope, head)
+        case Call(_, args):
+            _same_dtype(args, scope, head)
+    for c in children(e):
+        _value(c, scope, head)
+
+
+def _same_dtype(operands: tuple[Expr, ...], scope: Scope, head: str) -> None:
+    if len({o.dtype for o in operands}) > 1:
+        texts = ", ".join(f"{expr_text(o)}: {o.dtype}" for o in operands)
+        scope.fail(head, f"operands of one operation have different dtypes: {texts}")

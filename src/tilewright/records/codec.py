@@ -1,0 +1,104 @@
+"""Between the frozen rows and what the tables and JSON lines hold.
+
+    trial_columns(trial) -> {"workload_hash": …, "row": "[4,16,2]", "latency_s": 0.002, …}
+    trial_of(result_row) -> Trial
+
+Floats survive exactly (Python prints the shortest text that reads back equal).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tilewright.records.machine import Machine
+from tilewright.records.rows import ModelRow, ModelTask, Trial, WorkloadRow
+
+Columns = dict[str, Any]
+
+
+def to_json(value: object) -> str:
+    """Compact JSON text, ASCII only."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def machine_columns(machine: Machine) -> Columns:
+    return {
+        "fingerprint": machine.fingerprint,
+        "kind": machine.kind,
+        "cpu": machine.cpu,
+        "features": to_json(machine.features),
+        "cores": machine.cores,
+        "compiler": machine.compiler,
+    }
+
+
+def machine_of(columns: Columns) -> Machine:
+    features = tuple(json.loads(columns["features"]))
+    return Machine(**{**columns, "features": features})
+
+
+def workload_columns(workload: WorkloadRow) -> Columns:
+    return {
+        "hash": workload.hash,
+        "name": workload.name,
+        "structure_hash": workload.structure_hash,
+        "extents": to_json(workload.extents),
+        "flops": workload.flops,
+        "dag": workload.dag,
+    }
+
+
+def workload_of(columns: Columns) -> WorkloadRow:
+    return WorkloadRow(**{**columns, "extents": tuple(json.loads(columns["extents"]))})
+
+
+def trial_columns(trial: Trial) -> Columns:
+    """The trial's line in `trials`; its trace goes to `traces`, its id is the database's."""
+    return {
+        "workload_hash": trial.workload_hash,
+        "machine": trial.machine,
+        "trace_hash": trial.trace_hash,
+        "sketch_key": trial.sketch_key,
+        "row": to_json(trial.row),
+        "round": trial.round,
+        "seed": trial.seed,
+        "origin": trial.origin,
+        "stage": trial.stage,
+        "error": trial.error,
+        "measured_s": trial.measured_s,
+        "latency_s": trial.latency_s,
+        "predicted": trial.predicted,
+        "build_s": trial.build_s,
+        "run_s": trial.run_s,
+        "created_at": trial.created_at,
+        "latencies_s": to_json(trial.latencies_s),
+        "confirmed_s": to_json(trial.confirmed_s),
+        "message": trial.message,
+    }
+
+
+def trial_of(columns: Columns) -> Trial:
+    """From a joined line of `trials` (less what a trial derives) and `traces`."""
+    lists = {
+        name: tuple(json.loads(columns[name])) for name in ("row", "latencies_s", "confirmed_s")
+    }
+    return Trial(**{**columns, **lists})
+
+
+def model_columns(model: ModelRow) -> tuple[Columns, list[Columns]]:
+    """The model's line in `models` and its lines in `model_tasks`."""
+    tasks = [
+        {
+            "model_hash": model.hash,
+            "position": position,
+            "workload_hash": task.workload_hash,
+            "weight": task.weight,
+        }
+        for position, task in enumerate(model.tasks)
+    ]
+    return {"hash": model.hash, "name": model.name}, tasks
+
+
+def model_of(hash_: str, name: str, tasks: list[tuple[str, int]]) -> ModelRow:
+    return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks))

@@ -1,0 +1,108 @@
+"""Database failures, told so that a user knows what broke and what to do.
+
+    sqlite3.OperationalError: attempt to write a readonly database
+    -> RecordsError: tuning.db cannot be written: give it and its directory write permission, …
+
+SQLite names its errors (`sqlite_errorname`), PostgreSQL numbers them (`sqlstate`); the tables below
+map the beginning of either to a cause and a way out, the first match counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from tilewright.errors import RecordsError
+
+KEPT = "Everything committed before is kept"
+
+SQLITE_FAULTS: tuple[tuple[str, str], ...] = (
+    ("SQLITE_FULL", f"the disk is full. {KEPT}: free some space, then run the same command again"),
+    (
+        "SQLITE_READONLY",
+        "it cannot be written: give the file and its directory write permission, or name another",
+    ),
+    (
+        "SQLITE_CORRUPT",
+        "the file is corrupt: move it away and import the last export, or salvage it with "
+        "`sqlite3 FILE .recover | sqlite3 NEWFILE`",
+    ),
+    ("SQLITE_NOTADB", "the file is not a SQLite database: name another file"),
+    (
+        "SQLITE_CANTOPEN",
+        "the file cannot be opened: check that its directory exists and may be read and written",
+    ),
+    (
+        "SQLITE_BUSY",
+        "another process holds the write lock: wait for it or stop it, then run the same "
+        "command again",
+    ),
+    (
+        "SQLITE_IOERR",
+        f"the file system refused to read or write. {KEPT}: check the disk, its quota and the "
+        "limit on file sizes, then run the same command again",
+    ),
+)
+
+POSTGRESQL_FAULTS: tuple[tuple[str, str], ...] = (
+    ("53100", f"the server's disk is full. {KEPT}: free some space, then run the same command"),
+    ("25006", "the server or this connection is read-only: name a writable database"),
+    ("42501", "permission denied: grant this user CREATE on the schema and write on its tables"),
+    ("28", "the server refused the user or password: correct the URL"),
+    ("3D000", "the server has no database of that name: create it with createdb"),
+    (
+        "55P03",
+        "another process holds the write lock: wait for it or stop it, then run the same "
+        "command again",
+    ),
+    ("XX001", "the server reports a corrupt table: restore it, or import the last export"),
+    ("XX002", "the server reports a corrupt index: REINDEX it"),
+    ("53300", "the server has no connection left: close others or raise max_connections"),
+    ("57P", f"the server is going down or starting up. {KEPT}: run the same command again later"),
+    ("08", f"the connection was lost. {KEPT}: check the server, then run the same command again"),
+    (
+        "",
+        f"the server cannot be reached. {KEPT}: check that it runs and that the URL's host, port "
+        "and database are right",
+    ),
+)
+
+
+@contextmanager
+def faults_named(database: str) -> Iterator[None]:
+    """Turn every SQLAlchemy error inside the block into a RecordsError that names `database`."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise RecordsError(f"records database {database}: {_cause(error)}") from error
+    except PoolTimeout as error:
+        raise RecordsError(
+            f"records database {database}: too many threads use it at once: use one Database a "
+            "thread"
+        ) from error
+    except SQLAlchemyError as error:
+        raise RecordsError(f"records database {database}: {error}") from error
+
+
+def sqlite_error_name(error: DBAPIError) -> str:
+    """SQLite's name of the error ("SQLITE_BUSY"); empty for another database's."""
+    return getattr(error.orig, "sqlite_errorname", None) or ""
+
+
+def _cause(error: DBAPIError) -> str:
+    original = " ".join(str(error.orig).split())
+    advice: str | None = None
+    if name := sqlite_error_name(error):
+        advice = next((text for key, text in SQLITE_FAULTS if name.startswith(key)), None)
+    elif hasattr(error.orig, "sqlstate"):
+        state = getattr(error.orig, "sqlstate", None) or ""
+        advice = next((text for key, text in POSTGRESQL_FAULTS if _matches(state, key)), None)
+    return f"{advice} ({original})" if advice else original
+
+
+def _matches(state: str, key: str) -> bool:
+    """The empty key stands for failures without a state: the server never answered."""
+    return state.startswith(key) if key else not state

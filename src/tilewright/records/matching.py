@@ -1,0 +1,72 @@
+"""The record to compile a task with, and an honest word when it is not quite the right one.
+
+    match = find_record(db, workload, machine)
+    match.trial        the trial to replay, or None
+    match.note         "" or: "matmul 512x512x512: no record of this machine; using one of …"
+
+A program found on one machine runs on another of its kind, only perhaps not at its best. So a
+task whose own records are missing takes the nearest machine's, and says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.records.database import Database
+from tilewright.records.machine import Machine
+from tilewright.records.rows import Trial, WorkloadRow
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A trial found for a task; `exact` if of this very machine; `note` says what is amiss."""
+
+    trial: Trial | None
+    exact: bool
+    note: str
+
+
+def find_record(database: Database, workload: WorkloadRow, machine: Machine) -> Match:
+    """The best trial of `workload` on `machine`, else on the nearest machine of the same kind.
+
+    Nearest means fewest differing facts, then fewest differing features, then the faster trial.
+    """
+    own = database.best(workload.hash, machine.fingerprint)
+    if own is not None:
+        return Match(own, True, "")
+    others = []
+    for other in database.machines():
+        if other.kind == machine.kind and other != machine:
+            trial = database.best(workload.hash, other.fingerprint)
+            if trial is not None:
+                others.append((_distance(machine, other), trial.latency_s, other, trial))
+    if not others:
+        return Match(None, False, f"{workload.name}: {_missing(database, workload, machine)}")
+    _, _, nearest, trial = min(others, key=lambda entry: entry[:2])
+    why = "; ".join(machine.differences(nearest))
+    note = f"{workload.name}: no record of this machine; using one of another ({why})"
+    return Match(trial, False, note)
+
+
+def _distance(machine: Machine, other: Machine) -> tuple[int, int]:
+    features = set(machine.features) ^ set(other.features)
+    return len(machine.differences(other)), len(features)
+
+
+def _missing(database: Database, workload: WorkloadRow, machine: Machine) -> str:
+    """Why no trial serves: all failed, other shapes only, or nothing at all."""
+    failed = sum(round_.trials for round_ in database.rounds(machine.fingerprint, workload.hash))
+    if failed:
+        return f"all {failed} recorded trials failed on this machine"
+    relatives = [
+        relative
+        for relative in database.workloads(workload.structure_hash)
+        if relative.hash != workload.hash
+    ]
+    if relatives:
+        shapes = ", ".join(str(list(relative.extents)) for relative in relatives[:3])
+        return (
+            f"no record of extents {list(workload.extents)}; {len(relatives)} of the same "
+            f"structure have others ({shapes})"
+        )
+    return "no record of it"

@@ -1,0 +1,204 @@
+"""Reading queries that answer with more than plain rows: rounds, training arrays, a summary.
+
+    training_set(connection, fingerprint, include_failed=False)
+    -> [TrainingGroup(workload_hash="9f…", sketch_key="tile", rows=int64[512, 9], …), …]
+
+Each takes an open connection and reads one consistent view of the database.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Column, Connection, Select, func, select
+
+from tilewright.records import codec
+from tilewright.records.rows import (
+    Coverage,
+    ErrorCount,
+    ModelRow,
+    Round,
+    Summary,
+    TrainingGroup,
+)
+from tilewright.records.tables import (
+    SCHEMA_VERSION,
+    machines,
+    model_tasks,
+    sources,
+    traces,
+    trials,
+    workloads,
+)
+from tilewright.records.tables import models as model_heads
+
+IN_LIST = 1000  # values in one IN (…)
+
+MACHINES: Select[Any] = select(machines).order_by(machines.c.fingerprint)
+
+_DERIVED = {"measured_s", "latency_s"}
+TRIALS: Select[Any] = select(
+    *(column for column in trials.c if column.name not in _DERIVED), traces.c.trace
+).join(traces, traces.c.trial_id == trials.c.id)
+"""Selects the columns `codec.trial_of` reads."""
+
+SOURCES: Select[Any] = (
+    select(
+        trials.c.id,
+        trials.c.workload_hash,
+        trials.c.machine,
+        trials.c.trace_hash,
+        sources.c.nest,
+        sources.c.ir,
+    )
+    .join(sources, sources.c.trial_id == trials.c.id)
+    .order_by(trials.c.id)
+)
+"""Selects kept sources with the names of their trials."""
+
+
+def rows(connection: Connection, query: Select[Any]) -> list[codec.Columns]:
+    """The answer as dictionaries by column name."""
+    result = connection.execute(query)
+    names = tuple(result.keys())
+    return [dict(zip(names, row, strict=True)) for row in result]
+
+
+def last_trial(connection: Connection) -> int:
+    """The newest trial's id; 0 when there is none."""
+    return connection.execute(select(func.max(trials.c.id))).scalar_one() or 0
+
+
+def known(connection: Connection, column: Column[Any], values: Collection[Any]) -> set[Any]:
+    """Those of `values` that are in `column`."""
+    wanted = list(values)
+    found: set[Any] = set()
+    for start in range(0, len(wanted), IN_LIST):
+        query = select(column).where(column.in_(wanted[start : start + IN_LIST]))
+        found.update(connection.scalars(query))
+    return found
+
+
+def models(connection: Connection) -> list[ModelRow]:
+    """All models, by name, their tasks in order."""
+    tasks: dict[str, list[tuple[str, int]]] = {}
+    for row in connection.execute(select(model_tasks).order_by(model_tasks.c.position)):
+        tasks.setdefault(row.model_hash, []).append((row.workload_hash, row.weight))
+    heads = connection.execute(select(model_heads).order_by(model_heads.c.name, model_heads.c.hash))
+    return [codec.model_of(row.hash, row.name, tasks.get(row.hash, [])) for row in heads]
+
+
+def rounds(connection: Connection, machine: str, workload_hash: str | None) -> list[Round]:
+    """See `Database.rounds`."""
+    key = (trials.c.workload_hash, trials.c.seed, trials.c.round)
+    first = func.min(trials.c.id)
+    query = (
+        select(
+            *key,
+            func.count(),
+            func.count(trials.c.error),
+            func.min(trials.c.measured_s),
+            first,
+            func.max(trials.c.id),
+        )
+        .where(trials.c.machine == machine)
+        .group_by(*key)
+        .order_by(first)
+    )
+    if workload_hash is not None:
+        query = query.where(trials.c.workload_hash == workload_hash)
+    return [Round(*row) for row in connection.execute(query)]
+
+
+def training_set(connection: Connection, machine: str, include_failed: bool) -> list[TrainingGroup]:
+    """See `Database.training_set`.
+
+    The rows of a group are parsed as one JSON text: a hundred thousand small parses would take
+    longer than reading them. Rows of one sketch that differ in width (a space that has changed
+    since) form groups of their own.
+    """
+    query = (
+        select(
+            trials.c.workload_hash,
+            trials.c.sketch_key,
+            trials.c.row,
+            trials.c.id,
+            trials.c.round,
+            trials.c.measured_s,
+        )
+        .where(trials.c.machine == machine)
+        .order_by(trials.c.id)
+    )
+    if not include_failed:
+        query = query.where(trials.c.measured_s.is_not(None))
+    groups: dict[tuple[str, str, int], list[tuple[str, int, int, float | None]]] = {}
+    for workload_hash, sketch_key, row, id_, number, measured_s in connection.execute(query):
+        key = (workload_hash, sketch_key, row.count(",") + (row != "[]"))
+        groups.setdefault(key, []).append((row, id_, number, measured_s))
+    return [_training_group(*key, members) for key, members in groups.items()]
+
+
+def _training_group(
+    workload_hash: str,
+    sketch_key: str,
+    columns: int,
+    members: list[tuple[str, int, int, float | None]],
+) -> TrainingGroup:
+    texts, ids, numbers, measured_s = zip(*members, strict=True)
+    matrix = np.array(json.loads(f"[{','.join(texts)}]"), dtype=np.int64)
+    latency_s = np.array(measured_s, dtype=np.float64)  # None becomes nan
+    return TrainingGroup(
+        workload_hash,
+        sketch_key,
+        np.array(ids, dtype=np.int64),
+        np.array(numbers, dtype=np.int64),
+        matrix.reshape(len(texts), columns),
+        np.where(np.isnan(latency_s), np.inf, latency_s),
+    )
+
+
+def summary(connection: Connection) -> Summary:
+    """See `Database.summary`."""
+    coverage = _coverage(connection)
+    return Summary(
+        schema=SCHEMA_VERSION,
+        trials=sum(line.trials for line in coverage),
+        failed=sum(line.failed for line in coverage),
+        workloads=connection.execute(select(func.count()).select_from(workloads)).scalar_one(),
+        machines=tuple(map(codec.machine_of, rows(connection, MACHINES))),
+        models=tuple(models(connection)),
+        coverage=coverage,
+        errors=_errors(connection),
+    )
+
+
+def _coverage(connection: Connection) -> tuple[Coverage, ...]:
+    query = (
+        select(
+            trials.c.workload_hash,
+            workloads.c.name,
+            trials.c.machine,
+            func.count(),
+            func.count(trials.c.error),
+            func.min(trials.c.latency_s),
+            func.max(trials.c.created_at),
+        )
+        .join(workloads, workloads.c.hash == trials.c.workload_hash)
+        .group_by(trials.c.workload_hash, workloads.c.name, trials.c.machine)
+        .order_by(workloads.c.name, trials.c.workload_hash, trials.c.machine)
+    )
+    return tuple(Coverage(*row) for row in connection.execute(query))
+
+
+def _errors(connection: Connection) -> tuple[ErrorCount, ...]:
+    count = func.count()
+    query = (
+        select(trials.c.stage, trials.c.error, count)
+        .where(trials.c.error.is_not(None))
+        .group_by(trials.c.stage, trials.c.error)
+        .order_by(count.desc(), trials.c.stage, trials.c.error)
+    )
+    return tuple(ErrorCount(*row) for row in connection.execute(query))

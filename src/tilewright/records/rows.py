@@ -1,0 +1,219 @@
+"""What the records database holds and gives back: plain frozen rows.
+
+    Trial(workload_hash=…, machine=…, trace_hash=…, trace="[…]", sketch_key="tile+fuse",
+          row=(4, 16, 2), round=0, seed=0, latencies_s=(0.0021, 0.0020))
+
+Hashes, traces and DAGs are made by the layers that own them; here they are opaque text, kept
+verbatim. Times are seconds; `created_at` is Unix time.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.errors import RecordsError
+from tilewright.records.machine import Machine
+
+INT64_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadRow:
+    """A task's math. `dag` is JSON text; `structure_hash` ignores shapes, `extents` are those."""
+
+    hash: str
+    name: str
+    dag: str
+    structure_hash: str
+    extents: tuple[int, ...]
+    flops: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One measured candidate, or one that failed.
+
+    `row` is its line of the decision matrix under `sketch_key`; `trace` (JSON text) replays it.
+    `round` counts the task's rounds within the run of `seed`; `origin` names what proposed it
+    ("sample", "crossover", …). `stage` is the last stage reached; a failure has an `error` class
+    and a `message`. `confirmed_s` are latencies of a later confirmation in fresh processes;
+    `id` is given by the database and grows in the order of insertion.
+
+    Raises RecordsError for a successful trial without a positive finite latency, and for
+    numbers a database cannot hold.
+    """
+
+    workload_hash: str
+    machine: str
+    trace_hash: str
+    trace: str
+    sketch_key: str
+    row: tuple[int, ...]
+    round: int
+    seed: int
+    latencies_s: tuple[float, ...] = ()
+    predicted: float | None = None
+    origin: str = ""
+    stage: str = "done"
+    error: str | None = None
+    message: str = ""
+    build_s: float = 0.0
+    run_s: float = 0.0
+    created_at: float = field(default_factory=time.time)
+    confirmed_s: tuple[float, ...] = ()
+    id: int | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_latencies(self.latencies_s, f"trial {self.trace_hash}")
+        check_latencies(self.confirmed_s, f"confirmation of trial {self.trace_hash}")
+        if self.error is None and not self.latencies_s:
+            raise RecordsError(
+                f"trial {self.trace_hash} has neither a latency nor an error: "
+                "give latencies_s, or error and stage"
+            )
+        numbers = (self.build_s, self.run_s, self.created_at, self.predicted or 0.0)
+        if not all(map(math.isfinite, numbers)):
+            raise RecordsError(
+                f"trial {self.trace_hash} has a time or score that is not finite: {numbers}"
+            )
+        if not (0 <= self.seed <= INT64_MAX and 0 <= self.round <= INT64_MAX):
+            raise RecordsError(
+                f"trial {self.trace_hash}: seed {self.seed} and round {self.round} "
+                f"must be from 0 to {INT64_MAX}"
+            )
+        if not all(-INT64_MAX <= value <= INT64_MAX for value in self.row):
+            raise RecordsError(f"trial {self.trace_hash}: a decision does not fit in 64 bits")
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran and gave the right answer."""
+        return self.error is None
+
+    @property
+    def measured_s(self) -> float | None:
+        """Median latency of the trial itself; None for a failure."""
+        return median(self.latencies_s) if self.ok else None
+
+    @property
+    def latency_s(self) -> float | None:
+        """The latency to believe: the confirmed median where there is one, else `measured_s`."""
+        return median(self.confirmed_s) if self.ok and self.confirmed_s else self.measured_s
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTask:
+    """One task of a model and how many times the model runs it."""
+
+    workload_hash: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """A network as its tasks, in order of first use."""
+
+    hash: str
+    name: str
+    tasks: tuple[ModelTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Printed forms of a trial's program, for reading."""
+
+    nest: str
+    ir: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSource:
+    """A source and the trial it belongs to, named by what is the same in every database."""
+
+    workload_hash: str
+    machine: str
+    trace_hash: str
+    nest: str
+    ir: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The trials of one round of one task: what a scheduler needs to recall its history.
+
+    `best_s` is the least measured median of the round (not of the task), None if all failed.
+    """
+
+    workload_hash: str
+    seed: int
+    number: int
+    trials: int
+    failed: int
+    best_s: float | None
+    first_id: int
+    last_id: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingGroup:
+    """Trials of one workload under one sketch as arrays, in order of insertion.
+
+    `ids`, `rounds` int64 [n]; `rows` int64 [n, columns]; `latency_s` float64 [n], inf where the
+    trial failed (a throughput of 0).
+    """
+
+    workload_hash: str
+    sketch_key: str
+    ids: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    latency_s: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What is known of one workload on one machine."""
+
+    workload_hash: str
+    name: str
+    machine: str
+    trials: int
+    failed: int
+    best_s: float | None
+    last_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """How often trials failed at a stage with an error class."""
+
+    stage: str
+    error: str
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A database at a glance."""
+
+    schema: int
+    trials: int
+    failed: int
+    workloads: int
+    machines: tuple[Machine, ...]
+    models: tuple[ModelRow, ...]
+    coverage: tuple[Coverage, ...]
+    errors: tuple[ErrorCount, ...]
+
+
+def check_latencies(latencies_s: Sequence[float], what: str) -> None:
+    """Raise RecordsError unless every latency is finite and positive."""
+    for latency in latencies_s:
+        if not (math.isfinite(latency) and latency > 0):
+            raise RecordsError(f"{what}: latency {latency} s is not a positive finite number")

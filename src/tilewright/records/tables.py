@@ -1,0 +1,141 @@
+"""The schema, as SQLAlchemy Core tables that mean the same on SQLite and PostgreSQL.
+
+    machines <── trials ──> workloads <── model_tasks ──> models
+                   └── traces, sources                  (one row per trial, read on demand)
+
+`trials` is kept narrow: traces are ten times larger than the rest of a trial, and training and
+summaries scan the table without them. Lists are JSON text. UNIQUE (workload, machine, trace)
+is what makes resuming and merging idempotent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import TypeDecorator
+
+SCHEMA_VERSION = 1
+SCHEMA_KEY = "schema_version"
+
+
+class FreeText(TypeDecorator[str]):
+    """Text from compilers and crashed processes: what no database stores becomes U+FFFD.
+
+    PostgreSQL refuses NUL, both refuse lone surrogates (bytes that were not UTF-8).
+    """
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
+        if value is None or (value.isascii() and "\0" not in value):
+            return value
+        return (
+            value.encode("utf-16", "surrogatepass")
+            .decode("utf-16", "replace")
+            .replace("\0", "\N{REPLACEMENT CHARACTER}")
+        )
+
+
+metadata = MetaData()
+
+meta = Table(
+    "tilewright_meta",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+machines = Table(
+    "machines",
+    metadata,
+    Column("fingerprint", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("cpu", Text, nullable=False),
+    Column("features", Text, nullable=False),
+    Column("cores", Integer, nullable=False),
+    Column("compiler", Text, nullable=False),
+)
+
+workloads = Table(
+    "workloads",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("name", FreeText, nullable=False),
+    Column("structure_hash", Text, nullable=False, index=True),
+    Column("extents", Text, nullable=False),
+    Column("flops", BigInteger, nullable=False),
+    Column("dag", Text, nullable=False),
+)
+
+trials = Table(
+    "trials",
+    metadata,
+    # SQLite numbers rows by itself only where the type is spelled INTEGER.
+    Column("id", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True),
+    Column("workload_hash", Text, ForeignKey("workloads.hash"), nullable=False),
+    Column("machine", Text, ForeignKey("machines.fingerprint"), nullable=False),
+    Column("trace_hash", Text, nullable=False),
+    Column("sketch_key", Text, nullable=False),
+    Column("row", Text, nullable=False),
+    Column("round", BigInteger, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("origin", Text, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("error", Text),
+    Column("measured_s", Double),
+    Column("latency_s", Double),
+    Column("predicted", Double),
+    Column("build_s", Double, nullable=False),
+    Column("run_s", Double, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("latencies_s", Text, nullable=False),
+    Column("confirmed_s", Text, nullable=False),
+    Column("message", FreeText, nullable=False),
+    UniqueConstraint("workload_hash", "machine", "trace_hash", name="trials_once"),
+    Index("trials_by_latency", "workload_hash", "machine", "latency_s"),
+    sqlite_autoincrement=True,
+)
+
+traces = Table(
+    "traces",
+    metadata,
+    Column("trial_id", ForeignKey("trials.id"), primary_key=True, autoincrement=False),
+    Column("trace", Text, nullable=False),
+)
+
+sources = Table(
+    "sources",
+    metadata,
+    Column("trial_id", ForeignKey("trials.id"), primary_key=True, autoincrement=False),
+    Column("nest", FreeText, nullable=False),
+    Column("ir", FreeText, nullable=False),
+)
+
+models = Table(
+    "models",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("name", FreeText, nullable=False),
+)
+
+model_tasks = Table(
+    "model_tasks",
+    metadata,
+    Column("model_hash", Text, ForeignKey("models.hash"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("workload_hash", Text, ForeignKey("workloads.hash"), nullable=False),
+    Column("weight", BigInteger, nullable=False),
+)

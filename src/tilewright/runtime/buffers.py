@@ -1,0 +1,99 @@
+"""Memory for kernels: aligned arrays, and arrays between guard pages.
+
+    aligned_empty((5, 7), np.dtype("float32"))     a normal array on a 64-byte boundary
+
+    guarded = GuardedBuffer(1000)                  ░░guard░░│..slack..[1000 bytes][slack]│░░guard░░
+    guarded.view((250,), np.dtype("float32"))      the data as an array
+
+A guarded buffer ends where a page without access begins, so that a read or write behind it
+faults at once; another such page lies before it. Kernels rely on 64-byte alignment, hence the
+data stand at the last multiple of 64 that fits: up to 63 bytes behind them, and what is left of
+the first page before them, are slack. Slack is filled with a pattern (NaN to a float) and
+`slack_intact` tells whether a kernel wrote there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import RunError
+from tilewright.runtime.artifact import Array
+
+ALIGNMENT = 64
+PAGE = mmap.PAGESIZE
+PATTERN = 0xFF  # every float dtype reads it as NaN, every signed integer as -1
+NO_ACCESS = 0
+READ, WRITE = 1, 2
+
+
+def aligned_empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """An uninitialised contiguous array whose data start at a multiple of 64."""
+    n = math.prod(shape) * dtype.itemsize
+    raw = np.empty(n + ALIGNMENT, dtype=np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    array: Array = raw[start : start + n].view(dtype).reshape(tuple(shape))
+    return array
+
+
+def is_aligned(array: Array) -> bool:
+    """Whether a kernel may read `array` in place: contiguous and on a 64-byte boundary."""
+    return bool(array.flags.c_contiguous) and array.ctypes.data % ALIGNMENT == 0
+
+
+class GuardedBuffer:
+    """`nbytes` bytes at `address`, aligned to 64, between pages that fault on any access."""
+
+    def __init__(self, nbytes: int) -> None:
+        """Map the memory. Raises RunError when the system refuses."""
+        data = max(1, -(-nbytes // PAGE)) * PAGE
+        try:
+            self._map = mmap.mmap(-1, data + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except (OSError, OverflowError, ValueError) as error:
+            raise RunError(f"cannot get {nbytes} bytes of memory: {error}") from error
+        whole = np.frombuffer(self._map, dtype=np.uint8)
+        base = whole.ctypes.data
+        self._pages = (base + PAGE, data)
+        _protect(base, PAGE, NO_ACCESS)
+        _protect(base + PAGE + data, PAGE, NO_ACCESS)
+        inner = whole[PAGE : PAGE + data]
+        start = data - -(-nbytes // ALIGNMENT) * ALIGNMENT
+        self.nbytes = nbytes
+        self.data = inner[start : start + nbytes]
+        self.address = base + PAGE + start
+        self._slack = (inner[:start], inner[start + nbytes :])
+        for part in self._slack:
+            part.fill(PATTERN)
+
+    def view(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+        """The data as an array; `shape` and `dtype` must make up exactly `nbytes`."""
+        array: Array = self.data.view(dtype).reshape(tuple(shape))
+        return array
+
+    def fill(self) -> None:
+        """Fill the data with the pattern: NaN to floats."""
+        self.data.fill(PATTERN)
+
+    def slack_intact(self) -> bool:
+        """Whether the bytes around the data still hold the pattern."""
+        return all(bool((part == PATTERN).all()) for part in self._slack)
+
+    def set_writable(self, writable: bool) -> None:
+        """Make a write to the data fault, or allow it again."""
+        address, nbytes = self._pages
+        _protect(address, nbytes, READ | WRITE if writable else READ)
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+
+
+def _protect(address: int, nbytes: int, access: int) -> None:
+    if _LIBC.mprotect(address, nbytes, access) != 0:
+        code = ctypes.get_errno()
+        raise RunError(f"mprotect of {nbytes} bytes failed with error {code}")

@@ -1,0 +1,260 @@
+"""The few native functions that call, parallelise and time a kernel: emitted as LLVM IR.
+
+    call(entry, buffers, params, scratch)
+    parallel(fn, data, threads, flags)           what kernels reach as GOMP_parallel
+    bench(entry, buffers, params, scratch, regions, n_regions, count, out_seconds)
+
+Denormal floats run at 1 % of normal speed on x86, so a kernel runs with flush-to-zero (FTZ and
+DAZ; FZ on AArch64). That mode belongs to a thread: `call` and `bench` set it on the caller's,
+`parallel` on each worker around the region's body, and each puts back what it found, so that
+neither the user's arithmetic nor other users of the same OpenMP pool see it.
+
+`bench` times every call by itself with CLOCK_MONOTONIC (about 25 ns of it are the clock's) and
+evicts the `regions` (pairs of address and bytes) from all caches before each.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llvmlite import binding as llvm
+
+from tilewright.errors import RunError
+from tilewright.runtime.symbols import find_symbol
+
+# Flush-to-zero per architecture: (declarations, read state into %old, set state from %new, bits).
+X86 = """
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+declare void @llvm.x86.sse2.clflush(ptr)
+declare void @llvm.x86.sse2.mfence()
+
+define internal i32 @float_mode() {
+  %slot = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %slot)
+  %mode = load i32, ptr %slot
+  ret i32 %mode
+}
+define internal void @set_float_mode(i32 %mode) {
+  %slot = alloca i32
+  store i32 %mode, ptr %slot
+  call void @llvm.x86.sse.ldmxcsr(ptr %slot)
+  ret void
+}
+define internal i32 @flushing(i32 %mode) {
+  %new = or i32 %mode, 32832 ; FTZ is bit 15, DAZ bit 6
+  ret i32 %new
+}
+define internal i32 @gradual(i32 %mode) {
+  %new = and i32 %mode, -32833
+  ret i32 %new
+}
+define internal void @evict_line(ptr %address) {
+  call void @llvm.x86.sse2.clflush(ptr %address)
+  ret void
+}
+define internal void @fence_memory() {
+  call void @llvm.x86.sse2.mfence()
+  ret void
+}
+"""
+
+AARCH64 = """
+declare i64 @llvm.aarch64.get.fpcr()
+declare void @llvm.aarch64.set.fpcr(i64)
+
+define internal i32 @float_mode() {
+  %wide = call i64 @llvm.aarch64.get.fpcr()
+  %mode = trunc i64 %wide to i32
+  ret i32 %mode
+}
+define internal void @set_float_mode(i32 %mode) {
+  %wide = zext i32 %mode to i64
+  call void @llvm.aarch64.set.fpcr(i64 %wide)
+  ret void
+}
+define internal i32 @flushing(i32 %mode) {
+  %new = or i32 %mode, 16777216 ; FZ is bit 24
+  ret i32 %new
+}
+define internal i32 @gradual(i32 %mode) {
+  %new = and i32 %mode, -16777217
+  ret i32 %new
+}
+define internal void @evict_line(ptr %address) {
+  call void asm sideeffect "dc civac, $0", "r,~{memory}"(ptr %address)
+  ret void
+}
+define internal void @fence_memory() {
+  call void asm sideeffect "dsb sy", "~{memory}"()
+  ret void
+}
+"""
+
+COMMON = """
+declare i32 @clock_gettime(i32, ptr)
+declare void @GOMP_parallel(ptr, ptr, i32, i32)
+
+define void @tw_call(ptr %entry, ptr %buffers, ptr %params, ptr %scratch) {
+  %old = call i32 @float_mode()
+  %new = call i32 @flushing(i32 %old)
+  call void @set_float_mode(i32 %new)
+  call void %entry(ptr %buffers, ptr %params, ptr %scratch)
+  call void @set_float_mode(i32 %old)
+  ret void
+}
+
+define internal void @worker(ptr %closure) {
+  %fn = load ptr, ptr %closure
+  %slot = getelementptr ptr, ptr %closure, i64 1
+  %data = load ptr, ptr %slot
+  %old = call i32 @float_mode()
+  %new = call i32 @flushing(i32 %old)
+  call void @set_float_mode(i32 %new)
+  call void %fn(ptr %data)
+  call void @set_float_mode(i32 %old)
+  ret void
+}
+
+define void @tw_parallel(ptr %fn, ptr %data, i32 %threads, i32 %flags) {
+  %closure = alloca [2 x ptr]
+  store ptr %fn, ptr %closure
+  %slot = getelementptr ptr, ptr %closure, i64 1
+  store ptr %data, ptr %slot
+  %old = call i32 @float_mode()
+  %new = call i32 @gradual(i32 %old) ; a thread that is created here inherits the mode for life
+  call void @set_float_mode(i32 %new)
+  call void @GOMP_parallel(ptr @worker, ptr %closure, i32 %threads, i32 %flags)
+  call void @set_float_mode(i32 %old)
+  ret void
+}
+
+define internal i64 @nanoseconds(ptr %slot) {
+  call i32 @clock_gettime(i32 1, ptr %slot)
+  %s = load i64, ptr %slot
+  %second = getelementptr i64, ptr %slot, i64 1
+  %ns = load i64, ptr %second
+  %scaled = mul i64 %s, 1000000000
+  %sum = add i64 %scaled, %ns
+  ret i64 %sum
+}
+
+define internal void @evict(ptr %regions, i64 %n) {
+entry:
+  br label %region
+region:
+  %r = phi i64 [ 0, %entry ], [ %r.next, %region.end ]
+  %more = icmp slt i64 %r, %n
+  br i1 %more, label %region.body, label %done
+region.body:
+  %at = mul i64 %r, 2
+  %address.slot = getelementptr i64, ptr %regions, i64 %at
+  %address = load ptr, ptr %address.slot
+  %bytes.slot = getelementptr i64, ptr %address.slot, i64 1
+  %bytes = load i64, ptr %bytes.slot
+  br label %line
+line:
+  %b = phi i64 [ 0, %region.body ], [ %b.next, %line.body ]
+  %inside = icmp slt i64 %b, %bytes
+  br i1 %inside, label %line.body, label %region.end
+line.body:
+  %p = getelementptr i8, ptr %address, i64 %b
+  call void @evict_line(ptr %p)
+  %b.next = add i64 %b, 64
+  br label %line
+region.end:
+  %r.next = add i64 %r, 1
+  br label %region
+done:
+  call void @fence_memory()
+  ret void
+}
+
+define void @tw_bench(ptr %entry, ptr %buffers, ptr %params, ptr %scratch, ptr %regions,
+                      i64 %n_regions, i64 %count, ptr %out) {
+start:
+  %time = alloca [2 x i64]
+  %old = call i32 @float_mode()
+  %new = call i32 @flushing(i32 %old)
+  call void @set_float_mode(i32 %new)
+  %flush = icmp sgt i64 %n_regions, 0
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %i.next, %timed ]
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %body, label %done
+body:
+  br i1 %flush, label %evicting, label %timed
+evicting:
+  call void @evict(ptr %regions, i64 %n_regions)
+  br label %timed
+timed:
+  %before = call i64 @nanoseconds(ptr %time)
+  call void %entry(ptr %buffers, ptr %params, ptr %scratch)
+  %after = call i64 @nanoseconds(ptr %time)
+  %elapsed = sub i64 %after, %before
+  %ns = sitofp i64 %elapsed to double
+  %seconds = fmul double %ns, 1.0e-9
+  %slot = getelementptr double, ptr %out, i64 %i
+  store double %seconds, ptr %slot
+  %i.next = add i64 %i, 1
+  br label %loop
+done:
+  call void @set_float_mode(i32 %old)
+  ret void
+}
+"""
+
+ARCHITECTURES = {"x86_64": X86, "aarch64": AARCH64}
+Pointer = ctypes.c_void_p
+CALL = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer, Pointer)
+BENCH = ctypes.CFUNCTYPE(
+    None, Pointer, Pointer, Pointer, Pointer, Pointer, ctypes.c_int64, ctypes.c_int64, Pointer
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The functions of this module, compiled for this process.
+
+    `parallel` is an address, to be given to kernels under the name GOMP_parallel. `loaded` keeps
+    the code in memory.
+    """
+
+    call: Callable[..., None]
+    bench: Callable[..., None]
+    parallel: int
+    loaded: tuple[object, ...]
+
+
+def native_ir(architecture: str) -> str:
+    """The LLVM IR for "x86_64" or "aarch64". Raises RunError for another architecture."""
+    if architecture not in ARCHITECTURES:
+        raise RunError(
+            f"compiled functions run on {', '.join(ARCHITECTURES)}; this machine is {architecture}"
+        )
+    return ARCHITECTURES[architecture] + COMMON
+
+
+@functools.cache
+def native(architecture: str) -> Native:
+    """Compile and load the functions once per process (about 10 ms)."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()  # AArch64 evicts a cache line by inline assembly
+    jit = llvm.create_lljit_compiler(use_jit_link=True)
+    builder = llvm.JITLibraryBuilder().add_ir(native_ir(architecture))
+    for name in ("clock_gettime", "GOMP_parallel"):
+        builder.import_symbol(name, find_symbol(name))
+    for name in ("tw_call", "tw_bench", "tw_parallel"):
+        builder.export_symbol(name)
+    library = builder.link(jit, "tilewright-runtime")
+    return Native(
+        call=CALL(library["tw_call"]),
+        bench=BENCH(library["tw_bench"]),
+        parallel=library["tw_parallel"],
+        loaded=(library, jit),
+    )

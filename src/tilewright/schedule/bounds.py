@@ -1,0 +1,313 @@
+"""Bound inference: extents of every loop, values of every axis, windows of attached stages.
+
+    infer_bounds(state) -> {stage name: StageBounds}
+
+Consumers come first. A stage at the root computes its whole tensor. An attached stage computes,
+per axis, the *window* its consumers read while the loops outside its attach point stand still:
+an index expression is split into a base (a function of those outer loops) and a span (how far it
+moves over all inner loops). Everything is arithmetic on extents, so one implementation serves ints
+and decision variables; only `isinstance(x, int)` decides, never an extent's value.
+
+Example: conv reads pad[y + ry] with y = y.0*7 + y.1, ry < 3. Attached after y.0 the window of pad
+is base y.0*7, span 7 + 3 - 1 = 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilewright.expr.extents import add, ceildiv, maximum, minimum, mul, sub
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import (
+    Axis,
+    Binary,
+    Const,
+    Expr,
+    Extent,
+    Select,
+    Var,
+    as_expr,
+    reads,
+    select,
+    substitute,
+)
+from tilewright.expr.simplify import simplify
+from tilewright.schedule.state import At, Fuse, Split, Stage, State
+
+
+@dataclass(slots=True)
+class StageBounds:
+    """What lowering and features need of one stage.
+
+    `extents` of leaves and intermediate loops by name; `values` of the axes as expressions over
+    loop variables; `base` and `shape` of the window of its storage.
+    """
+
+    extents: dict[str, Extent]
+    values: dict[str, Expr]
+    base: tuple[Expr, ...]
+    shape: tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """All values `base <= x < base + span` that an index takes."""
+
+    base: Expr
+    span: Extent
+
+
+def loop_var(stage: str, leaf: str) -> Var:
+    """The loop variable of a leaf: unique in the program."""
+    return Var(f"{stage}.{leaf}")
+
+
+def infer_bounds(state: State) -> dict[str, StageBounds]:
+    """Bounds of every stage, keyed by name. Pure; `state` is not changed."""
+    done: dict[str, StageBounds] = {}
+    for stage in reversed(list(state.stages.values())):
+        if stage.attach is None:
+            windows = [Window(as_expr(0), a.extent) for a in stage.compute.axes]
+        else:
+            windows = _required(state, stage, stage.attach, done)
+        done[stage.name] = _stage_bounds(stage, windows)
+    return done
+
+
+def _stage_bounds(stage: Stage, windows: list[Window]) -> StageBounds:
+    spatial = stage.compute.axes
+    extents: dict[str, Extent] = {
+        a.name: w.span for a, w in zip(spatial, windows, strict=True)
+    } | {a.name: a.extent for a in stage.compute.reduce_axes}
+    _pass_down(stage, extents)
+    values = _axis_values(stage, extents)
+    for axis, w in zip(spatial, windows, strict=True):
+        values[axis.name] = simplify(w.base + values[axis.name])
+    shape = _aligned(stage, [w.span for w in windows])
+    return StageBounds(extents, values, tuple(w.base for w in windows), shape)
+
+
+def _pass_down(stage: Stage, extents: dict[str, Extent]) -> None:
+    for relation in stage.relations:
+        if isinstance(relation, Split):
+            rest = extents[relation.parent]
+            for child, length in zip(relation.children[:0:-1], relation.lengths[::-1], strict=True):
+                extents[child] = minimum(length, rest)
+                rest = ceildiv(rest, extents[child])
+            extents[relation.children[0]] = rest
+        else:
+            product: Extent = 1
+            for part in relation.parts:
+                product = mul(product, extents[part])
+            extents[relation.fused] = product
+
+
+def _axis_values(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
+    """Axes as expressions over the leaves' loop variables (a loop of extent 1 is 0)."""
+    values: dict[str, Expr] = {
+        leaf: as_expr(0) if extents[leaf] == 1 else loop_var(stage.name, leaf)
+        for leaf in stage.leaves
+    }
+    for relation in reversed(stage.relations):
+        if isinstance(relation, Split):
+            stride: Extent = 1
+            total: Expr = as_expr(0)
+            for child in reversed(relation.children):
+                total = values[child] * as_expr(stride) + total
+                stride = mul(stride, extents[child])
+            values[relation.parent] = total
+        else:
+            _unfuse(relation, extents, values)
+    return {a.name: values[a.name] for a in stage.axes}
+
+
+def _unfuse(relation: Fuse, extents: Mapping[str, Extent], values: dict[str, Expr]) -> None:
+    rest = values[relation.fused]
+    for part in relation.parts[:0:-1]:
+        extent = as_expr(extents[part])
+        values[part] = rest % extent
+        rest = rest // extent
+    values[relation.parts[0]] = rest
+
+
+def _aligned(stage: Stage, spans: list[Extent]) -> tuple[Extent, ...]:
+    """Storage shape: the window's, with the padding that `storage_align` asks for."""
+    if stage.align is None:
+        return tuple(spans)
+    _, factor, offset = stage.align
+    row = spans[-1]
+    return (*spans[:-1], add(row, as_extent((offset - as_expr(row)) % factor)))
+
+
+# ---- windows of attached stages -------------------------------------------------------------
+
+
+def outside(state: State, at: At) -> dict[str, Expr | bool]:
+    """Loop variables that enclose an attach point -> True, or the condition that they do."""
+    target = state[at.target]
+    found: dict[str, Expr | bool] = {}
+    for level, group in enumerate(target.groups):
+        live: Expr | bool = (
+            level <= at.level if isinstance(at.level, int) else as_expr(at.level) >= level
+        )
+        for leaf in group:
+            found[loop_var(target.name, leaf).name] = live
+    if target.attach is not None:
+        found |= outside(state, target.attach)
+    return found
+
+
+def _required(
+    state: State, stage: Stage, at: At, done: Mapping[str, StageBounds]
+) -> list[Window]:
+    inside = _inside_extents(state, outside(state, at), done)
+    axes = stage.compute.axes
+    windows: list[Window | None] = [None] * len(axes)
+    for consumer in state.consumers(stage.name):
+        values = done[consumer.name].values
+        for read in reads(consumer.compute.body):
+            if read.tensor.name != stage.name:
+                continue
+            for d, index in enumerate(read.indices):
+                here = window(simplify(substitute(index, values)), inside)
+                windows[d] = _union(windows[d], here, axes[d])
+    return [_clip(w, axis) for w, axis in zip(windows, axes, strict=True)]
+
+
+def _inside_extents(
+    state: State, around: Mapping[str, Expr | bool], done: Mapping[str, StageBounds]
+) -> dict[str, Extent]:
+    """Loop variable -> how many of its iterations run inside the attach point."""
+    inside: dict[str, Extent] = {}
+    for name, bounds in done.items():
+        for leaf in state[name].leaves:
+            var = loop_var(name, leaf).name
+            live = around.get(var, False)
+            if live is True:
+                continue
+            extent = bounds.extents[leaf]
+            inside[var] = (
+                extent
+                if isinstance(live, bool) or extent == 1
+                else select(live, as_expr(1), as_expr(extent))
+            )
+    return inside
+
+
+FULL = None  # an index whose window is not known: take the whole axis
+
+
+def window(e: Expr, inside: Mapping[str, Extent]) -> Window | None:
+    """Split an index into base and span; None where it can be anything."""
+    match e:
+        case Const():
+            return Window(e, 1)
+        case Var(name, _):
+            return Window(as_expr(0), inside[name]) if _fixed(name, inside) else _kept(e, inside)
+        case Binary(op, a, b):
+            left, right = window(a, inside), window(b, inside)
+            if left is None or right is None:
+                return FULL
+            return _combine(op, left, right)
+        case Select(_, a, b):
+            left, right = window(a, inside), window(b, inside)
+            return FULL if left is None or right is None else _hull(left, right)
+    return FULL
+
+
+def _fixed(name: str, inside: Mapping[str, Extent]) -> bool:
+    """Whether the variable moves inside only (its extent there does not depend on a position)."""
+    return name in inside and not isinstance(inside[name], Select)
+
+
+def _kept(e: Var, inside: Mapping[str, Extent]) -> Window:
+    """A variable outside (span 1), or one that is inside or outside by a position decision."""
+    return Window(e, inside.get(e.name, 1))
+
+
+def _combine(op: str, a: Window, b: Window) -> Window | None:
+    match op:
+        case "add":
+            return Window(a.base + b.base, sub(add(a.span, b.span), 1))
+        case "sub":
+            low = b.base + as_expr(sub(b.span, 1))
+            return Window(a.base - low, sub(add(a.span, b.span), 1))
+        case "mul":
+            if b.span == 1:
+                return _scale(a, b.base)
+            return _scale(b, a.base) if a.span == 1 else FULL
+        case "floordiv":
+            return _floordiv(a, b)
+        case "mod":
+            if a.span == 1 and b.span == 1:
+                return Window(a.base % b.base, 1)
+            return Window(as_expr(0), as_extent(b.base)) if b.span == 1 else FULL
+    return FULL
+
+
+def _scale(w: Window, by: Expr) -> Window:
+    reach = sub(w.span, 1)
+    if isinstance(by, Const) and by.value < 0:
+        low = (w.base + as_expr(reach)) * by
+        return Window(low, add(mul(reach, -int(by.value)), 1))
+    return Window(w.base * by, add(mul(reach, as_extent(by)), 1))
+
+
+def _floordiv(a: Window, b: Window) -> Window | None:
+    if b.span != 1:
+        return FULL
+    base = simplify(a.base // b.base)
+    if a.span == 1:
+        return Window(base, 1)
+    if simplify(base * b.base - a.base) == as_expr(0):
+        return Window(base, ceildiv(a.span, as_extent(b.base)))
+    # an unaligned base may reach one element further
+    return Window(base, add(ceildiv(sub(a.span, 1), as_extent(b.base)), 1))
+
+
+def _hull(a: Window, b: Window) -> Window | None:
+    gap = simplify(b.base - a.base)
+    if not isinstance(gap, Const):
+        return FULL
+    shift = int(gap.value)
+    if shift >= 0:
+        return Window(a.base, maximum(a.span, add(b.span, shift)))
+    return Window(b.base, maximum(b.span, sub(a.span, shift)))
+
+
+def _union(old: Window | None, new: Window | None, axis: Axis) -> Window:
+    everything = Window(as_expr(0), axis.extent)
+    if new is None:
+        return everything
+    if old is None:
+        return new
+    return _hull(old, new) or everything
+
+
+def _clip(w: Window | None, axis: Axis) -> Window:
+    """At most the whole axis; a window as large as the axis starts at 0."""
+    if w is None:
+        return Window(as_expr(0), axis.extent)
+    span = as_extent(simplify(as_expr(w.span)))
+    if isinstance(span, int) and isinstance(axis.extent, int):
+        if span >= axis.extent:
+            return Window(as_expr(0), axis.extent)
+        return Window(simplify(w.base), span)
+    return Window(simplify(w.base), minimum(span, axis.extent))
+
+
+def as_extent(e: Expr) -> Extent:
+    """The int behind a literal, otherwise the expression."""
+    return int(e.value) if isinstance(e, Const) else e
+
+
+def loop_ranges(state: State, bounds: Mapping[str, StageBounds]) -> dict[str, Interval]:
+    """Loop variable -> its interval, for the simplifier (concrete extents only)."""
+    ranges: dict[str, Interval] = {}
+    for name, b in bounds.items():
+        for leaf in state[name].leaves:
+            extent = b.extents[leaf]
+            high = extent - 1 if isinstance(extent, int) else None
+            ranges[loop_var(name, leaf).name] = Interval(0, high)
+    return ranges

@@ -1,0 +1,315 @@
+"""Lowering: a schedule state becomes a loop nest.
+
+    lower(state, "gemm") -> Lowered(program, layouts)
+
+Every root stage becomes a loop nest in topological order; attached stages stand inside the loops
+of their targets, wrapped in the `Alloc` of their window. A reduction is initialised just before
+its outermost reduction loop. Indices stay logical. A tile that may run past its extent is guarded
+by an `If` around the store, so padded iterations neither read, write nor accumulate.
+
+The same code lowers concrete states (ints; loops of extent 1 vanish) and sketches (decision
+variables; a position decision gives a `Hoist`, a parallel-prefix decision a `For.when`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.nodes import (
+    Axis,
+    Const,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Tensor,
+    Var,
+    as_expr,
+    binary,
+    reads,
+    substitute,
+    transform,
+)
+from tilewright.expr.simplify import affine, simplify
+from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Store, seq
+from tilewright.schedule.bounds import StageBounds, infer_bounds, loop_ranges, loop_var
+from tilewright.schedule.state import Stage, State
+from tilewright.schedule.steps import extent_int, identity
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a packed constant is made: dimension d of `source` is split into `splits[d]`, the
+    parts (of all dimensions, in order) are then permuted by `permutation`.
+    """
+
+    source: Tensor
+    splits: tuple[tuple[Extent, ...], ...]
+    permutation: tuple[int, ...]
+
+    @property
+    def packed_shape(self) -> tuple[Extent, ...]:
+        parts = [p for split in self.splits for p in split]
+        return tuple(parts[i] for i in self.permutation)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A program and the layouts of its constants (those not listed are as given)."""
+
+    program: Program
+    layouts: dict[str, Layout]
+
+
+def lower(state: State, name: str) -> Lowered:
+    """Lower a state. Raises ScheduleError when a layout rewrite does not fit the loops."""
+    return _Lowering(state, infer_bounds(state)).run(name)
+
+
+@dataclass(slots=True)
+class _Loop:
+    """One loop of a stage, ready to be built."""
+
+    stage: str
+    leaf: str
+    extent: Extent
+    level: int
+    reduce: bool
+
+    @property
+    def var(self) -> Var:
+        return loop_var(self.stage, self.leaf)
+
+
+class _Lowering:
+    def __init__(self, state: State, bounds: Mapping[str, StageBounds]) -> None:
+        self.state = state
+        self.bounds = bounds
+        self.ranges: dict[str, Interval] = loop_ranges(state, bounds)
+        self.layouts: dict[str, Layout] = {}
+        self.packed: dict[str, Tensor] = {}
+
+    def run(self, name: str) -> Lowered:
+        dag = self.state.dag
+        stages = list(self.state.stages.values())
+        self._plan_layouts()
+        roots = [s for s in stages if s.attach is None]
+        body: Node | None = None
+        for stage in reversed(roots):
+            nest = self.nest(stage)
+            body = nest if body is None else seq(nest, body)
+            if not self.state.is_output(stage.name):
+                body = self.alloc(stage, body)
+        assert body is not None
+        constants = tuple(self.packed.get(t.name, t) for t in dag.constants)
+        program = Program(name, dag.inputs, constants, dag.tables, dag.outputs, body)
+        return Lowered(program, self.layouts)
+
+    # ---- one stage --------------------------------------------------------------------------
+
+    def alloc(self, stage: Stage, body: Node) -> Node:
+        b = self.bounds[stage.name]
+        return Alloc(self.storage(stage.tensor), b.base, body)
+
+    def storage(self, tensor: Tensor) -> Tensor:
+        """The tensor that a nest names: its storage shape, without its definition."""
+        if tensor.name in self.packed:
+            return self.packed[tensor.name]
+        if tensor.name not in self.state.stages or self.state.is_output(tensor.name):
+            return tensor
+        return replace(tensor, shape=self.bounds[tensor.name].shape, source=None)
+
+    def loops(self, stage: Stage) -> list[_Loop]:
+        extents = self.bounds[stage.name].extents
+        return [
+            _Loop(stage.name, leaf, extents[leaf], level, stage.is_reduction(leaf))
+            for level, group in enumerate(stage.groups)
+            for leaf in group
+        ]
+
+    def nest(self, stage: Stage) -> Node:
+        """The loops of a stage with everything attached inside."""
+        loops = self.loops(stage)
+        moving = [i for i, loop in enumerate(loops) if loop.reduce and loop.extent != 1]
+        first_reduce = moving[0] if moving else None
+        body = self.store(stage, accumulate=first_reduce is not None)
+        for i in reversed(range(len(loops))):
+            if i + 1 == len(loops) or loops[i + 1].level != loops[i].level:
+                body = self.with_attached(stage, loops[i].level, body)
+            body = self.loop(stage, loops, i, body)
+            if i == first_reduce:
+                body = seq(self.init(stage, loops[i:]), body)
+        return _with_pragma(body, stage.unroll_step)
+
+    def loop(self, stage: Stage, loops: list[_Loop], i: int, body: Node) -> Node:
+        loop = loops[i]
+        if loop.extent == 1:
+            return body
+        kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
+        if isinstance(stage.parallel, int):
+            if i < stage.parallel:
+                kind = Kind.PARALLEL
+            return For(loop.var, loop.extent, body, kind)
+        if kind is Kind.SERIAL and not loop.reduce:
+            return For(loop.var, loop.extent, body, Kind.PARALLEL, as_expr(stage.parallel) > i)
+        return For(loop.var, loop.extent, body, kind)
+
+    def with_attached(self, stage: Stage, level: int, body: Node) -> Node:
+        """`body` preceded by the stages attached at this tile level of `stage`."""
+        last = len(stage.groups) - 1
+        for child in reversed(self.state.attached(stage.name)):
+            assert child.attach is not None
+            at = child.attach.level
+            if at == level if isinstance(at, int) else level == last:
+                nest = self.nest(child)
+                if not isinstance(at, int):
+                    nest = self.hoisted(stage, at, nest)
+                body = self.alloc(child, seq(nest, body))
+        return body
+
+    def hoisted(self, target: Stage, position: Expr, body: Node) -> Node:
+        loops = self.loops(target)
+        live = tuple(position >= loop.level for loop in loops)
+        return Hoist(tuple(loop.var for loop in loops), live, body)
+
+    def init(self, stage: Stage, loops: list[_Loop]) -> Node:
+        """Fill the accumulators that the loops from the outermost reduction on update."""
+        assert isinstance(stage.compute.body, Reduce)
+        neutral = identity(stage.compute.body.op, stage.tensor)
+        indices = self.indices(stage)
+        body = self.guarded(stage, stage.compute.axes, Store(self.storage(stage.tensor), indices, neutral))
+        for loop in reversed(loops):
+            if not loop.reduce and loop.extent != 1:
+                kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
+                body = For(loop.var, loop.extent, body, kind)
+        return body
+
+    def indices(self, stage: Stage) -> tuple[Expr, ...]:
+        values = self.bounds[stage.name].values
+        return tuple(values[a.name] for a in stage.compute.axes)
+
+    def store(self, stage: Stage, accumulate: bool) -> Node:
+        """The innermost statement. `accumulate` is False where the reduction has one iteration."""
+        source = stage.compute
+        body = source.body.body if isinstance(source.body, Reduce) else source.body
+        op = source.body.op if isinstance(source.body, Reduce) and accumulate else None
+        value = self.lowered(stage, body)
+        node = Store(self.storage(stage.tensor), self.indices(stage), value, op)
+        return self.guarded(stage, stage.axes, node)
+
+    def lowered(self, stage: Stage, e: Expr) -> Expr:
+        """A body with axes replaced by loops, reads redirected to their storage."""
+        values = self.bounds[stage.name].values
+
+        def leaf(x: Expr) -> Expr | None:
+            if not isinstance(x, Read):
+                return None
+            if x.tensor.name in stage.packed:
+                return self.packed_read(stage, x)
+            return Read(self.storage(x.tensor), tuple(transform(i, leaf) for i in x.indices))
+
+        return simplify(substitute(transform(e, leaf), values), self.ranges)
+
+    def guarded(self, stage: Stage, axes: tuple[Axis, ...], node: Node) -> Node:
+        """`node` under the conditions that keep every axis inside its extent."""
+        values = self.bounds[stage.name].values
+        conds: list[Expr] = []
+        for axis in axes:
+            if not isinstance(axis.extent, int):
+                continue
+            reach = interval(values[axis.name], self.ranges)
+            if self._symbolic(values[axis.name]):
+                continue
+            if reach.hi is None or reach.hi >= axis.extent:
+                conds.append(simplify(values[axis.name] < axis.extent, self.ranges))
+            if reach.lo is None or reach.lo < 0:
+                conds.append(simplify(values[axis.name] >= 0, self.ranges))
+        conds = [c for c in conds if not isinstance(c, Const)]
+        if not conds:
+            return node
+        test = conds[0]
+        for c in conds[1:]:
+            test = binary("and", test, c)
+        return If(test, node)
+
+    def _symbolic(self, e: Expr) -> bool:
+        """A sketch has no guards: they depend on the tile sizes."""
+        return any(r.hi is None for r in self.ranges.values())
+
+    # ---- packed constants -------------------------------------------------------------------
+
+    def _plan_layouts(self) -> None:
+        for stage in self.state.stages.values():
+            for name in stage.packed:
+                read = next(r for r in reads(stage.compute.body) if r.tensor.name == name)
+                layout, _ = self._layout(stage, read)
+                self.layouts[name] = layout
+                self.packed[name] = replace(read.tensor, shape=layout.packed_shape)
+
+    def packed_read(self, stage: Stage, read: Read) -> Read:
+        _, order = self._layout(stage, read)
+        return Read(self.packed[read.tensor.name], tuple(order))
+
+    def _layout(self, stage: Stage, read: Read) -> tuple[Layout, list[Expr]]:
+        """Split every dimension by the loops that index it; order the parts as the loops nest."""
+        chain = self._chain(stage)
+        place = {loop.var.name: i for i, loop in enumerate(chain)}
+        splits: list[tuple[Extent, ...]] = []
+        parts: list[tuple[int, Expr]] = []
+        for d, index in enumerate(read.indices):
+            assert isinstance(index, Var)
+            value = self.bounds[stage.name].values[index.name]
+            loops = self._radix(read, d, value, chain)
+            if not loops:
+                splits.append((read.tensor.shape[d],))
+                parts.append((-1, as_expr(0) if read.tensor.shape[d] == 1 else value))
+                continue
+            splits.append(tuple(loop.extent for loop in loops))
+            parts.extend((place[loop.var.name], loop.var) for loop in loops)
+        permutation = tuple(sorted(range(len(parts)), key=lambda i: parts[i][0]))
+        layout = Layout(read.tensor, tuple(splits), permutation)
+        return layout, [parts[i][1] for i in permutation]
+
+    def _chain(self, stage: Stage) -> list[_Loop]:
+        """All loops around the stage's statement, outermost first."""
+        own = self.loops(stage)
+        if stage.attach is None:
+            return own
+        target, level = stage.attach.target, stage.attach.level
+        around = self._chain(self.state[target])
+        if isinstance(level, int):
+            around = [loop for loop in around if loop.stage != target or loop.level <= level]
+        return around + own
+
+    def _radix(self, read: Read, d: int, value: Expr, chain: list[_Loop]) -> list[_Loop]:
+        """The loops that make up an index, outermost first; they must be a mixed radix."""
+        split = affine(value, [loop.var.name for loop in chain])
+        if split is None:
+            raise ScheduleError(f"{read.tensor.name}: dimension {d} is not affine in the loops")
+        sizes, _ = split
+        loops = [loop for loop in chain if loop.var.name in sizes and loop.extent != 1]
+        if not all(isinstance(sizes[loop.var.name], Const) for loop in loops):
+            return loops  # a sketch: its tiles nest in loop order by construction
+        strides = {loop.var.name: extent_int(sizes[loop.var.name]) for loop in loops}
+        loops.sort(key=lambda loop: -strides[loop.var.name])
+        expected = 1
+        for loop in reversed(loops):
+            if strides[loop.var.name] != expected:
+                raise ScheduleError(
+                    f"{read.tensor.name}: the tiles of dimension {d} overlap or leave gaps"
+                )
+            expected *= extent_int(loop.extent)
+        return loops
+
+
+def _with_pragma(body: Node, unroll_step: Extent) -> Node:
+    """Put the pragma on the stage's outermost loop."""
+    if unroll_step == 0:
+        return body
+    if isinstance(body, For):
+        return replace(body, unroll_step=unroll_step)
+    return body
+

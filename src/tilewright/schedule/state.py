@@ -1,0 +1,213 @@
+"""The schedule state: what every transform step edits.
+
+    state = State(ComputeDAG([C]))
+    state.apply(Split("C", "i", (4, 8)))          # i -> i.0, i.1 (4), i.2 (8)
+    state.apply(Reorder("C", (("i.0", "j"), ("k",), ("i.1", "i.2"))))
+    print_program(lower(state, "gemm"))
+
+A `Stage` is one tensor being computed: its loops (*leaves*) in order, grouped in *tile levels*,
+the relations that made them from the stage's axes, annotations, and where it is attached. Tile
+sizes are extents: ints in a concrete schedule, expressions over decision variables in a sketch.
+`state.apply(step)` records the step in `state.trace`; `tilewright.schedule.steps` has one class a
+step, and replaying the trace on the same DAG gives the same state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Axis, Extent, Tensor, reads
+from tilewright.expr.tensors import Compute
+from tilewright.nest.nodes import Kind
+
+if TYPE_CHECKING:
+    from tilewright.schedule.steps import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """`parent` became `children`, outermost first; `lengths` are those of all but the first."""
+
+    parent: str
+    children: tuple[str, ...]
+    lengths: tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse:
+    """Adjacent `parts`, outermost first, became the one loop `fused`."""
+
+    parts: tuple[str, ...]
+    fused: str
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """Computed inside the loops of stage `target` up to and including tile level `level`."""
+
+    target: str
+    level: Extent
+
+
+Relation: TypeAlias = Union[Split, Fuse]
+
+
+@dataclass(slots=True)
+class Stage:
+    """One computed tensor under transformation.
+
+    `groups` are the tile levels, outermost first, each a list of leaves. `attach` None means at
+    the root. `parallel` is how many of the outermost leaves run as one parallel region.
+    `packed` names constants stored in the order of this stage's loops.
+    """
+
+    tensor: Tensor
+    groups: list[list[str]]
+    relations: list[Relation] = field(default_factory=list)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    parallel: Extent = 0
+    unroll_step: Extent = 0
+    attach: At | None = None
+    packed: tuple[str, ...] = ()
+    align: tuple[str, int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.tensor.name
+
+    @property
+    def compute(self) -> Compute:
+        assert isinstance(self.tensor.source, Compute)
+        return self.tensor.source
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Spatial axes, then reduction axes."""
+        return self.compute.axes + self.compute.reduce_axes
+
+    @property
+    def leaves(self) -> list[str]:
+        """All loops, outermost first."""
+        return [leaf for group in self.groups for leaf in group]
+
+    def is_reduction(self, leaf: str) -> bool:
+        """Whether a leaf comes from a reduction axis (fusing both kinds is not allowed)."""
+        return self.root_axis(leaf).reduce
+
+    def root_axis(self, leaf: str) -> Axis:
+        """An axis that `leaf` descends from (the first one, for a fused loop)."""
+        name = leaf
+        for relation in reversed(self.relations):
+            if isinstance(relation, Split) and name in relation.children:
+                name = relation.parent
+            elif isinstance(relation, Fuse) and name == relation.fused:
+                name = relation.parts[0]
+        for axis in self.axes:
+            if axis.name == name:
+                return axis
+        raise ScheduleError(f"stage {self.name} has no loop {leaf!r}; it has {self.leaves}")
+
+    def require(self, leaf: str) -> None:
+        """Raise ScheduleError unless `leaf` is a loop of this stage."""
+        if leaf not in self.leaves:
+            raise ScheduleError(f"stage {self.name} has no loop {leaf!r}; it has {self.leaves}")
+
+    def replace_leaves(self, old: Sequence[str], new: Sequence[str]) -> None:
+        """Put `new` where the adjacent leaves `old` stand (in the group of the first)."""
+        for group in self.groups:
+            if old[0] in group:
+                at = group.index(old[0])
+                if group[at : at + len(old)] != list(old):
+                    raise ScheduleError(f"{self.name}: loops {list(old)} are not adjacent")
+                group[at : at + len(old)] = list(new)
+                return
+        self.require(old[0])
+
+    def copy(self) -> Stage:
+        """An independent copy (relations and tensors are immutable and shared)."""
+        return replace(
+            self,
+            groups=[list(g) for g in self.groups],
+            relations=list(self.relations),
+            kinds=dict(self.kinds),
+        )
+
+
+def new_stage(tensor: Tensor) -> Stage:
+    """A stage with its axes as loops, each a tile level of its own."""
+    stage = Stage(tensor, [])
+    stage.groups = [[axis.name] for axis in stage.axes]
+    return stage
+
+
+class State:
+    """A schedule under construction: stages in topological order and the trace so far."""
+
+    def __init__(self, dag: ComputeDAG) -> None:
+        self.dag = dag
+        self.stages: dict[str, Stage] = {t.name: new_stage(t) for t in dag.stages}
+        self.trace: list[Step] = []
+
+    def copy(self) -> State:
+        """An independent copy, for derivations that branch."""
+        other = State.__new__(State)
+        other.dag = self.dag
+        other.stages = {name: stage.copy() for name, stage in self.stages.items()}
+        other.trace = list(self.trace)
+        return other
+
+    def apply(self, step: Step) -> State:
+        """Apply one step and record it. Raises ScheduleError when it is illegal."""
+        step.apply(self)
+        self.trace.append(step)
+        return self
+
+    def replay(self, trace: Iterable[Step]) -> State:
+        """Apply all steps of a trace."""
+        for step in trace:
+            self.apply(step)
+        return self
+
+    def __getitem__(self, name: str) -> Stage:
+        if name not in self.stages:
+            raise ScheduleError(f"no stage {name!r}; stages: {', '.join(self.stages)}")
+        return self.stages[name]
+
+    def consumers(self, name: str) -> list[Stage]:
+        """Stages that read tensor `name`, in topological order."""
+        return [
+            s
+            for s in self.stages.values()
+            if any(r.tensor.name == name for r in reads(s.compute.body))
+        ]
+
+    def producers(self, name: str) -> list[Stage]:
+        """Stages whose tensors stage `name` reads, in topological order."""
+        wanted = {r.tensor.name for r in reads(self[name].compute.body)}
+        return [s for s in self.stages.values() if s.name in wanted]
+
+    def attached(self, name: str) -> list[Stage]:
+        """Stages attached directly inside stage `name`, in topological order."""
+        return [s for s in self.stages.values() if s.attach is not None and s.attach.target == name]
+
+    def is_output(self, name: str) -> bool:
+        """Whether the stage computes one of the program's results."""
+        return any(t.name == name for t in self.dag.outputs)
+
+    def insert_before(self, anchor: str, tensor: Tensor) -> Stage:
+        """Add a stage just before `anchor` in topological order."""
+        self._check_new(tensor.name)
+        stage = new_stage(tensor)
+        items = list(self.stages.items())
+        at = [n for n, _ in items].index(anchor)
+        self.stages = dict([*items[:at], (tensor.name, stage), *items[at:]])
+        return stage
+
+    def _check_new(self, name: str) -> None:
+        taken = set(self.stages) | {t.name for t in (*self.dag.inputs, *self.dag.constants)}
+        if name in taken:
+            raise ScheduleError(f"a tensor named {name!r} exists already")

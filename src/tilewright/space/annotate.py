@@ -1,0 +1,163 @@
+"""From derived sketches to searchable ones: locations, vector lanes, threads, unrolling.
+
+    annotate(derivation) -> [Derivation, …]
+
+Ansor §4.2 annotates at random; here every annotation that may vary becomes a decision, so that
+sampling, mutation and crossover see it. Where a flexible stage is computed (root, inline, or
+inside which consumer) changes the structure of the program: each combination is a variant of its
+own. How deep inside that consumer is a decision.
+"""
+
+from __future__ import annotations
+
+from tilewright.expr.nodes import Expr, as_expr, select
+from tilewright.schedule.state import Stage
+from tilewright.schedule.steps import (
+    Annotate,
+    ComputeAt,
+    ComputeInline,
+    Parallel,
+    Pragma,
+    Reorder,
+    Split,
+)
+from tilewright.space.decisions import INNERMOST_LIMIT, Choice, TileFactors, variables
+from tilewright.space.derivation import Derivation, dag_node
+from tilewright.space.predicates import is_inlinable, vector_axis
+
+UNROLL_STEPS = (0, 16, 64, 512)
+MAX_VARIANTS = 12  # structures per derived sketch; each costs a fixed time per generation
+
+
+def annotate(d: Derivation) -> list[Derivation]:
+    """All structural variants of a derived sketch, fully annotated."""
+    variants = [d]
+    for name in reversed(list(d.state.stages)):
+        grown = [v for one in variants for v in _locations(one, name)]
+        variants = grown if len(grown) <= MAX_VARIANTS else [_locations(v, name)[0] for v in variants]
+    for v in variants:
+        _order_loops(v)
+        _annotate_stages(v)
+    return variants
+
+
+# ---- computation location -------------------------------------------------------------------
+
+
+def _locations(d: Derivation, name: str) -> list[Derivation]:
+    """One derivation for every place where the stage may be computed; the root comes last."""
+    stage = d.state[name]
+    fixed = stage.attach is not None or name in d.tiled or d.state.is_output(name)
+    if fixed or name.endswith(".rf"):
+        return [d]
+    found = []
+    for target in _enclosing(d, stage):
+        one = _named(d, name, f"at {target.name}")
+        depth = max(1, len(target.groups) - 1)
+        level = one.decide(Choice(f"{name}.at", name, tuple(range(depth)), ordered=True))
+        one.apply(ComputeAt(name, target.name, variables(level)[0]))
+        found.append(one)
+    if is_inlinable(d.state, stage):
+        one = _named(d, name, "inline")
+        one.apply(ComputeInline(name))
+        found.append(one)
+    return [*found, _named(d, name, "root")]
+
+
+def _named(d: Derivation, stage: str, where: str) -> Derivation:
+    one = d.fork()
+    one.variant = (*d.variant, f"{stage}: {where}")
+    return one
+
+
+def _enclosing(d: Derivation, stage: Stage) -> list[Stage]:
+    """Stages in whose loops all consumers run, innermost first."""
+    chains = [_chain(d, c) for c in d.state.consumers(stage.name)]
+    common = [s for s in chains[0] if all(s in chain for chain in chains[1:])]
+    return [d.state[s] for s in common if len(d.state[s].leaves) > 1]
+
+
+def _chain(d: Derivation, stage: Stage) -> list[str]:
+    chain = [stage.name]
+    while stage.attach is not None:
+        stage = d.state[stage.attach.target]
+        chain.append(stage.name)
+    return chain
+
+
+# ---- loop order, vectors, threads, unrolling ------------------------------------------------
+
+
+def _order_loops(d: Derivation) -> None:
+    """Untiled stages: spatial loops, reductions, and the vector axis innermost."""
+    for stage in list(d.state.stages.values()):
+        if stage.relations:
+            continue
+        axis = vector_axis(d.state, stage)
+        if axis is None:
+            continue
+        inner = _split_vector(d, stage, axis)
+        spatial = [x for x in stage.leaves if x != inner and not stage.is_reduction(x)]
+        reduction = [x for x in stage.leaves if x != inner and stage.is_reduction(x)]
+        d.apply(Reorder(stage.name, tuple((x,) for x in (*spatial, *reduction, inner))))
+        d.apply(Annotate(stage.name, inner, "vector"))
+
+
+def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
+    """Split a long vector axis where its outer part can be a thread's or a tile's work."""
+    extent = next(a.extent for a in stage.axes if a.name == axis)
+    attached_copy = stage.attach is not None and not stage.compute.reduce_axes
+    has_children = bool(d.state.attached(stage.name))
+    if attached_copy or has_children or not isinstance(extent, int) or extent <= INNERMOST_LIMIT:
+        return axis
+    tile = d.decide(TileFactors(f"{stage.name}.{axis}", stage.name, extent, 2))
+    d.apply(Split(stage.name, axis, variables(tile)))
+    return f"{axis}.1"
+
+
+def _annotate_stages(d: Derivation) -> None:
+    for stage in list(d.state.stages.values()):
+        if stage.attach is None:
+            _parallelise(d, stage)
+        if stage.name in d.tiled:
+            node = dag_node(stage.name)
+            unroll = d.decide(Choice(f"{node}.unroll", node, UNROLL_STEPS, ordered=True))
+            d.apply(Pragma(stage.name, variables(unroll)[0]))
+
+
+def _parallelise(d: Derivation, stage: Stage) -> None:
+    """How many outer loops form the parallel region; never past an attached stage."""
+    limit = _parallel_limit(stage, d.tiled.get(stage.name))
+    if limit == 0:
+        return
+    options = tuple(range(limit + 1))
+    prefix = d.decide(Choice(f"{stage.name}.parallel", stage.name, options, ordered=True))
+    (count,) = variables(prefix)
+    d.apply(Parallel(stage.name, count))
+    for child in d.state.attached(stage.name):
+        assert child.attach is not None
+        d.constraints.append(count <= _leaves_until(stage, as_expr(child.attach.level)))
+
+
+def _parallel_limit(stage: Stage, structure: str | None) -> int:
+    """Leading spatial loops, without the innermost (register or vector) level."""
+    count = 0
+    outer = stage.groups[:-1] if structure is None else stage.groups[: structure.index("R")]
+    for group in outer:
+        for leaf in group:
+            if stage.is_reduction(leaf):
+                return count
+            count += 1
+    return count
+
+
+def _leaves_until(stage: Stage, level: Expr) -> Expr:
+    """Number of loops up to and including tile level `level` (a decision)."""
+    total = 0
+    result: Expr = as_expr(0)
+    for g, group in enumerate(stage.groups):
+        total += len(group)
+        result = as_expr(total) if g == 0 else select(level >= g, as_expr(total), result)
+    return result
+
+

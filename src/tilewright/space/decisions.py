@@ -1,0 +1,195 @@
+"""Decisions: the free parameters of a sketch, each a few integer columns of the candidate matrix.
+
+    TileFactors("conv.f", "conv", extent=256, levels=4)  columns conv.f#1, conv.f#2, conv.f#3
+    Choice("conv.unroll", "conv", (0, 16, 64, 512))      column  conv.unroll
+
+A decision owns its set of valid values (`table`, one row a value), so sampling is uniform over
+valid values, and cardinality, encoding, neighbours and mutation follow from it. All of them work
+on whole columns: `[n]` or `[n, k]` int64 arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.expr.nodes import Var
+
+Ints: TypeAlias = NDArray[np.int64]
+
+INNERMOST_LIMIT = 64  # elements of one register-tile axis
+WASTE = 16  # a padded axis may run over its extent by at most extent / WASTE
+
+
+class Decision(Protocol):
+    """What every kind of decision offers. `stage` is the DAG node it belongs to (crossover)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def stage(self) -> str: ...
+
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+
+    @property
+    def table(self) -> Ints:
+        """All valid values, `[cardinality, len(columns)]`, sorted, unique."""
+        ...
+
+    def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
+        """Neighbours of `rows` (`[n, k]`): valid, and different where possible."""
+        ...
+
+
+def variables(decision: Decision) -> tuple[Var, ...]:
+    """The decision variables, one a column."""
+    return tuple(Var(c) for c in decision.columns)
+
+
+def sample(decision: Decision, rng: np.random.Generator, n: int) -> Ints:
+    """`n` values, uniform over the valid ones; `[n, k]`."""
+    table = decision.table
+    return table[rng.integers(0, len(table), n)]
+
+
+def encode(decision: Decision, rows: Ints) -> Ints:
+    """Index of every row in the table, -1 where the row is not a valid value."""
+    table = decision.table
+    keys, wanted = _keys(table, rows)
+    at = np.minimum(np.searchsorted(keys, wanted), len(table) - 1)
+    return np.where((table[at] == rows).all(axis=1), at, -1)
+
+
+def _keys(table: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """One sortable number a row (columns as digits); out-of-range digits are clamped."""
+    base = int(table.max()) + 2
+    weights = base ** np.arange(table.shape[1] - 1, -1, -1, dtype=np.int64)
+    return table @ weights, np.clip(rows, 0, base - 1) @ weights
+
+
+@lru_cache(maxsize=4096)
+def divisors(n: int) -> tuple[int, ...]:
+    """Divisors of n, ascending."""
+    small = [d for d in range(1, int(n**0.5) + 1) if n % d == 0]
+    return tuple(sorted({*small, *(n // d for d in small)}))
+
+
+@lru_cache(maxsize=1024)
+def tile_table(extent: int, levels: int, innermost: int, padded: bool) -> Ints:
+    """All inner tile lengths `[m, levels - 1]` of an axis of `extent`.
+
+    The outermost length is inferred: ceil(extent / product). A tiling covers the extent exactly,
+    or (`padded`) exceeds it by less than one innermost tile and within the waste limit.
+    """
+    found: set[tuple[int, ...]] = set()
+    slack = extent // WASTE if padded else 0
+    for total in range(extent, extent + slack + 1):
+        for row in _factorisations(total, levels - 1, innermost):
+            inner = int(np.prod(row))
+            if total - extent < row[-1] and -(-extent // inner) * inner == total:
+                found.add(row)
+    return np.array(sorted(found), np.int64).reshape(len(found), levels - 1)
+
+
+@lru_cache(maxsize=65536)
+def _factorisations(total: int, parts: int, innermost: int) -> tuple[tuple[int, ...], ...]:
+    """Ways to write a divisor of `total` as `parts` factors, the last at most `innermost`."""
+    if parts == 0:
+        return ((),)
+    rows = []
+    for last in divisors(total):
+        if last <= innermost:
+            rows += [(*r, last) for r in _factorisations(total // last, parts - 1, total)]
+    return tuple(rows)
+
+
+@dataclass(frozen=True)
+class TileFactors:
+    """Tile lengths of one axis: `levels - 1` columns, the outermost level is inferred."""
+
+    name: str
+    stage: str
+    extent: int
+    levels: int
+    innermost: int = INNERMOST_LIMIT
+    padded: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}#{i}" for i in range(1, self.levels))
+
+    @property
+    def table(self) -> Ints:
+        return tile_table(self.extent, self.levels, self.innermost, self.padded)
+
+    def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
+        """Move a factor from one level to another (paper §5.1).
+
+        Where the result is no valid value (or the axis has nothing to move), another value of
+        the same innermost or outermost structure is drawn from the table.
+        """
+        n, k = rows.shape
+        outer = -(-self.extent // rows.prod(axis=1))
+        full = np.column_stack([outer, rows])
+        source = rng.integers(0, k + 1, n)
+        target = (source + rng.integers(1, k + 1, n)) % (k + 1)
+        each = np.arange(n)
+        factor = _random_divisor(rng, full[each, source])
+        full[each, source] //= factor
+        full[each, target] *= factor
+        moved = full[:, 1:]
+        failed = (encode(self, moved) < 0) | (moved == rows).all(axis=1)
+        if failed.any():
+            moved[failed] = sample(self, rng, int(failed.sum()))
+        return moved
+
+
+def _random_divisor(rng: np.random.Generator, values: Ints) -> Ints:
+    """A random divisor > 1 of every value (1 where the value is 1)."""
+    unique, inverse = np.unique(values, return_inverse=True)
+    u = rng.random(len(values))
+    options = [np.array(divisors(int(v))[1:] or (1,)) for v in unique]
+    lengths = np.array([len(o) for o in options])
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    pick = starts[inverse] + (u * lengths[inverse]).astype(np.int64)
+    chosen: Ints = np.concatenate(options)[pick].astype(np.int64)
+    return chosen
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few ints. `ordered` options mutate to an adjacent one, others to any other."""
+
+    name: str
+    stage: str
+    options: tuple[int, ...]
+    ordered: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def table(self) -> Ints:
+        return np.array(sorted(set(self.options)), np.int64)[:, None]
+
+    def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
+        """Another option: the next or previous one when `ordered`."""
+        table = self.table
+        m = len(table)
+        if m == 1:
+            return rows.copy()
+        at = encode(self, rows)
+        if self.ordered:
+            step = np.where(rng.random(len(rows)) < 0.5, -1, 1)
+            there = at + step
+            there = np.where((there < 0) | (there >= m), at - step, there)
+        else:
+            there = (at + rng.integers(1, m, len(rows))) % m
+        return table[there]

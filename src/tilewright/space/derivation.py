@@ -1,0 +1,125 @@
+"""Sketch derivation: the state σ = (S, i) of paper §4.1 and the loop over rules.
+
+    derive(dag, target, rules) -> [Derivation, …]     complete sketches, without annotations
+
+`i` is the name of the working stage; it moves from the outputs towards the inputs. A rule looks
+at (S, i) and says `NO`, `APPLY` (and try the next rules too) or `ONLY`; its `apply` returns the
+successor states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Expr
+from tilewright.schedule.state import Stage, State
+from tilewright.schedule.steps import Step
+from tilewright.space.decisions import Decision
+from tilewright.target import Target
+
+
+class Verdict(Enum):
+    """What a rule says of a state."""
+
+    NO = "no"
+    APPLY = "apply"
+    ONLY = "only"
+
+
+@dataclass
+class Derivation:
+    """A partial sketch: the schedule so far, the working stage, the decisions made free.
+
+    `constraints` are bool expressions over decision variables that a row must satisfy. `tiled`
+    maps a multi-level tiled stage to its tile structure. `variant` names structural choices.
+    """
+
+    state: State
+    stage: str | None
+    target: Target
+    decisions: dict[str, Decision] = field(default_factory=dict)
+    constraints: list[Expr] = field(default_factory=list)
+    tiled: dict[str, str] = field(default_factory=dict)
+    applied: tuple[str, ...] = ()
+    variant: tuple[str, ...] = ()
+
+    def fork(self) -> Derivation:
+        """An independent copy."""
+        return replace(
+            self,
+            state=self.state.copy(),
+            decisions=dict(self.decisions),
+            constraints=list(self.constraints),
+            tiled=dict(self.tiled),
+        )
+
+    @property
+    def working(self) -> Stage:
+        """The working stage."""
+        assert self.stage is not None
+        return self.state[self.stage]
+
+    def apply(self, *steps: Step) -> None:
+        """Apply transform steps."""
+        for step in steps:
+            self.state.apply(step)
+
+    def decide(self, decision: Decision) -> Decision:
+        """Add a decision (a name is declared once)."""
+        if decision.name in self.decisions:
+            raise ScheduleError(f"the decision {decision.name} exists already")
+        self.decisions[decision.name] = decision
+        return decision
+
+    def advance(self) -> Derivation:
+        """Move to the stage before the working one (i' = i - 1)."""
+        self.stage = previous(self.state, self.stage)
+        return self
+
+
+def previous(state: State, stage: str | None) -> str | None:
+    """The stage before `stage` in topological order."""
+    names = list(state.stages)
+    at = names.index(stage) if stage in state.stages else len(names)
+    return names[at - 1] if at > 0 else None
+
+
+def dag_node(stage: str) -> str:
+    """The DAG node whose work a stage does: a write cache does its node's.
+
+    Decisions are named and grouped by node, so that sketches with and without a cache share them.
+    """
+    return stage.removesuffix(".local")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One derivation rule. `condition` must not change the derivation."""
+
+    name: str
+    condition: Callable[[Derivation], Verdict]
+    apply: Callable[[Derivation], list[Derivation]]
+
+
+def derive(dag: ComputeDAG, target: Target, rules: Sequence[Rule]) -> list[Derivation]:
+    """All sketches of a DAG, in a fixed order."""
+    start = Derivation(State(dag), None, target).advance()
+    queue, done = [start], []
+    while queue:
+        current = queue.pop(0)
+        if current.stage is None:
+            done.append(current)
+            continue
+        for rule in rules:
+            verdict = rule.condition(current)
+            if verdict is Verdict.NO:
+                continue
+            for successor in rule.apply(current.fork()):
+                queue.append(replace(successor, applied=(*current.applied, rule.name)))
+            if verdict is Verdict.ONLY:
+                break
+    return done

@@ -1,0 +1,24 @@
+"""The sketch rules of a CPU, in the order in which they are tried.
+
+A new rule is one file here and one line in the table; users put theirs in front with
+`Space(dag, target, rules=[mine, *CPU_RULES])`.
+"""
+
+from tilewright.space.rules.inline import ALWAYS_INLINE, SKIP
+from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
+from tilewright.space.rules.tiling import (
+    ADD_CACHE_WRITE,
+    MULTI_LEVEL_TILING,
+    TILING_WITH_FUSION,
+)
+
+CPU_RULES = (
+    ALWAYS_INLINE,
+    REDUCTION_FACTORISATION,
+    ADD_CACHE_WRITE,
+    TILING_WITH_FUSION,
+    MULTI_LEVEL_TILING,
+    SKIP,
+)
+
+__all__ = ["CPU_RULES"]

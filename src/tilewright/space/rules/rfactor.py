@@ -1,0 +1,44 @@
+"""Rule 6 of paper table 1: factor a reduction to gain parallelism.
+
+    s = Σ_k …    ->    s.rf[f] = Σ_r …;  s = Σ_f s.rf[f]
+
+Two sketches: the factor as the outer part (chunks for the threads) or the inner part (lanes of a
+vector). Only exact factors, so that no iteration is padding.
+"""
+
+from __future__ import annotations
+
+from tilewright.expr.nodes import Axis
+from tilewright.schedule.steps import RFactor, extent_int
+from tilewright.space.decisions import TileFactors, variables
+from tilewright.space.derivation import Derivation, Rule, Verdict
+from tilewright.space.predicates import has_more_reduction_parallel
+
+
+def _can_factor(d: Derivation) -> Verdict:
+    stage = d.working
+    if stage.name.endswith(".rf") or stage.name.endswith(".local") or stage.relations:
+        return Verdict.NO
+    if any(a.name.endswith(".f") for a in stage.compute.reduce_axes):
+        return Verdict.NO
+    return Verdict.APPLY if has_more_reduction_parallel(stage, d.target.cores) else Verdict.NO
+
+
+def _factor(d: Derivation) -> list[Derivation]:
+    """Chunks of the outermost axis suit threads, interleaved lanes of the innermost one vectors."""
+    axes = [a for a in d.working.compute.reduce_axes if a.extent != 1]
+    return [_with_factor(d.fork(), axes[0], True), _with_factor(d.fork(), axes[-1], False)]
+
+
+def _with_factor(d: Derivation, axis: Axis, outer: bool) -> Derivation:
+    name, extent = d.working.name, extent_int(axis.extent)
+    part = "outer" if outer else "inner"
+    decision = d.decide(
+        TileFactors(f"{name}.{axis.name}.{part}", name, extent, 2, extent, padded=False)
+    )
+    d.apply(RFactor(name, axis.name, variables(decision)[0], outer))
+    d.variant = (*d.variant, f"{name}: rfactor {part} {axis.name}")
+    return d.advance().advance()
+
+
+REDUCTION_FACTORISATION = Rule("reduction_factorisation", _can_factor, _factor)

@@ -1,0 +1,146 @@
+"""Rules 3 to 5 of paper table 1: multi-level tiling, with fusion, and a write cache.
+
+    C[i, j] = Σ_k …    SSRSRS    i.0 j.0 | i.1 j.1 | k.0 | i.2 j.2 | k.1 | i.3 j.3
+
+The innermost level is the register tile: its last axis runs along the vector lanes, the others
+are unrolled. With fusion, the consumer follows the tiles of the outer levels and the tiled stage
+is computed inside it, after level 0 or 1 (a decision, so that both are one sketch).
+"""
+
+from __future__ import annotations
+
+from tilewright.schedule.state import Stage
+from tilewright.schedule.steps import (
+    Annotate,
+    CacheWrite,
+    ComputeAt,
+    FollowSplit,
+    LayoutRewrite,
+    Reorder,
+    Split,
+    extent_int,
+)
+from tilewright.space.decisions import Choice, TileFactors, variables
+from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.predicates import (
+    fusible_consumer,
+    has_data_reuse,
+    packable_constants,
+    vector_axis,
+)
+
+STRUCTURE = "SSRSRS"
+FUSE_LEVELS = 2  # outer spatial levels that a fused consumer follows
+
+
+def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
+    """Tile the working stage; every axis length becomes a decision."""
+    stage = d.working
+    counts = {True: structure.count("R"), False: structure.count("S")}
+    vector = vector_axis(d.state, stage)
+    node = dag_node(stage.name)
+    tiles: dict[str, tuple[str, ...]] = {}
+    for axis in stage.axes:
+        name = f"{node}.{axis.name}"
+        levels = counts[axis.reduce]
+        decision = d.decide(TileFactors(name, node, extent_int(axis.extent), levels))
+        d.apply(Split(stage.name, axis.name, variables(decision)))
+        tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
+    stage = d.working
+    d.apply(Reorder(stage.name, _order(stage, structure, tiles, vector)))
+    if vector is not None:
+        d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
+    for axis in stage.compute.axes:
+        if axis.name != vector:
+            d.apply(Annotate(stage.name, tiles[axis.name][-1], "unrolled"))
+    for constant in packable_constants(d.state, stage):
+        d.apply(LayoutRewrite(stage.name, constant))
+    d.tiled[stage.name] = structure
+
+
+def _order(
+    stage: Stage, structure: str, tiles: dict[str, tuple[str, ...]], vector: str | None
+) -> tuple[tuple[str, ...], ...]:
+    """One tile level a letter; the vector axis comes last in every level of its kind."""
+    levels = []
+    seen = {"S": 0, "R": 0}
+    for letter in structure:
+        axes = [a.name for a in stage.axes if a.reduce == (letter == "R")]
+        axes.sort(key=lambda name: name == vector)
+        levels.append(tuple(tiles[name][seen[letter]] for name in axes))
+        seen[letter] += 1
+    if vector is not None and tiles[vector][-1] not in levels[-1]:
+        levels = [tuple(x for x in level if x != tiles[vector][-1]) for level in levels]
+        levels.append((tiles[vector][-1],))
+    return tuple(level for level in levels if level)
+
+
+def fuse_consumer(d: Derivation, consumer: Stage) -> None:
+    """Compute the (tiled) working stage inside its consumer, at a level to be decided."""
+    stage = d.working
+    tiles: list[tuple[str, ...]] = []
+    for mine, theirs in zip(stage.compute.axes, consumer.compute.axes, strict=True):
+        parts = FUSE_LEVELS + 1
+        d.apply(FollowSplit(consumer.name, theirs.name, stage.name, mine.name, parts))
+        tiles.append(tuple(f"{theirs.name}.{i}" for i in range(parts)))
+    vector = vector_axis(d.state, d.state[consumer.name])
+    tiles.sort(key=lambda t: t[0] == f"{vector}.0")
+    order = tuple(tuple(t[level] for t in tiles) for level in range(FUSE_LEVELS + 1))
+    d.apply(Reorder(consumer.name, order))
+    for t in tiles:
+        d.apply(Annotate(consumer.name, t[-1], "vector" if t is tiles[-1] else "unrolled"))
+    node = dag_node(stage.name)
+    level = d.decide(Choice(f"{node}.level", node, tuple(range(FUSE_LEVELS)), ordered=True))
+    d.apply(ComputeAt(stage.name, consumer.name, variables(level)[0]))
+
+
+def _tileable(d: Derivation) -> bool:
+    return has_data_reuse(d.working) and d.working.name not in d.tiled
+
+
+def _can_tile(d: Derivation) -> Verdict:
+    if not _tileable(d):
+        return Verdict.NO
+    return Verdict.ONLY
+
+
+def _can_fuse(d: Derivation) -> Verdict:
+    if not _tileable(d):
+        return Verdict.NO
+    consumer = fusible_consumer(d.state, d.working)
+    if consumer is None or consumer.relations or consumer.attach is not None:
+        return Verdict.NO
+    # a write cache exists only to be fused
+    return Verdict.ONLY if dag_node(d.working.name) != d.working.name else Verdict.APPLY
+
+
+def _can_cache(d: Derivation) -> Verdict:
+    if not _tileable(d) or fusible_consumer(d.state, d.working) is not None:
+        return Verdict.NO
+    return Verdict.APPLY
+
+
+def _tile(d: Derivation) -> list[Derivation]:
+    multi_level_tile(d)
+    return [d.advance()]
+
+
+def _tile_and_fuse(d: Derivation) -> list[Derivation]:
+    consumer = fusible_consumer(d.state, d.working)
+    assert consumer is not None
+    multi_level_tile(d)
+    fuse_consumer(d, consumer)
+    return [d.advance()]
+
+
+def _cache(d: Derivation) -> list[Derivation]:
+    name = d.working.name
+    d.apply(CacheWrite(name))
+    d.stage = f"{name}.local"
+    return [d]
+
+
+MULTI_LEVEL_TILING = Rule("multi_level_tiling", _can_tile, _tile)
+TILING_WITH_FUSION = Rule("multi_level_tiling_with_fusion", _can_fuse, _tile_and_fuse)
+ADD_CACHE_WRITE = Rule("add_cache_write", _can_cache, _cache)
+

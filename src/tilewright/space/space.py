@@ -1,0 +1,222 @@
+"""The search space of one DAG: sketches, their decisions, and the candidate matrix.
+
+    space = Space(dag, target)
+    population = space.sample(rng, 2048)          rows [n, columns], sketch index [n]
+    space.valid(population)                       bool [n]
+    trace = space.trace(sketch, row)              concrete transform steps
+
+A candidate is a sketch index and a row of one integer matrix whose columns are those of all
+decisions of all sketches. A sketch reads its own columns; the others ride along, so that a child
+may change its sketch. Decisions that are equal in two sketches share their columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.evaluate import ColumnProgram
+from tilewright.expr.extents import ceildiv, mul
+from tilewright.expr.nodes import Expr, Extent, as_expr
+from tilewright.nest.nodes import Kind
+from tilewright.schedule.bounds import StageBounds, infer_bounds
+from tilewright.schedule.lower import Lowered, lower
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Step
+from tilewright.space.annotate import annotate
+from tilewright.space.decisions import Decision, Ints, encode, sample
+from tilewright.space.derivation import Derivation, Rule, derive
+from tilewright.space.rules import CPU_RULES
+from tilewright.target import Target
+
+Bools = NDArray[np.bool_]
+SAMPLE_ROUNDS = 50  # redraws of invalid rows before the space is called empty
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable."""
+
+    name: str
+    state: State
+    target: Target
+    decisions: tuple[Decision, ...]
+    constraints: tuple[Expr, ...]
+    variables: tuple[str, ...]
+    columns: Ints
+
+    @cached_property
+    def bounds(self) -> dict[str, StageBounds]:
+        """Symbolic extents, axis values and windows of all stages."""
+        return infer_bounds(self.state)
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The symbolic loop nest."""
+        return lower(self.state, self.name)
+
+    @cached_property
+    def resources(self) -> dict[str, Extent]:
+        """Named amounts as expressions over the decisions.
+
+        `<stage>.accumulators`: vector registers that a register tile keeps;
+        `<stage>.tasks`: iterations of the stage's parallel region.
+        """
+        found: dict[str, Extent] = {}
+        for stage in self.state.stages.values():
+            extents = self.bounds[stage.name].extents
+            kinds = [(leaf, kind) for leaf, kind in stage.kinds.items() if kind is not Kind.SERIAL]
+            if stage.compute.reduce_axes and kinds:
+                tile: Extent = 1
+                for leaf, kind in kinds:
+                    size = extents[leaf]
+                    if kind is Kind.VECTOR:
+                        size = ceildiv(size, self.target.lanes(stage.tensor.dtype))
+                    if not stage.is_reduction(leaf):
+                        tile = mul(tile, size)
+                found[f"{stage.name}.accumulators"] = tile
+        return found
+
+    @cached_property
+    def validity(self) -> ColumnProgram:
+        """All constraints as one column program (each result is a bool column)."""
+        limit = self.target.vector_registers
+        tests = [as_expr(r) <= limit for n, r in self.resources.items() if n.endswith("accumulators")]
+        return ColumnProgram([*self.constraints, *tests])
+
+    def environment(self, rows: Ints) -> dict[str, Ints]:
+        """Decision variable -> its column in `rows` (`[n, all columns]`)."""
+        return {v: rows[:, c] for v, c in zip(self.variables, self.columns, strict=True)}
+
+    def trace(self, row: Ints) -> list[Step]:
+        """Concrete steps of one candidate."""
+        values = {v: int(row[c]) for v, c in zip(self.variables, self.columns, strict=True)}
+        return [step.bind(values) for step in self.state.trace]
+
+
+@dataclass
+class Population:
+    """Candidates: `rows` `[n, columns]` int64 and the sketch index of each `[n]`."""
+
+    rows: Ints
+    sketch: Ints
+
+    def __len__(self) -> int:
+        return len(self.sketch)
+
+    def __getitem__(self, which: Ints | Bools | slice) -> Population:
+        return Population(self.rows[which], self.sketch[which])
+
+
+def concatenate(parts: Sequence[Population]) -> Population:
+    """One population of all rows, in order."""
+    rows = np.concatenate([p.rows for p in parts])
+    return Population(rows, np.concatenate([p.sketch for p in parts]))
+
+
+class Space:
+    """All sketches of one DAG on one target."""
+
+    def __init__(self, dag: ComputeDAG, target: Target, rules: Sequence[Rule] = CPU_RULES) -> None:
+        self.dag = dag
+        self.target = target
+        derivations = [v for d in derive(dag, target, rules) for v in annotate(d)]
+        self.decisions: list[Decision] = []
+        self.starts: list[int] = []
+        self.width = 0
+        self._starts: dict[Decision, int] = {}
+        self.sketches = tuple(self._sketch(d) for d in derivations)
+
+    def _sketch(self, d: Derivation) -> Sketch:
+        columns = [self._place(decision) for decision in d.decisions.values()]
+        variables = [v for decision in d.decisions.values() for v in decision.columns]
+        index = np.concatenate([np.zeros(0, np.int64), *columns])
+        return Sketch(
+            name=" · ".join((*_summary(d.applied), *d.variant)),
+            state=d.state,
+            target=self.target,
+            decisions=tuple(d.decisions.values()),
+            constraints=tuple(d.constraints),
+            variables=tuple(variables),
+            columns=index.astype(np.int64),
+        )
+
+    def _place(self, decision: Decision) -> Ints:
+        """Matrix columns of a decision, shared by sketches that have the same one."""
+        if decision not in self._starts:
+            self._starts[decision] = self.width
+            self.decisions.append(decision)
+            self.starts.append(self.width)
+            self.width += len(decision.columns)
+        start = self._starts[decision]
+        return np.arange(start, start + len(decision.columns))
+
+    def span(self, decision: Decision) -> slice:
+        """The matrix columns of a decision."""
+        start = self._starts[decision]
+        return slice(start, start + len(decision.columns))
+
+    def groups(self, population: Population) -> list[tuple[Sketch, Ints]]:
+        """The sketches present, each with the indices of its rows."""
+        return [
+            (self.sketches[k], np.flatnonzero(population.sketch == k))
+            for k in np.unique(population.sketch)
+        ]
+
+    def sample(self, rng: np.random.Generator, n: int) -> Population:
+        """`n` valid candidates: a uniform sketch, then uniform over its valid rows.
+
+        Raises ScheduleError when valid rows are not found.
+        """
+        found: list[Population] = []
+        sketch = rng.integers(0, len(self.sketches), n)
+        for _ in range(SAMPLE_ROUNDS):
+            rows = np.empty((len(sketch), self.width), np.int64)
+            for decision in self.decisions:
+                rows[:, self.span(decision)] = sample(decision, rng, len(sketch))
+            drawn = Population(rows, sketch)
+            ok = self.valid(drawn)
+            found.append(drawn[ok])
+            sketch = sketch[~ok]
+            if not len(sketch):
+                return concatenate(found)
+        if sum(len(p) for p in found) == 0:
+            raise ScheduleError(f"no valid candidate in {SAMPLE_ROUNDS} draws of {n}")
+        return concatenate(found)
+
+    def valid(self, population: Population) -> Bools:
+        """Which candidates satisfy their sketch's decisions and constraints."""
+        ok = np.ones(len(population), bool)
+        for sketch, at in self.groups(population):
+            rows = population.rows[at]
+            good = np.ones(len(at), bool)
+            for result in sketch.validity.run(sketch.environment(rows)):
+                good &= np.asarray(result, bool)
+            for decision in sketch.decisions:
+                good &= encode(decision, rows[:, self.span(decision)]) >= 0
+            ok[at] = good
+        return ok
+
+    def canonical(self, population: Population) -> Population:
+        """Columns that a row's sketch does not read set to zero, so that equal programs are equal."""
+        rows = np.zeros_like(population.rows)
+        for sketch, at in self.groups(population):
+            rows[np.ix_(at, sketch.columns)] = population.rows[np.ix_(at, sketch.columns)]
+        return Population(rows, population.sketch)
+
+    def trace(self, sketch: int, row: Ints) -> list[Step]:
+        """Concrete steps of candidate `row` (`[columns]`) of a sketch."""
+        return self.sketches[sketch].trace(row)
+
+
+def _summary(applied: tuple[str, ...]) -> list[str]:
+    """Rule names without skips."""
+    return [name for name in applied if name not in ("skip", "always_inline")]
+
+

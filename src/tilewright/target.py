@@ -1,0 +1,282 @@
+"""Targets: the hardware facts that scheduling and code generation read.
+
+    Target.parse("cpu")                            this machine
+    Target.parse("cpu:cortex-a53")                 a named CPU, built here and run elsewhere
+    Target.parse("cpu:cortex-a53 cores=2 l2=1M")   the same with facts of one's own
+    str(target)                                    the full form, which parses to an equal target
+
+A spec is `kind[:cpu]` followed by `key=value` words; sizes take the suffixes K and M.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Protocol
+
+from llvmlite import binding as llvm
+
+from tilewright.errors import TargetError
+
+X86_TRIPLE = "x86_64-unknown-linux-gnu"
+ARM_TRIPLE = "aarch64-unknown-linux-gnu"
+APPLE_TRIPLE = "arm64-apple-macosx"
+KIB = 1024
+MIB = 1024 * KIB
+SIZE_SUFFIXES = {"K": KIB, "M": MIB}
+CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
+DEFAULT_CACHES = {1: 32 * KIB, 2: 512 * KIB, 3: 8 * MIB}
+
+
+class Scalar(Protocol):
+    """Anything with a width in bits (a `tilewright.expr` DType)."""
+
+    @property
+    def bits(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Facts of one device.
+
+    `cpu`, `triple` and `features` are LLVM's names. Sizes are in bytes: `l1_bytes` and `l2_bytes`
+    a core, `l3_bytes` shared by all cores (0 when there is none). `cores` is the number of
+    threads a parallel region uses.
+    """
+
+    kind: str
+    cpu: str
+    triple: str
+    features: str
+    vector_bits: int
+    vector_registers: int
+    cores: int
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    line_bytes: int
+
+    def lanes(self, dtype: Scalar) -> int:
+        """Elements of `dtype`, at its storage width, in one vector register (at least 1)."""
+        return max(1, self.vector_bits // dtype.bits)
+
+    @property
+    def architecture(self) -> str:
+        """The first part of the triple: "x86_64", "aarch64" or "arm64"."""
+        return self.triple.split("-", 1)[0]
+
+    def __str__(self) -> str:
+        words = (f"{key}={getattr(self, name)}" for key, name in SPEC_KEYS.items())
+        return f"{self.kind}:{self.cpu} {' '.join(words)}"
+
+    @classmethod
+    def parse(cls, spec: str) -> Target:
+        """The target that `spec` names (see the module's docstring).
+
+        Raises TargetError for an unknown kind, CPU, key or value, listing what is known.
+        """
+        head, *words = spec.split() or [""]
+        kind, _, cpu = head.partition(":")
+        if kind != "cpu":
+            raise TargetError(f"unknown target kind {kind!r} in {spec!r}; known: cpu, cpu:<name>")
+        given = dict(_parse_word(word, spec) for word in words)
+        if set(given) == set(SPEC_KEYS.values()):
+            return cls(kind, cpu, **given)  # type: ignore[arg-type]
+        base = named_cpu(cpu) if cpu else host_cpu()
+        return replace(base, **given)  # type: ignore[arg-type]
+
+
+# The words of a full spec and the field each one sets, in the order they are printed.
+SPEC_KEYS = {
+    "triple": "triple",
+    "vector_bits": "vector_bits",
+    "vector_registers": "vector_registers",
+    "cores": "cores",
+    "l1": "l1_bytes",
+    "l2": "l2_bytes",
+    "l3": "l3_bytes",
+    "line": "line_bytes",
+    "features": "features",
+}
+TEXT_FIELDS = {f.name for f in fields(Target) if f.type == "str"}
+
+
+def _parse_word(word: str, spec: str) -> tuple[str, int | str]:
+    key, equals, text = word.partition("=")
+    if not equals or key not in SPEC_KEYS:
+        raise TargetError(f"unknown word {word!r} in target {spec!r}; known: {_known_words()}")
+    name = SPEC_KEYS[key]
+    if name in TEXT_FIELDS:
+        return name, text
+    scale = SIZE_SUFFIXES.get(text[-1:], 1)
+    digits = text[:-1] if scale > 1 else text
+    if not digits.isdecimal():
+        raise TargetError(f"{key} in target {spec!r} must be a number, not {text!r}")
+    value = int(digits) * scale
+    if value == 0 and name != "l3_bytes":
+        raise TargetError(f"{key} in target {spec!r} must be at least 1")
+    return name, value
+
+
+def _known_words() -> str:
+    return ", ".join(f"{key}=" for key in SPEC_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What CPUs of one kind share: names, vector registers, caches (bytes a core; L3 shared)."""
+
+    names: tuple[str, ...]
+    triple: str
+    vector_bits: int
+    vector_registers: int
+    cores: int
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    line_bytes: int = 64
+
+
+# Named CPUs. Vector widths are those that pay (NEON's 128 bits on AArch64); caches and cores are
+# typical of the parts sold, and a spec may override them.
+FAMILIES = (
+    Family(
+        ("generic-aarch64", "cortex-a35", "cortex-a53", "cortex-a55", "cortex-a57", "cortex-a72"),
+        ARM_TRIPLE, 128, 32, 4, 32 * KIB, 256 * KIB, 0,
+    ),
+    Family(
+        ("cortex-a73", "cortex-a75", "cortex-a76", "cortex-a77", "cortex-a78", "cortex-a510",
+         "cortex-a520", "cortex-a710", "cortex-a715", "cortex-a720", "cortex-x1", "cortex-x2",
+         "cortex-x3", "cortex-x4"),
+        ARM_TRIPLE, 128, 32, 4, 64 * KIB, 512 * KIB, 2 * MIB,
+    ),
+    Family(
+        ("neoverse-e1", "neoverse-n1", "neoverse-n2", "neoverse-v1", "neoverse-v2"),
+        ARM_TRIPLE, 128, 32, 16, 64 * KIB, 1 * MIB, 32 * MIB,
+    ),
+    Family(
+        ("apple-m1", "apple-m2", "apple-m3", "apple-m4"),
+        APPLE_TRIPLE, 128, 32, 4, 128 * KIB, 4 * MIB, 8 * MIB, line_bytes=128,
+    ),
+    Family(
+        ("x86-64", "x86-64-v2", "nehalem", "westmere"),
+        X86_TRIPLE, 128, 16, 4, 32 * KIB, 256 * KIB, 8 * MIB,
+    ),
+    Family(
+        ("x86-64-v3", "haswell", "broadwell", "skylake", "alderlake"),
+        X86_TRIPLE, 256, 16, 4, 32 * KIB, 256 * KIB, 8 * MIB,
+    ),
+    Family(
+        ("znver1", "znver2", "znver3"),
+        X86_TRIPLE, 256, 16, 8, 32 * KIB, 512 * KIB, 32 * MIB,
+    ),
+    Family(("znver4", "znver5"), X86_TRIPLE, 512, 32, 8, 32 * KIB, 1 * MIB, 32 * MIB),
+    Family(
+        ("x86-64-v4", "skylake-avx512", "cascadelake", "cooperlake"),
+        X86_TRIPLE, 512, 32, 16, 32 * KIB, 1 * MIB, 22 * MIB,
+    ),
+    Family(
+        ("icelake-server", "sapphirerapids", "emeraldrapids", "graniterapids"),
+        X86_TRIPLE, 512, 32, 16, 48 * KIB, 2 * MIB, 48 * MIB,
+    ),
+)  # fmt: skip
+
+# LLVM's name where ours says more.
+LLVM_NAMES = {"generic-aarch64": "generic"}
+
+
+def known_cpus() -> tuple[str, ...]:
+    """Every name that may follow `cpu:`, in the table's order."""
+    return tuple(name for family in FAMILIES for name in family.names)
+
+
+def named_cpu(name: str) -> Target:
+    """The target `cpu:name` from the table of families.
+
+    Raises TargetError for an unknown name.
+    """
+    family = next((f for f in FAMILIES if name in f.names), None)
+    if family is None:
+        raise TargetError(
+            f"unknown cpu {name!r}; known: {', '.join(known_cpus())}; or give every fact: "
+            f"'cpu:<LLVM name> {_known_words()}'"
+        )
+    return Target(
+        kind="cpu",
+        cpu=LLVM_NAMES.get(name, name),
+        triple=family.triple,
+        # The CPU's name implies its features; code is built for 512-bit registers where they pay.
+        features="-prefer-256-bit" if family.vector_bits == 512 else "",
+        vector_bits=family.vector_bits,
+        vector_registers=family.vector_registers,
+        cores=family.cores,
+        l1_bytes=family.l1_bytes,
+        l2_bytes=family.l2_bytes,
+        l3_bytes=family.l3_bytes,
+        line_bytes=family.line_bytes,
+    )
+
+
+def host_cpu() -> Target:
+    """This machine. Vector width comes from the features, because virtual machines misname CPUs."""
+    triple = llvm.get_default_triple()
+    present: dict[str, bool] = dict(llvm.get_host_cpu_features())
+    vector_bits, vector_registers = _vector_facts(triple, present)
+    features = [("+" if on else "-") + name for name, on in sorted(present.items())]
+    if vector_bits == 512:
+        features.append("-prefer-256-bit")
+    sizes, line_bytes = _caches(CACHE_FOLDER)
+    return Target(
+        kind="cpu",
+        cpu=llvm.get_host_cpu_name(),
+        triple=triple,
+        features=",".join(features),
+        vector_bits=vector_bits,
+        vector_registers=vector_registers,
+        cores=_available_cores(),
+        l1_bytes=sizes[1],
+        l2_bytes=sizes[2],
+        l3_bytes=sizes[3],
+        line_bytes=line_bytes,
+    )
+
+
+def _vector_facts(triple: str, present: dict[str, bool]) -> tuple[int, int]:
+    """(bits, registers) of the vector file."""
+    if not triple.startswith(("x86_64", "amd64")):
+        return 128, 32
+    if present.get("avx512f"):
+        return 512, 32
+    return (256, 16) if present.get("avx") else (128, 16)
+
+
+def _available_cores() -> int:
+    """CPUs this process may run on."""
+    affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def _caches(folder: Path) -> tuple[dict[int, int], int]:
+    """Data cache bytes by level and the line size, as Linux reports them, else typical ones."""
+    found: dict[int, int] = {}
+    line_bytes = 64
+    for index in sorted(folder.glob("index*")):
+        facts = {key: _fact(index / key) for key in ("level", "type", "size")}
+        if facts["type"] not in ("Data", "Unified") or not facts["level"].isdecimal():
+            continue
+        size = facts["size"]
+        scale = SIZE_SUFFIXES.get(size[-1:], 1)
+        digits = size[:-1] if scale > 1 else size
+        if digits.isdecimal():
+            found[int(facts["level"])] = int(digits) * scale
+        line = _fact(index / "coherency_line_size")
+        line_bytes = int(line) if line.isdecimal() else line_bytes
+    if not found:
+        return dict(DEFAULT_CACHES), line_bytes
+    return {n: found.get(n, 0 if n == 3 else DEFAULT_CACHES[n]) for n in (1, 2, 3)}, line_bytes
+
+
+def _fact(path: Path) -> str:
+    """One word of /sys, empty where the kernel does not publish it."""
+    return path.read_text().strip() if path.is_file() else ""

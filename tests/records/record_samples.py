@@ -1,0 +1,72 @@
+"""Sample rows, and what the worker processes of the concurrency tests run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tilewright.records import Database, Machine, Trial, WorkloadRow
+
+MACHINE = Machine.of(
+    "cpu", cpu="icelake-server", features="+avx2,+avx512f", cores=2, compiler="LLVM 22.1.0"
+)
+OTHER_MACHINE = Machine.of(
+    "cpu", cpu="icelake-server", features="+avx2", cores=4, compiler="LLVM 22.1.0"
+)
+WORKLOAD = WorkloadRow("w0", "matmul", '{"stages":[]}', "s0", (512, 512, 512), 2 * 512**3)
+OTHER_WORKLOAD = WorkloadRow("w1", "conv2d", '{"stages":[]}', "s1", (14, 14, 256), 10**9)
+BATCH = 7
+
+
+def trial(number: int, **changes: Any) -> Trial:
+    """A distinct successful trial for each number."""
+    sample = Trial(
+        workload_hash=WORKLOAD.hash,
+        machine=MACHINE.fingerprint,
+        trace_hash=f"t{number}",
+        trace=f'[["split",{number}]]',
+        sketch_key="tile",
+        row=(number, 4, 2),
+        round=number // BATCH,
+        seed=1,
+        latencies_s=(0.001 + number * 1e-6,),
+        predicted=0.5,
+        origin="sample",
+        created_at=1_700_000_000.0 + number,
+    )
+    return replace(sample, **changes)
+
+
+def failure(number: int, **changes: Any) -> Trial:
+    """A distinct failed trial for each number."""
+    failed = {
+        "latencies_s": (),
+        "stage": "run",
+        "error": "RunError",
+        "message": "killed by SIGSEGV",
+    }
+    return trial(number, **{**failed, **changes})
+
+
+def write_forever(target: str, first_round: int) -> None:
+    """Open the database and add batches (one round each) until killed."""
+    database = Database.open(target)
+    database.add_machine(MACHINE)
+    database.add_workload(WORKLOAD)
+    number = first_round
+    while True:
+        database.add_trials([trial(number * BATCH + i) for i in range(BATCH)])
+        number += 1
+
+
+def write_shared(target: str, barrier: Any, answers: Any, order: list[int]) -> None:
+    """Add the trials of `order` in small batches beside another process; answer the new ids."""
+    barrier.wait()
+    with Database.open(target) as database:
+        database.add_machine(MACHINE)
+        database.add_workload(WORKLOAD)
+        ids: list[int] = []
+        for start in range(0, len(order), 10):
+            batch = [trial(number) for number in order[start : start + 10]]
+            ids += [id_ for id_ in database.add_trials(batch) if id_ is not None]
+    answers.put(ids)

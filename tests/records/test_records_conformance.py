@@ -1,0 +1,284 @@
+"""What every backend must do alike."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, failure, trial
+from sqlalchemy import update
+
+from tilewright.errors import RecordsError
+from tilewright.records import Database, ModelRow, ModelTask, Source, Trial
+from tilewright.records.tables import meta
+
+
+def test_trial_round_trip_keeps_every_field(db: Database) -> None:
+    written = trial(
+        3,
+        row=(2**62, -1, 0),
+        latencies_s=(0.1 + 0.2, 1e-300, 5e-324),
+        predicted=-1.5,
+        origin="crossover",
+        build_s=0.25,
+        run_s=1.75,
+        seed=2**63 - 1,
+        confirmed_s=(0.5, 0.25),
+    )
+    failed = failure(4, message="rejected: ‘∑’ is not a line\nof the IR", predicted=None)
+    ids = db.add_trials([written, failed])
+    assert list(db.trials()) == [written, failed]
+    assert [stored.id for stored in db.trials()] == ids
+    assert db.trial(ids[1] or 0) == failed
+    assert db.trial(10**9) is None
+
+
+def test_text_that_no_database_stores_is_replaced(db: Database) -> None:
+    (id_,) = db.add_trials([failure(1, message="\0 \udcff \U0001f600")])
+    stored = db.trial(id_ or 0)
+    assert stored is not None and stored.message == "\ufffd \ufffd \U0001f600"
+
+
+def test_duplicates_are_skipped_and_the_first_stays(db: Database) -> None:
+    first = db.add_trials([trial(1), trial(2)])
+    again = db.add_trials([trial(2, latencies_s=(9.0,)), trial(3), trial(3, row=(1,)), trial(1)])
+    assert first[0] is not None and first[1] is not None
+    assert [id_ is None for id_ in again] == [True, False, True, True]
+    assert list(db.trials()) == [trial(1), trial(2), trial(3)]
+    assert db.add_trials([]) == []
+
+
+def test_same_trace_counts_once_per_workload_and_machine(db: Database) -> None:
+    db.add_workload(OTHER_WORKLOAD)
+    db.add_machine(OTHER_MACHINE)
+    batch = [
+        trial(1),
+        trial(1, workload_hash=OTHER_WORKLOAD.hash),
+        trial(1, machine=OTHER_MACHINE.fingerprint),
+    ]
+    assert None not in db.add_trials(batch)
+    assert len(list(db.trials())) == 3
+
+
+def test_a_batch_is_kept_whole_or_not_at_all(db: Database) -> None:
+    with pytest.raises(RecordsError, match=r"workload nowhere, which is not in .* add_workload"):
+        db.add_trials([trial(1), trial(2, workload_hash="nowhere")])
+    with pytest.raises(RecordsError, match=r"machine nobody, .* add_machine"):
+        db.add_trials([trial(1, machine="nobody")])
+    assert list(db.trials()) == []
+
+
+def test_a_batch_larger_than_one_statement(db: Database) -> None:
+    ids = db.add_trials([trial(number) for number in range(2500)])
+    assert ids == sorted(id_ for id_ in ids if id_ is not None)
+    stored = list(db.trials())
+    assert stored == [trial(number) for number in range(2500)]
+    found = db.lookup("w0", MACHINE.fingerprint, (f"t{number}" for number in range(5000)))
+    assert len(found) == 2500 and found["t2400"] == trial(2400)
+
+
+def test_workloads_and_machines(db: Database) -> None:
+    relative = replace(OTHER_WORKLOAD, structure_hash=WORKLOAD.structure_hash)
+    assert db.add_workload(relative) and db.add_machine(OTHER_MACHINE)
+    assert not db.add_workload(replace(relative, name="again")) and not db.add_machine(MACHINE)
+    assert db.workload(relative.hash) == relative
+    assert db.workload("nowhere") is None
+    assert db.workloads() == [relative, WORKLOAD]
+    assert db.workloads(WORKLOAD.structure_hash) == [relative, WORKLOAD]
+    assert db.workloads("s9") == []
+    assert sorted(db.machines(), key=str) == sorted([MACHINE, OTHER_MACHINE], key=str)
+
+
+def test_best_is_the_fastest_correct_trial(db: Database) -> None:
+    db.add_machine(OTHER_MACHINE)
+    assert db.best("w0", MACHINE.fingerprint) is None
+    db.add_trials(
+        [
+            trial(1, latencies_s=(3.0, 1.0, 2.0)),
+            trial(2, latencies_s=(1.5, 1.5, 9.0)),
+            trial(3, latencies_s=(1.5,)),
+            failure(4, latencies_s=(0.1,), stage="check", error="WrongAnswer"),
+            trial(5, machine=OTHER_MACHINE.fingerprint, latencies_s=(1.0,)),
+        ]
+    )
+    here, anywhere = db.best("w0", MACHINE.fingerprint), db.best("w0")
+    assert here is not None and here.trace_hash == "t2" and here.latency_s == 1.5
+    assert anywhere is not None and anywhere.trace_hash == "t5"
+
+
+def test_a_confirmation_decides_the_best_but_not_the_history(db: Database) -> None:
+    fast, slow, failed = db.add_trials(
+        [trial(1, latencies_s=(1.0,)), trial(2, latencies_s=(1.1,)), failure(3)]
+    )
+    db.confirm(fast or 0, [1.3, 1.2, 1.4])
+    best = db.best("w0", MACHINE.fingerprint)
+    assert best is not None and best.id == slow
+    confirmed = db.trial(fast or 0)
+    assert confirmed is not None
+    assert (confirmed.latency_s, confirmed.measured_s) == (1.3, 1.0)
+    assert db.rounds(MACHINE.fingerprint)[0].best_s == 1.0
+    assert min(db.training_set(MACHINE.fingerprint)[0].latency_s) == 1.0
+    for wrong in (failed or 0, 10**9):
+        with pytest.raises(RecordsError, match=f"no successful trial {wrong} to confirm"):
+            db.confirm(wrong, [1.0])
+    with pytest.raises(RecordsError, match="holds no latency"):
+        db.confirm(fast or 0, [])
+
+
+def test_trials_are_read_in_order_while_others_are_written(db: Database) -> None:
+    db.add_trials([trial(number) for number in range(1500)])
+    seen: list[Trial] = []
+    for number, stored in enumerate(db.trials("w0", MACHINE.fingerprint)):
+        seen.append(stored)
+        if number == 700:
+            db.add_trials([trial(5000)])
+    assert [stored.row[0] for stored in seen] == [*range(1500), 5000]
+    last = seen[-2].id or 0
+    assert [stored.trace_hash for stored in db.trials(after=last)] == ["t5000"]
+    assert list(db.trials("w1")) == [] and list(db.trials(machine="nobody")) == []
+
+
+def test_rounds_recall_the_history_in_order(db: Database) -> None:
+    db.add_workload(OTHER_WORKLOAD)
+    db.add_trials([trial(1, round=0), failure(2, round=0), trial(3, round=0, latencies_s=(0.5,))])
+    db.add_trials([failure(1, workload_hash="w1", round=0)])
+    db.add_trials([trial(4, round=1), trial(5, round=0, seed=9)])
+    found = db.rounds(MACHINE.fingerprint)
+    keys = [(r.workload_hash, r.seed, r.number, r.trials, r.failed) for r in found]
+    assert keys == [
+        ("w0", 1, 0, 3, 1),
+        ("w1", 1, 0, 1, 1),
+        ("w0", 1, 1, 1, 0),
+        ("w0", 9, 0, 1, 0),
+    ]
+    assert found[0].best_s == trial(1).measured_s and found[1].best_s is None
+    assert found[0].last_id - found[0].first_id == 2
+    assert [r.workload_hash for r in db.rounds(MACHINE.fingerprint, "w1")] == ["w1"]
+    assert db.rounds("nobody") == []
+
+
+def test_training_set_groups_rows_by_workload_sketch_and_width(db: Database) -> None:
+    db.add_trials(
+        [
+            trial(1, row=(1, 2**60), latencies_s=(0.5, 0.25, 1.0), round=3),
+            trial(2, row=(7,), sketch_key="plain"),
+            failure(3, row=(3, 4)),
+            trial(4, row=(5, 6), latencies_s=(2.0,)),
+            trial(5, row=(5, 6, 7)),
+            trial(6, row=()),
+            trial(7, row=(8,)),
+        ]
+    )
+    groups = db.training_set(MACHINE.fingerprint)
+    shapes = [(group.sketch_key, group.rows.shape) for group in groups]
+    assert shapes == [
+        ("tile", (2, 2)),
+        ("plain", (1, 1)),
+        ("tile", (1, 3)),
+        ("tile", (1, 0)),
+        ("tile", (1, 1)),
+    ]
+    assert groups[0].rows.dtype == np.int64
+    assert groups[0].rows.tolist() == [[1, 2**60], [5, 6]]
+    assert groups[0].latency_s.tolist() == [0.5, 2.0]
+    assert groups[0].rounds.tolist() == [3, 0]
+    with_failed = db.training_set(MACHINE.fingerprint, include_failed=True)[0]
+    assert with_failed.rows.tolist() == [[1, 2**60], [3, 4], [5, 6]]
+    assert with_failed.latency_s.tolist() == [0.5, np.inf, 2.0]
+    assert np.all(np.diff(with_failed.ids) > 0)
+    assert db.training_set("nobody") == []
+
+
+def test_training_set_is_read_in_bulk(db: Database) -> None:
+    trace = '["' + "x" * 2000 + '"]'
+    batch = [trial(number, row=tuple(range(20)), trace=trace) for number in range(10_000)]
+    db.add_trials(batch)
+    started = time.perf_counter()
+    groups = db.training_set(MACHINE.fingerprint)
+    assert time.perf_counter() - started < 0.5  # ~0.05 s on an idle machine
+    assert groups[0].rows.shape == (10_000, 20)
+
+
+def test_models_are_replaced_as_a_whole(db: Database) -> None:
+    db.add_workload(OTHER_WORKLOAD)
+    db.add_model(ModelRow("m0", "net", (ModelTask("w1", 3), ModelTask("w0", 1))))
+    db.add_model(ModelRow("m1", "another", ()))
+    db.add_model(ModelRow("m0", "net", (ModelTask("w0", 2),)))
+    assert db.models() == [
+        ModelRow("m1", "another", ()),
+        ModelRow("m0", "net", (ModelTask("w0", 2),)),
+    ]
+    with pytest.raises(RecordsError, match="'bad' names workload w9"):
+        db.add_model(ModelRow("m0", "bad", (ModelTask("w9", 2),)))
+    assert len(db.models()[1].tasks) == 1
+
+
+def test_sources_are_kept_on_demand(db: Database) -> None:
+    (id_,) = db.add_trials([trial(1)])
+    assert id_ is not None and db.source(id_) is None
+    db.add_source(id_, Source("for i", "define void @k()"))
+    db.add_source(id_, Source("for j", "define void @k()"))
+    assert db.source(id_) == Source("for j", "define void @k()")
+    with pytest.raises(RecordsError, match="no trial 999"):
+        db.add_source(999, Source("", ""))
+
+
+def test_summary_counts(db: Database) -> None:
+    db.add_workload(OTHER_WORKLOAD)
+    db.add_model(ModelRow("m0", "net", (ModelTask("w0", 1),)))
+    db.add_trials(
+        [
+            trial(1),
+            failure(2),
+            failure(3),
+            failure(4, stage="build", error="BuildError"),
+            failure(1, workload_hash="w1"),
+        ]
+    )
+    summary = db.summary()
+    assert (summary.trials, summary.failed, summary.workloads) == (5, 4, 2)
+    assert summary.machines == (MACHINE,) and summary.models[0].name == "net"
+    lines = [(c.name, c.trials, c.failed, c.best_s) for c in summary.coverage]
+    assert lines == [("conv2d", 1, 1, None), ("matmul", 4, 3, trial(1).latency_s)]
+    assert summary.coverage[1].last_at == trial(4).created_at
+    errors = [(e.stage, e.error, e.trials) for e in summary.errors]
+    assert errors == [("run", "RunError", 3), ("build", "BuildError", 1)]
+
+
+def test_reopening_finds_everything(target: str) -> None:
+    with Database.open(target) as database:
+        assert database.summary().trials == 0
+        database.add_machine(MACHINE)
+        database.add_workload(WORKLOAD)
+        database.add_trials([trial(1)])
+    with Database.open(target, create=False) as database:
+        assert list(database.trials()) == [trial(1)]
+    with Database.open(target, readonly=True) as database:
+        assert list(database.trials()) == [trial(1)]
+        with pytest.raises(RecordsError, match="was opened read-only"):
+            database.add_trials([trial(2)])
+
+
+def test_an_empty_database_is_not_read(target: str) -> None:
+    for options in ({"create": False}, {"readonly": True}):
+        with pytest.raises(RecordsError, match=r"is empty|does not exist"):
+            Database.open(target, **options)
+
+
+def test_a_newer_schema_is_refused(target: str) -> None:
+    with Database.open(target) as database, database._store.write() as connection:
+        connection.execute(update(meta).values(value="999"))
+    with pytest.raises(
+        RecordsError, match=r"has schema 999, .* reads schema 1: use the Tilewright"
+    ):
+        Database.open(target)
+
+
+def test_a_writer_waits_only_so_long(target: str) -> None:
+    with Database.open(target) as holder, holder._store.write():
+        with pytest.raises(RecordsError, match="another process holds the write lock"):
+            Database.open(target, timeout_s=0.05)
+        with Database.open(target, readonly=True) as reader:
+            assert reader.summary().trials == 0

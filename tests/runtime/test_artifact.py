@@ -1,0 +1,92 @@
+"""Artifacts as bytes, and packings against what they say they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilewright.errors import InputError, RunError
+from tilewright.runtime import Artifact, BufferSpec, Packing
+
+
+def example() -> Artifact:
+    x = BufferSpec("x", (2, 3), "float32")
+    w = BufferSpec("weight", (5, 8), "bfloat16")
+    packed = BufferSpec("weight", (3, 8, 2), "bfloat16")
+    y = BufferSpec("y", (), "int8")
+    packing = Packing(w, ((3, 2), (8,)), (0, 2, 1))
+    return Artifact("fn", "cpu:x", b"\x7fELF\x00\xff", (x,), (packed,), (y,), (packing,), 4096)
+
+
+def test_bytes_round_trip() -> None:
+    artifact = example()
+    again = Artifact.from_bytes(artifact.to_bytes())
+    assert again == artifact
+    assert again.buffers == artifact.inputs + artifact.constants + artifact.outputs
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04rest", b"TWA1\x05\x00\x00\x00{..."])
+def test_other_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(RunError, match="artifact"):
+        Artifact.from_bytes(data)
+
+
+def test_header_that_lacks_fields_is_refused() -> None:
+    with pytest.raises(RunError, match="damaged"):
+        Artifact.from_bytes(b"TWA1\x02\x00\x00\x00{}")
+
+
+def test_sizes() -> None:
+    assert BufferSpec("y", (), "int8").bytes == 1
+    assert BufferSpec("w", (5, 8), "bfloat16").bytes == 80
+    with pytest.raises(InputError, match="float7"):
+        _ = BufferSpec("w", (5,), "float7").bytes
+
+
+def test_packing_pads_splits_and_permutes() -> None:
+    (packing,) = example().packings
+    array = np.arange(40).reshape(5, 8).astype(packing.source.dtype)
+    packed = packing.apply(array)
+    assert packed.shape == packing.shape == (3, 8, 2)
+    for i in range(6):
+        for j in range(8):
+            expected = array[i, j] if i < 5 else 0
+            assert packed[i // 2, j, i % 2] == expected
+
+
+def test_identity_packing_copies_nothing() -> None:
+    array = np.ones((3, 4), np.float32)
+    packing = Packing.identity(BufferSpec("w", (3, 4), "float32"))
+    assert np.shares_memory(packing.apply(array), array)
+    out = np.empty((3, 4), np.float32)
+    assert packing.apply(array, out) is out
+    assert (out == 1).all()
+
+
+@given(st.data())
+def test_packed_elements_are_where_the_splits_say(data: st.DataObject) -> None:
+    shape = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
+    splits = tuple(
+        (data.draw(st.integers(-(-n // inner), -(-n // inner) + 1)), inner)
+        for n, inner in ((n, data.draw(st.integers(1, 4))) for n in shape)
+    )
+    order = tuple(data.draw(st.permutations(range(2 * len(shape)))))
+    packing = Packing(BufferSpec("w", tuple(shape), "int64"), splits, order)
+    array = np.arange(1, np.prod(shape) + 1).reshape(shape)
+    packed = packing.apply(array)
+    for index in np.ndindex(*shape):
+        parts = [p for i, (_, inner) in zip(index, splits, strict=True) for p in divmod(i, inner)]
+        assert packed[tuple(parts[p] for p in order)] == array[index]
+    assert np.count_nonzero(packed) == array.size
+
+
+def test_packing_refuses_what_does_not_fit() -> None:
+    w = BufferSpec("w", (5, 8), "float32")
+    with pytest.raises(InputError, match=r"w must have shape \(5, 8\)"):
+        Packing.identity(w).apply(np.zeros((8, 5), np.float32))
+    with pytest.raises(InputError, match="do not cover"):
+        Packing(w, ((2, 2), (8,)), (0, 1, 2)).apply(np.zeros((5, 8), np.float32))
+    with pytest.raises(InputError, match="do not cover"):
+        Packing(w, ((5,), (8,)), (0, 2)).apply(np.zeros((5, 8), np.float32))

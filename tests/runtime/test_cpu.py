@@ -1,0 +1,239 @@
+"""Loading, calling and timing native code; what a user of a compiled function meets."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from llvmlite import binding as llvm
+from native_kernels import map_artifact, object_code, scale_artifact
+
+from tilewright.errors import InputError, RunError
+from tilewright.runtime import Artifact, BufferSpec, CompiledFunction, LoadedKernel, aligned_empty
+from tilewright.runtime.cpu import pointer_array
+from tilewright.runtime.native import native_ir
+from tilewright.runtime.symbols import find_symbol, load_openmp, undefined_symbols
+from tilewright.target import Target
+
+pytestmark = pytest.mark.cpu
+
+FLOAT = np.dtype(np.float32)
+TINY = np.float32(1e-40)  # a denormal
+
+
+def bound(kernel: LoadedKernel, *arrays: np.ndarray) -> int:
+    """The address of a pointer array that lives as long as the kernel."""
+    pointers = pointer_array([a.ctypes.data for a in arrays])
+    kernel.keep = pointers  # type: ignore[attr-defined]
+    return ctypes.addressof(pointers)
+
+
+def resident_kib() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4
+
+
+def test_run_with_constants_in_parallel() -> None:
+    fn = CompiledFunction(scale_artifact(1000))
+    x = np.arange(1000, dtype=np.float32)
+    with pytest.raises(InputError, match=r"prepare\(\) with the constants first: w"):
+        fn.run({"x": x})
+    fn.prepare({"w": x + 1})
+    (y,) = fn(x)
+    np.testing.assert_array_equal(y, x * (x + 1))
+    assert y.ctypes.data % 64 == 0
+    again = aligned_empty((1000,), FLOAT)
+    assert fn.run([x], out=[again])[0] is again
+    np.testing.assert_array_equal(again, y)
+
+
+def test_inputs_in_any_layout_and_by_dlpack() -> None:
+    fn = CompiledFunction(map_artifact("%v = fadd float %xv, 1.0", 10))
+    wide = np.arange(20, dtype=np.float32)
+    np.testing.assert_array_equal(fn(wide[::2])[0], wide[::2] + 1)
+
+    class Foreign:
+        def __dlpack__(self, **_: object) -> object:
+            return wide[:10].__dlpack__()
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return wide.__dlpack_device__()
+
+    np.testing.assert_array_equal(fn(Foreign())[0], wide[:10] + 1)
+
+
+def test_bad_inputs_are_named() -> None:
+    fn = CompiledFunction(map_artifact("%v = fadd float %xv, 1.0", 10))
+    x = np.zeros(10, np.float32)
+    with pytest.raises(InputError, match=r"x must be float32 of shape \(10,\), got float64"):
+        fn(x.astype(np.float64))
+    with pytest.raises(InputError, match=r"got float32 of shape \(9,\)"):
+        fn(x[:9])
+    with pytest.raises(InputError, match="missing x; unknown z; wanted: x"):
+        fn.run({"z": x})
+    with pytest.raises(InputError, match="2 inputs given, 1 needed: x: float32"):
+        fn(x, x)
+    with pytest.raises(InputError, match="DLPack, got list"):
+        fn([0.0] * 10)
+    with pytest.raises(InputError, match="must be writable, contiguous"):
+        fn.run([x], out=[aligned_empty((11,), FLOAT)[1:]])
+    with pytest.raises(InputError, match="0 output arrays given, 1 needed"):
+        fn.run([x], out=[])
+
+
+def test_bad_constants_are_named() -> None:
+    fn = CompiledFunction(scale_artifact(8))
+    with pytest.raises(InputError, match="constants: missing w"):
+        fn.prepare({})
+    with pytest.raises(InputError, match=r"w must be float32 of shape \(8,\)"):
+        fn.prepare({"w": np.zeros((8, 1), np.float32)})
+
+
+def test_dlpack_that_cannot_be_taken() -> None:
+    fn = CompiledFunction(map_artifact("%v = fadd float %xv, 1.0", 10))
+
+    class Elsewhere:
+        def __dlpack__(self, **_: object) -> object:
+            raise BufferError("on a GPU")
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (2, 0)
+
+    with pytest.raises(InputError, match="x: NumPy cannot take this Elsewhere"):
+        fn(Elsewhere())
+
+
+def test_denormals_are_flushed_in_the_call_only() -> None:
+    fn = CompiledFunction(map_artifact("%v = fadd float %xv, %xv", 4))
+    assert (fn(np.full(4, TINY))[0] == 0).all()
+    assert TINY + TINY != 0
+
+
+def test_denormals_are_flushed_on_every_thread_and_workers_are_left_as_found() -> None:
+    fn = CompiledFunction(scale_artifact(1000))
+    fn.prepare({"w": np.ones(1000, np.float32)})
+    assert (fn(np.full(1000, TINY))[0] == 0).all()
+    # The same region, reached through libgomp itself instead of our wrapper, sees denormals.
+    kernel = LoadedKernel(scale_artifact(1000))
+    x, w, y = (np.full(1000, v, np.float32) for v in (TINY, 1, 0))
+    kernel._native.call(_plain_entry(), bound(kernel, x, w, y), None, 0)
+    assert (y[500:] == TINY).all()
+
+
+def _plain_entry() -> int:
+    """The kernel of `scale_artifact` with GOMP_parallel bound to libgomp directly."""
+    jit = llvm.create_lljit_compiler(use_jit_link=True)
+    builder = llvm.JITLibraryBuilder().add_object_img(scale_artifact(1000).object_code)
+    for name in undefined_symbols(scale_artifact(1000).object_code):
+        builder.import_symbol(name, find_symbol(name))
+    _KEPT.append(builder.export_symbol("kernel").link(jit, "plain"))
+    return int(_KEPT[-1]["kernel"])
+
+
+_KEPT: list = []
+
+
+def test_bench_times_every_call() -> None:
+    artifact = map_artifact("%v = fdiv float 1.0, %xv", 1 << 16)
+    x, y = (aligned_empty((1 << 16,), FLOAT) for _ in range(2))
+    x.fill(3)
+    with LoadedKernel(artifact) as kernel:
+        seconds = kernel.bench(bound(kernel, x, y), 0, 50)
+    assert seconds.shape == (50,)
+    assert (y == np.float32(1) / np.float32(3)).all()
+    # 65,536 divisions take at least 10 µs on any machine and no more than 10 ms.
+    assert 1e-5 < np.median(seconds) < 1e-2
+
+
+def test_bench_evicts_caches() -> None:
+    n = 1 << 16  # 256 KiB of input: in L2 when not evicted
+    body = "%v = fadd float %xv, 1.0"
+    artifact = map_artifact(body, n)
+    x, y = aligned_empty((n,), FLOAT), aligned_empty((n,), FLOAT)
+    x.fill(1)
+    with LoadedKernel(artifact) as kernel:
+        buffers = bound(kernel, x, y)
+        regions = [(x.ctypes.data, x.nbytes), (y.ctypes.data, y.nbytes)]
+        warm = min(np.median(kernel.bench(buffers, 0, 20)) for _ in range(3))
+        cold = min(np.median(kernel.bench(buffers, 0, 20, regions)) for _ in range(3))
+    assert cold > 1.3 * warm
+
+
+def test_code_memory_is_given_back() -> None:
+    artifact = scale_artifact(64)
+    for _ in range(20):
+        LoadedKernel(artifact).close()
+    before = resident_kib()
+    for _ in range(200):
+        LoadedKernel(artifact).close()
+    assert resident_kib() - before < 500
+
+
+def test_artifact_for_another_architecture_is_refused() -> None:
+    target = Target.parse("cpu:cortex-a53")
+    code = object_code("define void @kernel() {\n ret void\n}", target)
+    with pytest.raises(RunError, match="compiled for aarch64, this machine is x86_64"):
+        LoadedKernel(Artifact("kernel", str(target), code, (), (), (), (), 0))
+
+
+def test_artifact_for_a_cpu_with_more_features_is_refused() -> None:
+    artifact = map_artifact("%v = fadd float %xv, 1.0", 4)
+    target = replace(Target.parse("cpu"), cpu="future", features="+avx2,+amx-fp99")
+    with pytest.raises(RunError, match=r"compiled for cpu:future.*lacks amx-fp99"):
+        LoadedKernel(replace(artifact, target=str(target)))
+
+
+def test_missing_entry_symbol_and_library_are_named() -> None:
+    artifact = map_artifact("%v = fadd float %xv, 1.0", 4)
+    with pytest.raises(RunError, match="cannot load other"):
+        LoadedKernel(replace(artifact, entry="other"))
+    unknown = map_artifact(
+        "%v = call float @no_such_math(float %xv)", 4, declare="declare float @no_such_math(float)"
+    )
+    with pytest.raises(RunError, match="no_such_math"):
+        LoadedKernel(unknown)
+    with pytest.raises(RunError, match=r"libmvec\.so\.1"):
+        find_symbol("_ZGVeN16v_no_such_math")
+    with pytest.raises(RunError, match="not ELF64"):
+        LoadedKernel(replace(artifact, object_code=b"MZ not ELF"))
+
+
+def test_missing_openmp_runtime_names_the_package() -> None:
+    with pytest.raises(RunError, match=r"libnowhere\.so\.1.*libgomp1"):
+        load_openmp(["libnowhere.so.1"])
+
+
+def test_vector_math_is_found() -> None:
+    declare = "declare float @expf(float)\n"
+    fn = CompiledFunction(map_artifact("%v = call float @expf(float %xv)", 8, declare=declare))
+    x = np.linspace(-1, 1, 8, dtype=np.float32)
+    np.testing.assert_allclose(fn(x)[0], np.exp(x), rtol=1e-6)
+    assert find_symbol("_ZGVeN16v_expf") > 0
+
+
+def test_scratch_is_aligned_and_large_enough() -> None:
+    ir = """
+    define void @kernel(ptr %buffers, ptr %params, ptr %scratch) {
+      %y = load ptr, ptr %buffers
+      %address = ptrtoint ptr %scratch to i64
+      store i64 %address, ptr %y
+      %last = getelementptr i8, ptr %scratch, i64 99999
+      store i8 1, ptr %last
+      ret void
+    }"""
+    spec = BufferSpec("y", (1,), "int64")
+    host = str(Target.parse("cpu"))
+    fn = CompiledFunction(Artifact("kernel", host, object_code(ir), (), (), (spec,), (), 100000))
+    assert fn.run({})[0][0] % 64 == 0
+
+
+def test_native_functions_exist_for_both_architectures() -> None:
+    for architecture in ("x86_64", "aarch64"):
+        module = llvm.parse_assembly(native_ir(architecture))
+        module.verify()
+        outside = {f.name for f in module.functions if f.is_declaration and "." not in f.name}
+        assert outside == {"clock_gettime", "GOMP_parallel"}
+    with pytest.raises(RunError, match="this machine is mips"):
+        native_ir("mips")

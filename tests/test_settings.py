@@ -1,0 +1,53 @@
+"""Settings: what each environment variable does, and what a wrong one says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tilewright.errors import InputError
+from tilewright.settings import Settings
+
+
+def test_defaults() -> None:
+    settings = Settings.from_environment({"HOME": "/home/ada"})
+    assert settings.show == frozenset()
+    assert settings.cache == Path("/home/ada/.cache/tilewright")
+    assert settings.threads is None
+
+
+def test_show_lists_layers() -> None:
+    settings = Settings.from_environment({"TILEWRIGHT_SHOW": "nest, ir"})
+    assert settings.shows("nest")
+    assert settings.shows("ir")
+    assert not settings.shows("trace")
+
+
+@pytest.mark.parametrize(
+    ("environ", "folder"),
+    [
+        ({"TILEWRIGHT_CACHE": "/var/tw", "XDG_CACHE_HOME": "/x"}, "/var/tw"),
+        ({"XDG_CACHE_HOME": "/x", "HOME": "/h"}, "/x/tilewright"),
+        ({"XDG_CACHE_HOME": "relative", "HOME": "/h"}, "/h/.cache/tilewright"),
+    ],
+)
+def test_cache_folder(environ: dict[str, str], folder: str) -> None:
+    assert Settings.from_environment(environ).cache == Path(folder)
+
+
+def test_threads() -> None:
+    assert Settings.from_environment({"TILEWRIGHT_THREADS": "3"}).threads == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("TILEWRIGHT_SHOW", "nests", "known layers: sketch, nest, ir, trace"),
+        ("TILEWRIGHT_THREADS", "0", "positive integer, not '0'"),
+        ("TILEWRIGHT_THREADS", "many", "positive integer, not 'many'"),
+    ],
+)
+def test_errors(name: str, value: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        Settings.from_environment({name: value})

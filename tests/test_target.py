@@ -1,0 +1,103 @@
+"""Targets: host facts, the table of named CPUs, the spec's round trip, errors."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from llvmlite import binding as llvm
+
+from tilewright.errors import TargetError
+from tilewright.expr.dtypes import dtype
+from tilewright.target import Target, _caches, _vector_facts, known_cpus
+
+
+def test_host_facts() -> None:
+    host = Target.parse("cpu")
+    assert host.kind == "cpu"
+    assert host.cpu == llvm.get_host_cpu_name()
+    assert host.cores == len(os.sched_getaffinity(0))
+    assert host.vector_bits in (128, 256, 512)
+    assert host.l1_bytes < host.l2_bytes
+    assert host.line_bytes in (32, 64, 128)
+
+
+@pytest.mark.parametrize("name", ["", *(f":{n}" for n in known_cpus())])
+def test_round_trip(name: str) -> None:
+    target = Target.parse(f"cpu{name}")
+    assert Target.parse(str(target)) == target
+
+
+def test_a_cpu_outside_the_table_round_trips_when_every_fact_is_given() -> None:
+    target = replace(Target.parse("cpu:haswell"), cpu="goldmont")
+    assert Target.parse(str(target)) == target
+
+
+def test_overrides_and_suffixes() -> None:
+    target = Target.parse("cpu:cortex-a53 cores=2 l2=1M l1=16K")
+    assert (target.cores, target.l2_bytes, target.l1_bytes) == (2, 1 << 20, 16 << 10)
+    assert target.triple.startswith("aarch64")
+
+
+def test_lanes() -> None:
+    assert Target.parse("cpu:skylake-avx512").lanes(dtype("float32")) == 16
+    assert Target.parse("cpu:haswell").lanes(dtype("float64")) == 4
+    assert Target.parse("cpu:cortex-a53").lanes(dtype("int8")) == 16
+
+
+@pytest.mark.parametrize("name", known_cpus())
+def test_llvm_knows_every_named_cpu(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    llvm.initialize_all_targets()
+    target = Target.parse(f"cpu:{name}")
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features
+    )
+    assert machine.triple
+    assert "not a recognized" not in capfd.readouterr().err
+
+
+def test_vector_width_comes_from_features() -> None:
+    assert _vector_facts("x86_64-unknown-linux-gnu", {"avx512f": True, "avx": True}) == (512, 32)
+    assert _vector_facts("x86_64-unknown-linux-gnu", {"avx512f": False, "avx": True}) == (256, 16)
+    assert _vector_facts("x86_64-unknown-linux-gnu", {}) == (128, 16)
+    assert _vector_facts("aarch64-unknown-linux-gnu", {"neon": True}) == (128, 32)
+
+
+def _write_cache(folder: Path, index: int, level: str, kind: str, size: str, line: str) -> None:
+    at = folder / f"index{index}"
+    at.mkdir()
+    for key, text in {
+        "level": level, "type": kind, "size": size, "coherency_line_size": line
+    }.items():  # fmt: skip
+        (at / key).write_text(text + "\n")
+
+
+def test_caches_are_read_from_sysfs(tmp_path: Path) -> None:
+    _write_cache(tmp_path, 0, "1", "Data", "48K", "128")
+    _write_cache(tmp_path, 1, "1", "Instruction", "64K", "128")
+    _write_cache(tmp_path, 2, "2", "Unified", "2M", "128")
+    assert _caches(tmp_path) == ({1: 48 << 10, 2: 2 << 20, 3: 0}, 128)
+
+
+def test_caches_have_defaults(tmp_path: Path) -> None:
+    sizes, line = _caches(tmp_path / "absent")
+    assert sizes == {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}
+    assert line == 64
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("cpu:cortex-z9", "cortex-a53"),
+        ("tpu", "unknown target kind 'tpu'"),
+        ("", "unknown target kind ''"),
+        ("cpu:haswell core=2", "cores="),
+        ("cpu:haswell cores=two", "must be a number"),
+        ("cpu:haswell cores=0", "at least 1"),
+    ],
+)
+def test_errors_name_the_thing_and_the_way_out(spec: str, says: str) -> None:
+    with pytest.raises(TargetError, match=says):
+        Target.parse(spec)
