@@ -54,6 +54,7 @@ BINARY: dict[str, Callable[..., Any]] = {
     "and": np.logical_and,
     "or": np.logical_or,
 }
+COMMUTATIVE = frozenset({"add", "mul", "min", "max", "eq", "ne", "and", "or"})
 _erf = np.frompyfunc(math.erf, 1, 1)
 
 
@@ -201,23 +202,28 @@ class ColumnProgram:
     """Many int64 or bool expressions over decision variables, compiled into NumPy calls.
 
     Equal subexpressions are computed once; storage of dead values is handed on. `operations` is
-    the number of calls one run makes.
+    the number of calls one run makes, `variables` the columns it needs.
     """
 
     def __init__(self, exprs: Sequence[Extent]) -> None:
         graph = _Graph()
-        results = [graph.visit(e) if isinstance(e, (*_NODES,)) else int(e) for e in exprs]
-        results = [r.value if isinstance(r, _Literal) else r for r in results]
+        results = [graph.visit(Const(e, INT64) if isinstance(e, int) else e) for e in exprs]
         self.variables = tuple(graph.variables)
         self.operations = len(graph.operations)
-        self._allocate(graph, results)
+        slots = {node: i for i, node in enumerate((*graph.literals, *graph.variables.values()))}
+        self._inputs = [(slots[node], name) for name, node in graph.variables.items()]
+        self._steps = _allocate(graph.operations, results, slots)
+        self._results = [slots[node] for node in results]
+        self._initial: list[Any] = [None] * (1 + max(slots.values(), default=0))
+        for node, value in graph.literals.items():
+            self._initial[slots[node]] = value
 
     def run(self, columns: Mapping[str, Column]) -> list[Column]:
         """Values of the expressions: a column [n] each, a Python number where none varies.
 
         `columns` gives an int64 column [n] or an int by variable name. A division by zero gives 0.
         """
-        values: list[Any] = list(self._initial)
+        values = list(self._initial)
         for slot, name in self._inputs:
             if name not in columns:
                 raise ExprError(f"no column for {name}; given: {sorted(columns)}")
@@ -228,5 +234,103 @@ class ColumnProgram:
                     values[out] = fn(values[a], values[b])
                 else:
                     values[out] = fn(values[a], values[b], values[c])
-        found = (values[slot] for slot in self._results)
-        return [x.item() if isinstance(x, np.generic) or np.ndim(x) == 0 else x for x in found]
+        found = [values[slot] for slot in self._results]
+        return [x.item() if isinstance(x, _NUMPY) and x.ndim == 0 else x for x in found]
+
+
+_NUMPY = (np.generic, np.ndarray)
+Operation: TypeAlias = tuple[Callable[..., Any], int, int, int]
+"""A NumPy function and the numbers of its operands; the third is -1 for two of them."""
+
+
+class _Graph:
+    """Expressions as numbered nodes without duplicates: literals, variables, operations."""
+
+    def __init__(self) -> None:
+        self.literals: dict[int, int | float | bool] = {}
+        self.variables: dict[str, int] = {}
+        self.operations: dict[int, Operation] = {}
+        self._numbers: dict[Any, int] = {}
+        self._visited: dict[int, tuple[Expr, int]] = {}
+
+    def visit(self, e: Expr) -> int:
+        """The number of the node that computes `e`."""
+        hit = self._visited.get(id(e))
+        if hit is None:
+            hit = self._visited[id(e)] = (e, self._node(e))
+        return hit[1]
+
+    def _node(self, e: Expr) -> int:
+        match e:
+            case Const(value, _):
+                return self._literal(value)
+            case Var(name, _):
+                return self.variables.setdefault(name, self._number(name))
+            case Binary(op, a, b):
+                return self._binary(op, self.visit(a), self.visit(b))
+            case Select(cond, a, b):
+                return self._select(self.visit(cond), self.visit(a), self.visit(b))
+            case Call("neg", (x,)):
+                return self._binary("sub", self._literal(0), self.visit(x))
+            case Call("not", (x,)):
+                return self._binary("ne", self.visit(x), self._literal(True))
+            case Call("abs", (x,)):
+                inner = self.visit(x)
+                minus = self._binary("sub", self._literal(0), inner)
+                return self._binary("max", inner, minus)
+            case Cast(kind, x) if kind == BOOL:
+                return self._binary("ne", self.visit(x), self._literal(0))
+            case Cast(kind, x) if kind == INT64 and not x.dtype.is_float:
+                return self._binary("add", self.visit(x), self._literal(np.int64(0)))
+        raise ExprError(f"{type(e).__name__} {e} cannot be evaluated over columns")
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _literal(self, value: Any) -> int:
+        node = self._number((type(value), value))
+        self.literals[node] = value
+        return node
+
+    def _binary(self, op: str, a: int, b: int) -> int:
+        if op in COMMUTATIVE and a > b:
+            a, b = b, a
+        if a in self.literals and b in self.literals:
+            x, y = self.literals[a], self.literals[b]
+            if not (op in ("div", "floordiv", "mod") and y == 0):
+                return self._literal(BINARY[op](x, y).item())
+        return self._operation(BINARY[op], a, b, -1)
+
+    def _select(self, cond: int, a: int, b: int) -> int:
+        if cond in self.literals:
+            return a if self.literals[cond] else b
+        return a if a == b else self._operation(np.where, cond, a, b)
+
+    def _operation(self, fn: Callable[..., Any], a: int, b: int, c: int) -> int:
+        node = self._number((fn, a, b, c))
+        self.operations[node] = (fn, a, b, c)
+        return node
+
+
+def _allocate(
+    operations: Mapping[int, Operation], results: Sequence[int], slots: dict[int, int]
+) -> list[tuple[Callable[..., Any], int, int, int, int]]:
+    """Steps `(function, output slot, operand slots)`; a slot is reused after its last use.
+
+    `slots` holds those of literals and variables and receives the others. Reuse keeps the
+    columns in a fast cache: hundreds of temporaries would not fit.
+    """
+    last = {node: step for step, (_, *args) in enumerate(operations.values()) for node in args}
+    last.update(dict.fromkeys((*slots, *results, -1), len(operations)))
+    free: list[int] = []
+    total = len(slots)
+    steps = []
+    for step, (node, (fn, a, b, c)) in enumerate(operations.items()):
+        dying = [slots[x] for x in {a, b, c} if last[x] == step]
+        free.extend(dying)
+        if free:
+            slots[node] = free.pop()
+        else:
+            slots[node], total = total, total + 1
+        steps.append((fn, slots[node], slots[a], slots[b], slots[c] if c >= 0 else -1))
+    return steps

@@ -128,7 +128,8 @@ def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -
         if r.tensor.source is None:
             raise ExprError(f"{name} reads {r.tensor.name}, which has no definition")
     if isinstance(body, Reduce):
-        return Reduce(body.op, body.axes, cast(storage.compute, body.body))
+        kept = storage.accumulator if body.op in ("sum", "prod") else storage.compute
+        return Reduce(body.op, body.axes, cast(kept, body.body))
     return cast(storage.compute, body)
 
 

@@ -66,7 +66,8 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
     `symbolic` admits extents that are expressions, free decision variables, `Hoist` and `when`;
     accesses are then not bounded.
     """
-    scope = Scope(program.name, symbolic, _interface(program), (), Facts.of({}))
+    scope = Scope(program.name, symbolic, {}, (), Facts.of({}))
+    scope = replace(scope, storage=_interface(program, scope))
     written = {n.tensor.name for n in walk(program.body) if isinstance(n, Store)}
     for t in program.outputs:
         if t.name not in written:
@@ -74,13 +75,14 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
     _node(program.body, scope)
 
 
-def _interface(program: Program) -> dict[str, Storage]:
+def _interface(program: Program, scope: Scope) -> dict[str, Storage]:
     storage: dict[str, Storage] = {}
-    scope = Scope(program.name, False, {}, (), Facts.of({}))
     readable = (*program.inputs, *program.constants, *program.tables)
     for t in (*readable, *program.outputs):
         if t.name in storage:
             scope.fail(declaration(t), "its name is used twice in the interface")
+        for extent in t.shape:
+            _extent(extent, scope, declaration(t), least=1)
         storage[t.name] = Storage(t, writable=t in program.outputs)
     for t in program.tables:
         values = t.source.values if isinstance(t.source, Table) else None

@@ -129,7 +129,7 @@ def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> Store:
         mode = "ro" if readonly else ("rwc" if create else "rw")
         # A WAL database in a directory that cannot be written has no place for its shared
         # memory; without a log beside it nobody is writing, and the file can be read as it is.
-        still = readonly and path is not None and not os.access(path.parent, os.W_OK)
+        still = readonly and path is not None and not _writable(path.parent)
         still = still and not Path(f"{name}-wal").exists()
         uri = f"file:{quote(name)}?mode={mode}{'&immutable=1' if still else ''}"
         return sqlite3.connect(
@@ -159,6 +159,11 @@ def _check_path(path: Path, create: bool) -> None:
         raise RecordsError(
             f"records database {path} does not exist: tune into it first, or correct the name"
         )
+
+
+def _writable(folder: Path) -> bool:
+    effective = os.access in os.supports_effective_ids
+    return os.access(folder, os.W_OK, effective_ids=effective)
 
 
 def _configure(connection: Any, _record: object) -> None:

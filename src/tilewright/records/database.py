@@ -290,33 +290,36 @@ class Database:
 
         Raises RecordsError naming the line that is wrong; the batches before it are kept.
         """
+        file = Path(file)
         counts: Counter[str] = Counter()
         batch: list[Trial] = []
         present = {model.hash for model in self.models()}
-
-        def flush() -> None:
-            ids = self.add_trials(batch)
-            counts["trials"] += sum(id_ is not None for id_ in ids)
-            counts["known_trials"] += sum(id_ is None for id_ in ids)
-            batch.clear()
-
-        for item in exchange.read_items(Path(file)):
-            if len(batch) == PAGE or not isinstance(item, Trial):
-                flush()
-            match item:
-                case Trial():
-                    batch.append(item)
-                case Machine():
-                    counts["machines"] += self.add_machine(item)
-                case WorkloadRow():
-                    counts["workloads"] += self.add_workload(item)
-                case ModelRow() if item.hash not in present:
-                    self.add_model(item)
-                    counts["models"] += 1
-                case TrialSource():
-                    counts["sources"] += self._import_source(item)
-        flush()
+        for item in exchange.read_items(file):
+            with exchange.importing(file):
+                if len(batch) == PAGE or not isinstance(item, Trial):
+                    self._import_trials(batch, counts)
+                match item:
+                    case Trial():
+                        batch.append(item)
+                    case Machine():
+                        counts["machines"] += self.add_machine(item)
+                    case WorkloadRow():
+                        counts["workloads"] += self.add_workload(item)
+                    case ModelRow() if item.hash not in present:
+                        self.add_model(item)
+                        counts["models"] += 1
+                    case TrialSource():
+                        counts["sources"] += self._import_source(item)
+        with exchange.importing(file):
+            self._import_trials(batch, counts)
         return exchange.Imported(**counts)
+
+    def _import_trials(self, batch: list[Trial], counts: Counter[str]) -> None:
+        """Add the batch, count it and empty it."""
+        ids = self.add_trials(batch)
+        counts["trials"] += sum(id_ is not None for id_ in ids)
+        counts["known_trials"] += sum(id_ is None for id_ in ids)
+        batch.clear()
 
     def _sources(self, last: int) -> Iterator[TrialSource]:
         """The sources kept for trials up to id `last`."""

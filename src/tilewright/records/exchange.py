@@ -15,6 +15,7 @@ import json
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from io import TextIOWrapper
 from pathlib import Path
@@ -87,6 +88,15 @@ def read_items(file: Path) -> Iterator[Item]:
         ) from error
     except OSError as error:
         raise RecordsError(f"cannot import {file}: {error.strerror or error}") from error
+
+
+@contextmanager
+def importing(file: Path) -> Iterator[None]:
+    """Let an error of the database inside the block name the file being imported."""
+    try:
+        yield
+    except RecordsError as error:
+        raise RecordsError(f"cannot import {file}: {error}") from error
 
 
 def _open(file: Path, mode: str, compressed: bool) -> TextIOWrapper:

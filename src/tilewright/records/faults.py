@@ -4,7 +4,8 @@
     -> RecordsError: tuning.db cannot be written: give it and its directory write permission, …
 
 SQLite names its errors (`sqlite_errorname`), PostgreSQL numbers them (`sqlstate`); the tables below
-map the beginning of either to a cause and a way out, the first match counting.
+map the beginning of either to a cause and a way out, the first match counting. A server that was
+not reached, or refused the user, gives no number, but says why in words, which are passed on.
 """
 
 from __future__ import annotations
@@ -51,8 +52,6 @@ POSTGRESQL_FAULTS: tuple[tuple[str, str], ...] = (
     ("53100", f"the server's disk is full. {KEPT}: free some space, then run the same command"),
     ("25006", "the server or this connection is read-only: name a writable database"),
     ("42501", "permission denied: grant this user CREATE on the schema and write on its tables"),
-    ("28", "the server refused the user or password: correct the URL"),
-    ("3D000", "the server has no database of that name: create it with createdb"),
     (
         "55P03",
         "another process holds the write lock: wait for it or stop it, then run the same "
@@ -60,13 +59,12 @@ POSTGRESQL_FAULTS: tuple[tuple[str, str], ...] = (
     ),
     ("XX001", "the server reports a corrupt table: restore it, or import the last export"),
     ("XX002", "the server reports a corrupt index: REINDEX it"),
-    ("53300", "the server has no connection left: close others or raise max_connections"),
     ("57P", f"the server is going down or starting up. {KEPT}: run the same command again later"),
     ("08", f"the connection was lost. {KEPT}: check the server, then run the same command again"),
     (
         "",
-        f"the server cannot be reached. {KEPT}: check that it runs and that the URL's host, port "
-        "and database are right",
+        f"no connection. {KEPT}: check that the server runs and that the user, password, host, "
+        "port and database of the URL are right",
     ),
 )
 

@@ -28,6 +28,7 @@ from tilewright.expr.nodes import (
     Select,
     Var,
     as_expr,
+    binary,
     reads,
     select,
     substitute,
@@ -227,6 +228,8 @@ def _kept(e: Var, inside: Mapping[str, Extent]) -> Window:
 
 
 def _combine(op: str, a: Window, b: Window) -> Window | None:
+    if a.span == 1 and b.span == 1:
+        return Window(binary(op, a.base, b.base), 1)
     match op:
         case "add":
             return Window(a.base + b.base, sub(add(a.span, b.span), 1))
@@ -240,8 +243,6 @@ def _combine(op: str, a: Window, b: Window) -> Window | None:
         case "floordiv":
             return _floordiv(a, b)
         case "mod":
-            if a.span == 1 and b.span == 1:
-                return Window(a.base % b.base, 1)
             return Window(as_expr(0), as_extent(b.base)) if b.span == 1 else FULL
     return FULL
 
@@ -258,8 +259,6 @@ def _floordiv(a: Window, b: Window) -> Window | None:
     if b.span != 1:
         return FULL
     base = simplify(a.base // b.base)
-    if a.span == 1:
-        return Window(base, 1)
     if simplify(base * b.base - a.base) == as_expr(0):
         return Window(base, ceildiv(a.span, as_extent(b.base)))
     # an unaligned base may reach one element further

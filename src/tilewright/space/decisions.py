@@ -92,7 +92,8 @@ def tile_table(extent: int, levels: int, innermost: int, padded: bool) -> Ints:
     for total in range(extent, extent + slack + 1):
         for row in _factorisations(total, levels - 1, innermost):
             inner = int(np.prod(row))
-            if total - extent < row[-1] and -(-extent // inner) * inner == total:
+            outer = -(-extent // inner)
+            if total - extent < row[-1] <= extent and outer * inner == total:
                 found.add(row)
     return np.array(sorted(found), np.int64).reshape(len(found), levels - 1)
 

@@ -36,8 +36,9 @@ class Phi:
 @dataclass(slots=True)
 class Scope:
     """One nesting level. `sink` takes the instructions that belong to it, `label` is its current
-    block, `memo` holds what was computed here, `bumps` advance its inductions, `vectors` counts
-    vector values hoisted into it, `edges` are the blocks that join after its latest branch.
+    block, `memo` holds what was computed here, `bumps` advance its inductions, `stores` are the
+    tensors it writes, `vectors` counts vector values hoisted into it, `edges` are the blocks that
+    join after its latest branch.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Scope:
     memo: dict[object, str] = field(default_factory=dict)
     phis: list[Phi] = field(default_factory=list)
     bumps: list[str] = field(default_factory=list)
+    stores: frozenset[str] = frozenset()
     vectors: int = 0
     edges: tuple[str, str] = ("", "")
 
@@ -120,6 +122,31 @@ class Builder:
         self.scopes[depth].memo[identity] = name
         return name
 
+    def local(self, text: str) -> str:
+        """A shared instruction that stays in the innermost scope (it folds into its users)."""
+        memo = self.scopes[-1].memo
+        hit = memo.get(text)
+        if hit is None:
+            hit = memo[text] = self.here(text)
+        return hit
+
+    def load(self, text: str, key: object, outermost: int, *operands: str) -> str:
+        """A load that may move out to depth `outermost`; `key` names memory and its version."""
+        hit = self.recall(key)
+        if hit is not None:
+            return hit
+        depth = self.afford(max(self.depth_of(*operands), self.floor, outermost))
+        name = self.place(text, depth)
+        self.scopes[depth].memo[key] = name
+        return name
+
+    def written_depth(self, tensor: str) -> int:
+        """The innermost loop around this point that stores to `tensor` (0: none does)."""
+        for d in range(len(self.scopes) - 1, 0, -1):
+            if tensor in self.scopes[d].stores:
+                return d
+        return 0
+
     def afford(self, depth: int) -> int:
         """`depth`, or the innermost one when too many vectors would stay live through loops."""
         if depth == self.innermost or not any(s.kind == "loop" for s in self.scopes[depth + 1 :]):
@@ -157,14 +184,17 @@ class Builder:
         return parent
 
     @contextmanager
-    def loop(self, count: str, reach: Interval | None = None) -> Iterator[str]:
-        """A loop that runs `count` (at least 1) times; yields the counter's name.
+    def loop(
+        self, count: str, reach: Interval | None = None, stores: frozenset[str] = frozenset()
+    ) -> Iterator[str]:
+        """A loop that runs `count` (at least 1) times and writes `stores`; yields its counter.
 
         `phi` carries further values; each one's `next` must be set before the loop ends.
         """
         before = self.scopes[-1].label
         header, scope = self._open("loop", "loop")
         start = scope.label
+        scope.stores = stores
         counter = self.phi("i64", "0", "i")
         self.ranges[counter.name] = reach or Interval(0, None)
         yield counter.name
@@ -200,6 +230,12 @@ class Builder:
         p.next = value
         self.depth[value] = min(self.depth.get(value, 0), self.innermost - 1)
         return value
+
+    def is_inner_counter(self, name: str) -> bool:
+        """Whether `name` counts the innermost loop."""
+        depths = (d for d in range(self.innermost, 0, -1) if self.scopes[d].kind == "loop")
+        inner = next(depths, 0)
+        return inner > 0 and self.scopes[inner].phis[0].name == name
 
     def induction(self, counter: str, step: int) -> str:
         """`counter * step` as a value of its own, increased in each iteration."""

@@ -230,8 +230,8 @@ class Indexer:
         return total
 
     def scaled(self, name: str, k: int) -> str:
-        """`name * k`; a loop's own counter gets a value that advances by k."""
-        if name.startswith("%i"):
+        """`name * k`; the innermost loop's counter gets a value that advances by k."""
+        if self.b.is_inner_counter(name):
             return self.b.induction(name, k)
         return self.b.pure(f"mul i64 {name}, {k}", name)
 
@@ -249,7 +249,7 @@ class Indexer:
             at = self.b.pure(f"getelementptr i8, ptr {at}, i64 {offset}", at, offset)
         if form.const == 0:
             return at
-        return self.b.pure(f"getelementptr i8, ptr {at}, i64 {form.const * size}", at)
+        return self.b.local(f"getelementptr i8, ptr {at}, i64 {form.const * size}")
 
 
 def _known(pick: Callable[[list[int]], int], values: list[int | None]) -> int | None:

@@ -20,7 +20,7 @@ from tilewright.schedule.steps import (
     Split,
     extent_int,
 )
-from tilewright.space.decisions import Choice, TileFactors, variables
+from tilewright.space.decisions import Choice, TileFactors, divisors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import (
     fusible_consumer,
@@ -30,6 +30,7 @@ from tilewright.space.predicates import (
 )
 
 STRUCTURE = "SSRSRS"
+FEW_DIVISORS = 4
 FUSE_LEVELS = 2  # outer spatial levels that a fused consumer follows
 
 
@@ -41,9 +42,13 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
     node = dag_node(stage.name)
     tiles: dict[str, tuple[str, ...]] = {}
     for axis in stage.axes:
+        extent, levels = extent_int(axis.extent), counts[axis.reduce]
+        if extent == 1:
+            continue
+        # a reduction gains nothing from padding unless it has no divisors to tile with
+        padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         name = f"{node}.{axis.name}"
-        levels = counts[axis.reduce]
-        decision = d.decide(TileFactors(name, node, extent_int(axis.extent), levels))
+        decision = d.decide(TileFactors(name, node, extent, levels, padded=padded))
         d.apply(Split(stage.name, axis.name, variables(decision)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
     stage = d.working
@@ -51,7 +56,7 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
     if vector is not None:
         d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
     for axis in stage.compute.axes:
-        if axis.name != vector:
+        if axis.name != vector and axis.name in tiles:
             d.apply(Annotate(stage.name, tiles[axis.name][-1], "unrolled"))
     for constant in packable_constants(d.state, stage):
         d.apply(LayoutRewrite(stage.name, constant))
@@ -61,17 +66,23 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
 def _order(
     stage: Stage, structure: str, tiles: dict[str, tuple[str, ...]], vector: str | None
 ) -> tuple[tuple[str, ...], ...]:
-    """One tile level a letter; the vector axis comes last in every level of its kind."""
-    levels = []
+    """One tile level a letter; the vector axis comes last in every level of its kind.
+
+    Axes of extent 1 are not tiled; their loops vanish wherever they stand.
+    """
+    levels: list[tuple[str, ...]] = []
     seen = {"S": 0, "R": 0}
     for letter in structure:
-        axes = [a.name for a in stage.axes if a.reduce == (letter == "R")]
+        axes = [a.name for a in stage.axes if a.reduce == (letter == "R") and a.name in tiles]
         axes.sort(key=lambda name: name == vector)
         levels.append(tuple(tiles[name][seen[letter]] for name in axes))
         seen[letter] += 1
-    if vector is not None and tiles[vector][-1] not in levels[-1]:
-        levels = [tuple(x for x in level if x != tiles[vector][-1]) for level in levels]
-        levels.append((tiles[vector][-1],))
+    innermost = tiles[vector][-1] if vector is not None else None
+    if innermost is not None and innermost not in levels[-1]:
+        levels = [tuple(x for x in level if x != innermost) for level in levels]
+        levels.append((innermost,))
+    units = tuple(a.name for a in stage.axes if a.name not in tiles)
+    levels[-1] = (*units, *levels[-1])
     return tuple(level for level in levels if level)
 
 
@@ -79,14 +90,19 @@ def fuse_consumer(d: Derivation, consumer: Stage) -> None:
     """Compute the (tiled) working stage inside its consumer, at a level to be decided."""
     stage = d.working
     tiles: list[tuple[str, ...]] = []
+    units: list[str] = []
     for mine, theirs in zip(stage.compute.axes, consumer.compute.axes, strict=True):
+        if theirs.extent == 1:
+            units.append(theirs.name)
+            continue
         parts = FUSE_LEVELS + 1
         d.apply(FollowSplit(consumer.name, theirs.name, stage.name, mine.name, parts))
         tiles.append(tuple(f"{theirs.name}.{i}" for i in range(parts)))
     vector = vector_axis(d.state, d.state[consumer.name])
     tiles.sort(key=lambda t: t[0] == f"{vector}.0")
-    order = tuple(tuple(t[level] for t in tiles) for level in range(FUSE_LEVELS + 1))
-    d.apply(Reorder(consumer.name, order))
+    order = [tuple(t[level] for t in tiles) for level in range(FUSE_LEVELS + 1)]
+    order[-1] = (*units, *order[-1])
+    d.apply(Reorder(consumer.name, tuple(order)))
     for t in tiles:
         d.apply(Annotate(consumer.name, t[-1], "vector" if t is tiles[-1] else "unrolled"))
     node = dag_node(stage.name)

@@ -1,0 +1,75 @@
+"""From (workload, trace) to a compiled artifact.
+
+    build(dag, trace, target, "gemm") -> Artifact
+    build_request(request bytes) -> artifact bytes        (what a builder process calls)
+
+A request is self-contained JSON: the DAG, the trace, the target and a name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tilewright.codegen import compile_program
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.serialize import dag_from_json, dag_to_json
+from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
+from tilewright.schedule.lower import Layout, Lowered, lower
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Step, extent_int
+from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.target import Target
+
+
+def build(dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str) -> Artifact:
+    """Compile one kernel. Raises ScheduleError for an illegal trace, BuildError from codegen."""
+    return artifact(lower(State(dag).replay(trace), name), target)
+
+
+def artifact(lowered: Lowered, target: Target) -> Artifact:
+    """Compile a lowered program."""
+    program = lowered.program
+    kernel = compile_program(program, target)
+    return Artifact(
+        entry=kernel.entry,
+        target=str(target),
+        object_code=kernel.object_code,
+        inputs=tuple(_spec(t) for t in program.inputs),
+        constants=tuple(_spec(t) for t in program.constants),
+        outputs=tuple(_spec(t) for t in program.outputs),
+        packings=tuple(_packing(t, lowered.layouts.get(t.name)) for t in program.constants),
+        scratch_bytes=kernel.scratch_bytes,
+    )
+
+
+def _spec(tensor: Tensor) -> BufferSpec:
+    return BufferSpec(tensor.name, tuple(extent_int(e) for e in tensor.shape), tensor.dtype.name)
+
+
+def _packing(constant: Tensor, layout: Layout | None) -> Packing:
+    if layout is None:
+        spec = _spec(constant)
+        return Packing(spec, tuple((d,) for d in spec.shape), tuple(range(len(spec.shape))))
+    splits = tuple(tuple(extent_int(p) for p in split) for split in layout.splits)
+    return Packing(_spec(layout.source), splits, layout.permutation)
+
+
+def make_request(dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str) -> bytes:
+    """Self-contained bytes from which `build_request` builds the same artifact anywhere."""
+    fields = {
+        "dag": dag_to_json(dag),
+        "trace": trace_to_json(trace),
+        "target": str(target),
+        "name": name,
+    }
+    return json.dumps(fields).encode()
+
+
+def build_request(request: bytes) -> bytes:
+    """Build what `make_request` describes; returns `Artifact.to_bytes()`."""
+    fields = json.loads(request)
+    dag = dag_from_json(fields["dag"])
+    trace = trace_from_json(fields["trace"])
+    return build(dag, trace, Target.parse(fields["target"]), fields["name"]).to_bytes()

@@ -1,0 +1,108 @@
+"""What LLVM knows of a target: its machine, its features, and IR text to object code.
+
+    compile_ir("define ...", Target.parse("cpu")) -> bytes of an object file
+
+IR arrives in SSA form and needs no optimisation passes: code generation at level 1 with
+loop-strength reduction off. LSR took most of code generation's time and caused spills.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from llvmlite import binding as llvm
+
+from tilewright.errors import BuildError
+from tilewright.target import Target
+
+CODEGEN_LEVEL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What instruction selection can use. `mask_bits`: element widths with masked memory access."""
+
+    x86: bool
+    fma: bool
+    half: bool
+    gather: bool
+    mask_bits: tuple[int, ...]
+    libmvec: str
+    """The libmvec variant letter ("e", "d", "b"), or "" where there is none."""
+
+    def libmvec_lanes(self, bits: int) -> int:
+        """Lanes of a libmvec call on elements of `bits`."""
+        return {"e": 512, "d": 256, "b": 128}[self.libmvec] // bits
+
+
+@lru_cache(maxsize=64)
+def features(target: Target) -> Features:
+    """Facts of a target: its feature words decide, else what its vector width implies."""
+    words = set(target.features.split(","))
+
+    def has(name: str, implied: bool) -> bool:
+        return f"+{name}" in words or (implied and f"-{name}" not in words)
+
+    if not target.architecture.startswith(("x86_64", "amd64")):
+        return Features(False, True, True, False, (), "")
+    wide = has("avx512bw", target.vector_bits >= 512) and target.vector_bits >= 512
+    avx2 = has("avx2", target.vector_bits >= 256)
+    masks = (8, 16, 32, 64) if wide else (32, 64) if avx2 else ()
+    glibc = "linux" in target.triple and "musl" not in target.triple
+    variant = "e" if wide else "d" if avx2 else "b"
+    return Features(
+        x86=True,
+        fma=has("fma", target.vector_bits >= 256),
+        half=has("f16c", target.vector_bits >= 256),
+        gather=avx2,
+        mask_bits=masks,
+        libmvec=variant if glibc else "",
+    )
+
+
+@lru_cache(maxsize=1)
+def _prepare() -> None:
+    """Once a process: all targets of the wheel, and LSR off (an option of the whole process)."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    llvm.set_option("tilewright", "-disable-lsr")
+
+
+@lru_cache(maxsize=16)
+def _machine(triple: str, cpu: str, feature_words: str) -> llvm.TargetMachine:
+    _prepare()
+    try:
+        found = llvm.Target.from_triple(triple)
+    except RuntimeError as e:
+        raise BuildError(f"LLVM has no code generator for {triple!r}: {e}") from e
+    return found.create_target_machine(
+        cpu=cpu, features=feature_words, opt=CODEGEN_LEVEL, reloc="pic", codemodel="small"
+    )
+
+
+def machine(target: Target) -> llvm.TargetMachine:
+    """LLVM's target machine. Raises BuildError for a triple that this LLVM cannot build for."""
+    return _machine(target.triple, target.cpu, target.features)
+
+
+def compile_ir(ir: str, target: Target) -> bytes:
+    """Object code of an LLVM module given as text. Raises BuildError with LLVM's message."""
+    return bytes(machine(target).emit_object(parse(ir, target)))
+
+
+def assembly(ir: str, target: Target) -> str:
+    """The same as assembly text, for people."""
+    return str(machine(target).emit_assembly(parse(ir, target)))
+
+
+def parse(ir: str, target: Target) -> llvm.ModuleRef:
+    """The parsed module, with the target's data layout."""
+    tm = machine(target)
+    try:
+        module = llvm.parse_assembly(ir)
+    except RuntimeError as e:
+        raise BuildError(f"LLVM rejects the generated IR: {e}") from e
+    module.triple = target.triple
+    module.data_layout = str(tm.target_data)
+    return module

@@ -1,0 +1,267 @@
+"""The computation graph behind a set of output tensors.
+
+    dag = ComputeDAG([matmul_relu])     dag.stages = (matmul, matmul_relu)   dag.inputs = (A, B)
+
+Two things are made uniform on the way in: names (different tensors of one name are numbered) and
+accumulation (a reduction stored narrower than it is summed becomes a stage of the accumulator's
+dtype followed by a cast, so that no schedule rounds partial sums).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from tilewright.errors import ExprError, InputError
+from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.evaluate import Array
+from tilewright.expr.nodes import (
+    ARITHMETIC,
+    Binary,
+    Call,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    cast,
+    children,
+    reads,
+    substitute,
+    transform,
+)
+from tilewright.expr.reference import PointEvaluator, compute_of, evaluate_stage
+from tilewright.expr.tensors import Compute, Placeholder, Table
+
+
+class ComputeDAG:
+    """Stages in topological order (producers first) with the tensors they need.
+
+    `outputs` in the order given; `inputs` and `constants` (placeholders), `tables` and `stages`
+    (computed tensors) in the order a depth-first walk from the outputs meets them. Raises
+    ExprError for an output that is not computed, listed twice, or reads undefined storage.
+    """
+
+    def __init__(self, outputs: Sequence[Tensor]) -> None:
+        self.outputs, ordered = _normalise(outputs)
+        self.stages = tuple(t for t in ordered if isinstance(t.source, Compute))
+        self.tables = tuple(t for t in ordered if isinstance(t.source, Table))
+        given = [(t, t.source) for t in ordered if isinstance(t.source, Placeholder)]
+        self.inputs = tuple(t for t, source in given if not source.constant)
+        self.constants = tuple(t for t, source in given if source.constant)
+        self._tensors = {t.name: t for t in ordered}
+        self._producers = {t.name: _producers(t) for t in self.stages}
+        self._consumers: dict[str, list[Tensor]] = {t.name: [] for t in ordered}
+        for stage in self.stages:
+            for t in self._producers[stage.name]:
+                self._consumers[t.name].append(stage)
+
+    def __repr__(self) -> str:
+        return f"ComputeDAG({', '.join(t.name for t in self.stages)})"
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of that name; raises ExprError when there is none."""
+        if name not in self._tensors:
+            raise ExprError(f"no tensor {name!r} in this DAG; it has {', '.join(self._tensors)}")
+        return self._tensors[name]
+
+    def producers(self, stage: Tensor) -> tuple[Tensor, ...]:
+        """The tensors a stage reads, in the order of its expression, without duplicates."""
+        return self._producers.get(stage.name, ())
+
+    def consumers(self, tensor: Tensor) -> tuple[Tensor, ...]:
+        """The stages that read a tensor, in topological order."""
+        return tuple(self._consumers[tensor.name])
+
+    def is_output(self, tensor: Tensor) -> bool:
+        """Whether the tensor's values leave the DAG."""
+        return tensor.name in {t.name for t in self.outputs}
+
+    @property
+    def useful_flops(self) -> int:
+        """Operations on element values in one evaluation of all stages.
+
+        An arithmetic operation, an intrinsic and a reduction step count 1 (so a matmul counts
+        2*m*n*k), a fused multiply-add 2; int64 index arithmetic, comparisons, casts and the
+        cheaper branch of a select count 0.
+        """
+        return sum(stage_flops(t) for t in self.stages)
+
+    def inline(self, names: Collection[str]) -> ComputeDAG:
+        """The DAG with these stages substituted into their consumers.
+
+        Raises ExprError for an output, a reduction or a stage that rounds to a narrower dtype.
+        """
+        for name in names:
+            stage = self.tensor(name)
+            if self.is_output(stage) or compute_of(stage).reduce_axes:
+                raise ExprError(f"{name} is an output or a reduction and cannot be inlined")
+        bodies: dict[str, Tensor] = {}
+        for t in self.stages:
+            source = compute_of(t)
+            body = inline_reads(source.body, {n: bodies[n] for n in names if n in bodies})
+            body = transform(body, lambda x: _renamed(x, bodies))
+            bodies[t.name] = replace(t, source=replace(source, body=body))
+        return ComputeDAG([bodies[t.name] for t in self.outputs])
+
+    def evaluate(self, inputs: Mapping[str, Array], *, float64: bool = False) -> dict[str, Array]:
+        """Values of all outputs by name, from the values of inputs and constants by name.
+
+        The reference semantics, by NumPy; with `float64` every float is computed and returned in
+        float64. Raises InputError for a missing array or a wrong shape or dtype.
+        """
+        arrays = self._arrays(inputs)
+
+        def read(tensor: Tensor, indices: tuple[Array, ...]) -> Array:
+            return np.asarray(arrays[tensor.name][indices])
+
+        for stage in self.stages:
+            arrays[stage.name] = evaluate_stage(stage, read, float64=float64)
+        return {t.name: arrays[t.name] for t in self.outputs}
+
+    def evaluate_points(self, tensor: Tensor, points: Array, inputs: Mapping[str, Array]) -> Array:
+        """Values [p] of a tensor at `points` [p, rank] in float64, evaluating only their cone.
+
+        Raises InputError as `evaluate` does.
+        """
+        return PointEvaluator(self._arrays(inputs)).values(self.tensor(tensor.name), points)
+
+    def _arrays(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        arrays = {t.name: t.source.values for t in self.tables if isinstance(t.source, Table)}
+        for t in (*self.inputs, *self.constants):
+            if t.name not in inputs:
+                raise InputError(f"no array for {t.name}; given: {', '.join(inputs) or 'none'}")
+            array = np.asarray(inputs[t.name])
+            if array.shape != t.shape or array.dtype != t.dtype.numpy:
+                raise InputError(
+                    f"{t.name} must be {t.dtype}{list(t.shape)}, "
+                    f"not {array.dtype}{list(array.shape)}"
+                )
+            arrays[t.name] = array
+        return arrays
+
+
+def inline_reads(body: Expr, stages: Mapping[str, Tensor]) -> Expr:
+    """`body` with each read of one of these stages replaced by the stage's own expression."""
+
+    def leaf(x: Expr) -> Expr | None:
+        if not isinstance(x, Read) or x.tensor.name not in stages:
+            return None
+        source = compute_of(stages[x.tensor.name])
+        indices = [inline_reads(i, stages) for i in x.indices]
+        values = {a.name: i for a, i in zip(source.axes, indices, strict=True)}
+        return cast(x.dtype, substitute(source.body, values))
+
+    return transform(body, leaf)
+
+
+def stage_flops(tensor: Tensor) -> int:
+    """`ComputeDAG.useful_flops` of one stage."""
+    compute = compute_of(tensor)
+    points = prod(a.extent for a in (*compute.axes, *compute.reduce_axes))
+    if isinstance(compute.body, Reduce):
+        return points * (_flops(compute.body.body) + 1)
+    return points * _flops(compute.body)
+
+
+def _flops(e: Expr) -> int:
+    match e:
+        case Read():
+            return 0
+        case Select(cond, a, b):
+            return _flops(cond) + max(_flops(a), _flops(b))
+    own = 0
+    if isinstance(e, Call) or (isinstance(e, Binary) and e.op in ARITHMETIC):
+        own = 0 if e.dtype in (INT64, BOOL) else 1
+    if isinstance(e, Call) and e.fn == "fma":
+        own *= 2
+    return own + sum(_flops(c) for c in children(e))
+
+
+def _producers(stage: Tensor) -> tuple[Tensor, ...]:
+    return tuple({r.tensor.name: r.tensor for r in reads(compute_of(stage).body)}.values())
+
+
+def _normalise(outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+    """Outputs and all tensors in topological order, with unique names and wide accumulators."""
+    if not outputs:
+        raise ExprError("a DAG needs at least one output")
+    if len({id(t) for t in outputs}) != len(outputs):
+        raise ExprError(f"an output is listed twice: {[t.name for t in outputs]}")
+    original = list(_topological(outputs))
+    taken: set[str] = set()
+    made: dict[int, Tensor] = {}
+    ordered: list[Tensor] = []
+    for t in original:
+        renamed = replace(t, name=_unique(t.name, taken))
+        if isinstance(t.source, Compute):
+            body = _with_tensors(t.source.body, made)
+            renamed = replace(renamed, source=replace(t.source, body=body))
+        wide, final = _split_accumulation(renamed, taken)
+        ordered.extend(wide)
+        ordered.append(final)
+        made[id(t)] = final
+    return tuple(made[id(t)] for t in outputs), ordered
+
+
+def _topological(outputs: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Tensors, producers first, each object once; raises ExprError for undefined storage."""
+    seen: set[int] = set()
+    for output in outputs:
+        if not isinstance(output.source, Compute):
+            raise ExprError(f"output {output.name} is not computed; return a copy of it instead")
+        stack = [(output, False)]
+        while stack:
+            t, expanded = stack.pop()
+            if expanded:
+                yield t
+            elif id(t) not in seen:
+                seen.add(id(t))
+                stack.append((t, True))
+                if isinstance(t.source, Compute):
+                    stack += [(r.tensor, False) for r in reversed(reads(t.source.body))]
+                elif t.source is None:
+                    raise ExprError(f"{t.name} is read but has no definition")
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    found, n = name, 0
+    while found in taken:
+        n += 1
+        found = f"{name}_{n}"
+    taken.add(found)
+    return found
+
+
+def _with_tensors(body: Expr, made: Mapping[int, Tensor]) -> Expr:
+    """Reads redirected to the tensors that replace theirs."""
+
+    def leaf(x: Expr) -> Expr | None:
+        if not isinstance(x, Read):
+            return None
+        return Read(made[id(x.tensor)], tuple(_with_tensors(i, made) for i in x.indices))
+
+    return transform(body, leaf)
+
+
+def _renamed(x: Expr, tensors: Mapping[str, Tensor]) -> Expr | None:
+    if isinstance(x, Read) and x.tensor.name in tensors:
+        indices = tuple(transform(i, lambda y: _renamed(y, tensors)) for i in x.indices)
+        return Read(tensors[x.tensor.name], indices)
+    return None
+
+
+def _split_accumulation(t: Tensor, taken: set[str]) -> tuple[list[Tensor], Tensor]:
+    """`C: float16 = sum(...)` -> `C_acc: float32 = sum(...)`, `C = cast(C_acc)`."""
+    source = t.source
+    if not isinstance(source, Compute) or not isinstance(source.body, Reduce):
+        return [], t
+    kept = source.body.dtype
+    if kept == t.dtype:
+        return [], t
+    wide = Tensor(_unique(f"{t.name}_acc", taken), t.shape, kept, replace(source, hints=()))
+    body = cast(t.dtype, wide[tuple(a.var for a in source.axes)])
+    return [wide], replace(t, source=Compute(source.axes, body, source.hints))

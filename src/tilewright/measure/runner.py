@@ -1,0 +1,103 @@
+"""`tilewright-runner`: the program that checks and times candidates on the measuring machine.
+
+    requests on standard input ─► load_task, run ─► results on standard output
+
+It is started by the tuner, here or through any command that carries standard input and output
+(`ssh pi@board tilewright-runner`). The messages are described in docs/runner-protocol.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections import OrderedDict
+
+from llvmlite import binding as llvm
+
+from tilewright.measure.gate import Tolerance
+from tilewright.measure.inputs import InputKind
+from tilewright.measure.protocol import Header, Payloads
+from tilewright.measure.server import Answer, UnknownTask, serve
+from tilewright.measure.trial import LoadedTask, RunOptions
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.host import host_architecture
+from tilewright.runtime.native import native
+
+# Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
+DEFAULT_TASK_BYTES = 1 << 30
+
+
+class Runner:
+    """The tasks of one runner process."""
+
+    def __init__(self, task_bytes: int = DEFAULT_TASK_BYTES) -> None:
+        self._task_bytes = task_bytes
+        self._tasks: OrderedDict[str, LoadedTask] = OrderedDict()
+
+    def load_task(self, header: Header, payloads: Payloads) -> Answer:
+        """Make a task's inputs, run its reference, answer the outputs at the asked points."""
+        task = LoadedTask(
+            reference=Artifact.from_bytes(payloads[0]),
+            kinds=[InputKind.from_json(k) for k in header["inputs"]],
+            tolerance=Tolerance.from_json(header["tolerance"]),
+            seed=header["seed"],
+        )
+        values = task.values_at(header["points"])
+        self._tasks[header["task"]] = task
+        self._make_room()
+        return {"type": "loaded", "reference_s": task.reference_s}, values
+
+    def run(self, header: Header, payloads: Payloads) -> Answer:
+        """Check and time one candidate."""
+        name = header["task"]
+        if name not in self._tasks:
+            raise UnknownTask(f"task {name} is not loaded")
+        self._tasks.move_to_end(name)
+        options = RunOptions.from_json(header["options"])
+        timing = self._tasks[name].run(Artifact.from_bytes(payloads[0]), options)
+        return {
+            "type": "result",
+            "latencies_s": timing.latencies_s,
+            "stopped_early": timing.stopped_early,
+            "spent_s": timing.spent_s,
+        }, ()
+
+    def _make_room(self) -> None:
+        while len(self._tasks) > 1:
+            if sum(t.nbytes for t in self._tasks.values()) <= self._task_bytes:
+                return
+            self._tasks.popitem(last=False)
+
+
+def machine_facts() -> Header:
+    """What a runner says about its machine in `hello`."""
+    features = sorted(name for name, on in llvm.get_host_cpu_features().items() if on)
+    return {
+        "architecture": host_architecture(),
+        "cpu": llvm.get_host_cpu_name(),
+        "features": features,
+        "cores": len(os.sched_getaffinity(0)),
+    }
+
+
+def main() -> None:
+    """The entry point of the command `tilewright-runner`."""
+    parser = argparse.ArgumentParser(
+        prog="tilewright-runner",
+        description="Checks and times compiled candidates for a Tilewright tuner, which starts it "
+        "and talks to it over standard input and output: "
+        'tilewright tune ... --runner "ssh pi@board tilewright-runner".',
+    )
+    parser.add_argument(
+        "--task-bytes",
+        type=int,
+        default=DEFAULT_TASK_BYTES,
+        help="memory for inputs and expected outputs of the tasks kept loaded (%(default)s)",
+    )
+    runner = Runner(parser.parse_args().task_bytes)
+    native(host_architecture())
+    serve({"load_task": runner.load_task, "run": runner.run}, machine_facts())
+
+
+if __name__ == "__main__":
+    main()

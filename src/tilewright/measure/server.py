@@ -1,0 +1,114 @@
+"""What every worker process does around its own work: keep the pipe clean, answer, never linger.
+
+    serve({"build": handler})      a handler maps (header, payloads) to the answer's
+
+- Standard output belongs to the protocol: what native code or a library prints there goes to
+  standard error instead.
+- A worker ends with its client: a thread waits for the hang-up of standard input (and for the
+  death of the parent process) and kills this process, even while native code runs.
+- A request may carry "timeout_s": the kernel's alarm clock then ends a process that is stuck in
+  native code, on a remote machine too.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+
+from tilewright.errors import WrongAnswer
+from tilewright.measure.protocol import PROTOCOL, Channel, ChannelClosed, Header, Payloads
+
+Answer = tuple[Header, Sequence[bytes]]
+Handler = Callable[[Header, Payloads], Answer]
+
+# After a hang-up the main loop gets this long to end by itself.
+GRACE_S = 1.0
+PARENT_CHECK_S = 2.0
+HANG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL
+
+
+class UnknownTask(Exception):
+    """The task was never loaded here, or was dropped: the client loads it again."""
+
+
+def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
+    """Answer requests on standard input until `bye` or the end of the stream.
+
+    `handlers` are keyed by message type. `facts` are added to the answer to `hello`.
+    """
+    channel = _take_over_pipes()
+    threading.Thread(target=_die_with_client, args=(channel.read_fd,), daemon=True).start()
+    while True:
+        try:
+            header, payloads = channel.receive()
+            if header["type"] == "bye":
+                return
+            answer, blobs = _answer(handlers, facts, header, payloads)
+            channel.send(answer, blobs)
+        except ChannelClosed:
+            return
+
+
+def _answer(
+    handlers: Mapping[str, Handler], facts: Header, header: Header, payloads: Payloads
+) -> Answer:
+    kind = header["type"]
+    if kind == "hello":
+        if header.get("protocol") != PROTOCOL:
+            return _error("hello", "RunError", f"this side speaks protocol {PROTOCOL}"), ()
+        about = {"protocol": PROTOCOL, "version": version("tilewright"), **facts}
+        return {"type": "hello", **about}, ()
+    if kind not in handlers:
+        return _error("request", "RunError", f"unknown message type {kind!r}"), ()
+    signal.setitimer(signal.ITIMER_REAL, float(header.get("timeout_s") or 0))
+    try:
+        return handlers[kind](header, payloads)
+    except Exception as error:
+        # One failed request is one error frame with its class and message, never a lost worker.
+        stage = "check" if isinstance(error, WrongAnswer) else kind
+        return _error(stage, type(error).__name__, _message(error)), ()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _error(stage: str, name: str, message: str) -> Header:
+    return {"type": "error", "stage": stage, "error": name, "message": message}
+
+
+def _message(error: Exception) -> str:
+    """The text of an error of ours; with the place for one that nobody raised on purpose."""
+    if type(error).__module__.startswith("tilewright.") or isinstance(error, MemoryError):
+        return str(error) or "out of memory"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error} (at {os.path.basename(frame.filename)}:{frame.lineno})"
+
+
+def _take_over_pipes() -> Channel:
+    """The protocol's descriptors; 0 becomes empty and 1 becomes standard error."""
+    sys.stdout.flush()
+    channel = Channel(os.dup(0), os.dup(1))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return channel
+
+
+def _die_with_client(read_fd: int) -> None:
+    parent = os.getppid()
+    poll = select.poll()
+    poll.register(read_fd, 0)
+    while os.getppid() == parent:
+        if any(event & HANG_UP for _, event in poll.poll(PARENT_CHECK_S * 1000)):
+            time.sleep(GRACE_S)
+            break
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)

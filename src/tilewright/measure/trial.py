@@ -1,0 +1,278 @@
+"""One task on the measuring machine, and one candidate's trial: gate first, then the clock.
+
+    task = LoadedTask(reference, kinds, tolerance, seed=0)
+    timing = task.run(candidate, RunOptions(repeats=3, min_repeat_ms=20))
+    timing.latencies_s                     one median of call times per repeat, in seconds
+
+Every buffer lies between guard pages; inputs and constants are read-only while a candidate runs;
+outputs are poisoned before its first run and compared with the reference's after the first and
+after the last.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import RunError, WrongAnswer
+from tilewright.measure.gate import OutputGate, Tolerance
+from tilewright.measure.inputs import InputKind, make_inputs
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
+from tilewright.runtime.buffers import GuardedBuffer
+from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
+
+FLUSH_MODES = ("none", "constants", "all")
+MAX_CALLS = 10_000
+# A first run up to this long may be slow because threads woke up or pages were touched first, so
+# it is repeated once before a candidate is given up.
+WAKE_UP_S = 5e-3
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a candidate is timed.
+
+    `repeats` figures are taken, each the median of the calls that fit into `min_repeat_ms`.
+    `flush` evicts "none" of the buffers, the "constants" or "all" from the caches before every
+    call. A candidate slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its
+    first run is not timed further. `timeout_s` ends a run, gate included.
+    """
+
+    repeats: int = 3
+    min_repeat_ms: float = 20.0
+    flush: str = "none"
+    best_s: float | None = None
+    stop_ratio: float = 3.0
+    timeout_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.flush not in FLUSH_MODES or self.repeats < 1 or self.timeout_s <= 0:
+            raise RunError(
+                f"flush must be one of {', '.join(FLUSH_MODES)}, repeats at least 1 and timeout_s "
+                f"positive; got {self}"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> RunOptions:
+        return RunOptions(**data)
+
+
+@dataclass(slots=True)
+class Timing:
+    """A candidate that passed the gate. `spent_s` says where its trial's time went."""
+
+    latencies_s: list[float] = field(default_factory=list)
+    stopped_early: bool = False
+    spent_s: dict[str, float] = field(default_factory=dict)
+
+
+class _Spent:
+    """Wall time since the last mark, by label."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def mark(self, label: str) -> None:
+        now = time.perf_counter()
+        self.seconds[label] = self.seconds.get(label, 0.0) + now - self._last
+        self._last = now
+
+
+class LoadedTask:
+    """Inputs, constants and expected outputs of one task, in guarded memory."""
+
+    def __init__(
+        self,
+        reference: Artifact,
+        kinds: Sequence[InputKind],
+        tolerance: Tolerance,
+        seed: int,
+    ) -> None:
+        """Make the inputs and run `reference` once for the expected outputs.
+
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Raises
+        RunError when the reference cannot run here.
+        """
+        self._inputs = reference.inputs
+        self._outputs = reference.outputs
+        self._logical = {p.source.name: p.source for p in reference.packings}
+        specs = (*reference.inputs, *self._logical.values())
+        self._given = {
+            spec.name: _guarded(spec, array)
+            for spec, array in zip(specs, make_inputs(specs, kinds, seed).values(), strict=True)
+        }
+        self._results = [GuardedBuffer(s.bytes) for s in self._outputs]
+        for buffer in self._results:
+            buffer.fill()
+        started = time.perf_counter()
+        with LoadedKernel(reference) as kernel:
+            bound = self._bind(reference)
+            kernel(bound.buffers, bound.scratch.address)
+        self.reference_s = time.perf_counter() - started
+        bound.check_slack(reference, self._results)
+        pairs = zip(self._outputs, self._results, strict=True)
+        self._gates = [OutputGate(s, _view(s, b), tolerance) for s, b in pairs]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held while the task is loaded."""
+        buffers = (*self._given.values(), *self._results)
+        return sum(b.nbytes for b in buffers) + sum(g.nbytes for g in self._gates)
+
+    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
+        """The reference's outputs at flat indices, one list of them for each output, as bytes.
+
+        To be called before any candidate runs.
+        """
+        pairs = zip(self._outputs, self._results, points, strict=True)
+        flat = ((_view(s, b).reshape(-1), np.array(p, dtype=np.int64)) for s, b, p in pairs)
+        return [values[index].tobytes() for values, index in flat]
+
+    def run(self, artifact: Artifact, options: RunOptions) -> Timing:
+        """Load, run, check and time a candidate.
+
+        Raises RunError when it cannot run, has another interface or writes outside its buffers;
+        WrongAnswer when an output differs from the reference's.
+        """
+        self._check_interface(artifact)
+        spent = _Spent()
+        with LoadedKernel(artifact) as kernel:
+            spent.mark("load")
+            bound = self._bind(artifact)
+            for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
+                gate.poison(_view(spec, buffer))
+            spent.mark("bind")
+            first = self._call(kernel, bound, 1)
+            spent.mark("first")
+            self._check(artifact, bound)
+            spent.mark("check")
+            timing = self._time(kernel, bound, first, options)
+            spent.mark("time")
+            self._check(artifact, bound, "after further runs, ")
+            spent.mark("check")
+        spent.mark("unload")
+        timing.spent_s = spent.seconds
+        return timing
+
+    def _time(
+        self, kernel: LoadedKernel, bound: _Bound, first: float, options: RunOptions
+    ) -> Timing:
+        limit = math.inf if options.best_s is None else options.stop_ratio * options.best_s
+        if first > limit and first < WAKE_UP_S:
+            first = min(first, self._call(kernel, bound, 1))
+        if first > limit:
+            return Timing([first], stopped_early=True)
+        flush = self._regions(bound, options.flush)
+        started = time.perf_counter()
+        one = self._call(kernel, bound, 1, flush)
+        if flush:
+            one = time.perf_counter() - started
+        fits = options.min_repeat_ms * 1e-3 / max(one, 1e-9)
+        count = max(1, min(MAX_CALLS, math.ceil(fits)))
+        return Timing([self._call(kernel, bound, count, flush) for _ in range(options.repeats)])
+
+    def _call(
+        self, kernel: LoadedKernel, bound: _Bound, count: int, flush: Sequence[Region] = ()
+    ) -> float:
+        seconds = kernel.bench(bound.buffers, bound.scratch.address, count, flush)
+        return float(np.median(seconds))
+
+    def _regions(self, bound: _Bound, flush: str) -> list[Region]:
+        constants = [(b.address, b.nbytes) for b in bound.constants]
+        if flush != "all":
+            return constants if flush == "constants" else []
+        others = [self._given[s.name] for s in self._inputs] + self._results + [bound.scratch]
+        return constants + [(b.address, b.nbytes) for b in others]
+
+    def _check(self, artifact: Artifact, bound: _Bound, when: str = "") -> None:
+        bound.check_slack(artifact, self._results)
+        for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
+            try:
+                gate.check(_view(spec, buffer))
+            except WrongAnswer as error:
+                raise WrongAnswer(f"{when}{error}") from None
+
+    def _check_interface(self, artifact: Artifact) -> None:
+        logical = {p.source.name: p.source for p in artifact.packings}
+        wanted = (self._inputs, self._outputs, self._logical)
+        if (artifact.inputs, artifact.outputs, logical) != wanted:
+            raise RunError(
+                f"{artifact.entry} has inputs {_names(artifact.inputs)}, constants "
+                f"{_names(logical.values())} and outputs {_names(artifact.outputs)}; the task has "
+                f"{_names(self._inputs)}, {_names(self._logical.values())} and "
+                f"{_names(self._outputs)}"
+            )
+
+    def _bind(self, artifact: Artifact) -> _Bound:
+        """Memory for one artifact: packed constants and scratch of its own, the rest shared."""
+        pairs = zip(artifact.packings, artifact.constants, strict=True)
+        constants = [self._packed(packing, spec) for packing, spec in pairs]
+        inputs = [self._given[s.name] for s in artifact.inputs]
+        _check_scratch(artifact)
+        scratch = GuardedBuffer(artifact.scratch_bytes)
+        scratch.fill()
+        return _Bound([*inputs, *constants, *self._results], constants, scratch)
+
+    def _packed(self, packing: Packing, spec: BufferSpec) -> GuardedBuffer:
+        logical = self._given[packing.source.name]
+        if packing == Packing.identity(packing.source):
+            return logical
+        packed = GuardedBuffer(spec.bytes)
+        packing.apply(_view(packing.source, logical), _view(spec, packed))
+        packed.set_writable(False)
+        return packed
+
+
+class _Bound:
+    """The native arguments of one artifact; keeps their memory."""
+
+    def __init__(
+        self, arguments: list[GuardedBuffer], constants: list[GuardedBuffer], scratch: GuardedBuffer
+    ) -> None:
+        self.constants = constants
+        self.scratch = scratch
+        self._arguments = arguments
+        self._pointers = pointer_array([b.address for b in arguments])
+        self.buffers = ctypes.addressof(self._pointers)
+
+    def check_slack(self, artifact: Artifact, results: Sequence[GuardedBuffer]) -> None:
+        """Raise RunError when the kernel wrote beside an output or the scratch block."""
+        names = [*(s.name for s in artifact.outputs), "the scratch block"]
+        for name, buffer in zip(names, [*results, self.scratch], strict=True):
+            if not buffer.slack_intact():
+                raise RunError(f"{artifact.entry} wrote outside {name} ({buffer.nbytes} bytes)")
+
+
+def _guarded(spec: BufferSpec, array: Array) -> GuardedBuffer:
+    buffer = GuardedBuffer(spec.bytes)
+    np.copyto(_view(spec, buffer), array)
+    buffer.set_writable(False)
+    return buffer
+
+
+def _view(spec: BufferSpec, buffer: GuardedBuffer) -> Array:
+    return buffer.view(spec.shape, numpy_dtype(spec.dtype))
+
+
+def _check_scratch(artifact: Artifact) -> None:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if artifact.scratch_bytes > memory // 2:
+        raise RunError(
+            f"{artifact.entry} needs {artifact.scratch_bytes} bytes of scratch memory; this "
+            f"machine has {memory}"
+        )
+
+
+def _names(specs: Any) -> str:
+    return "[" + "; ".join(map(str, specs)) + "]"

@@ -1,0 +1,361 @@
+"""Features of paper appendix B, for whole populations at once.
+
+    extractor = FeatureExtractor(space)
+    features, owner = extractor.extract(population)     float32 [m, columns], int64 [m]
+
+One row a statement (an innermost store); `owner[r]` is the candidate that row r belongs to. Rows
+of one candidate are adjacent and candidates are in population order. Values are log2(1 + x)
+except one-hot columns. A loop of extent 1 equals an absent loop in every column. `COLUMNS` names
+each column with its unit; the first 164 are the paper's, the rest are ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.expr.evaluate import ColumnProgram
+from tilewright.expr.nodes import Extent
+from tilewright.nest.nodes import Kind
+from tilewright.space.decisions import Ints
+from tilewright.space.space import Population, Sketch, Space
+from tilewright.space.statements import OPERATIONS, Statement, statements, tensor_strides
+
+Floats = NDArray[np.float64]
+Float32s = NDArray[np.float32]
+
+BUFFERS = 5
+CURVE = 10
+POSITIONS = (
+    "InnerSpatial", "MiddleSpatial", "OuterSpatial", "InnerReduce", "MiddleReduce", "OuterReduce",
+    "Mixed", "None",
+)  # fmt: skip
+ANNOTATIONS = ("vector", "unrolled", "parallel")
+BUFFER_COLUMNS = (
+    ("is_read", "flag"), ("is_write", "flag"), ("is_update", "flag"),
+    ("bytes", "B"), ("unique_bytes", "B"), ("lines", "cache lines"), ("unique_lines", "cache lines"),
+    ("reuse_loop", "flag"), ("reuse_serial", "flag"), ("reuse_none", "flag"),
+    ("reuse_distance", "iterations"), ("reuse_distance_bytes", "B"), ("reuse_count", "times"),
+    ("bytes_per_reuse", "B"), ("unique_bytes_per_reuse", "B"),
+    ("lines_per_reuse", "cache lines"), ("unique_lines_per_reuse", "cache lines"),
+    ("stride", "elements"),
+)  # fmt: skip
+
+
+def _columns() -> tuple[tuple[str, str], ...]:
+    """Name and unit of every column, in order."""
+    names: list[tuple[str, str]] = []
+    for kind in ("float", "int"):
+        names += [(f"{kind}_{op}", "operations") for op in OPERATIONS]
+    names += [("bool_ops", "operations"), ("select_ops", "operations")]
+    for a in ANNOTATIONS:
+        names += [(f"{a}_loops", "loops"), (f"{a}_product", "iterations")]
+        names += [(f"{a}_innermost", "iterations")]
+        names += [(f"{a}_at_{p}", "flag") for p in POSITIONS]
+    names += [("is_gpu", "flag")]
+    names += [(f"block_{x}", "blocks") for x in "xyz"] + [(f"thread_{x}", "threads") for x in "xyz"]
+    names += [("vthreads", "threads")]
+    for b in range(BUFFERS):
+        names += [(f"buffer{b}_{n}", unit) for n, unit in BUFFER_COLUMNS]
+    names += [(f"intensity_{i}", "operations/B") for i in range(CURVE)]
+    names += [("alloc_bytes", "B"), ("alloc_count", "allocations"), ("alloc_inner", "iterations")]
+    names += [("alloc_total", "iterations")]
+    names += [("iterations", "iterations"), ("loops", "loops"), ("unroll_step", "statements")]
+    names += [("padding_waste", "iterations/iteration"), ("is_init", "flag")]
+    return tuple(names)
+
+
+COLUMNS = _columns()
+PAPER_COLUMNS = 164
+INDEX = {name: i for i, (name, _) in enumerate(COLUMNS)}
+LINEAR = np.array([unit == "flag" for _, unit in COLUMNS])  # one-hot columns are not logarithmic
+
+
+@dataclass
+class _Plan:
+    """One statement's structure with where its numbers stand in the column program's results."""
+
+    statement: Statement
+    extents: list[int]
+    parallel: list[int]
+    coefficients: list[list[dict[int, int] | None]]
+    shapes: list[list[int]]
+    strides: list[list[int]]
+    unroll_step: int
+
+
+class FeatureExtractor:
+    """Features for the candidates of one space. Structure is analysed once a sketch."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.line_bytes = space.target.line_bytes
+        self._sketches: dict[str, tuple[ColumnProgram, list[_Plan]]] = {}
+
+    def plans(self, sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
+        """The sketch's column program and per-statement plans."""
+        if sketch.name not in self._sketches:
+            self._sketches[sketch.name] = _compile(sketch)
+        return self._sketches[sketch.name]
+
+    def extract(self, population: Population) -> tuple[Float32s, Ints]:
+        """Feature rows of all candidates; see the module's docstring."""
+        blocks: list[Float32s] = []
+        owners: list[Ints] = []
+        for sketch, at in self.space.groups(population):
+            raw = self.tables(sketch, population.rows[at])
+            stack = np.stack([_scaled(t) for t in raw], axis=1)
+            blocks.append(stack.reshape(-1, len(COLUMNS)))
+            owners.append(np.repeat(at, len(raw)))
+        features, owner = np.concatenate(blocks), np.concatenate(owners)
+        order = np.argsort(owner, kind="stable")
+        return features[order], owner[order]
+
+    def tables(self, sketch: Sketch, rows: Ints) -> list[Floats]:
+        """Unscaled columns `[len(COLUMNS), n]` of each statement."""
+        program, plans = self.plans(sketch)
+        values = program.run(sketch.environment(rows))
+        return [Analysis(p, values, len(rows), self.line_bytes).columns() for p in plans]
+
+
+def _scaled(raw: Floats) -> Float32s:
+    out = np.log2(raw + 1.0)
+    out[LINEAR] = raw[LINEAR]
+    return out.T.astype(np.float32)
+
+
+def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
+    exprs: list[Extent] = []
+
+    def slot(e: Extent | bool) -> int:
+        exprs.append(int(e) if isinstance(e, bool) else e)
+        return len(exprs) - 1
+
+    plans = []
+    for s in statements(sketch.lowered.program):
+        coefficients = [
+            [None if c is None else {i: slot(e) for i, e in c.items()} for c in a.coefficients]
+            for a in s.accesses
+        ]
+        plans.append(
+            _Plan(
+                statement=s,
+                extents=[slot(loop.extent) for loop in s.loops],
+                parallel=[slot(loop.parallel) for loop in s.loops],
+                coefficients=coefficients,
+                shapes=[[slot(e) for e in a.shape] for a in s.accesses],
+                strides=[[slot(e) for e in tensor_strides(a.shape)] for a in s.accesses],
+                unroll_step=slot(s.unroll_step),
+            )
+        )
+    return ColumnProgram(exprs), plans
+
+
+class Analysis:
+    """Loop and access tables of one statement over `n` candidates.
+
+    `extents` is `[L, n]`; `inner[l]` the iterations of all loops inside loop l (`inner[L-1]` = 1);
+    `footprint[b, l]` the distinct elements that access b reaches over loops l.. (`[B, L+1, n]`).
+    """
+
+    def __init__(self, plan: _Plan, values: list, n: int, line_bytes: int) -> None:  # type: ignore[type-arg]
+        self.plan, self.n, self.line = plan, n, float(line_bytes)
+        s = plan.statement
+        self.loops, self.accesses = s.loops, s.accesses
+        L = len(self.loops)
+        self.L, self.B = L, len(self.accesses)
+        self.extents = np.empty((L, n))
+        for i, e in enumerate(plan.extents):
+            self.extents[i] = values[e]
+        self.live = self.extents > 1
+        self.inner = np.ones((L + 1, n))
+        for i in range(L - 1, -1, -1):
+            np.multiply(self.inner[i + 1], self.extents[i], out=self.inner[i])
+        self.total = self.inner[0]
+        self.parallel = [values[p] for p in plan.parallel]
+        self.unroll_step = values[plan.unroll_step]
+        self.bytes = np.array([a.tensor.dtype.bytes for a in self.accesses], float)
+        self.touches = np.zeros((self.B, L), bool)
+        self.stride = np.zeros((self.B, L, n))
+        self.footprint = np.ones((self.B, L + 1, n))
+        self.run = np.ones((self.B, n))
+        self.size = np.ones((self.B, n))
+        for b in range(self.B):
+            self._access(b, values)
+
+    def _access(self, b: int, values: list) -> None:  # type: ignore[type-arg]
+        """Footprints, strides and the contiguous run of one access."""
+        access = self.accesses[b]
+        spans = []
+        for d, terms in enumerate(self.plan.coefficients[b]):
+            full = values[self.plan.shapes[b][d]]
+            step = values[self.plan.strides[b][d]]
+            self.size[b] *= full
+            for loop in access.touched[d]:
+                self.touches[b, loop] = True
+            if terms is None:
+                span = self._any_of(access.touched[d], full)
+            else:
+                span = self._affine({i: values[c] for i, c in terms.items()}, full)
+                for i, c in terms.items():
+                    self.stride[b, i] += np.abs(values[c] * step)
+            spans.append((span, full))
+            if span is not None:
+                self.footprint[b] *= span
+        running = np.ones(self.n, bool)
+        for span, full in reversed(spans):
+            reach = np.ones(self.n) if span is None else span[0]
+            self.run[b] *= np.where(running, reach, 1.0)
+            running &= reach >= full
+
+    def _affine(self, terms: dict[int, Ints], full: Ints) -> Floats | None:
+        """Distinct indices `[L+1, n]` over loops l.. of one affine dimension."""
+        if not terms:
+            return None
+        span = np.ones((self.L + 1, self.n))
+        reach = np.zeros(self.n)
+        last = self.L
+        for i in sorted(terms, reverse=True):
+            span[i + 1 : last + 1] += reach
+            reach = reach + np.abs(terms[i]) * (self.extents[i] - 1.0)
+            last = i
+        span[: last + 1] += reach
+        return np.minimum(span, full)
+
+    def _any_of(self, touched: frozenset[int], full: Ints) -> Floats:
+        """A dimension that is not affine reaches at most its loops' iterations."""
+        span = np.ones((self.L + 1, self.n))
+        for i in touched:
+            span[: i + 1] *= self.extents[i]
+        return np.minimum(span, full)
+
+    # ---- columns ------------------------------------------------------------------------------
+
+    def columns(self) -> Floats:
+        """All columns, unscaled, `[len(COLUMNS), n]`."""
+        out = np.zeros((len(COLUMNS), self.n))
+        s = self.plan.statement
+        for (kind, op), count in s.counts.items():
+            name = f"{kind}_{op}" if kind in ("float", "int") else f"{kind}_ops"
+            out[INDEX[name]] = count * self.total
+        for annotation in ANNOTATIONS:
+            self._annotation(annotation, out[INDEX[f"{annotation}_loops"] :])
+        self._buffers(out[INDEX["buffer0_is_read"] :])
+        self._intensity(out[INDEX["intensity_0"] :])
+        alloc = self.inner[s.allocated_outside]
+        out[INDEX["alloc_bytes"]] = self.size[0] * self.bytes[0]
+        out[INDEX["alloc_count"]] = self.total / alloc
+        out[INDEX["alloc_inner"]] = alloc
+        out[INDEX["alloc_total"]] = self.total / alloc * self.size[0]
+        out[INDEX["iterations"]] = self.total
+        out[INDEX["loops"]] = self.live.sum(0)
+        out[INDEX["unroll_step"]] = self.unroll_step
+        out[INDEX["padding_waste"]] = np.maximum(self.footprint_total() - 1.0, 0.0)
+        out[INDEX["is_init"]] = float(s.is_init)
+        return out
+
+    def footprint_total(self) -> Floats:
+        """Spatial iterations per distinct element written (1: nothing is computed twice)."""
+        reduce = np.ones(self.n)
+        for loop, extent in zip(self.loops, self.extents, strict=True):
+            if loop.reduce:
+                reduce = reduce * extent
+        return self.total / reduce / self.footprint[0, 0]
+
+    def _annotation(self, which: str, out: Floats) -> None:
+        """Loops, product, innermost extent and position of one kind of annotated loops."""
+        marked = np.zeros((self.L, self.n), bool)
+        for i, loop in enumerate(self.loops):
+            if which == "parallel":
+                marked[i] = np.asarray(self.parallel[i], bool)
+            elif loop.kind is Kind(which):
+                marked[i] = True
+        marked &= self.live
+        count = marked.sum(0)
+        any_marked = count > 0
+        out[0] = count
+        out[1] = np.where(any_marked, np.where(marked, self.extents, 1.0).prod(0), 0.0)
+        if not any_marked.any():
+            out[3 + POSITIONS.index("None")] = 1.0
+            return
+        innermost = self.L - 1 - marked[::-1].argmax(0)
+        out[2] = np.where(any_marked, self.extents[innermost, np.arange(self.n)], 0.0)
+        reduce = np.array([loop.reduce for loop in self.loops])[:, None]
+        has_reduce = (marked & reduce).any(0)
+        has_space = (marked & ~reduce).any(0)
+        last = self.L - 1 - self.live[::-1].argmax(0)
+        first = self.live.argmax(0)
+        each = np.arange(self.n)
+        inner, outer = marked[last, each], marked[first, each]
+        place = np.where(inner, 0, np.where(outer, 2, 1)) + np.where(has_reduce, 3, 0)
+        place = np.where(has_reduce & has_space, 6, np.where(any_marked, place, 7))
+        out[3 + place, each] = 1.0
+
+    def _buffers(self, out: Floats) -> None:
+        """The 18 columns of the five accesses with the most unique bytes."""
+        unique = self.footprint[:, 0] * self.bytes[:, None]
+        table = np.zeros((self.B, len(BUFFER_COLUMNS), self.n))
+        level_bytes = (self.footprint * self.bytes[:, None, None]).sum(0)
+        for b in range(self.B):
+            self._buffer(b, unique[b], level_bytes, table[b])
+        kept = min(self.B, BUFFERS)
+        block = out[: BUFFERS * len(BUFFER_COLUMNS)].reshape(BUFFERS, len(BUFFER_COLUMNS), self.n)
+        if self.B == 1:
+            block[0] = table[0]
+            return
+        order = np.argsort(-unique, axis=0, kind="stable")[:kept]
+        block[:kept] = np.take_along_axis(table, order[:, None, :], axis=0)
+
+    def _buffer(self, b: int, unique: Floats, level_bytes: Floats, out: Floats) -> None:
+        access = self.accesses[b]
+        out[("read", "write", "update").index(access.kind)] = 1.0
+        moves = self.live & self.touches[b][:, None]
+        fixed = self.live & ~self.touches[b][:, None]
+        each = np.arange(self.n)
+        width = self.bytes[b]
+        at = self.L - 1 - moves[::-1].argmax(0) if self.L else np.zeros(self.n, int)
+        moving = moves.any(0)
+        stride = np.where(moving, self.stride[b, at, each], 0.0) if self.L else np.zeros(self.n)
+        repeats = np.where(moving, self.inner[at + 1, each], self.total) if self.L else self.total
+        lines = self.total / repeats * np.minimum(1.0, stride * width / self.line)
+        unique_lines = unique / np.minimum(self.line, self.run[b] * width)
+        out[3], out[4] = self.total * width, unique
+        out[5], out[6] = np.maximum(1.0, lines), np.maximum(1.0, unique_lines)
+        reused = fixed.any(0)
+        again = access.tensor.name in self.plan.statement.shared
+        out[7] = reused
+        out[8 if again else 9] = ~reused
+        if self.L:
+            loop = self.L - 1 - fixed[::-1].argmax(0)
+            out[10] = np.where(reused, self.inner[loop + 1, each], 0.0)
+            out[11] = np.where(reused, level_bytes[loop + 1, each], 0.0)
+            out[12] = np.where(reused, self.extents[loop, each], 0.0)
+        # an element that is never reused costs twice: it is fetched and evicted for one use
+        per = 1.0 / np.where(reused, np.maximum(out[12], 1.0), 0.5)
+        out[13:17] = out[3:7] * per
+        out[17] = stride
+
+    def _intensity(self, out: Floats) -> None:
+        """Float operations per byte of footprint at each live loop, innermost first, sampled."""
+        counts = self.plan.statement.counts
+        work = sum(c * (2 if op == "mad" else 1) for (k, op), c in counts.items() if k == "float")
+        if not self.L or not work:
+            return
+        level_bytes = (self.footprint * self.bytes[:, None, None]).sum(0)
+        curve = self.inner[: self.L] * work / level_bytes[: self.L]
+        before = np.cumsum(self.live, 0)
+        alive = before[-1]
+        order = np.full((self.L + 1, self.n), self.L - 1)
+        rank = np.where(self.live, alive - before, self.L)
+        np.put_along_axis(order, rank, np.arange(self.L)[:, None], axis=0)
+        top = np.maximum(alive - 1, 0)
+        x = np.linspace(0, 1, CURVE)[:, None] * top
+        low = x.astype(np.int64)
+        high = np.minimum(low + 1, top)
+        a = np.take_along_axis(curve, np.take_along_axis(order, low, 0), 0)
+        b = np.take_along_axis(curve, np.take_along_axis(order, high, 0), 0)
+        out[:CURVE] = a + (b - a) * (x - low)
+
+

@@ -1,0 +1,104 @@
+"""Two writers at once, and writers killed at any moment."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.context import ForkServerContext
+
+import pytest
+from record_samples import BATCH, MACHINE, WORKLOAD, trial, write_forever, write_shared
+
+from tilewright.records import Database
+
+KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ForkServerContext]:
+    """Starts a process in milliseconds, from a server that has the package loaded."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tilewright.records"])
+    yield context
+
+
+def test_two_processes_write_the_same_trials(target: str, processes: ForkServerContext) -> None:
+    count = 300
+    orders = [list(range(count)), list(range(count))]
+    random.Random(5).shuffle(orders[1])
+    barrier, answers = processes.Barrier(2), processes.Queue()
+    writers = [
+        processes.Process(target=write_shared, args=(target, barrier, answers, order))
+        for order in orders
+    ]
+    for writer in writers:
+        writer.start()
+    ids = [answers.get(timeout=30), answers.get(timeout=30)]
+    for writer in writers:
+        writer.join(30)
+        assert writer.exitcode == 0
+    with Database.open(target) as database:
+        stored = {entry.id: entry.trace_hash for entry in database.trials()}
+    assert sorted(stored.values()) == sorted(f"t{number}" for number in range(count))
+    assert sorted(ids[0] + ids[1]) == sorted(stored)  # each row was won by exactly one of them
+    assert ids[0] and ids[1]
+
+
+def test_kills_leave_whole_batches(target: str, processes: ForkServerContext) -> None:
+    delays = random.Random(11)
+    rounds = 0
+    progressed = 0
+    for _ in range(KILLS):
+        writer = processes.Process(target=write_forever, args=(target, rounds))
+        writer.start()
+        time.sleep(0.03 + delays.random() * 0.1)
+        assert writer.pid is not None
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.join()
+        assert writer.exitcode == -signal.SIGKILL
+        with Database.open(target) as database:
+            sizes = Counter(entry.round for entry in database.trials())
+        assert set(sizes.values()) <= {BATCH}
+        assert sorted(sizes) == list(range(len(sizes)))
+        progressed += len(sizes) > rounds
+        rounds = len(sizes)
+    assert progressed >= KILLS // 4  # most kills did strike a writer at work
+
+
+def test_a_kill_while_creating_leaves_a_usable_file(
+    target: str, processes: ForkServerContext
+) -> None:
+    writer = processes.Process(target=write_forever, args=(target, 0))
+    writer.start()
+    time.sleep(0.02)
+    assert writer.pid is not None
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join()
+    with Database.open(target) as database:
+        database.add_machine(MACHINE)
+        database.add_workload(WORKLOAD)
+        database.add_trials([trial(10**6)])
+        assert database.lookup("w0", MACHINE.fingerprint, [f"t{10**6}"])
+
+
+def test_threads_share_a_database(db: Database) -> None:
+    def write(offset: int) -> None:
+        for number in range(20):
+            db.add_trials([trial(offset + number)])
+            found = db.best("w0", MACHINE.fingerprint)
+            best.append(found.trace_hash if found else None)
+
+    best: list[str | None] = []
+    threads = [threading.Thread(target=write, args=(offset,)) for offset in (0, 1000, 2000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(list(db.trials())) == 60
+    assert best[-1] == "t0" and None not in best
