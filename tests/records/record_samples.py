@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -65,8 +66,10 @@ def write_shared(target: str, barrier: Any, answers: Any, order: list[int]) -> N
     with Database.open(target) as database:
         database.add_machine(MACHINE)
         database.add_workload(WORKLOAD)
+        barrier.wait()
         ids: list[int] = []
         for start in range(0, len(order), 10):
             batch = [trial(number) for number in order[start : start + 10]]
             ids += [id_ for id_ in database.add_trials(batch) if id_ is not None]
+            time.sleep(0.003)  # as measuring would: SQLite's lock is not a fair queue
     answers.put(ids)

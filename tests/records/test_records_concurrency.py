@@ -6,15 +6,19 @@ import multiprocessing
 import os
 import random
 import signal
+import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from multiprocessing.context import ForkServerContext
+from pathlib import Path
 
 import pytest
 from record_samples import BATCH, MACHINE, WORKLOAD, trial, write_forever, write_shared
 
+from tilewright.errors import RecordsError
 from tilewright.records import Database
 
 KILLS = 20
@@ -85,6 +89,24 @@ def test_a_kill_while_creating_leaves_a_usable_file(
         database.add_workload(WORKLOAD)
         database.add_trials([trial(10**6)])
         assert database.lookup("w0", MACHINE.fingerprint, [f"t{10**6}"])
+
+
+def test_the_log_is_switched_on_when_the_last_reader_lets_go(tmp_path: Path) -> None:
+    file = tmp_path / "records.db"
+    Database.open(file).close()
+    reader = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    reader.execute("PRAGMA journal_mode = DELETE")
+    reader.execute("BEGIN")
+    reader.execute("SELECT * FROM tilewright_meta").fetchall()
+    with pytest.raises(RecordsError, match="another process holds the write lock"):
+        Database.open(file, timeout_s=0.05)
+    release = threading.Timer(0.1, reader.rollback)
+    release.start()
+    Database.open(file, timeout_s=20.0).close()
+    release.join()
+    reader.close()
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_threads_share_a_database(db: Database) -> None:

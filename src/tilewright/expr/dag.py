@@ -33,7 +33,7 @@ from tilewright.expr.nodes import (
     substitute,
     transform,
 )
-from tilewright.expr.reference import PointEvaluator, compute_of, evaluate_stage
+from tilewright.expr.reference import PointEvaluator, compute_of, evaluate_stage, sizes
 from tilewright.expr.tensors import Compute, Placeholder, Table
 
 
@@ -161,7 +161,7 @@ def inline_reads(body: Expr, stages: Mapping[str, Tensor]) -> Expr:
 def stage_flops(tensor: Tensor) -> int:
     """`ComputeDAG.useful_flops` of one stage."""
     compute = compute_of(tensor)
-    points = prod(a.extent for a in (*compute.axes, *compute.reduce_axes))
+    points = prod(sizes((*compute.axes, *compute.reduce_axes)))
     if isinstance(compute.body, Reduce):
         return points * (_flops(compute.body.body) + 1)
     return points * _flops(compute.body)

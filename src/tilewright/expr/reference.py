@@ -10,7 +10,7 @@ the points need, through padding, gathers and several reductions (softmax).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.errors import ExprError
 from tilewright.expr.evaluate import Array, Reader, evaluate, working_dtype
-from tilewright.expr.nodes import Reduce, Tensor
+from tilewright.expr.nodes import Axis, Extent, Reduce, Tensor
 from tilewright.expr.tensors import Compute, Table
 
 BLOCK = 1 << 22
@@ -40,7 +40,7 @@ def evaluate_stage(tensor: Tensor, read: Reader, *, float64: bool = False) -> Ar
     compute = compute_of(tensor)
     shape = static_shape(tensor)
     out = np.empty(shape, result_dtype(tensor, float64))
-    work = prod(a.extent for a in compute.reduce_axes)
+    work = prod(sizes(compute.reduce_axes))
     for block in blocks(shape, max(1, BLOCK // min(work, BLOCK))):
         env = open_grid([a.name for a in compute.axes], block)
         extent = tuple(s.stop - s.start for s in block)
@@ -62,14 +62,12 @@ def _evaluate_block(
     rank, combine = len(body.axes), COMBINE[body.op]
     spatial = {n: np.reshape(x, np.shape(x) + (1,) * rank) for n, x in env.items()}
     total: Array | None = None
-    extents = tuple(a.extent for a in body.axes)
-    for block in blocks(extents, max(1, BLOCK // prod(shape))):
+    for block in blocks(sizes(body.axes), max(1, BLOCK // prod(shape))):
         grid = open_grid([a.name for a in body.axes], block)
         found = evaluate(body.body, {**spatial, **grid}, read, float64=float64)
         whole = np.broadcast_to(found, shape + tuple(s.stop - s.start for s in block))
         with np.errstate(all="ignore"):
-            kept = dict.fromkeys(("dtype",), found.dtype) if body.op in ("sum", "prod") else {}
-            part = combine.reduce(whole, axis=tuple(range(-rank, 0)), **kept)
+            part = combine.reduce(whole, axis=tuple(range(-rank, 0)), dtype=found.dtype)
             total = part if total is None else combine(total, part)
     assert total is not None
     return total
@@ -77,15 +75,15 @@ def _evaluate_block(
 
 def blocks(extents: Sequence[int], budget: int) -> Iterator[Block]:
     """Boxes of at most `budget` points (at least one) that cover the extents in order."""
-    sizes = list(extents)
-    for d in range(len(sizes)):
-        inner = prod(sizes[d + 1 :])
-        sizes[d] = min(sizes[d], max(1, budget // inner))
-        if sizes[d] > 1:
+    steps = list(extents)
+    for d in range(len(steps)):
+        inner = prod(steps[d + 1 :])
+        steps[d] = min(steps[d], max(1, budget // inner))
+        if steps[d] > 1:
             break
-    ranges = [range(0, e, s) for e, s in zip(extents, sizes, strict=True)]
+    ranges = [range(0, e, s) for e, s in zip(extents, steps, strict=True)]
     for start in product(*ranges):
-        yield tuple(slice(b, min(b + s, e)) for b, s, e in zip(start, sizes, extents, strict=True))
+        yield tuple(slice(b, min(b + s, e)) for b, s, e in zip(start, steps, extents, strict=True))
 
 
 def open_grid(names: Sequence[str], block: Block) -> dict[str, Array]:
@@ -106,9 +104,19 @@ def compute_of(tensor: Tensor) -> Compute:
 
 def static_shape(tensor: Tensor) -> tuple[int, ...]:
     """The shape as ints; raises ExprError where it is symbolic."""
-    if not all(isinstance(e, int) for e in tensor.shape):
-        raise ExprError(f"{tensor.name} has a symbolic shape {tensor.shape}")
-    return tuple(int(e) for e in tensor.shape if isinstance(e, int))
+    return _ints(tensor.shape, tensor.name)
+
+
+def sizes(axes: Sequence[Axis]) -> tuple[int, ...]:
+    """The extents of axes as ints; raises ExprError where one is symbolic."""
+    return _ints([a.extent for a in axes], ", ".join(a.name for a in axes))
+
+
+def _ints(extents: Sequence[Extent], name: str) -> tuple[int, ...]:
+    found = tuple(e for e in extents if isinstance(e, int))
+    if len(found) != len(extents):
+        raise ExprError(f"{name}: the extents {extents} are symbolic; evaluation needs ints")
+    return found
 
 
 def result_dtype(tensor: Tensor, float64: bool) -> np.dtype[np.generic]:
@@ -162,7 +170,7 @@ class PointEvaluator:
     def _compute(self, tensor: Tensor, shape: tuple[int, ...], flat: Array) -> Array:
         compute = compute_of(tensor)
         out = np.empty(len(flat), result_dtype(tensor, True))
-        work = prod(a.extent for a in compute.reduce_axes)
+        work = prod(sizes(compute.reduce_axes))
         step = max(1, BLOCK // min(work, BLOCK))
         for at in range(0, len(flat), step):
             part = flat[at : at + step]

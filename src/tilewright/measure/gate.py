@@ -68,6 +68,22 @@ class Tolerance:
         return np.where(finite, limits, 0).astype(expected.dtype)
 
 
+def wrong_elements(got: Array, expected: Array, limits: Array | None) -> Array | None:
+    """The mask of elements that are not right, None when all are.
+
+    Floats (with `limits`) may differ by their limit, and NaN equals NaN; others must be equal.
+    """
+    if limits is None:
+        equal: Array = got == expected
+        return None if equal.all() else ~equal
+    with np.errstate(invalid="ignore", over="ignore"):
+        close: Array = np.abs(got - expected) <= limits
+    if close.all():
+        return None
+    close |= (got == expected) | (np.isnan(got) & np.isnan(expected))
+    return None if close.all() else ~close
+
+
 class OutputGate:
     """What one output must be."""
 
@@ -110,19 +126,10 @@ class OutputGate:
             raise WrongAnswer(self._describe(got, wrong, first))
 
     def _wrong(self, block: Array, start: int) -> Array | None:
-        """The mask of wrong elements, None when all are right."""
         got = self._work(block)
-        expected = self._expected[start : start + got.size]
-        if self._limits is None:
-            equal: Array = got == expected
-        else:
-            with np.errstate(invalid="ignore", over="ignore"):
-                equal = np.abs(got - expected) <= self._limits[start : start + got.size]
-        if equal.all():
-            return None
-        if self._float:
-            equal |= (got == expected) | (np.isnan(got) & np.isnan(expected))
-        return None if equal.all() else ~equal
+        part = slice(start, start + got.size)
+        limits = None if self._limits is None else self._limits[part]
+        return wrong_elements(got, self._expected[part], limits)
 
     def _describe(self, got: Array, wrong: int, first: int) -> str:
         position = tuple(int(i) for i in np.unravel_index(first, self.spec.shape))

@@ -31,11 +31,11 @@ Header = dict[str, Any]
 Payloads = list[bytes]
 
 
-class ChannelClosed(RunError):
+class ChannelClosedError(RunError):
     """The other side closed its end (it exited or was killed)."""
 
 
-class ChannelTimeout(RunError):
+class ChannelTimeoutError(RunError):
     """The other side did not take or give bytes before the deadline."""
 
 
@@ -53,7 +53,7 @@ class Channel:
     def send(
         self, header: Header, payloads: Sequence[bytes] = (), deadline: float | None = None
     ) -> None:
-        """Write one frame. Raises ChannelClosed or ChannelTimeout."""
+        """Write one frame. Raises ChannelClosedError or ChannelTimeoutError."""
         if payloads:
             header = {**header, "payloads": [len(p) for p in payloads]}
         text = json.dumps(header, separators=(",", ":")).encode()
@@ -62,7 +62,10 @@ class Channel:
             self._write(payload, deadline)
 
     def receive(self, deadline: float | None = None) -> tuple[Header, Payloads]:
-        """Read one frame. Raises ChannelClosed, ChannelTimeout, or RunError for other bytes."""
+        """Read one frame.
+
+        Raises ChannelClosedError, ChannelTimeoutError, or RunError for bytes that are no frame.
+        """
         prefix = self._read(PREFIX_BYTES, deadline)
         size = int.from_bytes(prefix[len(MAGIC) :], "little")
         if prefix[: len(MAGIC)] != MAGIC or size > MAX_HEADER_BYTES:
@@ -85,7 +88,7 @@ class Channel:
             except BlockingIOError:
                 continue
             except BrokenPipeError:
-                raise ChannelClosed("the other side closed the pipe") from None
+                raise ChannelClosedError("the other side closed the pipe") from None
 
     def _read(self, size: int, deadline: float | None) -> bytes:
         data = bytearray()
@@ -96,7 +99,7 @@ class Channel:
             except BlockingIOError:
                 continue
             if not part:
-                raise ChannelClosed("the other side closed the pipe")
+                raise ChannelClosedError("the other side closed the pipe")
             data += part
         return bytes(data)
 
@@ -107,4 +110,4 @@ class Channel:
         ready = select.poll()
         ready.register(fd, select.POLLOUT if writing else select.POLLIN)
         if left <= 0 or not ready.poll(left * 1000):
-            raise ChannelTimeout("no answer before the deadline")
+            raise ChannelTimeoutError("no answer before the deadline")

@@ -17,7 +17,7 @@ from llvmlite import binding as llvm
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
-from tilewright.measure.server import Answer, UnknownTask, serve
+from tilewright.measure.server import Answer, UnknownTaskError, serve
 from tilewright.measure.trial import LoadedTask, RunOptions
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
@@ -51,7 +51,7 @@ class Runner:
         """Check and time one candidate."""
         name = header["task"]
         if name not in self._tasks:
-            raise UnknownTask(f"task {name} is not loaded")
+            raise UnknownTaskError(f"task {name} is not loaded")
         self._tasks.move_to_end(name)
         options = RunOptions.from_json(header["options"])
         timing = self._tasks[name].run(Artifact.from_bytes(payloads[0]), options)

@@ -21,9 +21,10 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 
 from tilewright.errors import WrongAnswer
-from tilewright.measure.protocol import PROTOCOL, Channel, ChannelClosed, Header, Payloads
+from tilewright.measure.protocol import PROTOCOL, Channel, ChannelClosedError, Header, Payloads
 
 Answer = tuple[Header, Sequence[bytes]]
 Handler = Callable[[Header, Payloads], Answer]
@@ -34,7 +35,7 @@ PARENT_CHECK_S = 2.0
 HANG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
 
-class UnknownTask(Exception):
+class UnknownTaskError(Exception):
     """The task was never loaded here, or was dropped: the client loads it again."""
 
 
@@ -52,7 +53,7 @@ def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
                 return
             answer, blobs = _answer(handlers, facts, header, payloads)
             channel.send(answer, blobs)
-        except ChannelClosed:
+        except ChannelClosedError:
             return
 
 
@@ -87,7 +88,7 @@ def _message(error: Exception) -> str:
     if type(error).__module__.startswith("tilewright.") or isinstance(error, MemoryError):
         return str(error) or "out of memory"
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{error} (at {os.path.basename(frame.filename)}:{frame.lineno})"
+    return f"{error} (at {Path(frame.filename).name}:{frame.lineno})"
 
 
 def _take_over_pipes() -> Channel:

@@ -97,7 +97,7 @@ def interpret(
 def _given(tensor: Tensor, arrays: Mapping[str, Array], role: str) -> Buffer:
     if tensor.name not in arrays:
         raise InputError(f"no array for {role} {tensor.name}; given: {sorted(arrays)}")
-    array = np.ascontiguousarray(arrays[tensor.name])
+    array = np.asarray(arrays[tensor.name])
     if array.shape != tensor.shape or array.dtype != tensor.dtype.numpy:
         raise InputError(
             f"{role} {tensor.name} must be {tensor.dtype} {tensor.shape}, got {array.dtype} "
@@ -157,9 +157,9 @@ class _Interpreter:
                 self.loop(node, buffers, lanes)
             case If(cond, body):
                 where = _Place(self.program, node, buffers)
-                held = lanes.where(np.broadcast_to(where.value(cond, lanes), (lanes.count,)))
-                if held.count:
-                    self.run(body, buffers, held)
+                test = np.broadcast_to(where.value(cond, lanes), (lanes.count,))
+                if test.any():
+                    self.run(body, buffers, lanes if test.all() else lanes.where(test))
             case Alloc(tensor, offset, body):
                 where = _Place(self.program, node, buffers)
                 slot = f"{tensor.name}:window"
@@ -261,7 +261,8 @@ class _Place:
     def read(self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes) -> Array:
         buffer, at = self.element(tensor, indices, lanes)
         self.check_written(buffer, at)
-        return buffer.data[at].astype(tensor.dtype.compute.numpy, copy=False)
+        found: Array = buffer.data[at].astype(tensor.dtype.compute.numpy, copy=False)
+        return found
 
     def check_written(self, buffer: Buffer, at: Array) -> None:
         known = buffer.written[at]

@@ -86,7 +86,7 @@ def _node(node: Node, depth: int) -> list[str]:
             head = f"{pad}alloc {declaration(tensor)} at {_list(offset)}:"
             return [head, *_node(body, depth + 1)]
         case Store(tensor, indices, value, reduce):
-            update = "=" if reduce is None else UPDATES[reduce]
+            update = "=" if reduce is None else UPDATES.get(reduce, f"{reduce}=")
             return [f"{pad}{tensor.name}{_list(indices)} {update} {expr_text(value)}"]
         case Hoist(loops, live, body):
             pairs = zip(loops, live, strict=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, inspect, select
+from sqlalchemy import Connection, Engine, create_engine, event, func, inspect, select, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
@@ -210,11 +210,13 @@ def _check_schema(store: Store, create: bool) -> None:
         return
     if store.path is not None:
         _use_write_ahead_log(store)
-    with store.write() as connection:  # taken even if nothing is to do: it shows that we may write
+    version = {"key": SCHEMA_KEY, "value": str(SCHEMA_VERSION)}
+    with store.write() as connection:
         if found is None and _schema_version(connection, store) is None:
             metadata.create_all(connection)
-            version = {"key": SCHEMA_KEY, "value": str(SCHEMA_VERSION)}
             connection.execute(meta.insert(), version)
+        # Only a write shows that we may write: now rather than after minutes of tuning.
+        connection.execute(update(meta).where(meta.c.key == SCHEMA_KEY).values(version))
 
 
 def _schema_version(connection: Connection, store: Store) -> int | None:

@@ -54,7 +54,7 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
     for target in _enclosing(d, stage):
         one = _named(d, name, f"at {target.name}")
         depth = max(1, len(target.groups) - 1)
-        level = one.decide(Choice(f"{name}.at", name, tuple(range(depth)), ordered=True))
+        level = one.decide(Choice(f"{name}.at", name, "location", tuple(range(depth)), ordered=True))
         one.apply(ComputeAt(name, target.name, variables(level)[0]))
         found.append(one)
     if is_inlinable(d.state, stage):
@@ -121,7 +121,7 @@ def _annotate_stages(d: Derivation) -> None:
             _parallelise(d, stage)
         if stage.name in d.tiled:
             node = dag_node(stage.name)
-            unroll = d.decide(Choice(f"{node}.unroll", node, UNROLL_STEPS, ordered=True))
+            unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
             d.apply(Pragma(stage.name, variables(unroll)[0]))
 
 
@@ -131,7 +131,7 @@ def _parallelise(d: Derivation, stage: Stage) -> None:
     if limit == 0:
         return
     options = tuple(range(limit + 1))
-    prefix = d.decide(Choice(f"{stage.name}.parallel", stage.name, options, ordered=True))
+    prefix = d.decide(Choice(f"{stage.name}.parallel", stage.name, "parallel", options, ordered=True))
     (count,) = variables(prefix)
     d.apply(Parallel(stage.name, count))
     for child in d.state.attached(stage.name):

@@ -1,7 +1,7 @@
 """Decisions: the free parameters of a sketch, each a few integer columns of the candidate matrix.
 
     TileFactors("conv.f", "conv", extent=256, levels=4)  columns conv.f#1, conv.f#2, conv.f#3
-    Choice("conv.unroll", "conv", (0, 16, 64, 512))      column  conv.unroll
+    Choice("conv.unroll", "conv", "pragma", (0, 16, 64)) column  conv.unroll
 
 A decision owns its set of valid values (`table`, one row a value), so sampling is uniform over
 valid values, and cardinality, encoding, neighbours and mutation follow from it. All of them work
@@ -33,6 +33,11 @@ class Decision(Protocol):
 
     @property
     def stage(self) -> str: ...
+
+    @property
+    def role(self) -> str:
+        """What it decides: "tile", "parallel", "pragma" or "location" (picks the mutation)."""
+        ...
 
     @property
     def columns(self) -> tuple[str, ...]: ...
@@ -120,6 +125,7 @@ class TileFactors:
     levels: int
     innermost: int = INNERMOST_LIMIT
     padded: bool = True
+    role: str = "tile"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -169,6 +175,7 @@ class Choice:
 
     name: str
     stage: str
+    role: str
     options: tuple[int, ...]
     ordered: bool = False
 

@@ -12,6 +12,8 @@ may change its sketch. Decisions that are equal in two sketches share their colu
 
 from __future__ import annotations
 
+import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,9 +43,13 @@ SAMPLE_ROUNDS = 50  # redraws of invalid rows before the space is called empty
 
 @dataclass(frozen=True)
 class Sketch:
-    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable."""
+    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable.
+
+    `key` names structure and columns for the records: rows of another key mean something else.
+    """
 
     name: str
+    key: str
     state: State
     target: Target
     decisions: tuple[Decision, ...]
@@ -137,8 +143,11 @@ class Space:
         columns = [self._place(decision) for decision in d.decisions.values()]
         variables = [v for decision in d.decisions.values() for v in decision.columns]
         index = np.concatenate([np.zeros(0, np.int64), *columns])
+        name = " · ".join((*_summary(d.applied), *d.variant))
+        genes = f"{name}\n{self.width}\n{variables}\n{d.state.trace}"
         return Sketch(
-            name=" · ".join((*_summary(d.applied), *d.variant)),
+            name=name,
+            key=hashlib.sha256(genes.encode()).hexdigest()[:12],
             state=d.state,
             target=self.target,
             decisions=tuple(d.decisions.values()),
@@ -189,6 +198,24 @@ class Space:
         if sum(len(p) for p in found) == 0:
             raise ScheduleError(f"no valid candidate in {SAMPLE_ROUNDS} draws of {n}")
         return concatenate(found)
+
+    def enumerate(self, limit: int) -> Population:
+        """All valid candidates, sketch by sketch. Raises ScheduleError beyond `limit` rows."""
+        parts = []
+        for k, sketch in enumerate(self.sketches):
+            sizes = [len(d.table) for d in sketch.decisions]
+            if math.prod(sizes) > limit:
+                raise ScheduleError(
+                    f"{sketch.name} has {math.prod(sizes)} candidates, more than {limit}; "
+                    "use evolution or random search"
+                )
+            grid = np.indices(sizes).reshape(len(sizes), -1)
+            rows = np.zeros((grid.shape[1], self.width), np.int64)
+            for decision, index in zip(sketch.decisions, grid, strict=True):
+                rows[:, self.span(decision)] = decision.table[index]
+            every = Population(rows, np.full(len(rows), k))
+            parts.append(every[self.valid(every)])
+        return concatenate(parts)
 
     def valid(self, population: Population) -> Bools:
         """Which candidates satisfy their sketch's decisions and constraints."""

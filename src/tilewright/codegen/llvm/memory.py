@@ -83,7 +83,7 @@ class Memory:
         """
         dtype = buffer.tensor.dtype
         stride = at.coefficient(LANE)
-        if guard is not None and self._in_bounds(buffer, at):
+        if guard is not None and self.in_bounds(buffer, at):
             guard = None
         access = _Access(self, buffer, at, lanes if stride else None, guard)
         if access.lanes is None:
@@ -103,7 +103,8 @@ class Memory:
         raw = access.gather_from(access.address(at.text))
         return from_storage(self.b, raw, buffer.tensor.dtype, lanes.count, self.features.half)
 
-    def _in_bounds(self, buffer: Buffer, at: Linear) -> bool:
+    def in_bounds(self, buffer: Buffer, at: Linear) -> bool:
+        """Whether the element exists whatever the loops do."""
         reach = at.bounds(self.ix.ranges)
         return reach.within(0, buffer.elements - 1)
 

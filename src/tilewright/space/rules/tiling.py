@@ -106,7 +106,8 @@ def fuse_consumer(d: Derivation, consumer: Stage) -> None:
     for t in tiles:
         d.apply(Annotate(consumer.name, t[-1], "vector" if t is tiles[-1] else "unrolled"))
     node = dag_node(stage.name)
-    level = d.decide(Choice(f"{node}.level", node, tuple(range(FUSE_LEVELS)), ordered=True))
+    levels = tuple(range(FUSE_LEVELS))
+    level = d.decide(Choice(f"{node}.level", node, "location", levels, ordered=True))
     d.apply(ComputeAt(stage.name, consumer.name, variables(level)[0]))
 
 
@@ -125,6 +126,8 @@ def _can_fuse(d: Derivation) -> Verdict:
         return Verdict.NO
     consumer = fusible_consumer(d.state, d.working)
     if consumer is None or consumer.relations or consumer.attach is not None:
+        return Verdict.NO
+    if all(a.extent == 1 for a in consumer.compute.axes):
         return Verdict.NO
     # a write cache exists only to be fused
     return Verdict.ONLY if dag_node(d.working.name) != d.working.name else Verdict.APPLY

@@ -1,0 +1,212 @@
+"""Arithmetic on values of equal lanes: one function an operator.
+
+    arithmetic(b, m, "max", x, y)   appends instructions to builder `b`, returns the Value
+
+NaN behaves as in NumPy: `max` and `min` pass it on. Integer division by zero gives 0 and never
+traps. Comparisons with NaN are false, except `ne`.
+"""
+
+from __future__ import annotations
+
+from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.types import Value, compute_type, constant, mangled, vector
+from tilewright.expr.dtypes import BOOL, DType
+
+FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+INT_OPS = {"add": "add", "sub": "sub", "mul": "mul"}
+BOOL_OPS = {"add": "or", "max": "or", "or": "or", "mul": "and", "min": "and", "and": "and"}
+FLOAT_TESTS = {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}
+SIGNED_TESTS = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
+UNSIGNED_TESTS = {"lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge", "eq": "eq", "ne": "ne"}
+
+
+def unary(b: Builder, text: str, x: Value) -> Value:
+    """`text` applied to one operand, of its type: `fneg`, for example."""
+    return Value(b.pure(f"{text} {x}", x.text), x.dtype, x.lanes)
+
+
+def apply(b: Builder, text: str, x: Value, y: Value) -> Value:
+    """A two-operand instruction on one type."""
+    return Value(b.pure(f"{text} {x}, {y.text}", x.text, y.text), x.dtype, x.lanes)
+
+
+def intrinsic(b: Builder, m: Module, stem: str, *args: Value) -> Value:
+    """`llvm.<stem>` overloaded on the operands' common type."""
+    kind = args[0].type
+    fn = m.declare(f"llvm.{stem}.{mangled(kind)}", kind, [kind] * len(args))
+    text = f"call {kind} {fn}({', '.join(map(str, args))})"
+    return Value(b.pure(text, *(a.text for a in args)), args[0].dtype, args[0].lanes)
+
+
+def compare(b: Builder, op: str, x: Value, y: Value) -> Value:
+    """A comparison; the result is bool."""
+    if x.dtype.is_float:
+        text = f"fcmp {FLOAT_TESTS[op]} {x}, {y.text}"
+    else:
+        tests = SIGNED_TESTS if x.dtype.kind == "int" else UNSIGNED_TESTS
+        text = f"icmp {tests[op]} {x}, {y.text}"
+    return Value(b.pure(text, x.text, y.text), BOOL, x.lanes)
+
+
+def fcmp(b: Builder, test: str, x: Value, y: Value) -> Value:
+    """A float comparison by LLVM's name of it (ordered or not)."""
+    return Value(b.pure(f"fcmp {test} {x}, {y.text}", x.text, y.text), BOOL, x.lanes)
+
+
+def choose(b: Builder, cond: Value, x: Value, y: Value) -> Value:
+    """`x` where `cond`, else `y`; the condition may be one i1 for all lanes."""
+    text = f"select {cond}, {x}, {y}"
+    return Value(b.pure(text, cond.text, x.text, y.text), x.dtype, x.lanes)
+
+
+def invert(b: Builder, cond: Value) -> Value:
+    """Logical not."""
+    true = constant(True, BOOL, cond.lanes)
+    return apply(b, "xor", cond, true)
+
+
+def fma(b: Builder, m: Module, fused: bool, x: Value, y: Value, z: Value) -> Value:
+    """`x*y + z`, rounded once where the machine has the instruction."""
+    if fused:
+        return intrinsic(b, m, "fma", x, y, z)
+    return apply(b, "fadd", apply(b, "fmul", x, y), z)
+
+
+def arithmetic(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
+    """An operator of ARITHMETIC or LOGICAL on operands of one dtype and equal lanes."""
+    if x.dtype == BOOL:
+        return apply(b, BOOL_OPS[op], x, y)
+    if x.dtype.is_float:
+        return _float(b, m, op, x, y)
+    if op in INT_OPS:
+        return apply(b, INT_OPS[op], x, y)
+    sign = "s" if x.dtype.kind == "int" else "u"
+    if op in ("min", "max"):
+        return intrinsic(b, m, f"{sign}{op}", x, y)
+    return _divide(b, op, x, y)
+
+
+def _float(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
+    match op:
+        case "min" | "max":
+            return extreme(b, op, x, y)
+        case "floordiv":
+            return intrinsic(b, m, "floor", apply(b, "fdiv", x, y))
+        case "mod":
+            return _float_mod(b, m, x, y)
+    return apply(b, FLOAT_OPS[op], x, y)
+
+
+def extreme(b: Builder, op: str, x: Value, y: Value) -> Value:
+    """The larger (smaller) operand, NaN if either is.
+
+    `p > q ? p : q` gives q when either is NaN, one instruction on x86; so a literal goes first
+    and needs no more, otherwise a NaN in p is put back.
+    """
+    if not y.text.startswith("%"):
+        x, y = y, x
+    wins = choose(b, fcmp(b, "ogt" if op == "max" else "olt", x, y), x, y)
+    if not x.text.startswith("%"):
+        return wins
+    return choose(b, fcmp(b, "uno", x, x), x, wins)
+
+
+def _float_mod(b: Builder, m: Module, x: Value, y: Value) -> Value:
+    """The remainder with the divisor's sign."""
+    m.externals.add("fmodf" if x.dtype.bits == 32 else "fmod")
+    rest = apply(b, "frem", x, y)
+    zero = constant(0.0, x.dtype, x.lanes)
+    nonzero = fcmp(b, "une", rest, zero)
+    opposite = apply(b, "xor", fcmp(b, "olt", rest, zero), fcmp(b, "olt", y, zero))
+    wrong = apply(b, "and", nonzero, opposite)
+    return choose(b, wrong, apply(b, "fadd", rest, y), rest)
+
+
+def _divide(b: Builder, op: str, x: Value, y: Value) -> Value:
+    """floordiv and mod of data. Divisors 0 and -1 are replaced: hardware traps on them."""
+    zero = constant(0, x.dtype, x.lanes)
+    one = constant(1, x.dtype, x.lanes)
+    by_zero = compare(b, "eq", y, zero)
+    safe = choose(b, by_zero, one, y)
+    if x.dtype.kind == "uint":
+        result = apply(b, "udiv" if op == "floordiv" else "urem", x, safe)
+        return choose(b, by_zero, zero, result)
+    minus = constant(-1, x.dtype, x.lanes)
+    negated = compare(b, "eq", y, minus)
+    safe = choose(b, negated, one, safe)
+    quotient, rest = apply(b, "sdiv", x, safe), apply(b, "srem", x, safe)
+    inexact = compare(b, "ne", rest, zero)
+    opposite = compare(b, "lt", apply(b, "xor", rest, safe), zero)
+    down = apply(b, "and", inexact, opposite)
+    if op == "mod":
+        result = choose(b, down, apply(b, "add", rest, safe), rest)
+        return choose(b, by_zero, zero, choose(b, negated, zero, result))
+    result = choose(b, down, apply(b, "sub", quotient, one), quotient)
+    result = choose(b, negated, apply(b, "sub", zero, x), result)
+    return choose(b, by_zero, zero, result)
+
+
+def convert(b: Builder, x: Value, to: DType) -> Value:
+    """A cast between compute dtypes; float to int truncates, anything to bool is `!= 0`."""
+    if x.dtype == to:
+        return x
+    if to == BOOL:
+        return compare(b, "ne", x, constant(0, x.dtype, x.lanes))
+    signed = x.dtype.kind == "int"
+    if x.dtype.is_float:
+        how = ("fpext" if to.bits > x.dtype.bits else "fptrunc") if to.is_float else (
+            "fptosi" if to.kind == "int" else "fptoui"
+        )
+    elif to.is_float:
+        how = "sitofp" if signed else "uitofp"
+    elif x.dtype != BOOL and to.bits <= x.dtype.bits:
+        if to.bits == x.dtype.bits:
+            return Value(x.text, to, x.lanes)
+        how = "trunc"
+    else:
+        how = "sext" if signed else "zext"
+    target = compute_type(to, x.lanes)
+    return Value(b.pure(f"{how} {x} to {target}", x.text), to, x.lanes)
+
+
+def neutral(op: str, dtype: DType, lanes: int) -> Value:
+    """The value that leaves a reduction as it is; an accumulator of max starts at -inf."""
+    if op in ("sum", "prod"):
+        return constant(1 if op == "prod" else 0, dtype, lanes)
+    if dtype == BOOL:
+        return constant(op == "min", dtype, lanes)
+    if dtype.is_float:
+        return constant(float("-inf") if op == "max" else float("inf"), dtype, lanes)
+    low = 0 if dtype.kind == "uint" else -(1 << (dtype.bits - 1))
+    high = low + (1 << dtype.bits) - 1
+    return constant(low if op == "max" else high, dtype, lanes)
+
+
+REDUCE_OPS = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+
+def combine(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
+    """One step of a reduction."""
+    return arithmetic(b, m, REDUCE_OPS[op], x, y)
+
+
+def horizontal(b: Builder, m: Module, op: str, x: Value) -> Value:
+    """All lanes reduced to one, by halves (so that the order is fixed and NaN passes)."""
+    lanes = x.lanes
+    while lanes > 1:
+        half = lanes // 2
+        kind = vector(compute_type(x.dtype), lanes)
+        parts = []
+        for start in (0, half):
+            name = f"llvm.vector.extract.{mangled(compute_type(x.dtype, half))}.{mangled(kind)}"
+            if half == 1:
+                text = f"extractelement {kind} {x.text}, i64 {start}"
+            else:
+                out = compute_type(x.dtype, half)
+                fn = m.declare(name, out, [kind, "i64"])
+                text = f"call {out} {fn}({kind} {x.text}, i64 {start})"
+            parts.append(Value(b.pure(text, x.text), x.dtype, half))
+        x = combine(b, m, op, parts[0], parts[1])
+        lanes = half
+    return x

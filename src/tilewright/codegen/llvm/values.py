@@ -1,0 +1,243 @@
+"""Expressions to values: the right-hand sides of stores.
+
+What does not depend on the vector variable stays scalar and is broadcast where it meets a vector,
+so an operand shared by a row of a register tile is loaded and broadcast once.
+
+    C[m] += A[m, k] * B[k, lane]    a: load float   splat(a)   b: load <16 x float>   fma
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.llvm.arithmetic import (
+    apply,
+    arithmetic,
+    choose,
+    combine,
+    compare,
+    convert,
+    fma,
+    invert,
+)
+from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.indices import LANE, Indexer
+from tilewright.codegen.llvm.machine import Features
+from tilewright.codegen.llvm.mathematics import MathLibrary
+from tilewright.codegen.llvm.memory import Buffer, Lanes, Memory, splat
+from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.registers import Registers
+from tilewright.codegen.llvm.types import Value, constant, iota
+from tilewright.errors import BuildError
+from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.nodes import (
+    ARITHMETIC,
+    COMPARISONS,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Read,
+    Select,
+    Tensor,
+    Var,
+    reads,
+)
+
+
+class Evaluator:
+    """Writes the instructions of expressions at the current point of a function."""
+
+    def __init__(
+        self, b: Builder, ix: Indexer, m: Module, features: Features, forms: Linearizer
+    ) -> None:
+        self.b, self.ix, self.m, self.features, self.forms = b, ix, m, features, forms
+        self.memory = Memory(b, ix, m, features)
+        self.math = MathLibrary(b, m, features)
+        self.registers = Registers()
+        self.buffers: dict[str, Buffer] = {}
+        self.lanes: Lanes | None = None
+        self.guard: Value | None = None
+        self._forms: dict[int, tuple[object, Linear]] = {}
+        ix.scalar = self.value
+
+    # ---- accesses ---------------------------------------------------------------------------
+
+    def form(self, node: object, tensor: Tensor, indices: tuple[Expr, ...]) -> Linear:
+        """The element number of an access over loop variables (kept for each node)."""
+        hit = self._forms.get(id(node))
+        if hit is None:
+            form = self.buffers[tensor.name].flat(self.forms, indices)
+            hit = self._forms[id(node)] = (node, form)
+        return hit[1]
+
+    def element_numbers(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Value:
+        """Element numbers of an access that is not linear in the lanes: a vector of i64."""
+        buffer = self.buffers[tensor.name]
+        total = self.index(Linear(0))
+        for e, start, stride in zip(indices, buffer.offset, buffer.strides, strict=True):
+            origin = self.ix.resolve(start)
+            if origin is None:
+                raise BuildError(f"the window of {tensor.name} starts at a vectorised index")
+            here = self.pair("sub", self.value(e), self.index(origin))
+            scaled = self.pair("mul", here, constant(stride, INT64))
+            total = self.pair("add", total, scaled)
+        return self.widen(total)
+
+    def read(self, e: Read, guard: Value | None) -> Value:
+        """The element(s) read; zero where `guard` is false and the address may be out of range."""
+        at = self.ix.resolve(self.form(e, e.tensor, e.indices))
+        if at is None:
+            assert self.lanes is not None
+            numbers = self.element_numbers(e.tensor, e.indices)
+            return self.memory.gather(self.buffers[e.tensor.name], numbers, self.lanes, guard)
+        kept = self.registers.get(e.tensor.name, at)
+        if kept is not None:
+            return kept
+        return self.memory.load(self.buffers[e.tensor.name], at, self.lanes, guard)
+
+    # ---- expressions ------------------------------------------------------------------------
+
+    def value(self, e: Expr) -> Value:
+        """The value of an expression: one lane where it does not depend on the lanes."""
+        if e.dtype == INT64 and not isinstance(e, Const):
+            form = self._index_form(e)
+            if form is not None:
+                return self.index(form)
+        match e:
+            case Const(number, dtype):
+                return constant(number, dtype.compute)
+            case Read():
+                return self.read(e, self.guard)
+            case Binary(op, a, b):
+                return self._binary(op, a, b)
+            case Call(fn, args):
+                return self._call(fn, args)
+            case Cast(to, x):
+                return convert(self.b, self.value(x), to.compute)
+            case Select():
+                return self._select(e)
+        raise BuildError(f"{type(e).__name__} cannot stand inside a statement")
+
+    def _index_form(self, e: Expr) -> Linear | None:
+        """The linear form of index arithmetic; None for data (reads, casts, calls)."""
+        match e:
+            case Var():
+                return self.ix.env[e.name]
+            case Binary(op, _, _) if op in ARITHMETIC:
+                return self.ix.of(e)
+            case Select(cond, _, _) if self.ix.decide(cond) is not None:
+                return self.ix.of(e)
+        return None
+
+    def index(self, form: Linear) -> Value:
+        """A resolved form as an i64 value, a vector where LANE occurs."""
+        stride = form.coefficient(LANE)
+        base = Value(self.ix.operand(form.without(LANE)), INT64)
+        if stride == 0:
+            return base
+        assert self.lanes is not None
+        steps = Value(iota(self.lanes.count), INT64, self.lanes.count)
+        if stride != 1:
+            steps = apply(self.b, "mul", steps, constant(stride, INT64, self.lanes.count))
+        return apply(self.b, "add", self.widen(base), steps)
+
+    def widen(self, value: Value, lanes: int | None = None) -> Value:
+        """The value in all lanes of the current statement."""
+        count = lanes or (self.lanes.count if self.lanes else 1)
+        if value.lanes == count:
+            return value
+        return Value(splat(self.b, value, count), value.dtype, count)
+
+    def matched(self, *values: Value) -> list[Value]:
+        """Operands brought to the same lanes."""
+        count = max(v.lanes for v in values)
+        return [self.widen(v, count) for v in values]
+
+    def pair(self, op: str, x: Value, y: Value) -> Value:
+        """Arithmetic on values of possibly different lanes."""
+        x, y = self.matched(x, y)
+        return arithmetic(self.b, self.m, op, x, y)
+
+    def _binary(self, op: str, a: Expr, b: Expr) -> Value:
+        if op in COMPARISONS or op in ("and", "or"):
+            return self.condition(Binary(op, a, b))
+        return self.pair(op, self.value(a), self.value(b))
+
+    def condition(self, e: Expr) -> Value:
+        """A bool, decided here where the bounds of its indices allow it."""
+        known = self.ix.decide(e)
+        if known is not None:
+            return constant(known, BOOL)
+        if not isinstance(e, Binary):
+            return self.value(e)
+        if e.op not in ("and", "or"):
+            return compare(self.b, e.op, *self.matched(self.value(e.a), self.value(e.b)))
+        sides = [x for x in (e.a, e.b) if self.ix.decide(x) is None]
+        values = self.matched(*(self.condition(x) for x in sides))
+        return values[0] if len(values) == 1 else apply(self.b, e.op, *values)
+
+    def _call(self, fn: str, args: tuple[Expr, ...]) -> Value:
+        return self.math.call(fn, self.matched(*(self.value(a) for a in args)))
+
+    # ---- conditions -------------------------------------------------------------------------
+
+    @contextmanager
+    def guarded(self, cond: Value) -> Iterator[None]:
+        """Reads inside happen only where `cond` holds too."""
+        before = self.guard
+        self.guard = cond if before is None else self._both(before, cond)
+        yield
+        self.guard = before
+
+    def _both(self, x: Value, y: Value) -> Value:
+        x, y = self.matched(x, y)
+        return apply(self.b, "and", x, y)
+
+    def _select(self, e: Select) -> Value:
+        known = self.ix.decide(e.cond)
+        if known is not None:
+            return self.value(e.a if known else e.b)
+        cond = self.condition(e.cond)
+        a = self._branch(e.a, cond)
+        if self._reads_zero(e, a):
+            return a
+        b = self._branch(e.b, invert(self.b, cond)) if reads(e.b) else self.value(e.b)
+        a, b = self.matched(a, b)
+        if cond.lanes > 1:
+            cond, a, b = self.matched(cond, a, b)
+        return choose(self.b, cond, a, b)
+
+    def _branch(self, e: Expr, cond: Value) -> Value:
+        if not reads(e):
+            return self.value(e)
+        with self.guarded(cond):
+            return self.value(e)
+
+    def _reads_zero(self, e: Select, a: Value) -> bool:
+        """Whether `a` is already zero where the condition fails (a redirected read)."""
+        other = e.b
+        if not (isinstance(e.a, Read) and isinstance(other, Const)):
+            return False
+        if repr(other.value) not in ("0", "0.0", "False"):
+            return False
+        at = self.ix.resolve(self.form(e.a, e.a.tensor, e.a.indices))
+        if at is None:
+            return True
+        buffer = self.buffers[e.a.tensor.name]
+        promoted = self.registers.get(e.a.tensor.name, at) is not None
+        return not promoted and not self.memory.in_bounds(buffer, at)
+
+    # ---- reductions -------------------------------------------------------------------------
+
+    def accumulate(self, op: str, old: Value, e: Expr) -> Value:
+        """`old (op) e`; a float sum of products is a fused multiply-add."""
+        product = isinstance(e, Binary) and e.op == "mul" and e.dtype.is_float
+        if op == "sum" and product and isinstance(e, Binary):
+            x, y, z = self.matched(self.value(e.a), self.value(e.b), old)
+            return fma(self.b, self.m, self.features.fma, x, y, z)
+        old, value = self.matched(old, self.value(e))
+        return combine(self.b, self.m, op, old, value)

@@ -1,0 +1,274 @@
+"""Access analysis: what a stage's expression says of its reads, and the sketch rules' conditions.
+
+    C[i, j] = sum(A[i, k] * B[k, j], k)     A: axes {i, k}, stride of k 1, of i 512, injective
+                                            has_data_reuse(C): A stays the same along j
+
+Everything is read off the mathematics (paper section 4.1): no operator is named or tagged, and
+neither the names of stages nor the order of spatial axes changes an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import (
+    Axis,
+    Call,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+    children,
+    free_vars,
+    walk,
+)
+from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.expr.simplify import Simplifier
+from tilewright.expr.tensors import Compute, Table
+
+EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos", "pow"})
+"""Intrinsics that take tens of instructions: worth storing rather than computing twice."""
+OUTPUTS_PER_CORE = 16
+"""With at most this many outputs a core, splitting the reduction may pay (published value)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AffineIndex:
+    """One index as `offset + sum(coefficient * axis)`; axes in the stage's order, none zero."""
+
+    coefficients: tuple[tuple[str, int], ...]
+    offset: int
+
+    @property
+    def axis(self) -> str | None:
+        """The axis this index is, unscaled and unshifted; None for any other index."""
+        if self.offset or len(self.coefficients) != 1 or self.coefficients[0][1] != 1:
+            return None
+        return self.coefficients[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One read of a stage. `indices` holds None for a dimension that is not affine in the axes.
+
+    `axes` are the names of all axes the position depends on; `extents` those of the stage's axes.
+    """
+
+    read: Read
+    indices: tuple[AffineIndex | None, ...]
+    axes: frozenset[str]
+    extents: Mapping[str, int]
+
+    @property
+    def tensor(self) -> Tensor:
+        return self.read.tensor
+
+    @property
+    def is_affine(self) -> bool:
+        return None not in self.indices
+
+    @property
+    def is_injective(self) -> bool:
+        """Whether different values of the axes it depends on always read different elements.
+
+        Decided dimension by dimension: an index whose coefficients form a mixed radix over the
+        axes not yet known determines them. False where that does not settle it.
+        """
+        known = {n for n, e in self.extents.items() if e == 1}
+        pending = [i for i in self.indices if i is not None]
+        while pending:
+            settled = [i for i in pending if self._determines(i, known)]
+            if not settled:
+                break
+            known.update(n for i in settled for n, _ in i.coefficients)
+            pending = [i for i in pending if i not in settled]
+        return self.axes <= known
+
+    def _determines(self, index: AffineIndex, known: set[str]) -> bool:
+        open_ = [(abs(k), n) for n, k in index.coefficients if n not in known]
+        reach = 0
+        for k, name in sorted(open_):
+            if k <= reach:
+                return False
+            reach += k * (self.extents[name] - 1)
+        return True
+
+    def stride(self, axis: str) -> int | None:
+        """Elements between the reads at two neighbouring values of `axis`; None if not fixed."""
+        step, row = 0, 1
+        shape = static_shape(self.tensor)
+        for index, i, extent in zip(
+            reversed(self.read.indices), reversed(self.indices), reversed(shape), strict=True
+        ):
+            if i is not None:
+                step += row * dict(i.coefficients).get(axis, 0)
+            elif axis in free_vars(index):
+                return None
+            row *= extent
+        return step
+
+    def dimensions_of(self, axes: Sequence[Axis]) -> tuple[int, ...] | None:
+        """For each axis the dimension that it indexes, when the read is one to one over `axes`.
+
+        `C[j, i]` over axes i, j gives (1, 0). None unless every dimension is one of the axes,
+        unscaled and unshifted, each axis once and over its dimension's whole extent.
+        """
+        names = [None if i is None else i.axis for i in self.indices]
+        if len(names) != len(axes) or set(names) != {a.name for a in axes}:
+            return None
+        found = tuple(names.index(a.name) for a in axes)
+        whole = all(self.tensor.shape[d] == a.extent for d, a in zip(found, axes, strict=True))
+        return found if whole else None
+
+    def is_elementwise(self, axes: Sequence[Axis]) -> bool:
+        """Whether each dimension is another one of `axes`, or 0 in a dimension of extent 1.
+
+        The identity up to the order of the axes and to broadcasting.
+        """
+        used: list[str] = []
+        for i, extent in zip(self.indices, self.tensor.shape, strict=True):
+            if i is not None and i.axis is not None:
+                used.append(i.axis)
+            elif i is None or i.coefficients or extent != 1:
+                return False
+        return len(set(used)) == len(used) and set(used) <= {a.name for a in axes}
+
+
+def accesses(compute: Compute) -> list[Access]:
+    """All reads of a stage in the order of its expression (reads inside indices included)."""
+    axes = (*compute.axes, *compute.reduce_axes)
+    extents = dict(zip((a.name for a in axes), sizes(axes), strict=True))
+    simplifier = Simplifier()
+    return [_access(x, extents, simplifier) for x in walk(compute.body) if isinstance(x, Read)]
+
+
+def _access(read: Read, extents: Mapping[str, int], simplifier: Simplifier) -> Access:
+    indices = tuple(_affine_index(i, extents, simplifier) for i in read.indices)
+    axes = frozenset(n for i in read.indices for n in free_vars(simplifier.simplify(i)))
+    return Access(read, indices, axes, extents)
+
+
+def _affine_index(
+    index: Expr, extents: Mapping[str, int], simplifier: Simplifier
+) -> AffineIndex | None:
+    found = simplifier.affine(index, extents)
+    if found is None:
+        return None
+    coefficients, rest = found
+    values = {n: k.value for n, k in coefficients.items() if isinstance(k, Const)}
+    if len(values) != len(coefficients) or not isinstance(rest, Const):
+        return None
+    return AffineIndex(tuple((n, int(values[n])) for n in extents if n in values), int(rest.value))
+
+
+def branches_on_position(compute: Compute) -> bool:
+    """Whether a select tests where an element lies (padding, concatenation), not what it is."""
+    return any(isinstance(x, Select) and _tests_position(x.cond) for x in walk(compute.body))
+
+
+def _tests_position(e: Expr) -> bool:
+    if isinstance(e, Read):
+        return False
+    return isinstance(e, Var) or any(_tests_position(c) for c in children(e))
+
+
+def is_data_dependent(compute: Compute) -> bool:
+    """Whether the position of a read depends on another read (gather)."""
+    return any(
+        isinstance(y, Read)
+        for x in walk(compute.body)
+        if isinstance(x, Read)
+        for i in x.indices
+        for y in walk(i)
+    )
+
+
+def is_expensive(compute: Compute) -> bool:
+    """Whether an element takes an intrinsic of EXPENSIVE."""
+    return any(isinstance(x, Call) and x.fn in EXPENSIVE for x in walk(compute.body))
+
+
+def is_strictly_inlinable(dag: ComputeDAG, stage: Tensor) -> bool:
+    """Rules 1 and 2: whether substituting the stage into its consumers never hurts.
+
+    So for elementwise arithmetic, broadcasts and plain data movement; not for reductions,
+    outputs, gathers, stages that branch on the position (padding), nor for expensive intrinsics
+    unless each element is used once.
+    """
+    compute = compute_of(stage)
+    if compute.reduce_axes or dag.is_output(stage):
+        return False
+    if branches_on_position(compute) or is_data_dependent(compute):
+        return False
+    return not is_expensive(compute) or _is_used_once(dag, stage)
+
+
+def _is_used_once(dag: ComputeDAG, stage: Tensor) -> bool:
+    found = [
+        (a, compute_of(c))
+        for c in dag.consumers(stage)
+        for a in accesses(compute_of(c))
+        if a.tensor.name == stage.name
+    ]
+    if len(found) != 1:
+        return False
+    access, consumer = found[0]
+    iterated = {a.name for a in (*consumer.axes, *consumer.reduce_axes) if a.extent != 1}
+    return access.is_injective and iterated <= access.axes
+
+
+def has_data_reuse(stage: Tensor) -> bool:
+    """Rules 3 to 5: a reduction in which some read moves with the reduction, but not with every
+    spatial axis, so that one loaded element serves several outputs.
+
+    Tables do not count (they become literals), nor do axes of extent 1.
+    """
+    compute = compute_of(stage)
+    spatial = {a.name for a in compute.axes if a.extent != 1}
+    reduction = {a.name for a in compute.reduce_axes if a.extent != 1}
+    return any(
+        a.axes & reduction and spatial - a.axes
+        for a in accesses(compute)
+        if not isinstance(a.tensor.source, Table)
+    )
+
+
+def fusible_consumer(dag: ComputeDAG, stage: Tensor) -> tuple[Tensor, tuple[int, ...]] | None:
+    """Rule 4: the only consumer and, for each of its axes, the stage's dimension it reads.
+
+    None unless that consumer is no reduction and every read of the stage is one to one over all
+    of the consumer's axes (in any order). An output has none: its values are needed elsewhere.
+    """
+    consumers = dag.consumers(stage)
+    if len(consumers) != 1 or dag.is_output(stage):
+        return None
+    compute = compute_of(consumers[0])
+    if isinstance(compute.body, Reduce):
+        return None
+    maps = {a.dimensions_of(compute.axes) for a in accesses(compute) if a.tensor.name == stage.name}
+    found = maps.pop()
+    return None if maps or found is None else (consumers[0], found)
+
+
+def has_fusible_consumer(dag: ComputeDAG, stage: Tensor) -> bool:
+    """Rules 4 and 5: whether `fusible_consumer` finds one."""
+    return fusible_consumer(dag, stage) is not None
+
+
+def has_more_reduction_parallel(stage: Tensor, cores: int) -> bool:
+    """Rule 6: whether the reduction offers more parallelism than the outputs do.
+
+    So where there are no more outputs than reduction steps and at most OUTPUTS_PER_CORE a core,
+    or fewer outputs than cores.
+    """
+    compute = compute_of(stage)
+    outputs, steps = prod(sizes(compute.axes)), prod(sizes(compute.reduce_axes))
+    if steps == 1:
+        return False
+    return (outputs <= steps and outputs <= OUTPUTS_PER_CORE * cores) or outputs < cores

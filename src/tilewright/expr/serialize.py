@@ -1,0 +1,251 @@
+"""DAGs as JSON text, and hashes that recognise equal and similar workloads.
+
+    dag_from_json(dag_to_json(dag))   an equal DAG
+    workload_hash(dag)                the same for any names of tensors and axes
+    structure_hash(dag)               the same for any shapes, too; extents(dag) = (512, 512, 512)
+
+Two DAGs of one workload hash have the same tensors, stages and axes in the same order, so a
+record's trace is replayed on the DAG it was stored with and its buffers are matched by position.
+
+An expression is an int (int64 literal), a string (int64 variable) or a list: [op, a, b],
+["call", fn, x...], ["cast", dtype, x], ["select", c, a, b], ["read", tensor number, i...],
+["reduce", op, [[axis, extent]...], body], ["const", dtype, value] or ["var", dtype, name].
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import ExprError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.dtypes import INT64, DType, dtype
+from tilewright.expr.nodes import (
+    Axis,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+)
+from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.tensors import Compute, Placeholder, Table
+
+VERSION = 1
+Json: TypeAlias = Any
+"""What `json.loads` returns."""
+
+
+def dag_to_json(dag: ComputeDAG) -> str:
+    """The DAG as one line of JSON; hints must be JSON values."""
+    encoder = _Encoder(dag)
+    return json.dumps(encoder.document(), separators=(",", ":"))
+
+
+def dag_from_json(text: str) -> ComputeDAG:
+    """The DAG that `dag_to_json` wrote. Raises ExprError for text it did not write."""
+    try:
+        document = json.loads(text)
+        if document["version"] != VERSION:
+            raise ExprError(f"DAG format {document['version']} is not {VERSION}; export it anew")
+        tensors: list[Tensor] = []
+        for entry in document["tensors"]:
+            tensors.append(_decode_tensor(entry, tensors))
+        return ComputeDAG([tensors[n] for n in document["outputs"]])
+    except (ValueError, KeyError, TypeError, IndexError) as cause:
+        raise ExprError(f"not the JSON of a DAG: {cause!r}") from cause
+
+
+def workload_hash(dag: ComputeDAG) -> str:
+    """32 hexadecimal digits naming the computation.
+
+    Made from shapes, dtypes, expressions with their literals, which placeholders are constant,
+    and tables' contents; not from names, hints or the values of constants.
+    """
+    return _digest(_Anonymous(dag).document())
+
+
+def structure_hash(dag: ComputeDAG) -> str:
+    """32 hexadecimal digits shared by DAGs that differ only in extents, literals and tables."""
+    return _digest(_Structure(dag).document())
+
+
+def extents(dag: ComputeDAG) -> tuple[int, ...]:
+    """The extents of all stages' axes, spatial before reduction, in the DAG's order."""
+    found: list[int] = []
+    for stage in dag.stages:
+        compute = compute_of(stage)
+        found += sizes((*compute.axes, *compute.reduce_axes))
+    return tuple(found)
+
+
+def _digest(document: Json) -> str:
+    text = json.dumps(document, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+class _Encoder:
+    """A DAG as a JSON document, tensors numbered in topological order."""
+
+    def __init__(self, dag: ComputeDAG) -> None:
+        self.dag = dag
+        self.tensors = _numbered(dag)
+        self.numbers = {t.name: n for n, t in enumerate(self.tensors)}
+
+    def document(self) -> Json:
+        return {
+            "version": VERSION,
+            "tensors": [self.tensor(t) for t in self.tensors],
+            "outputs": [self.numbers[t.name] for t in self.dag.outputs],
+        }
+
+    def tensor(self, t: Tensor) -> Json:
+        entry: dict[str, Json] = {
+            "name": t.name,
+            "shape": self.extents(t.shape),
+            "dtype": t.dtype.name,
+        }
+        match t.source:
+            case Placeholder(constant):
+                entry["constant"] = constant
+            case Table(values):
+                entry["table"] = self.table(values)
+            case Compute(axes, body, hints):
+                entry["axes"] = [a.name for a in axes]
+                entry["body"] = self.expr(body)
+                if hints:
+                    entry["hints"] = [list(h) for h in hints]
+        return entry
+
+    def table(self, values: np.ndarray[Any, Any]) -> Json:
+        return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()
+
+    def extents(self, shape: Sequence[Extent]) -> Json:
+        return list(shape)
+
+    def axis(self, axis: Axis) -> Json:
+        return [axis.name, *self.extents([axis.extent])]
+
+    def variable(self, name: str) -> str:
+        return name
+
+    def literal(self, value: int | float | bool, kind: DType) -> Json:
+        if kind == INT64:
+            return int(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return ["const", kind.name, repr(value)]
+        return ["const", kind.name, value]
+
+    def expr(self, e: Expr) -> Json:
+        match e:
+            case Const(value, kind):
+                return self.literal(value, kind)
+            case Var(name, kind):
+                named = self.variable(name)
+                return named if kind == INT64 else ["var", kind.name, named]
+            case Read(tensor, indices):
+                return ["read", self.numbers[tensor.name], *map(self.expr, indices)]
+            case Binary(op, a, b):
+                return [op, self.expr(a), self.expr(b)]
+            case Call(fn, args):
+                return ["call", fn, *map(self.expr, args)]
+            case Cast(to, x):
+                return ["cast", to.name, self.expr(x)]
+            case Select(cond, a, b):
+                return ["select", self.expr(cond), self.expr(a), self.expr(b)]
+            case Reduce(op, axes, body):
+                return ["reduce", op, [self.axis(a) for a in axes], self.expr(body)]
+
+
+class _Anonymous(_Encoder):
+    """Without names: an axis is its position in its stage."""
+
+    def __init__(self, dag: ComputeDAG) -> None:
+        super().__init__(dag)
+        self.axes: dict[str, str] = {}
+
+    def tensor(self, t: Tensor) -> Json:
+        if isinstance(t.source, Compute):
+            every = (*t.source.axes, *t.source.reduce_axes)
+            self.axes = {a.name: str(n) for n, a in enumerate(every)}
+        entry: dict[str, Json] = super().tensor(t)
+        return {k: v for k, v in entry.items() if k not in ("name", "axes", "hints")}
+
+    def axis(self, axis: Axis) -> Json:
+        return [self.variable(axis.name), *self.extents([axis.extent])]
+
+    def variable(self, name: str) -> str:
+        return self.axes[name]
+
+
+class _Structure(_Anonymous):
+    """Also without numbers: ranks and operations only."""
+
+    def extents(self, shape: Sequence[Extent]) -> Json:
+        return ["?"] * len(shape)
+
+    def table(self, values: np.ndarray[Any, Any]) -> Json:
+        return "?"
+
+    def literal(self, value: int | float | bool, kind: DType) -> Json:
+        return ["const", kind.name, "?"]
+
+
+def _numbered(dag: ComputeDAG) -> list[Tensor]:
+    """Placeholders and tables, then stages, each in the DAG's order."""
+    return [*dag.inputs, *dag.constants, *dag.tables, *dag.stages]
+
+
+def _decode_tensor(entry: Mapping[str, Json], tensors: Sequence[Tensor]) -> Tensor:
+    shape, kind = tuple(entry["shape"]), dtype(entry["dtype"])
+    source: Placeholder | Table | Compute
+    if "constant" in entry:
+        source = Placeholder(bool(entry["constant"]))
+    elif "table" in entry:
+        data = np.frombuffer(base64.b64decode(entry["table"]), kind.numpy).reshape(shape)
+        source = Table(data)
+    else:
+        axes = tuple(Axis(n, e) for n, e in zip(entry["axes"], shape, strict=True))
+        hints = tuple((str(k), v) for k, v in entry.get("hints", ()))
+        source = Compute(axes, _decode(entry["body"], tensors), hints)
+    return Tensor(str(entry["name"]), shape, kind, source)
+
+
+def _decode(e: Json, tensors: Sequence[Tensor]) -> Expr:
+    match e:
+        case bool():
+            raise ExprError("a bare bool in the JSON of a DAG")
+        case int():
+            return Const(e, INT64)
+        case str():
+            return Var(e)
+        case ["const", kind, value]:
+            return Const(float(value) if isinstance(value, str) else value, dtype(kind))
+        case ["var", kind, name]:
+            return Var(name, dtype(kind))
+        case ["read", number, *indices]:
+            return Read(tensors[number], tuple(_decode(i, tensors) for i in indices))
+        case ["call", fn, *args]:
+            return Call(fn, tuple(_decode(x, tensors) for x in args))
+        case ["cast", to, x]:
+            return Cast(dtype(to), _decode(x, tensors))
+        case ["select", cond, a, b]:
+            return Select(*(_decode(x, tensors) for x in (cond, a, b)))
+        case ["reduce", op, axes, body]:
+            reduced = tuple(Axis(name, extent, reduce=True) for name, extent in axes)
+            return Reduce(op, reduced, _decode(body, tensors))
+        case [str() as op, a, b]:
+            return Binary(op, _decode(a, tensors), _decode(b, tensors))
+    raise ExprError(f"unknown expression in the JSON of a DAG: {e!r}")

@@ -1,0 +1,201 @@
+"""What may be fused with what, read off the math of a node; no operator is known by name.
+
+    math = NodeMath.of(node)
+    math.reduces                     a stage sums (or takes a maximum …) over other elements
+    math.is_view                     the same elements in the same order: no kernel is needed
+    math.moves                       elements are only moved or filled in, without arithmetic
+    math.is_elementwise_in(value)    output element i depends on element i of `value` alone
+
+The stages of a node are its compute tensors, producers first; a *read* is one access of a stage to
+a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import (
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+    as_expr,
+    free_vars,
+    reads,
+    substitute,
+)
+from tilewright.expr.operators.elementwise import Value as Operand
+from tilewright.expr.operators.shapes import extents
+from tilewright.expr.simplify import Simplifier
+from tilewright.expr.tensors import Compute, placeholder
+from tilewright.graph.ir import Node, Value
+from tilewright.graph.ops import literals, lower
+
+
+@dataclass(frozen=True)
+class NodeMath:
+    """A node's stages over placeholders for its operands."""
+
+    node: Node
+    operands: tuple[Operand, ...]
+    output: Tensor
+
+    @staticmethod
+    def of(node: Node) -> NodeMath:
+        """The math of `node` by itself."""
+        numbers = literals(node.op, node.inputs)
+        made: dict[Value, Tensor] = {}
+        operands: list[Operand] = []
+        for i, value in enumerate(node.inputs):
+            if i not in numbers and value not in made:
+                made[value] = placeholder(value.shape, DTYPES[value.dtype], name=f"x{i}")
+            operands.append(numbers[i] if i in numbers else made[value])
+        return NodeMath(node, tuple(operands), lower(node.op, operands, node.attributes, "y"))
+
+    @cached_property
+    def stages(self) -> tuple[Tensor, ...]:
+        """The node's compute tensors, producers first."""
+        found: dict[int, Tensor] = {}
+
+        def visit(t: Tensor) -> None:
+            if isinstance(t.source, Compute) and id(t) not in found:
+                for r in reads(t.source.body):
+                    visit(r.tensor)
+                found[id(t)] = t
+
+        visit(self.output)
+        return tuple(found.values())
+
+    @cached_property
+    def reduces(self) -> bool:
+        return any(isinstance(body_of(t), Reduce) for t in self.stages)
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether every output element is an element of an operand, or a fill value."""
+        return not self.reduces and all(_moves(body_of(t)) for t in self.stages)
+
+    @cached_property
+    def is_view(self) -> bool:
+        """Whether the output is its one operand, row by row, under another shape."""
+        if len(self.stages) != 1 or len(self.node.inputs) != 1:
+            return False
+        body = body_of(self.output)
+        operand = self.operands[0]
+        if not isinstance(body, Read) or not isinstance(operand, Tensor):
+            return False
+        if prod(extents(operand)) != prod(extents(self.output)):
+            return False
+        axes = compute_of(self.output).axes
+        simplifier = Simplifier({a.name: Interval(0, int(a.extent) - 1) for a in axes})
+        ours = linear([a.var for a in axes], extents(self.output))
+        return simplifier.equal(linear(body.indices, extents(operand)), ours)
+
+    def operand(self, value: Value) -> Tensor | None:
+        """The placeholder that stands for `value`."""
+        at = self.node.inputs.index(value)
+        found = self.operands[at]
+        return found if isinstance(found, Tensor) else None
+
+    def element_reads(self, value: Value) -> list[tuple[Tensor, Read]]:
+        """(stage, read) of `value` by reductions and the output, through all other stages."""
+        tensor = self.operand(value)
+        kept = [t for t in self.stages if isinstance(body_of(t), Reduce) or t is self.output]
+        return [
+            (stage, r) for stage in kept for r in _reads_through(body_of(stage)) if r.tensor is tensor
+        ]
+
+    def is_elementwise_in(self, value: Value) -> bool:
+        """Whether the shapes agree and output element i reads `value` at i only."""
+        if self.reduces or value.shape != self.node.output.shape:
+            return False
+        axes = tuple(a.var for a in compute_of(self.output).axes)
+        units = {a.name: as_expr(0) for a in compute_of(self.output).axes if a.extent == 1}
+        wanted = tuple(substitute(v, units) for v in axes)
+        found = [r for _, r in self.element_reads(value)]
+        return bool(found) and all(
+            tuple(substitute(i, units) for i in r.indices) == wanted for r in found
+        )
+
+    def reads_once(self, value: Value) -> bool:
+        """Whether evaluating the node reads every element of `value` at most about once.
+
+        Then an arithmetic producer may be computed at the read, without being repeated.
+        """
+        found = self.element_reads(value)
+        if len(found) != 1:
+            return False
+        compute = compute_of(found[0][0])
+        axes = (*compute.axes, *compute.reduce_axes)
+        return prod(int(a.extent) for a in axes) <= value.elements
+
+    def vectors_along(self, value: Value) -> bool:
+        """Whether neighbours along the output's last axis read neighbours of `value`.
+
+        If not, the value is read element by element (broadcast), and its layout hardly matters.
+        """
+        for stage, read in self.element_reads(value):
+            axes = [a for a in compute_of(stage).axes if a.extent != 1]
+            moving = [i for i, n in zip(read.indices, value.shape, strict=True) if n != 1]
+            if axes and moving and axes[-1].name in free_vars(moving[-1]):
+                return True
+        return False
+
+    def keeps_rows(self, value: Value) -> bool:
+        """Whether the output's last axis runs along the last axis of `value` (pads, slices)."""
+        for stage, read in self.element_reads(value):
+            axes = [a for a in compute_of(stage).axes if a.extent != 1]
+            moving = [i for i, n in zip(read.indices, value.shape, strict=True) if n != 1]
+            if not axes or not moving:
+                continue
+            split = Simplifier().affine(moving[-1], [axes[-1].name])
+            if split is None or split[0].get(axes[-1].name) != as_expr(1):
+                return False
+        return True
+
+
+def compute_of(tensor: Tensor) -> Compute:
+    """The definition of a stage."""
+    assert isinstance(tensor.source, Compute), f"{tensor.name} is no stage"
+    return tensor.source
+
+
+def body_of(tensor: Tensor) -> Expr:
+    """The expression of a stage."""
+    return compute_of(tensor).body
+
+
+def linear(indices: Sequence[Expr], shape: Sequence[int]) -> Expr:
+    """The row-major position of an element."""
+    position = as_expr(0)
+    for i, n in zip(indices, shape, strict=True):
+        position = position * n + i
+    return position
+
+
+def _moves(e: Expr) -> bool:
+    match e:
+        case Read():
+            return True
+        case Select(_, a, b):
+            return all(_moves(x) or not reads(x) and not isinstance(x, Var) for x in (a, b))
+    return False
+
+
+def _reads_through(e: Expr) -> Iterator[Read]:
+    """Reads in `e`; a read of a stage without a reduction is followed to what that reads."""
+    for r in reads(e):
+        source = r.tensor.source
+        if isinstance(source, Compute) and not isinstance(source.body, Reduce):
+            values = {a.name: i for a, i in zip(source.axes, r.indices, strict=True)}
+            yield from _reads_through(substitute(source.body, values))
+        else:
+            yield r
+

@@ -1,0 +1,244 @@
+"""Measure candidates: build in parallel, then check and time one after another.
+
+    with LocalMeasurer() as measurer:
+        results = measurer.measure(task, [request, …])       one MeasureResult each
+        best = measurer.confirm(task, finalists)             again, in fresh processes, interleaved
+
+Builds of a batch and its timings do not overlap unless cores are free for builds: a compiler on a
+core that a kernel's threads wait for costs a parallel region milliseconds. The reference of a task
+is built, run and compared with direct evaluation once, before its first candidate.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
+
+from tilewright.errors import BuildError, RunError
+from tilewright.measure.pools import BuilderPool, Outcome, RunnerClient, TaskSpec
+from tilewright.measure.task import MeasureTask
+from tilewright.measure.trial import RunOptions
+from tilewright.measure.workers import Failure, WorkerFailureError
+
+BUILD = "tilewright.build:build_request"
+# A smaller batch may fail alike by chance.
+ALIKE_BATCH = 8
+BUILDER_MEMORY_BYTES = 8 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureResult:
+    """One trial. `stage` is "ok", or where it failed: "build", "run", "check" or "timeout".
+
+    `latencies_s` has one median per repeat. `build_s` and `run_s` are wall time, the gate
+    included; `spent_s` says where `run_s` went on the runner. `stopped_early`: the first run was so
+    slow that there was no other.
+    """
+
+    stage: str
+    error: str = ""
+    message: str = ""
+    latencies_s: tuple[float, ...] = ()
+    build_s: float = 0.0
+    run_s: float = 0.0
+    stopped_early: bool = False
+    spent_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def latency_s(self) -> float:
+        """The median of `latencies_s`, infinity for a failed trial."""
+        return statistics.median(self.latencies_s) if self.latencies_s else math.inf
+
+
+class BatchFailedError(RunError):
+    """Every candidate of a batch failed in the same way; `results` are theirs."""
+
+    def __init__(self, message: str, results: Sequence[MeasureResult]) -> None:
+        super().__init__(message)
+        self.results = tuple(results)
+
+
+class LocalMeasurer:
+    """Builders on this machine; a runner on it, or on another through a command."""
+
+    def __init__(
+        self,
+        *,
+        build: str = BUILD,
+        runner: Sequence[str] | str | None = None,
+        options: RunOptions | None = None,
+        builders: int | None = None,
+        build_timeout_s: float = 30.0,
+        free_cores: int | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """`runner` is the command of the runner (None: this machine).
+
+        `free_cores` is the number of cores that neither kernels nor the runner need; with at least
+        one, builds overlap with timings on so many processes. By default none are free when the
+        runner is local, and all are when a command carries requests elsewhere. `env` is added to
+        the workers' environment.
+        """
+        cores = len(os.sched_getaffinity(0))
+        if free_cores is None:
+            free_cores = 0 if runner is None else cores
+        self.options = options or RunOptions()
+        self.overlap = free_cores > 0
+        self._command = runner
+        self._env = env
+        self._runner = RunnerClient(runner, env)
+        self._builders = BuilderPool(
+            build,
+            builders or (free_cores if self.overlap else cores),
+            timeout_s=build_timeout_s,
+            memory_bytes=BUILDER_MEMORY_BYTES,
+            env=env,
+        )
+        self._specs: dict[str, TaskSpec] = {}
+        self._best_s: dict[str, float] = {}
+
+    @property
+    def runner(self) -> RunnerClient:
+        """The client of the runner that `measure` uses; its `facts` describe the machine."""
+        return self._runner
+
+    def prepare(self, task: MeasureTask) -> TaskSpec:
+        """Build the reference, load it on the runner and check it; once per task.
+
+        Raises BuildError, RunError or WrongAnswer: nothing of this task can be measured.
+        """
+        if task.name not in self._specs:
+            ((_, outcome),) = self._builders.build([task.reference])
+            if isinstance(outcome, Failure):
+                raise BuildError(
+                    f"the reference program of {task.name} does not build: "
+                    f"{outcome.error}: {outcome.message}"
+                )
+            spec = TaskSpec(
+                name=task.name,
+                reference=outcome.artifact,
+                inputs=task.inputs,
+                tolerance=task.tolerance,
+                seed=task.seed,
+                points=task.points,
+            )
+            task.check_reference(self._runner.load(spec))
+            self._specs[task.name] = replace(spec, points=tuple(() for _ in spec.points))
+        return self._specs[task.name]
+
+    def measure(self, task: MeasureTask, candidates: Sequence[bytes]) -> list[MeasureResult]:
+        """One result per candidate (a build request), in order.
+
+        A failing candidate costs its own trial only. Raises BatchFailedError when at least eight
+        candidates failed and all alike, and what `prepare` raises.
+        """
+        spec = self.prepare(task)
+        results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
+        for index, outcome in self._built(candidates):
+            best = self._best_s.get(task.name)
+            options = replace(self.options, best_s=best)
+            result = _measure_one(self._runner, spec, outcome, options)
+            results[index] = result
+            if result.stage == "ok":
+                self._best_s[task.name] = min(result.latency_s, best or math.inf)
+        _stop_when_alike(results)
+        return results
+
+    def confirm(
+        self,
+        task: MeasureTask,
+        candidates: Sequence[bytes],
+        processes: int = 3,
+        passes: int = 2,
+    ) -> list[MeasureResult]:
+        """Measure finalists again: in each of `processes` fresh runners, `passes` times in turn.
+
+        `latencies_s` has the median of each process; a candidate that failed once has failed.
+        """
+        spec = self.prepare(task)
+        outcomes = dict(self._builders.build(candidates))
+        found: list[list[MeasureResult]] = [[] for _ in candidates]
+        for process in range(processes):
+            with RunnerClient(self._command, self._env) as runner:
+                rows: list[list[MeasureResult]] = [[] for _ in candidates]
+                for turn in range(passes):
+                    for i in _rotated(len(candidates), process + turn):
+                        rows[i].append(_measure_one(runner, spec, outcomes[i], self.options))
+                for i, row in enumerate(rows):
+                    found[i].append(_combined(row, [m for r in row for m in r.latencies_s]))
+        return [_combined(each, [r.latency_s for r in each]) for each in found]
+
+    def _built(self, candidates: Sequence[bytes]) -> Iterable[tuple[int, Outcome]]:
+        outcomes = self._builders.build(candidates)
+        return outcomes if self.overlap else sorted(outcomes, key=lambda pair: pair[0])
+
+    def close(self) -> None:
+        """End all worker processes."""
+        self._runner.close()
+        self._builders.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _measure_one(
+    runner: RunnerClient, spec: TaskSpec, outcome: Outcome, options: RunOptions
+) -> MeasureResult:
+    if isinstance(outcome, Failure):
+        return MeasureResult(outcome.stage, outcome.error, outcome.message)
+    started = time.perf_counter()
+    try:
+        timing = runner.run(spec, outcome.artifact, options)
+    except WorkerFailureError as error:
+        failure = error.failure
+        seconds = time.perf_counter() - started
+        return MeasureResult(
+            failure.stage, failure.error, failure.message, build_s=outcome.build_s, run_s=seconds
+        )
+    return MeasureResult(
+        "ok",
+        latencies_s=tuple(timing.latencies_s),
+        build_s=outcome.build_s,
+        run_s=time.perf_counter() - started,
+        stopped_early=timing.stopped_early,
+        spent_s=timing.spent_s,
+    )
+
+
+def _combined(results: Sequence[MeasureResult], latencies_s: Sequence[float]) -> MeasureResult:
+    """One result for several measurements of a candidate."""
+    failed = next((r for r in results if r.stage != "ok"), None)
+    if failed is not None:
+        return replace(failed, latencies_s=())
+    run_s = sum(r.run_s for r in results)
+    return replace(results[0], latencies_s=tuple(latencies_s), run_s=run_s)
+
+
+def _rotated(count: int, by: int) -> Iterator[int]:
+    return ((i + by) % count for i in range(count))
+
+
+def _stop_when_alike(results: Sequence[MeasureResult]) -> None:
+    kinds = {(r.stage, r.error) for r in results}
+    if len(results) < ALIKE_BATCH or len(kinds) > 1 or results[0].stage == "ok":
+        return
+    first = results[0]
+    raise BatchFailedError(
+        f"all {len(results)} candidates failed alike, in stage {first.stage} with {first.error}; "
+        f"the first one says: {first.message}",
+        results,
+    )

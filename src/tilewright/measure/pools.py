@@ -1,0 +1,190 @@
+"""The two uses of workers: a pool of builders, and the client of one runner.
+
+with BuilderPool("tilewright.build:build_request", processes=2) as pool:
+    for index, outcome in pool.build(requests): ...       Built or Failure, as they finish
+
+with RunnerClient() as runner:                            or RunnerClient(["ssh", "pi", …])
+    timing = runner.run(task, artifact, RunOptions())
+"""
+
+from __future__ import annotations
+
+import queue
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from tilewright.errors import RunError
+from tilewright.measure.gate import Tolerance
+from tilewright.measure.inputs import InputKind
+from tilewright.measure.protocol import Header
+from tilewright.measure.server import UnknownTaskError
+from tilewright.measure.trial import RunOptions, Timing
+from tilewright.measure.workers import Failure, Worker, WorkerFailureError, worker_command
+
+LOAD_TIMEOUT_S = 120.0
+DEFAULT_BUILD_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A finished build: the artifact's bytes and the seconds it took."""
+
+    artifact: bytes
+    build_s: float
+
+
+Outcome = Built | Failure
+
+
+class BuilderPool:
+    """Processes that call one build function; each request is bytes and succeeds or fails alone."""
+
+    def __init__(
+        self,
+        build: str,
+        processes: int,
+        timeout_s: float = DEFAULT_BUILD_TIMEOUT_S,
+        memory_bytes: int = 0,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """`build` is "module:attribute" of a function from bytes to bytes.
+
+        `memory_bytes` limits each process's address space (0: no limit).
+        """
+        self.timeout_s = timeout_s
+        command = worker_command("builder", build, "--memory-bytes", str(memory_bytes))
+        self.workers = [Worker(command, "build", env) for _ in range(max(1, processes))]
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for worker in self.workers:
+            self._idle.put(worker)
+        self._threads = ThreadPoolExecutor(len(self.workers), "tilewright-builder")
+
+    def build(self, requests: Sequence[bytes]) -> Iterator[tuple[int, Outcome]]:
+        """Build all requests; (index, outcome) pairs in the order they finish."""
+        futures: dict[Future[Outcome], int] = {
+            self._threads.submit(self._build_one, request): i for i, request in enumerate(requests)
+        }
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _build_one(self, request: bytes) -> Outcome:
+        worker = self._idle.get()
+        try:
+            answer, (artifact,) = worker.request({"type": "build"}, [request], self.timeout_s)
+            return Built(artifact, answer["build_s"])
+        except WorkerFailureError as error:
+            return error.failure
+        finally:
+            self._idle.put(worker)
+
+    def close(self) -> None:
+        """End the processes."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self.workers:
+            worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec:
+    """What a runner needs to know of a task.
+
+    `inputs` are the kinds of the inputs, then of the constants in their logical layouts; `points`
+    are flat indices of outputs (one tuple for each) whose reference values are sent back.
+    """
+
+    name: str
+    reference: bytes
+    inputs: tuple[InputKind, ...]
+    tolerance: Tolerance
+    seed: int = 0
+    points: tuple[tuple[int, ...], ...] = ()
+
+
+class RunnerClient:
+    """A runner process, local or behind any command, that gets its tasks as it needs them."""
+
+    def __init__(
+        self, command: Sequence[str] | str | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
+        """`command` starts the runner (None: here, with this Python); a string is split as a
+        shell would.
+        """
+        if isinstance(command, str):
+            command = shlex.split(command)
+        self.worker = Worker(command or worker_command("runner"), "run", env)
+
+    @property
+    def facts(self) -> Header:
+        """What the runner says of its machine: architecture, cpu, features, cores."""
+        self.worker.start()
+        return self.worker.facts
+
+    def load(self, task: TaskSpec) -> list[bytes]:
+        """Load a task; the reference's outputs at `task.points`, as raw bytes.
+
+        Raises RunError when the reference fails there; a runner that dies is tried once more.
+        """
+        header = {
+            "type": "load_task",
+            "task": task.name,
+            "seed": task.seed,
+            "inputs": [kind.to_json() for kind in task.inputs],
+            "tolerance": task.tolerance.to_json(),
+            "points": [list(p) for p in task.points],
+        }
+        for attempt in (1, 2):
+            try:
+                return self.worker.request(header, [task.reference], LOAD_TIMEOUT_S)[1]
+            except WorkerFailureError as error:
+                if error.failure.stage == self.worker.stage and attempt == 1:
+                    continue
+                raise RunError(
+                    f"the reference program of {task.name} failed: {error.failure.error}: {error}"
+                ) from error
+        raise AssertionError("unreachable")
+
+    def run(self, task: TaskSpec, artifact: bytes, options: RunOptions) -> Timing:
+        """Check and time a candidate. Raises WorkerFailureError when it fails."""
+        header = {"type": "run", "task": task.name, "options": options.to_json()}
+        try:
+            answer, _ = self.worker.request(header, [artifact], options.timeout_s)
+        except WorkerFailureError as error:
+            if error.failure.error != UnknownTaskError.__name__:
+                raise
+            self.load(task)
+            answer, _ = self.worker.request(header, [artifact], options.timeout_s)
+        return Timing(answer["latencies_s"], answer["stopped_early"], answer["spent_s"])
+
+    def close(self) -> None:
+        """End the process."""
+        self.worker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

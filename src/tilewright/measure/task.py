@@ -1,0 +1,244 @@
+"""What measuring needs to know of a workload, read from its expressions alone.
+
+    task = MeasureTask.of("c2d", dag, reference_request)
+    task.inputs        which values each input takes (indices stay inside what they index)
+    task.tolerance     how far a right answer may be from the reference
+
+`check_reference` compares the compiled reference with direct evaluation in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.errors import WrongAnswer
+from tilewright.expr.dag import ComputeDAG, inline_reads
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.nodes import (
+    COMPARISONS,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+    reads,
+    transform,
+    walk,
+)
+from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.expr.tensors import Compute, Placeholder
+from tilewright.measure.gate import ROUNDOFF, Tolerance, wrong_elements
+from tilewright.measure.inputs import POSITIVE, SIGNED, InputKind, default_kind, make_inputs
+from tilewright.runtime.artifact import Array, BufferSpec, numpy_dtype
+
+POINTS = 512
+# The share of elements that may differ where a comparison of computed floats decides.
+FLIP_SHARE = 1e-3
+ROUNDING_CALLS = ("floor", "ceil", "round", "trunc")
+# With more undefined values than this among the points, roots and logarithms get positive inputs.
+UNDEFINED_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureTask:
+    """One workload to measure programs of.
+
+    `reference` is the build request of the default program. `inputs` are the kinds of the DAG's
+    inputs, then of its constants; `points` flat indices into each output.
+    """
+
+    name: str
+    dag: ComputeDAG
+    reference: bytes
+    inputs: tuple[InputKind, ...]
+    tolerance: Tolerance
+    points: tuple[tuple[int, ...], ...]
+    seed: int = 0
+
+    @staticmethod
+    def of(name: str, dag: ComputeDAG, reference: bytes, seed: int = 0) -> MeasureTask:
+        """Derive all facts from `dag`. Inputs are signed; if that makes more than a tenth of the
+        sampled outputs undefined (the root of a variance), floats are positive instead.
+        """
+        rng = np.random.default_rng(seed)
+        sizes = [math.prod(static_shape(t)) for t in dag.outputs]
+        points = tuple(
+            tuple(int(i) for i in rng.integers(0, n, size=min(n, POINTS))) for n in sizes
+        )
+        kinds = input_kinds(dag)
+        task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), points, seed)
+        undefined = _undefined(task)
+        if undefined > UNDEFINED_SHARE:
+            positive = tuple(
+                replace(k, distribution=POSITIVE) if k.distribution == SIGNED else k for k in kinds
+            )
+            other = replace(task, inputs=positive)
+            return other if _undefined(other) < undefined else task
+        return task
+
+    def expected(self) -> list[Array]:
+        """The outputs at `points` by direct evaluation, floats in float64."""
+        tensors = (*self.dag.inputs, *self.dag.constants)
+        arrays = make_inputs([_spec(t) for t in tensors], self.inputs, self.seed)
+        return [
+            self.dag.evaluate_points(
+                t, np.stack(np.unravel_index(p, static_shape(t)), axis=1), arrays
+            )
+            for t, p in zip(self.dag.outputs, self.points, strict=True)
+        ]
+
+    def check_reference(self, values: Sequence[bytes]) -> None:
+        """Compare a reference's outputs at `points` (raw bytes, one for each output).
+
+        Raises WrongAnswer: the default program, and with it every measurement, is wrong.
+        """
+        pairs = zip(self.dag.outputs, self.points, values, self.expected(), strict=True)
+        for tensor, points, data, expected in pairs:
+            got = np.frombuffer(data, dtype=numpy_dtype(tensor.dtype.name))
+            limits = None
+            if tensor.dtype.is_float:
+                limits = self.tolerance.limits(expected, tensor.dtype.name)
+                got = got.astype(np.float64)
+            bad = wrong_elements(got, expected, limits)
+            if bad is None or np.count_nonzero(bad) <= self.tolerance.flips * got.size:
+                continue
+            first = int(np.argmax(bad))
+            position = tuple(int(i) for i in np.unravel_index(points[first], static_shape(tensor)))
+            raise WrongAnswer(
+                f"the reference program of {self.name} is wrong: output {tensor.name} differs from "
+                f"direct evaluation at {np.count_nonzero(bad)} of {got.size} points; at {position} "
+                f"expected {expected[first]}, got {got[first]}"
+            )
+
+
+def _undefined(task: MeasureTask) -> float:
+    """The largest share of values that are not finite, over the outputs."""
+    shares = (float((~np.isfinite(e.astype(np.float64))).mean()) for e in task.expected())
+    return max(shares, default=0.0)
+
+
+def tolerance_of(dag: ComputeDAG) -> Tolerance:
+    """Depth, coarsest rounding and decisions on floats of a DAG (see `gate`).
+
+    The depth is the product of the sums' lengths along the longest way from an input to an output:
+    an upper bound of the terms in one element, which also covers how transforms such as Winograd's
+    amplify errors.
+    """
+    depth: dict[str, int] = {}
+    units = [ROUNDOFF["float64"]]
+    for stage in dag.stages:
+        compute = compute_of(stage)
+        before = max((depth.get(t.name, 1) for t in dag.producers(stage)), default=1)
+        terms = math.prod(sizes(compute.reduce_axes))
+        summed = isinstance(compute.body, Reduce) and compute.body.op in ("sum", "prod")
+        depth[stage.name] = before * (terms if summed else 1)
+        if stage.dtype.is_float:
+            units.append(ROUNDOFF[stage.dtype.compute.name])
+            if dag.consumers(stage):
+                units.append(ROUNDOFF[stage.dtype.name])
+    flips = FLIP_SHARE if _decides_on_floats(dag) else 0.0
+    return Tolerance(max(depth.values(), default=1), max(units), flips)
+
+
+def _decides_on_floats(dag: ComputeDAG) -> bool:
+    """Whether a rounding error can change an output by a step: floats become integers or bools, or
+    are rounded to whole numbers, after some arithmetic.
+    """
+    for stage in dag.stages:
+        body = compute_of(stage).body
+        for e in walk(body):
+            match e:
+                case Call(fn, (x,)) if fn in ROUNDING_CALLS and _computed(x):
+                    return True
+                case Cast(to, x) if not to.is_float and x.dtype.is_float and _computed(x):
+                    return True
+                case Binary(op, a, b) if op in COMPARISONS and a.dtype.is_float:
+                    if not _is_clamp(body, e) and (_computed(a) or _computed(b)):
+                        return True
+    return False
+
+
+def _computed(e: Expr) -> bool:
+    """Whether a float expression holds anything but values read unchanged from inputs."""
+    return any(
+        isinstance(x, Binary | Call)
+        or (isinstance(x, Read) and isinstance(x.tensor.source, Compute))
+        for x in walk(e)
+        if x.dtype.is_float
+    )
+
+
+def _is_clamp(body: Expr, comparison: Expr) -> bool:
+    """Whether a comparison only steers selects between its own operands (relu, max): no step."""
+    users = [x for x in walk(body) if isinstance(x, Select) and x.cond == comparison]
+    assert isinstance(comparison, Binary)
+    operands = {comparison.a, comparison.b}
+    return bool(users) and all({x.a, x.b} == operands for x in users)
+
+
+def input_kinds(dag: ComputeDAG) -> tuple[InputKind, ...]:
+    """The kind of each input, then of each constant; integers used as indices stay valid."""
+    highs: dict[str, int] = {}
+    for stage in dag.stages:
+        for tensor, high in _index_limits(dag, compute_of(stage).body):
+            highs[tensor] = min(high, highs.get(tensor, high))
+    kinds = []
+    for t in (*dag.inputs, *dag.constants):
+        kind = default_kind(t.dtype.name)
+        if t.name in highs:
+            kind = replace(kind, low=0, high=highs[t.name])
+        kinds.append(kind)
+    return tuple(kinds)
+
+
+def _index_limits(dag: ComputeDAG, body: Expr) -> Iterator[tuple[str, int]]:
+    """(integer placeholder, least value that would index out of bounds) for every use as index."""
+    elementwise: dict[str, Tensor] = {
+        s.name: s
+        for s in dag.stages
+        if s.dtype.kind in ("int", "uint") and not compute_of(s).reduce_axes
+    }
+    for read in reads(body):
+        for extent, index in zip(static_shape(read.tensor), read.indices, strict=True):
+            inlined = index
+            while any(r.tensor.name in elementwise for r in reads(inlined)):
+                inlined = inline_reads(inlined, elementwise)
+            for r in reads(inlined):
+                if isinstance(r.tensor.source, Placeholder):
+                    yield r.tensor.name, _first_invalid(inlined, r, extent)
+
+
+def _first_invalid(index: Expr, read: Read, extent: int) -> int:
+    """The largest h so that `read` in [0, h) keeps `index` below `extent`, other variables at 0."""
+
+    def fits(high: int) -> bool:
+        held: Mapping[str, Interval] = {name: Interval(0, 0) for name in _variables(index)}
+        swapped = transform(index, lambda x: Var(_HELD, INT64) if x == read else None)
+        top = interval(swapped, {**held, _HELD: Interval(0, high - 1)}).hi
+        return top is not None and top < extent
+
+    low, high = 1, extent
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+_HELD = "index read"
+
+
+def _variables(e: Expr) -> set[str]:
+    return {x.name for x in walk(e) if isinstance(x, Var)}
+
+
+def _spec(tensor: Tensor) -> BufferSpec:
+    return BufferSpec(tensor.name, static_shape(tensor), tensor.dtype.name)

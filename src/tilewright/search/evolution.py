@@ -1,0 +1,176 @@
+"""Evolutionary search over the candidate matrix (paper §5.1), whole generations at a time.
+
+    evolution = Evolution(space, EvolutionSettings())
+    found = evolution.run(rng, score, parents)      Scored(population, score, origin)
+
+A generation is one matrix. Parents are drawn with probability proportional to fitness; children
+come from mutation (tile sizes, parallel granularity, pragma, computation location, sketch) or
+node-based crossover: for every DAG node a child takes all decisions of one parent, and the sketch
+of either. Columns of other sketches ride along, so a child of parents with different sketches is
+well formed; it is then validated, and an invalid child is replaced by its parent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewright.space.decisions import Decision, Ints
+from tilewright.space.space import Population, Space, concatenate
+
+Floats: TypeAlias = NDArray[np.float64]
+Score: TypeAlias = Callable[[Population], Floats]
+
+ORIGINS = ("sample", "parent", "tile", "parallel", "pragma", "location", "sketch", "crossover")
+SAMPLE, PARENT, TILE, PARALLEL, PRAGMA, LOCATION, SKETCH, CROSSOVER = range(len(ORIGINS))
+
+
+@dataclass(frozen=True, slots=True)
+class EvolutionSettings:
+    """The knobs; the published code's values where it had any.
+
+    `weights` are relative frequencies of the mutations (tile, parallel, pragma, location, sketch).
+    """
+
+    population: int = 2048
+    generations: int = 4
+    mutation: float = 0.85
+    elite: float = 0.2
+    weights: tuple[float, ...] = (0.80, 0.06, 0.04, 0.05, 0.05)
+
+
+@dataclass(slots=True)
+class Scored:
+    """Candidates with their scores and how they arose (index into ORIGINS)."""
+
+    population: Population
+    score: Floats
+    origin: Ints
+
+
+@dataclass
+class Evolution:
+    """Evolves one space. `attempts` and `valid` count children by operator."""
+
+    space: Space
+    settings: EvolutionSettings = field(default_factory=EvolutionSettings)
+    attempts: Counter[str] = field(default_factory=Counter)
+    valid: Counter[str] = field(default_factory=Counter)
+
+    def run(self, rng: np.random.Generator, score: Score, parents: Population | None) -> Scored:
+        """All distinct candidates seen in all generations, best first."""
+        current = self.initial(rng, parents)
+        origin = np.full(len(current), SAMPLE)
+        if parents is not None:
+            origin[: min(len(parents), len(current))] = PARENT
+        seen = [Scored(current, score(current), origin)]
+        for _ in range(self.settings.generations):
+            last = seen[-1]
+            child, how = self.generation(rng, last.population, last.score)
+            seen.append(Scored(child, score(child), how))
+        return self._distinct(seen)
+
+    def initial(self, rng: np.random.Generator, parents: Population | None) -> Population:
+        """The best measured candidates (at most the elite share) and random ones."""
+        n = self.settings.population
+        if parents is None or not len(parents):
+            return self.space.sample(rng, n)
+        kept = parents[: int(n * self.settings.elite)]
+        return concatenate([kept, self.space.sample(rng, n - len(kept))])
+
+    def generation(
+        self, rng: np.random.Generator, population: Population, score: Floats
+    ) -> tuple[Population, Ints]:
+        """The next generation and how each child arose."""
+        n = len(population)
+        fitness = score - score.min()
+        fitness = fitness / fitness.sum() if fitness.sum() > 0 else np.full(n, 1.0 / n)
+        mothers = rng.choice(n, n, p=fitness)
+        fathers = rng.choice(n, n, p=fitness)
+        child = Population(population.rows[mothers].copy(), population.sketch[mothers].copy())
+        crossing = rng.random(n) >= self.settings.mutation
+        how = np.full(n, CROSSOVER)
+        self._cross(rng, child, population[fathers], np.flatnonzero(crossing))
+        mutating = np.flatnonzero(~crossing)
+        how[mutating] = self._mutate(rng, child, mutating)
+        ok = self.space.valid(child)
+        self._count(how, ok)
+        lost = ~ok
+        child.rows[lost] = population.rows[mothers[lost]]
+        child.sketch[lost] = population.sketch[mothers[lost]]
+        how[lost] = PARENT
+        return child, how
+
+    # ---- operators ----------------------------------------------------------------------------
+
+    def _cross(
+        self, rng: np.random.Generator, child: Population, fathers: Population, at: Ints
+    ) -> None:
+        """Each DAG node's decisions from one parent; the sketch from either."""
+        nodes = sorted({d.stage for d in self.space.decisions})
+        from_father = rng.random((len(at), len(nodes))) < 0.5
+        for decision in self.space.decisions:
+            rows = at[from_father[:, nodes.index(decision.stage)]]
+            span = self.space.span(decision)
+            child.rows[rows, span] = fathers.rows[rows, span]
+        rows = at[rng.random(len(at)) < 0.5]
+        child.sketch[rows] = fathers.sketch[rows]
+
+    def _mutate(self, rng: np.random.Generator, child: Population, at: Ints) -> Ints:
+        """Change one decision (or the sketch) of every row in `at`; returns the operators."""
+        weights = np.array(self.settings.weights)
+        kind = TILE + rng.choice(len(weights), len(at), p=weights / weights.sum())
+        if len(self.space.sketches) == 1:
+            kind[kind == SKETCH] = TILE
+        rows = at[kind == SKETCH]
+        child.sketch[rows] = rng.integers(0, len(self.space.sketches), len(rows))
+        for sketch, members in self.space.groups(child[at]):
+            by_role = {r: [d for d in sketch.decisions if d.role == r] for r in _OPERATORS}
+            for role, k in _OPERATORS.items():
+                chosen = members[kind[members] == k]
+                decisions = by_role[role] or by_role["tile"] or list(sketch.decisions)
+                if decisions:
+                    self._change(rng, child, at[chosen], decisions)
+        return kind
+
+    def _change(
+        self, rng: np.random.Generator, child: Population, rows: Ints, decisions: list[Decision]
+    ) -> None:
+        movable = [d for d in decisions if len(d.table) > 1] or decisions
+        which = rng.integers(0, len(movable), len(rows))
+        for i, decision in enumerate(movable):
+            mine = rows[which == i]
+            if len(mine):
+                span = self.space.span(decision)
+                child.rows[mine, span] = decision.mutate(rng, child.rows[mine, span])
+
+    def _count(self, how: Ints, ok: NDArray[np.bool_]) -> None:
+        for k in np.unique(how):
+            self.attempts[ORIGINS[k]] += int((how == k).sum())
+            self.valid[ORIGINS[k]] += int(((how == k) & ok).sum())
+
+    def _distinct(self, seen: list[Scored]) -> Scored:
+        """All generations as one list without repetitions, best first."""
+        population = self.space.canonical(concatenate([s.population for s in seen]))
+        score = np.concatenate([s.score for s in seen])
+        origin = np.concatenate([s.origin for s in seen])
+        _, first = np.unique(fingerprints(population), return_index=True)
+        order = first[np.argsort(-score[first], kind="stable")]
+        return Scored(population[order], score[order], origin[order])
+
+
+def fingerprints(canonical: Population) -> Ints:
+    """A 64-bit hash of every row of a canonical population (a product with fixed odd numbers)."""
+    width = canonical.rows.shape[1]
+    weights = np.random.default_rng(7).integers(1, 2**62, width + 1) * 2 + 1
+    with np.errstate(over="ignore"):
+        hashes: Ints = canonical.rows @ weights[1:] + canonical.sketch * weights[0]
+    return hashes
+
+
+_OPERATORS = {"tile": TILE, "parallel": PARALLEL, "pragma": PRAGMA, "location": LOCATION}

@@ -1,0 +1,213 @@
+"""Search strategies behind one ask/tell protocol.
+
+    strategy = EvolutionStrategy(space, model)
+    batch = strategy.ask(rng, 16)               list of Candidate
+    strategy.tell(batch, latencies)             seconds, or None for a failure
+
+A strategy proposes candidates it has not proposed before; an empty batch means that the space is
+exhausted. `STRATEGIES` names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from tilewright.schedule.trace import trace_hash, trace_to_json
+from tilewright.search.cost_model import CostModel
+from tilewright.search.evolution import ORIGINS, Evolution, EvolutionSettings, Scored, fingerprints
+from tilewright.space.estimate import Estimator
+from tilewright.space.features import FeatureExtractor
+from tilewright.space.space import Population, Space
+
+EXHAUSTIVE_LIMIT = 100_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One program to measure. `trace` is JSON; `predicted` the model's score where there is one."""
+
+    sketch: int
+    row: tuple[int, ...]
+    trace: str
+    origin: str = "sample"
+    predicted: float | None = None
+
+    @property
+    def trace_hash(self) -> str:
+        return trace_hash(self.trace)
+
+
+class Strategy(Protocol):
+    """What the tuner needs of a strategy."""
+
+    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """Up to `n` new candidates; fewer (or none) when the space runs out."""
+        ...
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Results of candidates, in order: seconds, or None for a failure."""
+        ...
+
+
+@dataclass
+class _Memory:
+    """What every strategy remembers: fingerprints and traces proposed so far."""
+
+    space: Space
+    rows: set[int] = field(default_factory=set)
+    traces: set[str] = field(default_factory=set)
+
+    def candidates(self, found: Scored, n: int, with_score: bool) -> list[Candidate]:
+        """The first `n` new programs of a scored list, remembered as proposed."""
+        batch: list[Candidate] = []
+        keys = fingerprints(found.population)
+        for i in range(len(found.population)):
+            if len(batch) == n:
+                break
+            if int(keys[i]) in self.rows:
+                continue
+            self.rows.add(int(keys[i]))
+            candidate = self._candidate(found, i, with_score)
+            if candidate.trace_hash in self.traces:
+                continue
+            self.traces.add(candidate.trace_hash)
+            batch.append(candidate)
+        return batch
+
+    def _candidate(self, found: Scored, i: int, with_score: bool) -> Candidate:
+        sketch, row = int(found.population.sketch[i]), found.population.rows[i]
+        trace = trace_to_json(self.space.trace(sketch, row))
+        score = float(found.score[i]) if with_score else None
+        return Candidate(sketch, tuple(int(x) for x in row), trace, ORIGINS[found.origin[i]], score)
+
+    def remember(self, batch: Sequence[Candidate]) -> None:
+        """Candidates known from records: never proposed again."""
+        if not batch:
+            return
+        self.traces.update(c.trace_hash for c in batch)
+        self.rows.update(int(k) for k in fingerprints(as_population(batch)))
+
+
+def as_population(batch: Sequence[Candidate]) -> Population:
+    """The candidates' rows as a population."""
+    rows = np.array([c.row for c in batch], np.int64).reshape(len(batch), -1)
+    return Population(rows, np.array([c.sketch for c in batch], np.int64))
+
+
+def _unscored(population: Population) -> Scored:
+    n = len(population)
+    return Scored(population, np.zeros(n), np.zeros(n, np.int64))
+
+
+@dataclass
+class RandomStrategy:
+    """Uniform random candidates: the baseline, and the ablation without fine-tuning."""
+
+    space: Space
+
+    def __post_init__(self) -> None:
+        self._memory = _Memory(self.space)
+
+    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """New uniform candidates."""
+        batch: list[Candidate] = []
+        for _ in range(8):
+            drawn = self.space.canonical(self.space.sample(rng, 4 * n))
+            batch += self._memory.candidates(_unscored(drawn), n - len(batch), False)
+            if len(batch) == n:
+                break
+        return batch
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Remember what was measured."""
+        self._memory.remember(batch)
+
+
+@dataclass
+class ExhaustiveStrategy:
+    """Every valid candidate, in order. Raises ScheduleError for spaces that are too large."""
+
+    space: Space
+
+    def __post_init__(self) -> None:
+        self._memory = _Memory(self.space)
+        self._all = self.space.enumerate(EXHAUSTIVE_LIMIT)
+        self._next = 0
+
+    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """The next candidates in order."""
+        batch: list[Candidate] = []
+        while len(batch) < n and self._next < len(self._all):
+            part = self._all[self._next : self._next + n - len(batch)]
+            self._next += len(part)
+            batch += self._memory.candidates(_unscored(part), n - len(batch), False)
+        return batch
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Remember what was measured."""
+        self._memory.remember(batch)
+
+
+@dataclass
+class EvolutionStrategy:
+    """Evolution on the learned cost model; the analytical estimate while there is no data.
+
+    `epsilon` of every batch is random (paper: ε-greedy).
+    """
+
+    space: Space
+    extractor: FeatureExtractor
+    model: CostModel
+    settings: EvolutionSettings = field(default_factory=EvolutionSettings)
+    epsilon: float = 0.05
+
+    def __post_init__(self) -> None:
+        self._memory = _Memory(self.space)
+        self._random = RandomStrategy(self.space)
+        self._random._memory = self._memory
+        self._measured: list[tuple[float, Candidate]] = []
+        self.evolution = Evolution(self.space, self.settings)
+        self.winners: dict[str, int] = {}
+        self._estimator = Estimator(self.extractor)
+
+    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """The best new candidates of an evolution run, and a few random ones."""
+        found = self.evolution.run(rng, self._score, self._parents())
+        random = int(rng.binomial(n, self.epsilon))
+        batch = self._memory.candidates(found, n - random, with_score=True)
+        return batch + self._random.ask(rng, n - len(batch))
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Remember results; a new best counts as a win of the operator that made it."""
+        self._memory.remember(batch)
+        for candidate, latency in zip(batch, latencies, strict=True):
+            if latency is None:
+                continue
+            if not self._measured or latency < self._measured[0][0]:
+                self.winners[candidate.origin] = self.winners.get(candidate.origin, 0) + 1
+            self._measured.append((latency, candidate))
+            self._measured.sort(key=lambda pair: pair[0])
+
+    def _parents(self) -> Population | None:
+        if not self._measured:
+            return None
+        return as_population([c for _, c in self._measured])
+
+    def _score(self, population: Population) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        if not self.model.trained:
+            latency = self._estimator.latency(population)
+            return np.asarray(latency.min() / latency)
+        features, owner = self.extractor.extract(population)
+        return self.model.predict(features, owner, len(population))
+
+
+Maker = Callable[[Space, FeatureExtractor, CostModel], Strategy]
+STRATEGIES: dict[str, Maker] = {
+    "evolution": lambda space, extractor, model: EvolutionStrategy(space, extractor, model),
+    "random": lambda space, extractor, model: RandomStrategy(space),
+    "exhaustive": lambda space, extractor, model: ExhaustiveStrategy(space),
+}
