@@ -59,7 +59,7 @@ define void @kernel(ptr %buffers, ptr %params, ptr %scratch) {
   %y = load ptr, ptr %ys
   br label %loop
 loop:
-  %i = phi i64 [ {first}, %0 ], [ %next, %step ]
+  %i = phi i64 [ {first}, %0 ], [ %next, %{latch} ]
   %more = icmp slt i64 %i, {count}
   br i1 %more, label %step, label %done
 step:
@@ -114,11 +114,15 @@ def map_artifact(
     count: int | None = None,
     first: int = 0,
     declare: str = "",
+    latch: str = "step",
 ) -> Artifact:
-    """y[i] = body(x[i]) for first <= i < count (n by default); `body` sets %v from %xv."""
+    """y[i] = body(x[i]) for first <= i < count (n by default); `body` sets %v from %xv.
+
+    `latch` is the last block of `body` where it has several.
+    """
     names = {"float32": "float", "float64": "double", "int32": "i32"}
     upto = n if count is None else count
-    ir = fill_in(MAP, type=names[dtype], body=body, first=first, count=upto)
+    ir = fill_in(MAP, type=names[dtype], body=body, first=first, count=upto, latch=latch)
     x, y = BufferSpec("x", (n,), dtype), BufferSpec("y", (n,), dtype)
     host = str(Target.parse("cpu"))
     return Artifact("kernel", host, object_code(declare + ir), (x,), (), (y,), (), 0)

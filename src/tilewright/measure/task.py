@@ -120,6 +120,15 @@ class MeasureTask:
             )
 
 
+def _positions(flat: Sequence[int], shape: tuple[int, ...]) -> Array:
+    """Flat indices as positions, int64[len(flat), rank]."""
+    found = np.empty((len(flat), len(shape)), dtype=np.int64)
+    for axis, index in enumerate(np.unravel_index(np.array(flat, dtype=np.int64), shape or (1,))):
+        if shape:
+            found[:, axis] = index
+    return found
+
+
 def _undefined(task: MeasureTask) -> float:
     """The largest share of values that are not finite, over the outputs."""
     shares = (float((~np.isfinite(e.astype(np.float64))).mean()) for e in task.expected())

@@ -1,0 +1,72 @@
+"""How a vector loop is cut into lanes.
+
+    extent 40, 16 lanes of float32   ->   16 from 0, 16 from 16, 8 from 32
+    extent 7                         ->   8 lanes from 0, of which 7 exist
+
+The width follows from the widest type its statements compute with. A tail takes the next power of
+two; where the loop is a reduction its tail keeps the full width, so that all chunks share their
+accumulators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.codegen.llvm.memory import Lanes
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.nodes import Cast, Expr, Read, free_vars, walk
+from tilewright.nest.nodes import For, Store
+from tilewright.nest.nodes import walk as walk_nodes
+
+
+def chunks(node: For, vector_bits: int) -> Iterator[tuple[int, Lanes]]:
+    """(start, lanes) of every vector of a vector loop, in order."""
+    assert isinstance(node.extent, int)
+    width = max(1, vector_bits // widest_bits(node))
+    whole, rest = divmod(node.extent, width)
+    for i in range(whole):
+        yield i * width, Lanes(node.var.name, width, width)
+    if rest:
+        count = width if whole and folds(node) else next_power(rest)
+        yield whole * width, Lanes(node.var.name, count, rest)
+
+
+def chunk_count(node: For, vector_bits: int) -> int:
+    """Vectors that a vector loop of constant extent takes."""
+    assert isinstance(node.extent, int)
+    return -(-node.extent // max(1, vector_bits // widest_bits(node)))
+
+
+def next_power(n: int) -> int:
+    """The smallest power of two that is at least n."""
+    return 1 << (n - 1).bit_length()
+
+
+def folds(node: For) -> bool:
+    """Whether the loop reduces over its own variable."""
+    return any(
+        isinstance(s, Store)
+        and s.reduce is not None
+        and not any(node.var.name in free_vars(i) for i in s.indices)
+        for s in walk_nodes(node.body)
+    )
+
+
+def widest_bits(node: For) -> int:
+    """Bits of the widest type that the statements inside compute with (indices aside)."""
+    return max(
+        (_store_bits(s) for s in walk_nodes(node.body) if isinstance(s, Store)), default=32
+    )
+
+
+def _store_bits(store: Store) -> int:
+    return max(store.tensor.dtype.compute.bits, *(_bits(e) for e in walk(store.value)))
+
+
+def _bits(e: Expr) -> int:
+    """Index arithmetic is int64 but not data: only reads and casts count."""
+    if isinstance(e, Read):
+        return e.dtype.bits if e.dtype != INT64 else 64
+    if isinstance(e, Cast):
+        return e.dtype.bits
+    return 8

@@ -1,0 +1,204 @@
+"""Which tensor elements a region can keep in registers.
+
+    for rc: for y (unrolled, 6): for f (vector, 64):  C[y0*6 + y, f0*64 + f] += ...
+
+Inside the loop over rc every access to C is at a constant distance from one address that does not
+change: 24 vectors that are equal or disjoint. They can be loaded (or initialised) before the loop,
+carried through it as SSA values and stored after it; an allocation whose whole life is inside such
+a region never exists in memory.
+
+`Scan` walks a region as code generation will, unrolled loops and vector chunks included, and
+collects the elements of each tensor, or rejects it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tilewright.codegen.linear import Linear, Terms
+from tilewright.codegen.llvm.indices import LANE
+from tilewright.codegen.llvm.lanes import chunks
+from tilewright.codegen.llvm.memory import Lanes
+from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.summary import Summaries, reads_under
+from tilewright.expr.nodes import Expr, Tensor
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
+
+GREATEST_SCAN = 4096
+"""Accesses looked at in one scan; a region with more is not promoted."""
+
+
+@dataclass(slots=True)
+class Element:
+    """One promoted value: `lanes` elements from `at` on, of which `active` exist.
+
+    `load`: its memory is read before it is written. `sure`: some access always happens, so its
+    address exists. `ops`: the reductions applied, None among them for anything else. `uses` counts
+    accesses, `folded` the lanes that each update brings to a scalar element.
+    """
+
+    at: Linear
+    lanes: int
+    active: int
+    load: bool = False
+    sure: bool = False
+    written: bool = False
+    uses: int = 0
+    folded: int = 0
+    ops: set[str | None] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Use:
+    """The elements of one tensor in a region, by (constant part, lane stride)."""
+
+    tensor: Tensor
+    elements: dict[tuple[int, int], Element] = field(default_factory=dict)
+    terms: Terms | None = None
+    owner: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def registers(self, vector_bits: int) -> int:
+        """Vector registers that all elements take."""
+        bits = self.tensor.dtype.compute.bits
+        return sum(max(1, -(-e.lanes * bits // vector_bits)) for e in self.elements.values())
+
+    @property
+    def only_op(self) -> str | None:
+        """The reduction that every access is an update of, if there is one."""
+        ops = set().union(*(e.ops for e in self.elements.values()))
+        return next(iter(ops)) if len(ops) == 1 else None
+
+
+class Scan:
+    """Collects the uses of `tensors` in a region; those that cannot be promoted are left out."""
+
+    def __init__(self, ev: Evaluator, summaries: Summaries, tensors: Iterable[str]) -> None:
+        self.ev = ev
+        self.summaries = summaries
+        self.live = set(tensors)
+        self.uses: dict[str, Use] = {}
+        self.seen = 0
+
+    def run(self, region: Node) -> dict[str, Use]:
+        """Uses by tensor name."""
+        ev = self.ev
+        summary = self.summaries.of(region)
+        none: frozenset[str] = frozenset()
+        self.live = {t for t in self.live if not summary.index_vars.get(t, none) & summary.loops}
+        if summary.parallel or not self.live:
+            return {}
+        saved = dict(ev.ix.env), ev.lanes, ev.b.ranges.get(LANE)
+        ev.ix.dry = True
+        self.visit(region, False, 1)
+        ev.ix.dry = False
+        ev.ix.env, ev.lanes = saved[0], saved[1]
+        if saved[2] is not None:
+            ev.b.ranges[LANE] = saved[2]
+        return {name: use for name, use in self.uses.items() if name in self.live}
+
+    # ---- the walk ---------------------------------------------------------------------------
+
+    def visit(self, node: Node, conditional: bool, times: int) -> None:
+        if not self.live & self.summaries.of(node).index_vars.keys():
+            return
+        match node:
+            case Seq(body):
+                for part in body:
+                    self.visit(part, conditional, times)
+            case Alloc(_, _, body):
+                self.visit(body, conditional, times)
+            case If(cond, body):
+                self.reads(cond, conditional)
+                known = self.ev.ix.decide(cond)
+                if known is not False:
+                    self.visit(body, conditional or known is None, times)
+            case For():
+                self.loop(node, conditional, times)
+            case Store():
+                self.store(node, conditional, times)
+
+    def loop(self, node: For, conditional: bool, times: int) -> None:
+        env, name = self.ev.ix.env, node.var.name
+        if node.kind in (Kind.SERIAL, Kind.PARALLEL) or not isinstance(node.extent, int):
+            env.pop(name, None)
+            self.visit(node.body, conditional or not isinstance(node.extent, int), times)
+            return
+        if node.kind is Kind.VECTOR and self.ev.lanes is None:
+            for start, lanes in chunks(node, self.ev.vector_bits):
+                self.ev.enter_lanes(lanes, start)
+                self.visit(node.body, conditional, times)
+            self.ev.lanes = None
+            return
+        found = self.summaries.of(node).index_vars
+        if not any(name in found.get(t, ()) for t in self.live):
+            env[name] = Linear(0)
+            self.visit(node.body, conditional, times * node.extent)
+            return
+        for i in range(node.extent):
+            env[name] = Linear(i)
+            self.visit(node.body, conditional, times)
+
+    def reads(self, e: Expr, conditional: bool) -> None:
+        for read, skipped in reads_under(e, conditional):
+            if read.tensor.name in self.live:
+                self.access(read, read.tensor, read.indices, skipped, "read", None, 1)
+
+    def store(self, node: Store, conditional: bool, times: int) -> None:
+        self.reads(node.value, conditional)
+        if node.tensor.name in self.live:
+            how = "write" if node.reduce is None else "update"
+            self.access(node, node.tensor, node.indices, conditional, how, node.reduce, times)
+
+    # ---- one access -------------------------------------------------------------------------
+
+    def access(
+        self,
+        node: object,
+        tensor: Tensor,
+        indices: tuple[Expr, ...],
+        conditional: bool,
+        how: str,
+        op: str | None,
+        times: int,
+    ) -> None:
+        at = self.ev.ix.resolve(self.ev.form(node, tensor, indices))
+        self.seen += 1
+        if at is None or self.seen > GREATEST_SCAN:
+            self.live.discard(tensor.name)
+            return
+        lanes = self.ev.lanes
+        stride = at.coefficient(LANE)
+        use = self.uses.setdefault(tensor.name, Use(tensor))
+        element = self.element(use, at, stride, lanes if stride else None)
+        if element is None or (stride == 0 and lanes is not None and how == "write"):
+            self.live.discard(tensor.name)
+            return
+        if lanes is not None and stride == 0 and how == "update":
+            element.folded = max(element.folded, lanes.count)
+        if not element.written and how != "write":
+            element.load = True
+        if conditional and not element.written:
+            element.load = True
+        element.sure |= not conditional
+        element.written |= how != "read"
+        element.uses += times
+        element.ops.add(op)
+
+    def element(self, use: Use, at: Linear, stride: int, lanes: Lanes | None) -> Element | None:
+        """The element at an address; None where it overlaps another one or the terms differ."""
+        terms = at.without(LANE).terms
+        if use.terms is None:
+            use.terms = terms
+        if use.terms != terms:
+            return None
+        key = (at.const, stride)
+        count, active = (lanes.count, lanes.active) if lanes else (1, 1)
+        known = use.elements.get(key)
+        if known is not None:
+            return known if (known.lanes, known.active) == (count, active) else None
+        for i in range(active):
+            if use.owner.setdefault(at.const + i * stride, key) != key:
+                return None
+        use.elements[key] = Element(at, count, active)
+        return use.elements[key]

@@ -1,0 +1,100 @@
+"""What a subtree of a nest touches: computed once a node, asked many times.
+
+    summaries.of(node).stores        names of the tensors it writes (its own allocations excluded)
+    summaries.of(node).index_vars    tensor -> loop variables in the indices of its accesses
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from tilewright.expr.nodes import Expr, Read, Select, children, free_vars
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`loops` are variables of serial and parallel loops inside, `parallel` whether one is
+    parallel; `statements` counts stores once each.
+    """
+
+    stores: frozenset[str]
+    index_vars: Mapping[str, frozenset[str]]
+    loops: frozenset[str]
+    parallel: bool
+    statements: int
+
+
+class Summaries:
+    """Summaries of nodes by identity; nodes stay alive as long as this does."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Node, Summary]] = {}
+
+    def of(self, node: Node) -> Summary:
+        """The summary of a node."""
+        hit = self._known.get(id(node))
+        if hit is None:
+            hit = self._known[id(node)] = (node, self._make(node))
+        return hit[1]
+
+    def _make(self, node: Node) -> Summary:
+        if isinstance(node, Store):
+            return _of_store(node)
+        parts = [self.of(b) for b in bodies(node)]
+        stores = frozenset().union(*(p.stores for p in parts))
+        index_vars: dict[str, frozenset[str]] = {}
+        for p in parts:
+            for name, found in p.index_vars.items():
+                index_vars[name] = index_vars.get(name, frozenset()) | found
+        loops = frozenset().union(*(p.loops for p in parts))
+        parallel = any(p.parallel for p in parts)
+        match node:
+            case For(var, _, _, kind):
+                loops |= {var.name} if kind in (Kind.SERIAL, Kind.PARALLEL) else set()
+                parallel |= kind is Kind.PARALLEL
+                if not isinstance(node.extent, int):
+                    _add_reads(index_vars, node.extent)
+            case If(cond, _):
+                _add_reads(index_vars, cond)
+            case Alloc(tensor, _, _):
+                stores -= {tensor.name}
+                index_vars.pop(tensor.name, None)
+        return Summary(stores, index_vars, loops, parallel, sum(p.statements for p in parts))
+
+
+def _of_store(node: Store) -> Summary:
+    index_vars: dict[str, frozenset[str]] = {}
+    _add_reads(index_vars, node.value)
+    for i in node.indices:
+        _add_reads(index_vars, i)
+    own = frozenset().union(*(free_vars(i) for i in node.indices))
+    name = node.tensor.name
+    index_vars[name] = index_vars.get(name, frozenset()) | own
+    return Summary(frozenset((name,)), index_vars, frozenset(), False, 1)
+
+
+def _add_reads(index_vars: dict[str, frozenset[str]], e: Expr) -> None:
+    for read, _ in reads_under(e):
+        found = frozenset().union(*(free_vars(i) for i in read.indices))
+        name = read.tensor.name
+        index_vars[name] = index_vars.get(name, frozenset()) | found
+
+
+def reads_under(e: Expr, conditional: bool = False) -> Iterator[tuple[Read, bool]]:
+    """All reads in an expression, each with whether a Select may skip it."""
+    if isinstance(e, Read):
+        yield e, conditional
+    if isinstance(e, Select):
+        yield from reads_under(e.cond, conditional)
+        yield from reads_under(e.a, True)
+        yield from reads_under(e.b, True)
+        return
+    for c in children(e):
+        yield from reads_under(c, conditional)
+
+
+def sequence(node: Node) -> tuple[Node, ...]:
+    """The statements of a Seq, or the node alone."""
+    return node.body if isinstance(node, Seq) else (node,)

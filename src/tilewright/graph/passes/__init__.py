@@ -1,0 +1,38 @@
+"""Graph passes: each takes a valid graph and returns a valid, equivalent one.
+
+    graph = simplify(load("resnet50.onnx"))
+
+Dead nodes vanish in every pass, since a builder keeps only what outputs depend on. Identities and
+inference-time dropouts are never emitted by importers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tilewright.graph.ir import Graph
+from tilewright.graph.passes.channels_last import channels_last
+from tilewright.graph.passes.fold_affine import fold_affine
+from tilewright.graph.passes.fold_constants import fold_constants
+from tilewright.graph.passes.merge_equal import merge_equal
+from tilewright.graph.passes.merge_pads import merge_pads
+from tilewright.graph.passes.permute_weights import permute_weights
+
+Pass = Callable[[Graph], Graph]
+
+# In this order: transposes are gone before patterns are looked for.
+PASSES: tuple[Pass, ...] = (
+    channels_last,
+    fold_constants,
+    merge_pads,
+    fold_affine,
+    permute_weights,
+    merge_equal,
+)
+
+
+def simplify(graph: Graph) -> Graph:
+    """`graph` after all passes."""
+    for step in PASSES:
+        graph = step(graph)
+    return graph

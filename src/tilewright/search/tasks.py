@@ -1,0 +1,150 @@
+"""One tuning task: a subgraph, its search space, and what has been measured of it.
+
+    task = TuningTask("conv1", dag, weight=3)
+    search = TaskSearch(task, target, model, make_strategy)
+    batch = search.propose(seed, n)          deterministic given what was told before
+    search.tell(batch, results)
+
+`TaskSearch` is rebuilt from records after a kill by telling it the recorded rounds in order.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.serialize import structure_hash, workload_hash
+from tilewright.search.cost_model import CostModel, TrainingSet
+from tilewright.search.strategies import Candidate, Maker, Strategy, as_population
+from tilewright.space.features import FeatureExtractor
+from tilewright.space.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class TuningTask:
+    """A subgraph to optimise. `weight` is how often the model runs it."""
+
+    name: str
+    dag: ComputeDAG
+    weight: float = 1.0
+
+    @cached_property
+    def hash(self) -> str:
+        """The workload's hash: names and constant values do not count."""
+        return workload_hash(self.dag)
+
+    @cached_property
+    def structure(self) -> str:
+        """The shape-free hash: tasks with equal ones are similar."""
+        return structure_hash(self.dag)
+
+    @property
+    def flops(self) -> int:
+        return self.dag.useful_flops
+
+
+class Measured(Protocol):
+    """One candidate's result, as a measurer gives it. `latencies_s` is empty after a failure."""
+
+    @property
+    def latencies_s(self) -> Sequence[float]: ...
+
+    @property
+    def stage(self) -> str: ...
+
+    @property
+    def error(self) -> str | None: ...
+
+    @property
+    def message(self) -> str: ...
+
+    @property
+    def build_s(self) -> float: ...
+
+    @property
+    def run_s(self) -> float: ...
+
+
+class Measurer(Protocol):
+    """Builds, checks and times candidates. The tuner wires no device; this is all it sees."""
+
+    def measure(
+        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+    ) -> Sequence[Measured]:
+        """Results of traces (JSON), in order. Raises when nothing can be measured at all."""
+        ...
+
+    def confirm(self, task: TuningTask, traces: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Latencies of finalists, measured in turns in fresh processes."""
+        ...
+
+    def close(self) -> None:
+        """Stop worker processes."""
+        ...
+
+
+@dataclass
+class TaskSearch:
+    """Search state of one task."""
+
+    task: TuningTask
+    space: Space
+    strategy: Strategy
+    extractor: FeatureExtractor
+    rounds: int = 0
+    trials: int = 0
+    errors: int = 0
+    best_s: float | None = None
+    best_trace: str | None = None
+    finalists: list[tuple[float, str]] = field(default_factory=list)
+    exhausted: bool = False
+
+    @staticmethod
+    def start(task: TuningTask, space: Space, model: CostModel, make: Maker) -> TaskSearch:
+        """A search that has measured nothing."""
+        extractor = FeatureExtractor(space)
+        return TaskSearch(task, space, make(space, extractor, model), extractor)
+
+    def propose(self, seed: int, n: int) -> list[Candidate]:
+        """The candidates of the next round; the same ones whenever the state is the same."""
+        entropy = [seed, zlib.crc32(self.task.hash.encode()), self.rounds]
+        batch = self.strategy.ask(np.random.default_rng(entropy), n)
+        self.exhausted = not batch
+        return batch
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Close a round with its results: seconds, or None for a failure."""
+        self.strategy.tell(batch, latencies)
+        self.rounds += 1
+        self.trials += len(batch)
+        for candidate, latency in zip(batch, latencies, strict=True):
+            if latency is None:
+                self.errors += 1
+            else:
+                self.note(latency, candidate.trace)
+
+    def note(self, latency: float, trace: str) -> None:
+        """Consider a measured program for the best ones."""
+        self.finalists = sorted([*self.finalists, (latency, trace)])[:4]
+        if self.best_s is None or latency < self.best_s:
+            self.best_s, self.best_trace = latency, trace
+
+    def learn(
+        self, rows: TrainingSet, batch: Sequence[Candidate], latencies: Sequence[float | None]
+    ) -> None:
+        """Add a round's measured programs to the training set (failures teach nothing here)."""
+        kept = [i for i, latency in enumerate(latencies) if latency is not None]
+        if not kept:
+            return
+        population = as_population([batch[i] for i in kept])
+        features, owner = self.extractor.extract(population)
+        throughput = np.array([1.0 / (latencies[i] or 1.0) for i in kept])
+        rows.append(
+            features, owner, throughput, workload=self.task.hash, round_id=self.rounds
+        )

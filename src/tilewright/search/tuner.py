@@ -1,0 +1,310 @@
+"""The tuner: rounds of propose, measure, record and learn, over all tasks of all models.
+
+    tuner = Tuner(tasks, database, machine, measurer, target, scheduler_of)
+    result = tuner.run(Budget(minutes=3), observe)
+
+Every round is one decision of the task scheduler: that task's strategy proposes a batch, the
+measurer runs it, the batch is recorded in one transaction, and the shared cost model learns. A
+tuner that starts on a database with records of the same seed first replays them in order, so a
+killed run goes on as if it had not been: the trials of a round cut short are looked up, not
+measured again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tilewright.expr.serialize import dag_from_json, dag_to_json, extents
+from tilewright.records.database import Database
+from tilewright.records.machine import Machine
+from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.schedule.trace import trace_hash, trace_to_json
+from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
+from tilewright.search.strategies import STRATEGIES, Candidate
+from tilewright.search.task_scheduler import TaskScheduler, unit_trials
+from tilewright.search.tasks import Measured, Measurer, TaskSearch, TuningTask
+from tilewright.space.default import default_of
+from tilewright.space.features import COLUMNS, FeatureExtractor
+from tilewright.space.space import Population, Space
+from tilewright.target import Target
+
+TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
+MAX_TRANSFER = 64  # other workloads to learn from
+DEFAULT = "default"  # origin and sketch key of the default program's record
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When to stop: after so many trials or so many minutes, whichever comes first."""
+
+    trials: int | None = None
+    minutes: float | None = None
+
+    @property
+    def expected_trials(self) -> int:
+        """How many trials it allows, roughly."""
+        by_time = None if self.minutes is None else int(self.minutes * 60 / TRIAL_S)
+        known = [n for n in (self.trials, by_time) if n is not None]
+        return min(known, default=1000)
+
+
+@dataclass
+class Shares:
+    """Wall seconds by activity."""
+
+    search: float = 0.0
+    train: float = 0.0
+    build: float = 0.0
+    run: float = 0.0
+    other: float = 0.0
+
+
+@dataclass
+class Progress:
+    """What an observer sees after every round."""
+
+    searches: Sequence[TaskSearch]
+    current: int
+    trials: int
+    elapsed_s: float
+    budget: Budget
+    shares: Shares
+    phase: str = "search"
+
+
+Observer = Callable[[Progress], None]
+
+
+@dataclass
+class Tuner:
+    """Tunes tasks together. `strategy` names an entry of STRATEGIES."""
+
+    tasks: Sequence[TuningTask]
+    database: Database
+    machine: Machine
+    measurer: Measurer
+    target: Target
+    schedule: Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]
+    strategy: str = "evolution"
+    seed: int = 0
+    shares: Shares = field(default_factory=Shares)
+
+    def __post_init__(self) -> None:
+        self.model = GradientBoostedModel(seed=self.seed)
+        self.rows = TrainingSet(len(COLUMNS))
+        self.learned = 0
+        make = STRATEGIES[self.strategy]
+        self.searches = [
+            TaskSearch.start(task, Space(task.dag, self.target), self.model, make)
+            for task in self.tasks
+        ]
+        self.trials = 0
+        self.started = time.monotonic()
+
+    # ---- the run ------------------------------------------------------------------------------
+
+    def run(self, budget: Budget, observe: Observer = lambda _: None) -> list[TaskSearch]:
+        """Tune until the budget is spent or every space is exhausted; returns the searches.
+
+        An interrupt (KeyboardInterrupt) leaves everything measured so far in the database.
+        """
+        self.started = time.monotonic()
+        self._register()
+        self._defaults(budget, observe)
+        scheduler = self.schedule(
+            self.tasks, [s.best_s or float("inf") for s in self.searches], self.seed
+        )
+        self._pretrain()
+        self._replay(scheduler)
+        unit = unit_trials(budget.expected_trials, len(self.tasks))
+        while not self._spent(budget) and not all(s.exhausted for s in self.searches):
+            task = scheduler.next()
+            size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
+            self._round(task, size, scheduler)
+            observe(self._progress(task, budget))
+        self._confirm(budget, observe)
+        return self.searches
+
+    def _spent(self, budget: Budget) -> bool:
+        if budget.trials is not None and self.trials >= budget.trials:
+            return True
+        elapsed = time.monotonic() - self.started
+        return budget.minutes is not None and elapsed >= budget.minutes * 60
+
+    def _progress(self, task: int, budget: Budget, phase: str = "search") -> Progress:
+        elapsed = time.monotonic() - self.started
+        return Progress(self.searches, task, self.trials, elapsed, budget, self.shares, phase)
+
+    def _register(self) -> None:
+        self.database.add_machine(self.machine)
+        for task in self.tasks:
+            self.database.add_workload(
+                WorkloadRow(
+                    hash=task.hash,
+                    name=task.name,
+                    dag=dag_to_json(task.dag),
+                    structure_hash=task.structure,
+                    extents=tuple(extents(task.dag)),
+                    flops=task.flops,
+                )
+            )
+
+    def _defaults(self, budget: Budget, observe: Observer) -> None:
+        """Measure every task's default program once; it is the first record of the task."""
+        for i, search in enumerate(self.searches):
+            trace = trace_to_json(default_of(search.space))
+            known = self._known(search, [trace]).get(trace_hash(trace))
+            if known is None:
+                (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)], record=True)
+            if known.latency_s is not None:
+                search.note(known.latency_s, trace)
+            observe(self._progress(i, budget, "default programs"))
+
+    def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
+        search = self.searches[index]
+        self._train()
+        started = time.monotonic()
+        batch = search.propose(self.seed, size)
+        self.shares.search += time.monotonic() - started
+        if not batch:
+            scheduler.exhausted(index)
+            return
+        known = self._known(search, [c.trace for c in batch])
+        missing = [c for c in batch if c.trace_hash not in known]
+        measured = {t.trace_hash: t for t in self._measure(search, missing, record=True)}
+        self._finish(index, batch, {**known, **measured}, scheduler)
+
+    def _finish(
+        self,
+        index: int,
+        batch: Sequence[Candidate],
+        results: dict[str, Trial],
+        scheduler: TaskScheduler,
+    ) -> None:
+        """Tell everyone the results of a complete round."""
+        search = self.searches[index]
+        latencies = [results[c.trace_hash].measured_s for c in batch]
+        search.learn(self.rows, batch, latencies)
+        search.tell(batch, latencies)
+        self.trials += len(batch)
+        scheduler.tell(index, search.best_s or float("inf"), len(batch))
+
+    def _train(self) -> None:
+        if self.rows.programs == self.learned:
+            return
+        started = time.monotonic()
+        self.model.update(self.rows)
+        self.learned = self.rows.programs
+        self.shares.train += time.monotonic() - started
+
+    # ---- measuring and records ----------------------------------------------------------------
+
+    def _known(self, search: TaskSearch, traces: Sequence[str]) -> dict[str, Trial]:
+        hashes = [trace_hash(t) for t in traces]
+        return self.database.lookup(search.task.hash, self.machine.fingerprint, hashes)
+
+    def _measure(
+        self, search: TaskSearch, batch: Sequence[Candidate], record: bool
+    ) -> list[Trial]:
+        if not batch:
+            return []
+        started = time.monotonic()
+        results = self.measurer.measure(search.task, [c.trace for c in batch], search.best_s)
+        wall = time.monotonic() - started
+        trials = [self._trial(search, c, r) for c, r in zip(batch, results, strict=True)]
+        build, run = sum(r.build_s for r in results), sum(r.run_s for r in results)
+        self.shares.build += build
+        self.shares.run += run
+        self.shares.other += max(0.0, wall - build - run)
+        if record:
+            self.database.add_trials(trials)
+        return trials
+
+    def _trial(self, search: TaskSearch, candidate: Candidate, result: Measured) -> Trial:
+        sketch = search.space.sketches[candidate.sketch]
+        return Trial(
+            workload_hash=search.task.hash,
+            machine=self.machine.fingerprint,
+            trace_hash=candidate.trace_hash,
+            trace=candidate.trace,
+            sketch_key=sketch.key if candidate.row else DEFAULT,
+            row=candidate.row,
+            round=search.rounds,
+            seed=self.seed,
+            latencies_s=tuple(result.latencies_s),
+            predicted=candidate.predicted,
+            origin=candidate.origin,
+            stage=result.stage,
+            error=result.error,
+            message=result.message,
+            build_s=result.build_s,
+            run_s=result.run_s,
+        )
+
+    def _replay(self, scheduler: TaskScheduler) -> None:
+        """Repeat the complete rounds of this seed that the database holds, in their order."""
+        for round_ in self.database.rounds(self.machine.fingerprint):
+            index = next(
+                (i for i, t in enumerate(self.tasks) if t.hash == round_.workload_hash), None
+            )
+            if index is None or round_.seed != self.seed:
+                continue
+            self._replay_round(index, round_.number, scheduler)
+
+    def _replay_round(self, index: int, number: int, scheduler: TaskScheduler) -> None:
+        search = self.searches[index]
+        keys = {s.key: i for i, s in enumerate(search.space.sketches)}
+        trials = [
+            t
+            for t in self.database.trials(search.task.hash, self.machine.fingerprint)
+            if t.round == number and t.seed == self.seed and t.sketch_key in keys
+        ]
+        if not trials or number != search.rounds:
+            return
+        scheduler.next()
+        batch = [
+            Candidate(keys[t.sketch_key], t.row, t.trace, t.origin, t.predicted) for t in trials
+        ]
+        self._finish(index, batch, {t.trace_hash: t for t in trials}, scheduler)
+
+    def _pretrain(self) -> None:
+        """Learn from every other workload that this machine's records hold."""
+        mine = {t.hash for t in self.tasks}
+        spaces: dict[str, tuple[Space, FeatureExtractor]] = {}
+        for group in self.database.training_set(self.machine.fingerprint):
+            if group.workload_hash in mine or len(spaces) > MAX_TRANSFER:
+                continue
+            if group.workload_hash not in spaces:
+                row = self.database.workload(group.workload_hash)
+                assert row is not None
+                space = Space(dag_from_json(row.dag), self.target)
+                spaces[group.workload_hash] = space, FeatureExtractor(space)
+            space, extractor = spaces[group.workload_hash]
+            keys = {s.key: i for i, s in enumerate(space.sketches)}
+            if group.sketch_key not in keys:
+                continue
+            sketch = np.full(len(group.rows), keys[group.sketch_key])
+            features, owner = extractor.extract(Population(group.rows, sketch))
+            self.rows.append(
+                features, owner, 1.0 / group.latency_s, workload=group.workload_hash, round_id=0
+            )
+
+    def _confirm(self, budget: Budget, observe: Observer) -> None:
+        """Measure the finalists of every task in turns in fresh processes (paper has no such
+        step; on a shared machine the best of many noisy figures is not the best program).
+        """
+        for i, search in enumerate(self.searches):
+            if len(search.finalists) < 2:
+                continue
+            traces = [trace for _, trace in search.finalists[:2]]
+            latencies = self.measurer.confirm(search.task, traces)
+            known = self._known(search, traces)
+            for trace, seconds in zip(traces, latencies, strict=True):
+                trial = known.get(trace_hash(trace))
+                if trial is not None and trial.id is not None and len(seconds):
+                    self.database.confirm(trial.id, seconds)
+            observe(self._progress(i, budget, "confirming"))

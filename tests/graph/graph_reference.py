@@ -1,0 +1,89 @@
+"""Run graphs and partitions with NumPy, and build small ONNX models, for the tests of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+from tilewright.graph.ir import Graph, Node, Value, verify
+from tilewright.graph.partition import Partition
+from tilewright.graph.passes.fold_constants import evaluate
+
+Array = np.ndarray[Any, Any]
+
+
+def run_graph(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
+    """Outputs of `graph`, node by node, each by the reference semantics of its math."""
+    verify(graph)
+    known: dict[Value, Array] = {v: inputs[v.name] for v in graph.inputs}
+    for node in graph.nodes:
+        operands = tuple(
+            v if v.is_constant else Value(v.name, v.shape, v.dtype, known[v]) for v in node.inputs
+        )
+        known[node.output] = evaluate(Node(node.op, operands, node.attributes, node.output))
+    return [known[v] if v.constant is None else v.constant for v in graph.outputs]
+
+
+def run_partition(partition: Partition, inputs: Mapping[str, Array]) -> list[Array]:
+    """Outputs of a partitioned graph: each call by its DAG, views by reshaping."""
+    known: dict[Value, Array] = {v: inputs[v.name] for v in partition.graph.inputs}
+
+    def get(value: Value) -> Array:
+        if value.constant is not None:
+            return value.constant
+        return known[partition.root(value)].reshape(value.shape)
+
+    for call in partition.subgraphs:
+        dag = partition.task(call.key).dag
+        given = zip((*dag.inputs, *dag.constants), (*call.inputs, *call.constants), strict=True)
+        arrays = {t.name: get(v) for t, v in given}
+        known[call.output] = dag.evaluate(arrays)[dag.outputs[0].name]
+    return [get(v) for v in partition.graph.outputs]
+
+
+def run_onnx(model: onnx.ModelProto, inputs: Mapping[str, Array]) -> list[Array]:
+    """Outputs of the model by onnxruntime."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    return session.run(None, dict(inputs))
+
+
+def make_model(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Mapping[str, Sequence[int | str]],
+    weights: Mapping[str, Array] | None = None,
+    outputs: Sequence[str] = ("y",),
+    opset: int = 17,
+    dtypes: Mapping[str, int] | None = None,
+) -> onnx.ModelProto:
+    """A model of `nodes`; inputs are float32 unless `dtypes` says otherwise."""
+    kinds = dict(dtypes or {})
+    graph = helper.make_graph(
+        list(nodes),
+        "test",
+        [
+            helper.make_tensor_value_info(n, kinds.get(n, TensorProto.FLOAT), list(s))
+            for n, s in inputs.items()
+        ],
+        [helper.make_empty_tensor_value_info(n) for n in outputs],
+        [numpy_helper.from_array(a, n) for n, a in (weights or {}).items()],
+    )
+    for info in graph.output:
+        info.type.tensor_type.elem_type = kinds.get(info.name, TensorProto.FLOAT)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model.ir_version = 8
+    return model
+
+
+def random_inputs(graph: Graph, seed: int = 0) -> dict[str, Array]:
+    """Signed random values for every input of `graph`."""
+    rng = np.random.default_rng(seed)
+    return {v.name: rng.standard_normal(v.shape).astype(v.dtype) for v in graph.inputs}
