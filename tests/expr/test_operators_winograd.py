@@ -8,6 +8,7 @@ from operator_cases import close, like, normal, run, stages
 
 from tilewright.errors import ExprError
 from tilewright.expr import operators as op
+from tilewright.expr.operators.winograd import MATRICES
 from tilewright.expr.tensors import placeholder
 
 
@@ -48,6 +49,6 @@ def test_what_it_refuses() -> None:
 
 def test_tables_are_exact_in_float32() -> None:
     for tile in (2, 4):
-        tables = op.winograd.MATRICES[tile]
+        tables = MATRICES[tile]
         for matrix in (tables.data, tables.inverse):
             np.testing.assert_array_equal(matrix.astype(np.float32), matrix)

@@ -108,3 +108,8 @@ nap:
 rest:
   {GOOD}"""
     return map_artifact(body, n, declare="declare i32 @usleep(i32)\n", latch="rest")
+
+
+def hoard(_: bytes) -> bytes:
+    """A build that wants more memory than it may have."""
+    return bytes(bytearray(1 << 34))

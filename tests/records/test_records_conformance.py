@@ -11,7 +11,7 @@ from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, fai
 from sqlalchemy import update
 
 from tilewright.errors import RecordsError
-from tilewright.records import Database, ModelRow, ModelTask, Source, Trial
+from tilewright.records import Database, ModelRow, ModelTask, Source, Trial, queries
 from tilewright.records.tables import meta
 
 
@@ -138,6 +138,15 @@ def test_trials_are_read_in_order_while_others_are_written(db: Database) -> None
     last = seen[-2].id or 0
     assert [stored.trace_hash for stored in db.trials(after=last)] == ["t5000"]
     assert list(db.trials("w1")) == [] and list(db.trials(machine="nobody")) == []
+
+
+def test_a_reader_sees_one_moment(db: Database, target: str) -> None:
+    db.add_trials([trial(1)])
+    with Database.open(target, readonly=True) as other, other._store.read() as connection:
+        before = queries.summary(connection)
+        db.add_trials([trial(2)])
+        assert before.trials == 1 and queries.summary(connection) == before
+        assert other.summary().trials == 2
 
 
 def test_rounds_recall_the_history_in_order(db: Database) -> None:

@@ -15,12 +15,14 @@ from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`loops` are variables of serial and parallel loops inside, `parallel` whether one is
-    parallel; `statements` counts stores once each.
+    """`stores` and `index_vars` as above; `ops` maps a tensor to the reductions that update it
+    (None among them for any other access), `loops` are variables of serial and parallel loops
+    inside, `parallel` whether one is parallel; `statements` counts stores once each.
     """
 
     stores: frozenset[str]
     index_vars: Mapping[str, frozenset[str]]
+    ops: Mapping[str, frozenset[str | None]]
     loops: frozenset[str]
     parallel: bool
     statements: int
@@ -44,10 +46,10 @@ class Summaries:
             return _of_store(node)
         parts = [self.of(b) for b in bodies(node)]
         stores = frozenset().union(*(p.stores for p in parts))
-        index_vars: dict[str, frozenset[str]] = {}
+        touched = _Touched()
         for p in parts:
             for name, found in p.index_vars.items():
-                index_vars[name] = index_vars.get(name, frozenset()) | found
+                touched.add(name, found, p.ops[name])
         loops = frozenset().union(*(p.loops for p in parts))
         parallel = any(p.parallel for p in parts)
         match node:
@@ -55,31 +57,42 @@ class Summaries:
                 loops |= {var.name} if kind in (Kind.SERIAL, Kind.PARALLEL) else set()
                 parallel |= kind is Kind.PARALLEL
                 if not isinstance(node.extent, int):
-                    _add_reads(index_vars, node.extent)
+                    touched.reads(node.extent)
             case If(cond, _):
-                _add_reads(index_vars, cond)
+                touched.reads(cond)
             case Alloc(tensor, _, _):
                 stores -= {tensor.name}
-                index_vars.pop(tensor.name, None)
-        return Summary(stores, index_vars, loops, parallel, sum(p.statements for p in parts))
+                touched.vars.pop(tensor.name, None)
+        count = sum(p.statements for p in parts)
+        return Summary(stores, touched.vars, touched.ops, loops, parallel, count)
+
+
+class _Touched:
+    """Accesses gathered by tensor."""
+
+    def __init__(self) -> None:
+        self.vars: dict[str, frozenset[str]] = {}
+        self.ops: dict[str, frozenset[str | None]] = {}
+
+    def add(self, name: str, found: frozenset[str], ops: frozenset[str | None]) -> None:
+        self.vars[name] = self.vars.get(name, frozenset()) | found
+        self.ops[name] = self.ops.get(name, frozenset()) | ops
+
+    def reads(self, e: Expr) -> None:
+        for read, _ in reads_under(e):
+            found = frozenset().union(*(free_vars(i) for i in read.indices))
+            self.add(read.tensor.name, found, frozenset((None,)))
 
 
 def _of_store(node: Store) -> Summary:
-    index_vars: dict[str, frozenset[str]] = {}
-    _add_reads(index_vars, node.value)
+    touched = _Touched()
+    touched.reads(node.value)
     for i in node.indices:
-        _add_reads(index_vars, i)
+        touched.reads(i)
     own = frozenset().union(*(free_vars(i) for i in node.indices))
     name = node.tensor.name
-    index_vars[name] = index_vars.get(name, frozenset()) | own
-    return Summary(frozenset((name,)), index_vars, frozenset(), False, 1)
-
-
-def _add_reads(index_vars: dict[str, frozenset[str]], e: Expr) -> None:
-    for read, _ in reads_under(e):
-        found = frozenset().union(*(free_vars(i) for i in read.indices))
-        name = read.tensor.name
-        index_vars[name] = index_vars.get(name, frozenset()) | found
+    touched.add(name, own, frozenset((node.reduce,)))
+    return Summary(frozenset((name,)), touched.vars, touched.ops, frozenset(), False, 1)
 
 
 def reads_under(e: Expr, conditional: bool = False) -> Iterator[tuple[Read, bool]]:

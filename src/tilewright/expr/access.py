@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Protocol
 
-from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import (
     Axis,
     Call,
@@ -194,7 +194,17 @@ def is_expensive(compute: Compute) -> bool:
     return any(isinstance(x, Call) and x.fn in EXPENSIVE for x in walk(compute.body))
 
 
-def is_strictly_inlinable(dag: ComputeDAG, stage: Tensor) -> bool:
+class Consumers(Protocol):
+    """The graph around a stage: a ComputeDAG, or the state of a schedule."""
+
+    def consumers(self, tensor: Tensor) -> tuple[Tensor, ...]:
+        """The stages that read a tensor."""
+
+    def is_output(self, tensor: Tensor) -> bool:
+        """Whether the tensor's values leave the graph."""
+
+
+def is_strictly_inlinable(dag: Consumers, stage: Tensor) -> bool:
     """Rules 1 and 2: whether substituting the stage into its consumers never hurts.
 
     So for elementwise arithmetic, broadcasts and plain data movement; not for reductions,
@@ -209,7 +219,7 @@ def is_strictly_inlinable(dag: ComputeDAG, stage: Tensor) -> bool:
     return not is_expensive(compute) or _is_used_once(dag, stage)
 
 
-def _is_used_once(dag: ComputeDAG, stage: Tensor) -> bool:
+def _is_used_once(dag: Consumers, stage: Tensor) -> bool:
     found = [
         (a, compute_of(c))
         for c in dag.consumers(stage)
@@ -239,7 +249,7 @@ def has_data_reuse(stage: Tensor) -> bool:
     )
 
 
-def fusible_consumer(dag: ComputeDAG, stage: Tensor) -> tuple[Tensor, tuple[int, ...]] | None:
+def fusible_consumer(dag: Consumers, stage: Tensor) -> tuple[Tensor, tuple[int, ...]] | None:
     """Rule 4: the only consumer and, for each of its axes, the stage's dimension it reads.
 
     None unless that consumer is no reduction and every read of the stage is one to one over all
@@ -256,7 +266,7 @@ def fusible_consumer(dag: ComputeDAG, stage: Tensor) -> tuple[Tensor, tuple[int,
     return None if maps or found is None else (consumers[0], found)
 
 
-def has_fusible_consumer(dag: ComputeDAG, stage: Tensor) -> bool:
+def has_fusible_consumer(dag: Consumers, stage: Tensor) -> bool:
     """Rules 4 and 5: whether `fusible_consumer` finds one."""
     return fusible_consumer(dag, stage) is not None
 

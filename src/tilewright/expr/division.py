@@ -149,7 +149,7 @@ class Division:
                     assert rest is not None
                     unwrapped = plus({n: j for n, j in p.items() if n != mono},
                                      times({rest: k}, atom.args[0]))  # fmt: skip
-                    return self._unwrap_mods(unwrapped, c)
+                    return self._unwrap_mods(self.recombine(unwrapped), c)
         return p
 
     def _symbolic_quotient(self, num: Poly, den: Poly) -> Poly:

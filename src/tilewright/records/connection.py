@@ -46,13 +46,15 @@ class Store:
 
     @property
     def dialect(self) -> str:
-        """ "sqlite" or "postgresql"."""
+        """SQLAlchemy's name of the kind of database: "sqlite" or "postgresql"."""
         return self.engine.dialect.name
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """One consistent view; never waits for a writer."""
         with faults_named(self.name), self.engine.connect() as connection:
+            if self.dialect == "postgresql":  # where each statement would see its own moment
+                connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
 
     @contextmanager

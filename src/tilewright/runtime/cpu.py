@@ -31,18 +31,24 @@ Region = tuple[int, int]
 class LoadedKernel:
     """One artifact's entry point in memory. A context manager; not to be called after `close`."""
 
-    def __init__(self, artifact: Artifact) -> None:
-        """Load `artifact`.
+    def __init__(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> None:
+        """Load `artifact`, linked with `parts`, whose entry points it may call (a network's kernels).
 
         Raises RunError when it was compiled for another machine, when it needs a native function
         that no library offers, or when it lacks its entry point.
         """
-        check_host(artifact)
+        linked = (artifact, *parts)
+        for part in linked:
+            check_host(part)
         self.artifact = artifact
         self._native = native(host_architecture())
         self._jit = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-        builder = llvm.JITLibraryBuilder().add_object_img(artifact.object_code)
-        for name in undefined_symbols(artifact.object_code):
+        builder = llvm.JITLibraryBuilder()
+        wanted: set[str] = set()
+        for part in linked:
+            builder.add_object_img(part.object_code)
+            wanted.update(undefined_symbols(part.object_code))
+        for name in sorted(wanted - {part.entry for part in parts}):
             builder.import_symbol(name, self._address(name))
         builder.export_symbol(artifact.entry)
         try:

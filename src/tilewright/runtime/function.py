@@ -29,13 +29,13 @@ from tilewright.runtime.cpu import LoadedKernel, pointer_array
 class CompiledFunction:
     """A loaded artifact with its constants and scratch memory."""
 
-    def __init__(self, artifact: Artifact) -> None:
-        """Load `artifact`; a function without constants is ready at once.
+    def __init__(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> None:
+        """Load `artifact`, linked with `parts`; a function without constants is ready at once.
 
         Raises RunError when this machine cannot run it.
         """
         self.artifact = artifact
-        self._kernel = LoadedKernel(artifact)
+        self._kernel = LoadedKernel(artifact, parts)
         self._scratch = aligned_empty((max(artifact.scratch_bytes, ALIGNMENT),), np.dtype(np.uint8))
         self._constants: list[Array] | None = None
         self._staged: dict[str, Array] = {}

@@ -100,7 +100,8 @@ def compute_time(a: Analysis, target: Target) -> Floats:
     stores = np.where(promoted, 0.0, loads[0]) / STORES_PER_CYCLE
     busy = np.maximum(np.maximum(tile * arithmetic / FMA_PER_CYCLE, memory), stores)
     busy = np.where(chained, np.maximum(busy, FMA_LATENCY), busy)
-    return tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
+    seconds: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
+    return seconds
 
 
 def _cycles(counts: dict[tuple[str, str], int]) -> tuple[float, float]:
@@ -157,7 +158,7 @@ def _moved_bytes(a: Analysis, b: int, fits: Floats, capacity: float) -> Floats:
     Loops just outside the fitting level that do not move the access reuse it.
     """
     width = a.bytes[b]
-    moved = a.footprint[b, a.L] * width
+    moved: Floats = a.footprint[b, a.L] * width
     stays = np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
         if a.touches[b, i]:

@@ -195,6 +195,7 @@ class Analysis:
             self.size[b] *= full
             for loop in access.touched[d]:
                 self.touches[b, loop] = True
+            span: Floats | None
             if terms is None:
                 span = self._any_of(access.touched[d], full)
             else:
@@ -262,7 +263,8 @@ class Analysis:
         for loop, extent in zip(self.loops, self.extents, strict=True):
             if loop.reduce:
                 reduce = reduce * extent
-        return self.total / reduce / self.footprint[0, 0]
+        spatial: Floats = self.total / reduce / self.footprint[0, 0]
+        return spatial
 
     def _annotation(self, which: str, out: Floats) -> None:
         """Loops, product, innermost extent and position of one kind of annotated loops."""

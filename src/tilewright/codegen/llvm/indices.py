@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import groupby
 
-from tilewright.codegen.linear import ZERO, Linear, Linearizer, condition
+from tilewright.codegen.linear import Linear, Linearizer, condition
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import Value
 from tilewright.expr.intervals import Interval
@@ -27,24 +27,21 @@ class Indexer:
     """Resolves index expressions under the bindings `env` of loop variables.
 
     `scalar` evaluates an expression that is not index arithmetic (a table read, a cast) to a
-    value; it is given by the evaluator of values.
+    value; it is given by the evaluator of values. While `dry` (a scan looks ahead, some variables
+    are unbound), such expressions count as not linear.
     """
 
     def __init__(self, b: Builder, forms: Linearizer, env: dict[str, Linear]) -> None:
         self.b = b
         self.forms = forms
         self.env = env
-        self.lane_reach = Interval(0, 0)
+        self.dry = False
         self.scalar: Callable[[Expr], Value]
 
     @property
     def ranges(self) -> Mapping[str, Interval]:
         """Bounds of SSA names and of LANE."""
         return self.b.ranges
-
-    def enter_lanes(self, active: int) -> None:
-        """LANE now runs over `0 <= LANE < active`."""
-        self.b.ranges[LANE] = Interval(0, active - 1)
 
     # ---- resolving --------------------------------------------------------------------------
 
@@ -66,7 +63,7 @@ class Indexer:
             case Const(value, _):
                 return Linear(int(value))
             case Var(name, _):
-                return self.env[name]
+                return self.env.get(name)
             case Binary("add" | "sub" | "mul" | "floordiv" | "mod" | "min" | "max" as op, a, b):
                 left, right = self.of(a), self.of(b)
                 if left is None or right is None:
@@ -76,6 +73,8 @@ class Indexer:
                 known = self.decide(cond)
                 if known is not None:
                     return self.of(a if known else b)
+        if self.dry:
+            return None
         value = self.scalar(e)
         return None if value.lanes > 1 else self._atom(value.text)
 
@@ -255,8 +254,3 @@ class Indexer:
 def _known(pick: Callable[[list[int]], int], values: list[int | None]) -> int | None:
     known = [v for v in values if v is not None]
     return pick(known) if len(known) == len(values) else None
-
-
-def constant_form(value: int) -> Linear:
-    """A number as a form."""
-    return ZERO.shifted(value)

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 from tilewright.codegen.linear import Linear, Terms
 from tilewright.codegen.llvm.indices import LANE
-from tilewright.codegen.llvm.lanes import chunks
 from tilewright.codegen.llvm.memory import Lanes
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries, reads_under
@@ -125,7 +124,7 @@ class Scan:
             self.visit(node.body, conditional or not isinstance(node.extent, int), times)
             return
         if node.kind is Kind.VECTOR and self.ev.lanes is None:
-            for start, lanes in chunks(node, self.ev.vector_bits):
+            for start, lanes in self.ev.chunks(node):
                 self.ev.enter_lanes(lanes, start)
                 self.visit(node.body, conditional, times)
             self.ev.lanes = None

@@ -24,7 +24,8 @@ from tilewright.codegen.llvm.arithmetic import (
 )
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.indices import LANE, Indexer
-from tilewright.codegen.llvm.machine import Features
+from tilewright.codegen.llvm.lanes import chunks
+from tilewright.codegen.llvm.machine import features as machine_features
 from tilewright.codegen.llvm.mathematics import MathLibrary
 from tilewright.codegen.llvm.memory import Buffer, Lanes, Memory, splat
 from tilewright.codegen.llvm.module import Module
@@ -32,6 +33,7 @@ from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import Value, constant, iota
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
     ARITHMETIC,
     COMPARISONS,
@@ -46,15 +48,20 @@ from tilewright.expr.nodes import (
     Var,
     reads,
 )
+from tilewright.nest.nodes import For
+from tilewright.target import Target
 
 
 class Evaluator:
     """Writes the instructions of expressions at the current point of a function."""
 
     def __init__(
-        self, b: Builder, ix: Indexer, m: Module, features: Features, forms: Linearizer
+        self, b: Builder, m: Module, target: Target, forms: Linearizer, env: dict[str, Linear]
     ) -> None:
-        self.b, self.ix, self.m, self.features, self.forms = b, ix, m, features, forms
+        self.b, self.m, self.forms = b, m, forms
+        self.vector_bits = target.vector_bits
+        self.features = features = machine_features(target)
+        self.ix = ix = Indexer(b, forms, env)
         self.memory = Memory(b, ix, m, features)
         self.math = MathLibrary(b, m, features)
         self.registers = Registers()
@@ -62,7 +69,23 @@ class Evaluator:
         self.lanes: Lanes | None = None
         self.guard: Value | None = None
         self._forms: dict[int, tuple[object, Linear]] = {}
+        self._chunks: dict[int, tuple[For, list[tuple[int, Lanes]]]] = {}
         ix.scalar = self.value
+
+    # ---- lanes ------------------------------------------------------------------------------
+
+    def chunks(self, node: For) -> list[tuple[int, Lanes]]:
+        """The vectors of a vector loop (kept for each node)."""
+        hit = self._chunks.get(id(node))
+        if hit is None:
+            hit = self._chunks[id(node)] = (node, list(chunks(node, self.vector_bits)))
+        return hit[1]
+
+    def enter_lanes(self, lanes: Lanes, start: int) -> None:
+        """From now on the loop variable of `lanes` is `start` + LANE."""
+        self.lanes = lanes
+        self.ix.env[lanes.var] = Linear(start, ((LANE, 1),))
+        self.b.ranges[LANE] = Interval(0, lanes.active - 1)
 
     # ---- accesses ---------------------------------------------------------------------------
 

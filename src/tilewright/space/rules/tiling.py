@@ -86,12 +86,16 @@ def _order(
     return tuple(level for level in levels if level)
 
 
-def fuse_consumer(d: Derivation, consumer: Stage) -> None:
-    """Compute the (tiled) working stage inside its consumer, at a level to be decided."""
+def fuse_consumer(d: Derivation, consumer: Stage, dimensions: tuple[int, ...]) -> None:
+    """Compute the (tiled) working stage inside its consumer, at a level to be decided.
+
+    `dimensions` says, for each axis of the consumer, which of the stage's it reads along.
+    """
     stage = d.working
     tiles: list[tuple[str, ...]] = []
     units: list[str] = []
-    for mine, theirs in zip(stage.compute.axes, consumer.compute.axes, strict=True):
+    for theirs, dimension in zip(consumer.compute.axes, dimensions, strict=True):
+        mine = stage.compute.axes[dimension]
         if theirs.extent == 1:
             units.append(theirs.name)
             continue
@@ -124,8 +128,11 @@ def _can_tile(d: Derivation) -> Verdict:
 def _can_fuse(d: Derivation) -> Verdict:
     if not _tileable(d):
         return Verdict.NO
-    consumer = fusible_consumer(d.state, d.working)
-    if consumer is None or consumer.relations or consumer.attach is not None:
+    found = fusible_consumer(d.state, d.working)
+    if found is None:
+        return Verdict.NO
+    consumer, _ = found
+    if consumer.relations or consumer.attach is not None:
         return Verdict.NO
     if all(a.extent == 1 for a in consumer.compute.axes):
         return Verdict.NO
@@ -145,10 +152,10 @@ def _tile(d: Derivation) -> list[Derivation]:
 
 
 def _tile_and_fuse(d: Derivation) -> list[Derivation]:
-    consumer = fusible_consumer(d.state, d.working)
-    assert consumer is not None
+    found = fusible_consumer(d.state, d.working)
+    assert found is not None
     multi_level_tile(d)
-    fuse_consumer(d, consumer)
+    fuse_consumer(d, *found)
     return [d.advance()]
 
 

@@ -1,0 +1,267 @@
+"""Loops and statements to instructions, with promoted elements carried as SSA values.
+
+The walk visits a nest as it runs. Before each loop or sequence it asks which tensor elements the
+region can keep in registers (`promote`); they are loaded before it, carried through its loops as
+phis and stored after it. An allocation that never leaves its registers has no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tilewright.codegen.linear import Linear
+from tilewright.codegen.llvm.arithmetic import choose
+from tilewright.codegen.llvm.partials import Partials
+from tilewright.codegen.llvm.promote import Scan, Use
+from tilewright.codegen.llvm.registers import MAIN, Key
+from tilewright.codegen.llvm.storage import Frame
+from tilewright.codegen.llvm.types import Value
+from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.summary import Summaries
+from tilewright.errors import BuildError
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Expr
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
+from tilewright.target import Target
+
+SPARE_REGISTERS = 4
+PROMOTION_FACTOR = 2
+"""Promoted values may take this multiple of the register file; beyond it they stay in memory."""
+
+
+class Walker:
+    """Writes the statements of one function. `parallel` outlines a nest of parallel loops."""
+
+    def __init__(
+        self,
+        ev: Evaluator,
+        frame: Frame,
+        summaries: Summaries,
+        target: Target,
+        parallel: Callable[[For], None],
+    ) -> None:
+        self.ev, self.b, self.ix = ev, ev.b, ev.ix
+        self.frame = frame
+        self.summaries = summaries
+        self.target = target
+        self.parallel = parallel
+        self.partials = Partials(ev, summaries)
+        self.used = 0
+
+    def visit(self, node: Node) -> None:
+        """Write a node. Raises BuildError for nodes of symbolic nests."""
+        match node:
+            case Seq(body):
+                with self.promoted(node, node):
+                    for part in body:
+                        self.visit(part)
+            case For():
+                with self.promoted(node, node), self.partials.around(node):
+                    self.loop(node)
+            case If(cond, body):
+                self.branch(cond, body)
+            case Alloc():
+                self.alloc(node)
+            case Store():
+                self.store(node)
+            case _:
+                raise BuildError(f"a {type(node).__name__} needs a concrete nest to compile")
+
+    # ---- registers --------------------------------------------------------------------------
+
+    @contextmanager
+    def promoted(self, region: Node, scanned: Node) -> Iterator[None]:
+        """Keep in registers what `region` allows, stored back after it."""
+        registers = self.ev.registers
+        taken = registers.tensors | {k[0] for k in registers.partial}
+        wanted = self.summaries.of(region).stores - taken
+        uses = Scan(self.ev, self.summaries, wanted).run(scanned) if wanted else {}
+        chosen = [use for use in uses.values() if self.worthwhile(use) and self.fits(use)]
+        for use in chosen:
+            self.enter(use, owned=False)
+        yield
+        for use in reversed(chosen):
+            self.leave(use, keep=True)
+
+    def worthwhile(self, use: Use) -> bool:
+        """Whether registers save memory accesses, and every element surely exists."""
+        elements = use.elements.values()
+        return all(e.sure for e in elements) and any(
+            e.uses > 1 or e.ops != {None} for e in elements
+        )
+
+    def fits(self, use: Use) -> bool:
+        """Whether the elements fit what is left of the register budget."""
+        limit = PROMOTION_FACTOR * self.target.vector_registers
+        return self.used + use.registers(self.target.vector_bits) <= limit
+
+    def enter(self, use: Use, owned: bool) -> None:
+        """Start keeping elements: loaded where their memory is read first, else undefined."""
+        name = use.tensor.name
+        self.budget(use.registers(self.target.vector_bits))
+        buffer = self.ev.buffers[name]
+        for (const, stride), e in use.elements.items():
+            value = Value("poison", use.tensor.dtype.compute, e.lanes)
+            if e.load and not owned:
+                value = self.ev.memory.load(buffer, e.at, e.span(), None)
+            self.ev.registers.values[(name, const, stride, MAIN)] = value
+        self.ev.registers.tensors.add(name)
+
+    def leave(self, use: Use, keep: bool) -> None:
+        """Stop keeping elements; `keep` writes them back."""
+        name = use.tensor.name
+        self.budget(-use.registers(self.target.vector_bits))
+        self.ev.registers.tensors.discard(name)
+        for (const, stride), e in use.elements.items():
+            value = self.ev.registers.values.pop((name, const, stride, MAIN))
+            if keep and e.written:
+                self.ev.memory.store(self.ev.buffers[name], e.at, value, e.span(), None)
+
+    def budget(self, more: int) -> None:
+        """Account for promoted registers; what is left may hold hoisted vectors."""
+        self.used += more
+        self.b.vector_budget = max(2, self.target.vector_registers - self.used - SPARE_REGISTERS)
+
+    def alloc(self, node: Alloc) -> None:
+        """An allocation: registers if its whole life allows, else memory of the frame."""
+        name = node.tensor.name
+        hidden = self.ev.buffers.get(name)
+        with self.frame.reserved(self.ev, node):
+            uses = Scan(self.ev, self.summaries, (name,)).run(node.body)
+            use = uses.get(name)
+            if use is not None and self.fits(use):
+                self.enter(use, owned=True)
+                self.visit(node.body)
+                self.leave(use, keep=False)
+            else:
+                self.frame.materialise(self.b, self.ev.buffers[name])
+                self.visit(node.body)
+        if hidden is not None:
+            self.ev.buffers[name] = hidden
+
+    # ---- loops ------------------------------------------------------------------------------
+
+    def loop(self, node: For) -> None:
+        """A loop of any kind; its variable is bound while the body is written."""
+        env, name = self.ix.env, node.var.name
+        if node.kind is Kind.PARALLEL and self.frame.outermost:
+            self.parallel(node)
+        elif node.kind is Kind.VECTOR and self.ev.lanes is None and isinstance(node.extent, int):
+            for start, lanes in self.ev.chunks(node):
+                self.ev.enter_lanes(lanes, start)
+                self.visit(node.body)
+            self.ev.lanes = None
+        elif node.kind in (Kind.UNROLLED, Kind.VECTOR) and isinstance(node.extent, int):
+            for i in range(node.extent):
+                env[name] = Linear(i)
+                self.visit(node.body)
+        else:
+            self.serial(node)
+        env.pop(name, None)
+
+    def serial(self, node: For) -> None:
+        """A loop that runs: its trip count is a number, or computed and perhaps zero."""
+        if isinstance(node.extent, int):
+            self.counted(node, str(node.extent), Interval(0, node.extent - 1))
+            return
+        count = self.ix.of(node.extent)
+        if count is None:
+            raise BuildError(f"the trip count of loop {node.var.name} depends on vector lanes")
+        reach = count.bounds(self.b.ranges)
+        last = None if reach.hi is None else max(0, reach.hi - 1)
+        if reach.hi is not None and reach.hi <= 0:
+            return
+        operand = self.ix.operand(count)
+        if reach.lo is not None and reach.lo >= 1:
+            self.counted(node, operand, Interval(0, last))
+            return
+        some = self.b.pure(f"icmp sgt i64 {operand}, 0", operand)
+        with self.conditional(some):
+            self.counted(node, operand, Interval(0, last))
+
+    def counted(self, node: For, count: str, reach: Interval) -> None:
+        """A loop that runs at least once; changed registers are carried by phis."""
+        stores = self.summaries.of(node).stores
+        registers = self.ev.registers
+        self.forget(stores)
+        with self.b.loop(count, reach, stores) as counter:
+            carried = {}
+            for key in [k for k in registers.values if k[0] in stores]:
+                old = registers.values[key]
+                phi = self.b.phi(old.type, old.text)
+                carried[key] = phi
+                registers.values[key] = Value(phi.name, old.dtype, old.lanes)
+            self.ix.env[node.var.name] = Linear(0, ((counter, 1),))
+            self.visit(node.body)
+            for key, phi in carried.items():
+                new = registers.values[key]
+                text = self.b.finish_phi(phi, new.text)
+                registers.values[key] = Value(text, new.dtype, new.lanes)
+        self.forget(stores)
+
+    def forget(self, stores: frozenset[str]) -> None:
+        """What was loaded from these tensors may be out of date."""
+        for name in stores:
+            if name in self.ev.buffers:
+                self.ev.buffers[name].version += 1
+
+    # ---- conditions -------------------------------------------------------------------------
+
+    def branch(self, cond: Expr, body: Node) -> None:
+        """`If`: decided here, or a branch, or a mask where the lanes disagree."""
+        known = self.ix.decide(cond)
+        if known is not None:
+            if known:
+                self.visit(body)
+            return
+        test = self.ev.condition(cond)
+        if test.lanes > 1:
+            with self.ev.guarded(test):
+                self.visit(body)
+        else:
+            with self.conditional(test.text):
+                self.visit(body)
+
+    @contextmanager
+    def conditional(self, cond: str) -> Iterator[None]:
+        """Code under a branch; registers it changes are merged after it."""
+        registers = self.ev.registers
+        before = dict(registers.values)
+        with self.b.branch(cond):
+            yield
+        self.merge(before)
+
+    def merge(self, before: dict[Key, Value]) -> None:
+        registers = self.ev.registers
+        for key, old in before.items():
+            new = registers.values[key]
+            if self.b.resolve(new.text) != self.b.resolve(old.text):
+                text = self.b.merge(new.type, new.text, old.text)
+                registers.values[key] = Value(text, new.dtype, new.lanes)
+
+    # ---- stores -----------------------------------------------------------------------------
+
+    def store(self, node: Store) -> None:
+        """`tensor[indices] = value`, or a reduction step, in registers or in memory."""
+        ev, name = self.ev, node.tensor.name
+        at = self.ix.resolve(ev.form(node, node.tensor, node.indices))
+        if at is None:
+            self.scatter(node)
+            return
+        if self.partials.update(node, at):
+            return
+        registers = ev.registers
+        old = registers.get(name, at)
+        vector = ev.lanes is not None and at.coefficient("lane") != 0
+        if node.reduce is None:
+            value = ev.value(node.value)
+        else:
+            before = old or ev.memory.load(ev.buffers[name], at, ev.lanes, ev.guard)
+            value = self.partials.folded(node, before, vector)
+        value = self.shaped(value, vector)
+        if old is None:
+            mask = ev.widen(ev.guard) if ev.guard and vector else ev.guard
+            ev.memory.store(ev.buffers[name], at, value, ev.lanes, mask)
+        else:
+            registers.values[(name, at.const, at.coefficient("lane"), MAIN)] = self.kept(old, value)

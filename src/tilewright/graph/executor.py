@@ -1,0 +1,199 @@
+"""A compiled network: kernels, memory plan and one native entry point.
+
+    net = Network(partition(graph), kernels, target)      kernels: task key → Artifact
+    (y,) = net(x)                                         by position
+    (y,) = net.run({"x": x})                              by name; NumPy arrays or DLPack
+
+A network is an `Artifact` like a kernel's: the same native interface, its constants with the
+packings that the kernels want, its scratch the arena of intermediate values followed by the
+largest kernel scratch. Its object code calls the kernels, which are linked in when it is loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.errors import BuildError
+from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Slot, entry_ir
+from tilewright.graph.ir import Array, Value
+from tilewright.graph.memory import MemoryPlan, aligned, plan_memory
+from tilewright.graph.partition import Partition, Subgraph
+from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
+from tilewright.runtime.function import CompiledFunction
+from tilewright.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class PackedConstant:
+    """A constant in the layout that some kernel reads: one buffer of the network."""
+
+    value: Value
+    spec: BufferSpec
+    packing: Packing
+
+
+class Linker:
+    """Gives every value of a partition its place and writes down the calls.
+
+    `constants` are the packed constants, each once however many kernels share it; `actions` what
+    the entry point does.
+    """
+
+    def __init__(self, partition: Partition, kernels: Mapping[str, Artifact]) -> None:
+        """Raises BuildError when a kernel is missing or does not fit its task."""
+        self.partition = partition
+        self.kernels = kernels
+        self.plan = plan_memory(partition)
+        self.constants: list[PackedConstant] = []
+        self._packed: dict[tuple[Value, Any, Any], int] = {}
+        for call in partition.subgraphs:
+            _check(partition, call, kernels)
+        self._operands = [self._constants_of(c) for c in partition.subgraphs]
+        self._direct = self._direct_outputs()
+        self.actions = self._actions()
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return self.partition.graph.inputs
+
+    @property
+    def buffer_count(self) -> int:
+        return len(self.inputs) + len(self.constants) + len(self.partition.graph.outputs)
+
+    def _constants_of(self, call: Subgraph) -> list[int]:
+        """Numbers of the packed constants that a call reads."""
+        artifact = self.kernels[call.key]
+        found = []
+        rows = zip(call.constants, artifact.packings, artifact.constants, strict=True)
+        for value, packing, spec in rows:
+            found.append(self._add(value, packing, spec))
+        return found
+
+    def _add(self, value: Value, packing: Packing, spec: BufferSpec) -> int:
+        key = (value, packing.splits, packing.permutation)
+        if key not in self._packed:
+            self._packed[key] = number = len(self.constants)
+            name = f"w{number}_{value.name}"
+            source = BufferSpec(name, value.shape, value.dtype)
+            packed = BufferSpec(name, spec.shape, spec.dtype)
+            layout = Packing(source, packing.splits, packing.permutation)
+            self.constants.append(PackedConstant(value, packed, layout))
+        return self._packed[key]
+
+    def _direct_outputs(self) -> dict[Value, int]:
+        """Computed values that live in an output buffer: value → the first output it is."""
+        computed = {c.output for c in self.partition.subgraphs}
+        direct: dict[Value, int] = {}
+        for i, value in enumerate(self.partition.graph.outputs):
+            root = self.partition.root(value)
+            if root in computed:
+                direct.setdefault(root, i)
+        return direct
+
+    def _actions(self) -> list[Action]:
+        actions: list[Action] = []
+        for call, constants in zip(self.partition.subgraphs, self._operands, strict=True):
+            places = [
+                *(self.place(v) for v in call.inputs),
+                *(Buffer(len(self.inputs) + c) for c in constants),
+                self.place(call.output),
+            ]
+            actions.append(KernelCall(self.kernels[call.key].entry, tuple(places)))
+        copies = []
+        for i, value in enumerate(self.partition.graph.outputs):
+            if self._direct.get(self.partition.root(value)) != i:
+                copies.append(Copy(self.place(value), self._output(i), value.bytes))
+        return actions + copies
+
+    def _output(self, i: int) -> Buffer:
+        return Buffer(len(self.inputs) + len(self.constants) + i)
+
+    def place(self, value: Value) -> Place:
+        """Where `value` is: an input, an output, a constant or a slot of the arena."""
+        root = self.partition.root(value)
+        if root in self.inputs:
+            return Buffer(self.inputs.index(root))
+        if root in self._direct:
+            return self._output(self._direct[root])
+        if root.is_constant:
+            spec = BufferSpec(root.name, root.shape, root.dtype)
+            return Buffer(len(self.inputs) + self._add(root, Packing.identity(spec), spec))
+        return Slot(self.plan.offsets[root])
+
+
+def _check(partition: Partition, call: Subgraph, kernels: Mapping[str, Artifact]) -> None:
+    if call.key not in kernels:
+        raise BuildError(f"{partition.graph.name}: no kernel for task {call.key} ({call.name})")
+    artifact = kernels[call.key]
+    wanted = [v.shape for v in (*call.inputs, call.output)]
+    given = [s.shape for s in (*artifact.inputs, *artifact.outputs)]
+    sources = [p.source.shape for p in artifact.packings]
+    if wanted != given or sources != [v.shape for v in call.constants]:
+        raise BuildError(
+            f"{partition.graph.name}: kernel {artifact.entry} takes {given} and constants "
+            f"{sources}; {call.name} has {wanted} and {[v.shape for v in call.constants]}"
+        )
+
+
+class Network:
+    """A loaded network with its constants packed; see the module."""
+
+    def __init__(
+        self, partition: Partition, kernels: Mapping[str, Artifact], target: Target
+    ) -> None:
+        """Link and load. `kernels` has one artifact a task, with different entry names.
+
+        Raises BuildError when one is missing or does not fit, RunError when the code cannot be
+        loaded on this machine.
+        """
+        linker = Linker(partition, kernels)
+        self.partition = partition
+        self.plan: MemoryPlan = linker.plan
+        self.kernels = tuple(kernels[t.key] for t in partition.tasks)
+        self.artifact = link(linker, target)
+        self.function = CompiledFunction(self.artifact, self.kernels)
+        self.function.prepare({c.spec.name: c.value.constant for c in linker.constants})
+
+    def __call__(self, *inputs: Any) -> list[Array]:
+        """The outputs for inputs given by position."""
+        return self.function.run(inputs)
+
+    def run(
+        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
+    ) -> list[Array]:
+        """The outputs, in the model's order, for inputs by name or position.
+
+        Raises InputError for an input that is missing, unknown, or of a wrong shape or dtype.
+        """
+        return self.function.run(inputs, out)
+
+    def __str__(self) -> str:
+        constants = sum(s.bytes for s in self.artifact.constants)
+        return (
+            f"{self.partition.graph.name}: {len(self.partition.subgraphs)} kernel calls of "
+            f"{len(self.kernels)} kernels, {constants / 1e6:.1f} MB of constants, {self.plan}"
+        )
+
+
+def link(linker: Linker, target: Target) -> Artifact:
+    """The artifact whose object code calls the kernels."""
+    graph = linker.partition.graph
+    name = "net_" + re.sub(r"\W", "_", graph.name)
+    workspace = aligned(linker.plan.arena_bytes)
+    ir = entry_ir(name, linker.buffer_count, linker.actions, workspace)
+    own = max((k.scratch_bytes for k in linker.kernels.values()), default=0)
+    outputs = zip(graph.output_names, graph.outputs, strict=True)
+    return Artifact(
+        entry=name,
+        target=str(target),
+        object_code=compile_ir(ir, target),
+        inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
+        constants=tuple(c.spec for c in linker.constants),
+        outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
+        packings=tuple(c.packing for c in linker.constants),
+        scratch_bytes=workspace + own,
+    )

@@ -1,0 +1,159 @@
+"""One candidate's trial in this process: gate, early stop, timing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import fault_builds
+import numpy as np
+import pytest
+from native_kernels import fill_in, object_code, scale_artifact
+
+from tilewright.errors import RunError, WrongAnswer
+from tilewright.measure.gate import Tolerance
+from tilewright.measure.inputs import InputKind, make_input
+from tilewright.measure.trial import LoadedTask, RunOptions
+from tilewright.runtime import Artifact, Packing
+from tilewright.target import Target
+
+pytestmark = pytest.mark.cpu
+
+QUICK = RunOptions(repeats=2, min_repeat_ms=1)
+
+
+def loaded(reference: Artifact | None = None) -> LoadedTask:
+    artifact = reference or fault_builds.candidate("good")
+    kinds = [InputKind()] * (len(artifact.inputs) + len(artifact.packings))
+    return LoadedTask(artifact, kinds, Tolerance(), seed=0)
+
+
+def test_a_good_candidate_is_timed() -> None:
+    task = loaded()
+    timing = task.run(fault_builds.candidate("good"), QUICK)
+    assert len(timing.latencies_s) == 2
+    assert all(0 < t < 1e-4 for t in timing.latencies_s)
+    assert not timing.stopped_early
+    assert set(timing.spent_s) == {"load", "bind", "first", "check", "time", "unload"}
+    assert task.nbytes >= 3 * 4000
+
+
+def test_values_at_points_are_the_references() -> None:
+    x = make_input(fault_builds.candidate("good").inputs[0], InputKind(), 0, 0)
+    (data,) = loaded().values_at([[0, 999, 5]])
+    np.testing.assert_array_equal(np.frombuffer(data, np.float32), (2 * x + 1)[[0, 999, 5]])
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("wrong", r"output y differs from the reference at 1000 of 1000 elements; at \(0,\)"),
+        ("sloppy", "of 1000 elements"),
+        ("unwritten tail", r"3 of 1000 elements; at \(997,\) expected .*, got nan"),
+        ("nan", "got nan"),
+    ],
+)
+def test_wrong_answers(kind: str, message: str) -> None:
+    with pytest.raises(WrongAnswer, match=message):
+        loaded().run(fault_builds.candidate(kind), QUICK)
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("writes slack", r"kernel wrote outside y \(4000 bytes\)"),
+        (
+            "other interface",
+            r"has inputs \[x: float32\[1001\]\].*the task has \[x: float32\[1000\]",
+        ),
+        ("missing symbol", "no_such_math"),
+    ],
+)
+def test_candidates_that_cannot_run(kind: str, message: str) -> None:
+    with pytest.raises(RunError, match=message):
+        loaded().run(fault_builds.candidate(kind), QUICK)
+
+
+def test_too_much_scratch_is_refused() -> None:
+    with pytest.raises(RunError, match="needs 1125899906842624 bytes of scratch"):
+        loaded().run(replace(fault_builds.candidate("good"), scratch_bytes=1 << 50), QUICK)
+
+
+SECOND_RUN_WRONG = """
+@calls = internal global i32 0
+define void @kernel(ptr %buffers, ptr %params, ptr %scratch) {
+  %n = load i32, ptr @calls
+  %m = add i32 %n, 1
+  store i32 %m, ptr @calls
+  %first = icmp eq i32 %n, 0
+  br i1 %first, label %copy, label %bad
+copy:
+  %x = load ptr, ptr %buffers
+  %xv = load float, ptr %x
+  %d = fmul float %xv, 2.0
+  %v = fadd float %d, 1.0
+  %ys = getelementptr ptr, ptr %buffers, i64 1
+  %y = load ptr, ptr %ys
+  store float %v, ptr %y
+  ret void
+bad:
+  %zs = getelementptr ptr, ptr %buffers, i64 1
+  %z = load ptr, ptr %zs
+  store float 0.0, ptr %z
+  ret void
+}
+"""
+
+
+def test_an_answer_that_goes_wrong_later_is_found() -> None:
+    artifact = replace(
+        fault_builds.candidate("good", 1), object_code=object_code(fill_in(SECOND_RUN_WRONG))
+    )
+    with pytest.raises(WrongAnswer, match="after further runs, output y differs"):
+        loaded(fault_builds.candidate("good", 1)).run(artifact, QUICK)
+
+
+def test_a_slow_first_run_ends_the_trial() -> None:
+    task = loaded()
+    slow = fault_builds.candidate("slow", us=20_000)
+    timing = task.run(slow, replace(QUICK, best_s=1e-3))
+    assert timing.stopped_early
+    assert len(timing.latencies_s) == 1
+    assert timing.latencies_s[0] > 0.02
+    patient = task.run(slow, replace(QUICK, best_s=15e-3))
+    assert not patient.stopped_early
+    assert len(patient.latencies_s) == 2
+
+
+def test_a_short_hiccup_in_the_first_run_is_forgiven() -> None:
+    task = loaded()
+    good = fault_builds.candidate("good")
+    best = min(task.run(good, QUICK).latencies_s)
+    assert not any(task.run(good, replace(QUICK, best_s=5 * best)).stopped_early for _ in range(5))
+
+
+@pytest.mark.parametrize("flush", ["none", "constants", "all"])
+def test_constants_are_packed_and_flushed(flush: str) -> None:
+    plain = scale_artifact(1000)
+    (w,) = plain.constants
+    # The same memory order through a packing that is not the identity: a split of one dimension.
+    packing = Packing(w, ((10, 100),), (0, 1))
+    packed = replace(plain, constants=(replace(w, shape=(10, 100)),), packings=(packing,))
+    timing = loaded(plain).run(packed, replace(QUICK, flush=flush))
+    assert all(t > 0 for t in timing.latencies_s)
+    swapped = Packing(w, ((10, 100),), (1, 0))
+    wrong = replace(packed, constants=(replace(w, shape=(100, 10)),), packings=(swapped,))
+    with pytest.raises(WrongAnswer):
+        loaded(plain).run(wrong, QUICK)
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(RunError, match="flush must be one of none, constants, all"):
+        RunOptions(flush="l1")
+    assert RunOptions.from_json(QUICK.to_json()) == QUICK
+
+
+def test_constant_names_of_another_task() -> None:
+    other = replace(scale_artifact(1000), target=str(Target.parse("cpu")))
+    renamed = Packing.identity(replace(other.packings[0].source, name="weight"))
+    with pytest.raises(RunError, match=r"constants \[weight: float32\[1000\]\]"):
+        loaded(scale_artifact(1000)).run(replace(other, packings=(renamed,)), QUICK)
