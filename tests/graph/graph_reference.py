@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.shape_inference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
@@ -64,7 +65,7 @@ def make_model(
     opset: int = 17,
     dtypes: Mapping[str, int] | None = None,
 ) -> onnx.ModelProto:
-    """A model of `nodes`; inputs are float32 unless `dtypes` says otherwise."""
+    """A model of `nodes`; inputs are float32 unless `dtypes` says otherwise; outputs are inferred."""
     kinds = dict(dtypes or {})
     graph = helper.make_graph(
         list(nodes),
@@ -76,11 +77,14 @@ def make_model(
         [helper.make_empty_tensor_value_info(n) for n in outputs],
         [numpy_helper.from_array(a, n) for n, a in (weights or {}).items()],
     )
-    for info in graph.output:
-        info.type.tensor_type.elem_type = kinds.get(info.name, TensorProto.FLOAT)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     model.ir_version = 8
-    return model
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    for info in inferred.graph.output:
+        if not info.type.tensor_type.HasField("shape"):
+            # Not inferred for every composite operator; those tested keep the input's type.
+            info.type.CopyFrom(inferred.graph.input[0].type)
+    return inferred
 
 
 def random_inputs(graph: Graph, seed: int = 0) -> dict[str, Array]:

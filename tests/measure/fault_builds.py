@@ -62,7 +62,7 @@ def candidate(kind: str, n: int = SIZE, us: int = 0) -> Artifact:
         case "good":
             return map_artifact(GOOD, n)
         case "sloppy":
-            return map_artifact(GOOD.replace("1.0", "0x3FF0000020000000"), n)
+            return map_artifact(GOOD.replace("1.0", "0x3FF00068E0000000"), n)
         case "wrong":
             return map_artifact(GOOD.replace("1.0", "1.5"), n)
         case "unwritten tail":

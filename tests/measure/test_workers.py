@@ -188,7 +188,7 @@ def test_a_runner_without_an_alarm_clock_is_killed_by_the_client() -> None:
     worker.start()
     pid = worker.pid
     assert pid is not None
-    with pytest.raises(WorkerFailureError, match="no answer within 0.1 s"):
+    with pytest.raises(WorkerFailureError, match=r"no answer within 0\.1 s"):
         worker.request({"type": "run"}, [], timeout_s=0.1)
     assert group_is_gone(pid)
 

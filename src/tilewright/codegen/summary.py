@@ -1,7 +1,7 @@
 """What a subtree of a nest touches: computed once a node, asked many times.
 
-    summaries.of(node).stores        names of the tensors it writes (its own allocations excluded)
-    summaries.of(node).index_vars    tensor -> loop variables in the indices of its accesses
+summaries.of(node).stores        names of the tensors it writes (its own allocations excluded)
+summaries.of(node).index_vars    tensor -> loop variables in the indices of its accesses
 """
 
 from __future__ import annotations

@@ -131,18 +131,30 @@ def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
     """Replace model-local functions, and composite operators that have no translator."""
     if model.functions:
         model = onnx.inliner.inline_local_functions(model, convert_version=True)
-    composite = []
-    for op_type in sorted({n.op_type for n in model.graph.node if n.domain in ("", "ai.onnx")}):
-        if op_type in TRANSLATORS or not onnx.defs.has(op_type):
+    composite = set()
+    for node in model.graph.node:
+        standard = node.domain in ("", "ai.onnx") and onnx.defs.has(node.op_type)
+        if not standard or node.op_type in TRANSLATORS:
             continue
-        schema = onnx.defs.get_schema(op_type, opset_of(model))
+        schema = onnx.defs.get_schema(node.op_type, opset_of(model))
         if schema.has_function or schema.has_context_dependent_function:
-            composite.append(("", op_type))
+            composite.add(("", node.op_type))
+            _spell_defaults(node, schema)
     if composite and model.ByteSize() < LARGEST_PROTO:
         return onnx.inliner.inline_selected_functions(
-            onnx.shape_inference.infer_shapes(model), composite, inline_schema_functions=True
+            onnx.shape_inference.infer_shapes(model),
+            sorted(composite),
+            inline_schema_functions=True,
         )
     return model
+
+
+def _spell_defaults(node: onnx.NodeProto, schema: onnx.defs.OpSchema) -> None:
+    """Write attributes out that are left to their defaults: the inliner would lose them."""
+    given = {a.name for a in node.attribute}
+    for name, attribute in schema.attributes.items():
+        if name not in given and attribute.default_value.name:
+            node.attribute.append(attribute.default_value)
 
 
 def _fix_shapes(model: onnx.ModelProto, shapes: dict[str, Sequence[int]]) -> None:

@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.errors import UnsupportedModel
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Tensor
@@ -80,10 +79,8 @@ class Partition:
 
 
 def partition(graph: Graph) -> Partition:
-    """Cut `graph` into kernels. Raises UnsupportedModel for a graph that computes nothing."""
+    """Cut `graph` into kernels; a graph that only reshapes or returns constants needs none."""
     fusion = fuse(graph)
-    if not fusion.groups:
-        raise UnsupportedModel(f"{graph.name}: its outputs are inputs or constants; nothing to do")
     subgraphs: list[Subgraph] = []
     dags: dict[str, tuple[str, ComputeDAG]] = {}
     for group in fusion.groups:

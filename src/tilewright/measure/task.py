@@ -90,9 +90,7 @@ class MeasureTask:
         tensors = (*self.dag.inputs, *self.dag.constants)
         arrays = make_inputs([_spec(t) for t in tensors], self.inputs, self.seed)
         return [
-            self.dag.evaluate_points(
-                t, np.stack(np.unravel_index(p, static_shape(t)), axis=1), arrays
-            )
+            self.dag.evaluate_points(t, _positions(p, static_shape(t)), arrays)
             for t, p in zip(self.dag.outputs, self.points, strict=True)
         ]
 

@@ -8,8 +8,9 @@
 A guarded buffer ends where a page without access begins, so that a read or write behind it
 faults at once; another such page lies before it. Kernels rely on 64-byte alignment, hence the
 data stand at the last multiple of 64 that fits: up to 63 bytes behind them, and what is left of
-the first page before them, are slack. Slack is filled with a pattern (NaN to a float) and
-`slack_intact` tells whether a kernel wrote there.
+the first page before them, are slack. For a buffer that is read, slack is NaN to any float; for
+one that is written it is another pattern (or a NaN carried along from an input's slack would leave
+no trace), and `slack_intact` tells whether a kernel wrote there.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tilewright.runtime.artifact import Array
 ALIGNMENT = 64
 PAGE = mmap.PAGESIZE
 PATTERN = 0xFF  # every float dtype reads it as NaN, every signed integer as -1
+WRITTEN_SLACK = 0xA5
 NO_ACCESS = 0
 READ, WRITE = 1, 2
 
@@ -49,8 +51,11 @@ def is_aligned(array: Array) -> bool:
 class GuardedBuffer:
     """`nbytes` bytes at `address`, aligned to 64, between pages that fault on any access."""
 
-    def __init__(self, nbytes: int) -> None:
-        """Map the memory. Raises RunError when the system refuses."""
+    def __init__(self, nbytes: int, written: bool = False) -> None:
+        """Map the memory; `written` says that kernels write to it.
+
+        Raises RunError when the system refuses.
+        """
         data = max(1, -(-nbytes // PAGE)) * PAGE
         try:
             self._map = mmap.mmap(-1, data + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -67,8 +72,9 @@ class GuardedBuffer:
         self.data = inner[start : start + nbytes]
         self.address = base + PAGE + start
         self._slack = (inner[:start], inner[start + nbytes :])
+        self._slack_byte = WRITTEN_SLACK if written else PATTERN
         for part in self._slack:
-            part.fill(PATTERN)
+            part.fill(self._slack_byte)
 
     def view(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
         """The data as an array; `shape` and `dtype` must make up exactly `nbytes`."""
@@ -80,8 +86,8 @@ class GuardedBuffer:
         self.data.fill(PATTERN)
 
     def slack_intact(self) -> bool:
-        """Whether the bytes around the data still hold the pattern."""
-        return all(bool((part == PATTERN).all()) for part in self._slack)
+        """Whether the bytes around the data are as they were."""
+        return all(bool((part == self._slack_byte).all()) for part in self._slack)
 
     def set_writable(self, writable: bool) -> None:
         """Make a write to the data fault, or allow it again."""

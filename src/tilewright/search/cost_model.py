@@ -234,7 +234,7 @@ class Settings:
     learning_rate: float = 0.2
     bins: int = 63
     min_rows_per_leaf: int = 3
-    weight_floor: float = 0.2
+    weight_floor: float = 0.5
     failed_weight: float = 0.1
     held_out: float = 0.2
     slack: float = 0.1

@@ -92,7 +92,7 @@ class LatencyRequirement:
 
 @dataclass(frozen=True, slots=True)
 class GeomeanSpeedup:
-    """f3: minus the geometric mean of the models' speed-ups over reference latencies, in seconds."""
+    """f3: minus the geometric mean of the speed-ups over reference latencies, in seconds."""
 
     references_s: tuple[float, ...]
 
@@ -158,11 +158,14 @@ def as_objective(
     match wanted:
         case None:
             return TotalLatency()
-        case Objective():
+        case Objective() if not isinstance(wanted, type):
             return wanted
-        case _ if callable(wanted):
+        case _ if callable(wanted) and not isinstance(wanted, type):
             return Custom(wanted)
-    raise InputError(f"an objective is a function of the models' latencies, not {wanted!r}")
+    raise InputError(
+        f"an objective is an instance such as TotalLatency() or a function of the models' "
+        f"latencies, not {wanted!r}"
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -100,6 +100,7 @@ class TaskSearch:
     rounds: int = 0
     trials: int = 0
     errors: int = 0
+    default_s: float | None = None
     best_s: float | None = None
     best_trace: str | None = None
     finalists: list[tuple[float, str]] = field(default_factory=list)

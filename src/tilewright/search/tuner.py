@@ -129,15 +129,20 @@ class Tuner:
         self._confirm(budget, observe)
         return self.searches
 
+    @property
+    def elapsed_s(self) -> float:
+        """Wall seconds since the run began."""
+        return time.monotonic() - self.started
+
     def _spent(self, budget: Budget) -> bool:
         if budget.trials is not None and self.trials >= budget.trials:
             return True
-        elapsed = time.monotonic() - self.started
-        return budget.minutes is not None and elapsed >= budget.minutes * 60
+        return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
 
     def _progress(self, task: int, budget: Budget, phase: str = "search") -> Progress:
-        elapsed = time.monotonic() - self.started
-        return Progress(self.searches, task, self.trials, elapsed, budget, self.shares, phase)
+        return Progress(
+            self.searches, task, self.trials, self.elapsed_s, budget, self.shares, phase
+        )
 
     def _register(self) -> None:
         self.database.add_machine(self.machine)
@@ -160,6 +165,7 @@ class Tuner:
             known = self._known(search, [trace]).get(trace_hash(trace))
             if known is None:
                 (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)], record=True)
+            search.default_s = known.latency_s
             if known.latency_s is not None:
                 search.note(known.latency_s, trace)
             observe(self._progress(i, budget, "default programs"))

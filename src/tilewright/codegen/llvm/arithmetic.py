@@ -155,8 +155,10 @@ def convert(b: Builder, x: Value, to: DType) -> Value:
         return compare(b, "ne", x, constant(0, x.dtype, x.lanes))
     signed = x.dtype.kind == "int"
     if x.dtype.is_float:
-        how = ("fpext" if to.bits > x.dtype.bits else "fptrunc") if to.is_float else (
-            "fptosi" if to.kind == "int" else "fptoui"
+        how = (
+            ("fpext" if to.bits > x.dtype.bits else "fptrunc")
+            if to.is_float
+            else ("fptosi" if to.kind == "int" else "fptoui")
         )
     elif to.is_float:
         how = "sitofp" if signed else "uitofp"

@@ -1,15 +1,15 @@
 """Storage to compute and back: narrow floats, bools.
 
-    bfloat16: i16 bits << 16 is the float32; back with rounding to nearest even
-    float16:  fpext / fptrunc where the CPU converts, else the same in integer arithmetic
-    bool:     i8 in memory, i1 in registers
+bfloat16: i16 bits << 16 is the float32; back with rounding to nearest even
+float16:  fpext / fptrunc where the CPU converts, else the same in integer arithmetic
+bool:     i8 in memory, i1 in registers
 """
 
 from __future__ import annotations
 
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import Value, storage_type, vector
-from tilewright.expr.dtypes import FLOAT32, DType
+from tilewright.expr.dtypes import DType
 
 HALF_INFINITY = 0x7C00
 HALF_TOO_LARGE = (127 + 16) << 23

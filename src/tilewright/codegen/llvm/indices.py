@@ -75,8 +75,8 @@ class Indexer:
                     return self.of(a if known else b)
         if self.dry:
             return None
-        value = self.scalar(e)
-        return None if value.lanes > 1 else self._atom(value.text)
+        data = self.scalar(e)
+        return None if data.lanes > 1 else self._atom(data.text)
 
     def _binary(self, op: str, a: Linear, b: Linear) -> Linear | None:
         match op:

@@ -54,9 +54,7 @@ def folds(node: For) -> bool:
 
 def widest_bits(node: For) -> int:
     """Bits of the widest type that the statements inside compute with (indices aside)."""
-    return max(
-        (_store_bits(s) for s in walk_nodes(node.body) if isinstance(s, Store)), default=32
-    )
+    return max((_store_bits(s) for s in walk_nodes(node.body) if isinstance(s, Store)), default=32)
 
 
 def _store_bits(store: Store) -> int:

@@ -176,7 +176,9 @@ class _Access:
 
     def address(self, numbers: str) -> str:
         """A vector of addresses from a vector of element numbers."""
-        text = f"getelementptr {self.element}, ptr {self.buffer.base}, <{self.count} x i64> {numbers}"
+        text = (
+            f"getelementptr {self.element}, ptr {self.buffer.base}, <{self.count} x i64> {numbers}"
+        )
         return self.b.pure(text, numbers, self.buffer.base)
 
     def addresses(self, stride: int) -> str:
@@ -229,13 +231,13 @@ class _Access:
         bits = f"i{max(8, self.dtype.bits)}" if self.dtype.bits < 32 else self.element
         kind = vector(bits, self.count)
         test = f"<{self.count} x i1>"
-        fn = self.m.declare(
-            f"llvm.masked.load.{mangled(kind)}.p0", kind, ["ptr", test, kind]
-        )
+        fn = self.m.declare(f"llvm.masked.load.{mangled(kind)}.p0", kind, ["ptr", test, kind])
         mask = self.mask()
         args = f"ptr align {self.align} {at}, {test} {mask}, {kind} zeroinitializer"
         raw = self.load_text(f"call {kind} {fn}({args})", at, mask)
-        return raw if kind == self.type else self.b.pure(f"bitcast {kind} {raw} to {self.type}", raw)
+        return (
+            raw if kind == self.type else self.b.pure(f"bitcast {kind} {raw} to {self.type}", raw)
+        )
 
     def pieces(self, at: str) -> str:
         """A tail in pieces of 8, 4, 2, 1 elements put into one vector."""
@@ -270,13 +272,15 @@ class _Access:
                 fresh = 0 <= where < self.count and i * stride >= j * self.count
                 wanted.append(self.count * (j > 0) + where if fresh else i if j else -1)
             first, second = (total, part) if j else (part, "poison")
-            text = f"shufflevector {self.type} {first}, {self.type} {second}, {shuffle_mask(wanted)}"
+            text = (
+                f"shufflevector {self.type} {first}, {self.type} {second}, {shuffle_mask(wanted)}"
+            )
             total = self.b.pure(text, first, second)
         return total
 
     def strided(self, stride: int) -> str:
         assert self.lanes is not None
-        if self.features.gather and self.dtype.bits >= 32 or self.guard is not None:
+        if (self.features.gather and self.dtype.bits >= 32) or self.guard is not None:
             return self.gather_from(self.addresses(stride))
         at = self.pointer()
         total = "poison" if self.lanes.full else "zeroinitializer"

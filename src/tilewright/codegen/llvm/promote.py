@@ -26,6 +26,7 @@ from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
 
 GREATEST_SCAN = 4096
 """Accesses looked at in one scan; a region with more is not promoted."""
+MIXED = -1
 
 
 @dataclass(slots=True)
@@ -34,7 +35,8 @@ class Element:
 
     `load`: its memory is read before it is written. `sure`: some access always happens, so its
     address exists. `ops`: the reductions applied, None among them for anything else. `uses` counts
-    accesses, `folded` the lanes that each update brings to a scalar element.
+    accesses, `folded` the lanes that each update brings to a scalar element (MIXED: not always
+    as many).
     """
 
     at: Linear
@@ -46,6 +48,10 @@ class Element:
     uses: int = 0
     folded: int = 0
     ops: set[str | None] = field(default_factory=set)
+
+    def span(self) -> Lanes | None:
+        """The lanes of a load or store of the whole element."""
+        return Lanes("", self.lanes, self.active) if self.at.coefficient(LANE) else None
 
 
 @dataclass(slots=True)
@@ -174,7 +180,7 @@ class Scan:
             self.live.discard(tensor.name)
             return
         if lanes is not None and stride == 0 and how == "update":
-            element.folded = max(element.folded, lanes.count)
+            element.folded = lanes.count if element.folded in (0, lanes.count) else MIXED
         if not element.written and how != "write":
             element.load = True
         if conditional and not element.written:

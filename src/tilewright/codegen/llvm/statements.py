@@ -12,9 +12,10 @@ from contextlib import contextmanager
 
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import choose
+from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.promote import Scan, Use
-from tilewright.codegen.llvm.registers import MAIN, Key
+from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.types import Value
 from tilewright.codegen.llvm.values import Evaluator
@@ -126,7 +127,6 @@ class Walker:
     def alloc(self, node: Alloc) -> None:
         """An allocation: registers if its whole life allows, else memory of the frame."""
         name = node.tensor.name
-        hidden = self.ev.buffers.get(name)
         with self.frame.reserved(self.ev, node):
             uses = Scan(self.ev, self.summaries, (name,)).run(node.body)
             use = uses.get(name)
@@ -137,8 +137,6 @@ class Walker:
             else:
                 self.frame.materialise(self.b, self.ev.buffers[name])
                 self.visit(node.body)
-        if hidden is not None:
-            self.ev.buffers[name] = hidden
 
     # ---- loops ------------------------------------------------------------------------------
 
@@ -248,20 +246,46 @@ class Walker:
         at = self.ix.resolve(ev.form(node, node.tensor, node.indices))
         if at is None:
             self.scatter(node)
-            return
-        if self.partials.update(node, at):
-            return
-        registers = ev.registers
-        old = registers.get(name, at)
-        vector = ev.lanes is not None and at.coefficient("lane") != 0
+        elif not self.partials.update(node, at):
+            old = ev.registers.get(name, at)
+            value = self.new_value(node, at, old)
+            if old is None:
+                ev.memory.store(ev.buffers[name], at, value, ev.lanes, ev.guard)
+            else:
+                if ev.guard is not None and value.lanes == ev.guard.lanes:
+                    value = choose(self.b, ev.guard, value, old)
+                ev.registers.values[key_of(name, at)] = value
+
+    def new_value(self, node: Store, at: Linear, old: Value | None) -> Value:
+        """What the element(s) at `at` become; `old` is their promoted value."""
+        ev = self.ev
+        spread = ev.lanes is not None and at.coefficient(LANE) != 0
         if node.reduce is None:
             value = ev.value(node.value)
         else:
-            before = old or ev.memory.load(ev.buffers[name], at, ev.lanes, ev.guard)
-            value = self.partials.folded(node, before, vector)
-        value = self.shaped(value, vector)
-        if old is None:
-            mask = ev.widen(ev.guard) if ev.guard and vector else ev.guard
-            ev.memory.store(ev.buffers[name], at, value, ev.lanes, mask)
+            buffer = ev.buffers[node.tensor.name]
+            before = old or ev.memory.load(buffer, at, ev.lanes, ev.guard if spread else None)
+            if ev.lanes is not None and not spread:
+                return self.partials.folded(node.reduce, before, node.value)
+            value = ev.accumulate(node.reduce, before, node.value)
+        if spread:
+            return ev.widen(value)
+        if value.lanes > 1 or (ev.guard is not None and old is None):
+            raise BuildError(
+                f"a vectorised loop writes one element of {node.tensor.name} from several lanes; "
+                "vectorise a loop that indexes it"
+            )
+        return value
+
+    def scatter(self, node: Store) -> None:
+        """A store whose address is not linear in the lanes."""
+        ev, buffer = self.ev, self.ev.buffers[node.tensor.name]
+        numbers = ev.element_numbers(node.tensor, node.indices)
+        if ev.lanes is None:
+            raise BuildError(f"an index of {node.tensor.name} cannot be computed")
+        if node.reduce is None:
+            value = ev.value(node.value)
         else:
-            registers.values[(name, at.const, at.coefficient("lane"), MAIN)] = self.kept(old, value)
+            old = ev.memory.gather(buffer, numbers, ev.lanes, ev.guard)
+            value = ev.accumulate(node.reduce, old, node.value)
+        ev.memory.scatter(buffer, numbers, ev.widen(value), ev.lanes, ev.guard)

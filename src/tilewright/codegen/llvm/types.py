@@ -1,8 +1,8 @@
 """LLVM's types, literals and intrinsic names for our dtypes.
 
-    compute_type(FLOAT32, 16)  ->  "<16 x float>"      what arithmetic sees
-    storage_type(BOOL, 16)     ->  "<16 x i8>"         what memory holds
-    literal(1.0, FLOAT32, 16)  ->  "splat (float 0x3FF0000000000000)"
+compute_type(FLOAT32, 16)  ->  "<16 x float>"      what arithmetic sees
+storage_type(BOOL, 16)     ->  "<16 x i8>"         what memory holds
+literal(1.0, FLOAT32, 16)  ->  "splat (float 0x3FF0000000000000)"
 """
 
 from __future__ import annotations

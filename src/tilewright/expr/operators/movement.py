@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64
-from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, cast, const, select
+from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.shapes import (
     axis_index,
     broadcast_read,
@@ -282,11 +282,13 @@ def _edge(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
 
 
 def _reflect(i: Any, extent: int, pads: tuple[int, int]) -> Expr:
-    if not any(p > 0 for p in pads):
-        return as_expr(i)
-    period = max(2 * (extent - 1), 1)
-    around = i % period
-    return binary("min", around, period - around) if extent > 1 else around
+    """(n - 1) - |(n - 1) - |i||; a pad longer than the data bounces with period 2 (n - 1)."""
+    last = extent - 1
+    if max(pads) > last:
+        i = i % max(2 * last, 1)
+    elif pads[0] > 0:
+        i = call("abs", i)
+    return as_expr(last - call("abs", last - i) if pads[1] > 0 or max(pads) > last else i)
 
 
 def _wrap(i: Any, extent: int, pads: tuple[int, int]) -> Expr:

@@ -154,6 +154,7 @@ ELEMENTWISE: dict[str, Translator] = {
     "Relu": simple("relu"),
     "Round": simple("round"),
     "Selu": parametric("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
+    "Shrink": parametric("shrink", lambd=0.5, bias=0.0),
     "Sigmoid": simple("sigmoid"),
     "Sign": simple("sign"),
     "Sin": simple("sin"),

@@ -117,6 +117,11 @@ def layer_norm(call: Call) -> Value:
     return call.emit("layer_norm", x, *operands, axis=call.axis(-1, x.rank), epsilon=epsilon)
 
 
+def rms_norm(call: Call) -> Value:
+    x, epsilon = call.input(0), float(call.attribute("epsilon", 1e-5))
+    return call.emit("rms_norm", x, call.input(1), axis=call.axis(-1, x.rank), epsilon=epsilon)
+
+
 def lp_normalization(call: Call) -> Value:
     """x divided by its L1 or L2 norm along `axis`."""
     x = call.input(0)
@@ -134,6 +139,7 @@ REDUCTION: dict[str, Translator] = {
     "LayerNormalization": layer_norm,
     "LogSoftmax": softmax("log_softmax"),
     "LpNormalization": lp_normalization,
+    "RMSNormalization": rms_norm,
     "ReduceL1": reduction("reduce_l1"),
     "ReduceL2": reduction("reduce_l2"),
     "ReduceLogSum": log_sum,

@@ -45,6 +45,15 @@ def thresholded_relu(x: Tensor, *, alpha: float, name: str) -> Tensor:
     return elementwise(lambda v: select(v > alpha, v, 0.0), x, name=name)
 
 
+def shrink(x: Tensor, *, lambd: float, bias: float, name: str) -> Tensor:
+    """x moved towards 0 by `bias` outside [-lambd, lambd], 0 inside."""
+
+    def body(v: Expr) -> Expr:
+        return select(v < -lambd, v + bias, select(v > lambd, v - bias, 0.0))
+
+    return elementwise(body, x, name=name)
+
+
 def fmod(a: Value, b: Value, *, name: str) -> Tensor:
     """a - b · trunc(a / b): the result has the sign of `a`."""
 
@@ -126,6 +135,7 @@ ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
     "relu": lib.relu,
     "round": lib.round_half_even,
     "selu": lib.selu,
+    "shrink": shrink,
     "sigmoid": lib.sigmoid,
     "sign": lib.sign,
     "sin": lib.sin,

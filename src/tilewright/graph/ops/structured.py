@@ -62,6 +62,11 @@ def layer_norm(x: Tensor, *affine: Tensor, axis: int, epsilon: float, name: str)
     return lib.layer_norm(x, *affine, axis=axis, epsilon=epsilon, name=name)
 
 
+def rms_norm(x: Tensor, scale: Tensor, *, axis: int, epsilon: float, name: str) -> Tensor:
+    """Over the dimensions from `axis` on."""
+    return lib.rms_norm(x, scale, axes=tuple(range(axis, x.rank)), epsilon=epsilon, name=name)
+
+
 STRUCTURED: dict[str, Callable[..., Tensor]] = {
     "conv": conv,
     "depthwise_conv": depthwise_conv,
@@ -73,6 +78,7 @@ STRUCTURED: dict[str, Callable[..., Tensor]] = {
     "softmax": lib.softmax,
     "log_softmax": lib.log_softmax,
     "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
     "instance_norm": lib.instance_norm,
     "group_norm": lib.group_norm,
     "argmax": lib.argmax,

@@ -1,0 +1,379 @@
+"""The public functions: load, tune, compile.
+
+    model = load("resnet50.onnx")                        # or Task([A, B, C])
+    result = tune(model, minutes=10, db="tuning.db")
+    net = compile(model, db="tuning.db")
+    y = net(x)
+
+Only this module wires graph, search and measuring together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias, Union
+
+import llvmlite.binding as llvm
+import tilewright.graph.partition as graph_partition
+from tilewright.build import build, default_of, make_request
+from tilewright.build.cache import ArtifactCache
+from tilewright.errors import InputError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import Compute
+from tilewright.graph.executor import Network
+from tilewright.graph.onnx_import import load as load_onnx
+from tilewright.graph.passes import simplify
+from tilewright.measure.measurer import LocalMeasurer, MeasureResult
+from tilewright.measure.task import MeasureTask
+from tilewright.measure.trial import RunOptions
+from tilewright.records.database import Database
+from tilewright.records.machine import Machine
+from tilewright.records.matching import find_record
+from tilewright.records.rows import ModelRow, ModelTask, WorkloadRow
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.function import CompiledFunction
+from tilewright.schedule.steps import Step
+from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.search.objectives import Model as ObjectiveModel
+from tilewright.search.objectives import Objective, TotalLatency
+from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
+from tilewright.search.tasks import TuningTask
+from tilewright.search.tuner import Budget, Observer, Tuner
+from tilewright.settings import Settings
+from tilewright.space.space import Space
+from tilewright.target import Target
+
+
+class Task:
+    """A tensor expression to compile: all its tensors, or just its results.
+
+    `Task([A, B, C])` keeps the argument order: placeholders are the inputs, computed tensors that
+    no other tensor of the list reads are the outputs.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor], name: str = "task") -> None:
+        """Raises InputError when no tensor of the list is computed."""
+        computed = [t for t in tensors if isinstance(t.source, Compute)]
+        if not computed:
+            raise InputError(f"{name}: give at least one computed tensor, got {list(tensors)}")
+        inner = {t.name for c in computed for t in ComputeDAG([c]).stages if t.name != c.name}
+        self.name = name
+        self.dag = ComputeDAG([t for t in computed if t.name not in inner])
+
+    def __repr__(self) -> str:
+        return f"Task({self.name}: {self.dag})"
+
+
+@dataclass(frozen=True)
+class Model:
+    """An imported network: its graph, cut into tasks."""
+
+    name: str
+    partition: graph_partition.Partition
+
+    def __str__(self) -> str:
+        return str(self.partition)
+
+
+Tunable: TypeAlias = Union[Task, Model]
+
+
+def load(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
+    """Import an ONNX model: a path, bytes or a ModelProto.
+
+    `shapes` gives values to symbolic input dimensions, `{"x": (1, 3, 224, 224)}`. Raises
+    UnsupportedModel with every operator that cannot be taken.
+    """
+    sized = None if shapes is None else {name: tuple(s) for name, s in shapes.items()}
+    graph = simplify(load_onnx(source, sized))
+    return Model(graph.name, graph_partition.partition(graph))
+
+
+# ---- targets and machines -------------------------------------------------------------------
+
+
+def host_target() -> Target:
+    """This machine, with as many threads as the settings allow."""
+    target = Target.parse("cpu")
+    threads = Settings.from_environment().threads
+    return target if threads is None else replace(target, cores=threads)
+
+
+def machine_of(target: Target) -> Machine:
+    """The facts of a target that make latencies comparable."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return Machine.of(
+        target.kind,
+        cpu=target.cpu,
+        features=target.features,
+        cores=target.cores,
+        compiler=f"LLVM {version}",
+    )
+
+
+def as_target(target: Target | str | None) -> Target:
+    """A Target from what a user gives: None is this machine."""
+    if target is None:
+        return host_target()
+    return Target.parse(target) if isinstance(target, str) else target
+
+
+# ---- tuning -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """One task after tuning; latencies in seconds, None where nothing ran."""
+
+    name: str
+    weight: float
+    flops: int
+    trials: int
+    errors: int
+    default_s: float | None
+    best_s: float | None
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """What a tuning run did. `shares` are wall seconds by activity."""
+
+    tasks: tuple[TaskResult, ...]
+    trials: int
+    seconds: float
+    shares: dict[str, float]
+
+    @property
+    def latency_s(self) -> float | None:
+        """Estimated latency: the weighted sum over all tasks; None while one has no program."""
+        found = [None if t.best_s is None else t.weight * t.best_s for t in self.tasks]
+        return None if None in found else sum(f for f in found if f is not None)
+
+
+def tune(
+    models: Tunable | Sequence[Tunable],
+    *,
+    minutes: float | None = None,
+    trials: int | None = None,
+    db: str | Path = "tuning.db",
+    objective: Objective | None = None,
+    target: Target | str | None = None,
+    strategy: str = "evolution",
+    seed: int = 0,
+    runner: Sequence[str] | str | None = None,
+    options: RunOptions | None = None,
+    observe: Observer = lambda _: None,
+) -> TuneResult:
+    """Search for fast programs of every task and record all trials in `db`.
+
+    Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes). Equal tasks of
+    several models are tuned once. The same command with the same seed goes on where an earlier
+    one stopped. `runner` is the command of a remote runner. Raises RecordsError for a database
+    that cannot be used, BuildError, RunError or WrongAnswer when nothing can be measured.
+    """
+    given = [models] if isinstance(models, (Task, Model)) else list(models)
+    if minutes is None and trials is None:
+        minutes = 10.0
+    chosen = as_target(target)
+    tasks, groups = _merge(given)
+    with Database.open(db) as database, contextlib.closing(
+        _TunerMeasurer(chosen, runner, options)
+    ) as measurer:
+        tuner = Tuner(
+            tasks=tasks,
+            database=database,
+            machine=machine_of(chosen),
+            measurer=measurer,
+            target=chosen,
+            schedule=_scheduler(groups, objective or TotalLatency()),
+            strategy=strategy,
+            seed=seed,
+        )
+        searches = tuner.run(Budget(trials, minutes), observe)
+        for model, group in zip(given, groups, strict=True):
+            database.add_model(_model_row(model, group, tasks))
+    results = tuple(
+        TaskResult(
+            s.task.name, s.task.weight, s.task.flops, s.trials, s.errors, s.default_s, s.best_s
+        )
+        for s in searches
+    )
+    elapsed = tuner.elapsed_s
+    return TuneResult(results, tuner.trials, elapsed, dict(vars(tuner.shares)))
+
+
+def _tasks_of(model: Tunable) -> list[TuningTask]:
+    if isinstance(model, Task):
+        return [TuningTask(model.name, model.dag)]
+    return [TuningTask(t.name, t.dag, float(t.weight)) for t in model.partition.tasks]
+
+
+def _merge(models: Sequence[Tunable]) -> tuple[list[TuningTask], list[ObjectiveModel]]:
+    """All different tasks, and every model in terms of them."""
+    tasks: dict[str, TuningTask] = {}
+    groups = []
+    for model in models:
+        mine = _tasks_of(model)
+        for task in mine:
+            old = tasks.get(task.hash)
+            weight = task.weight + (old.weight if old is not None else 0.0)
+            kept = task if old is None else old
+            tasks[task.hash] = replace(kept, weight=weight)
+        index = {h: i for i, h in enumerate(tasks)}
+        numbers = tuple(index[t.hash] for t in mine)
+        groups.append(ObjectiveModel(model.name, numbers, tuple(t.weight for t in mine)))
+    return list(tasks.values()), groups
+
+
+def _scheduler(
+    groups: Sequence[ObjectiveModel], objective: Objective
+) -> Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]:
+    def make(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
+        infos = [
+            TaskInfo(t.name, t.flops, t.structure, latency)
+            for t, latency in zip(tasks, latencies, strict=True)
+        ]
+        return TaskScheduler(infos, groups, objective, seed=seed)
+
+    return make
+
+
+def _model_row(model: Tunable, group: ObjectiveModel, tasks: Sequence[TuningTask]) -> ModelRow:
+    parts = tuple(
+        ModelTask(tasks[i].hash, int(w)) for i, w in zip(group.tasks, group.weights, strict=True)
+    )
+    return ModelRow(model.name, model.name, parts)
+
+
+@dataclass
+class _Result:
+    """A measurer's result in the tuner's terms."""
+
+    latencies_s: tuple[float, ...]
+    stage: str
+    error: str | None
+    message: str
+    build_s: float
+    run_s: float
+
+
+@dataclass
+class _TunerMeasurer:
+    """Turns the tuner's (task, trace) into build requests for a LocalMeasurer."""
+
+    target: Target
+    command: Sequence[str] | str | None = None
+    options: RunOptions | None = None
+    known: dict[str, MeasureTask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.local = LocalMeasurer(runner=self.command, options=self.options)
+
+    def measure(
+        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+    ) -> list[_Result]:
+        """Build, check and time candidates of a task."""
+        requests = [self._request(task, trace_from_json(t)) for t in traces]
+        return [_as_result(r) for r in self.local.measure(self._task(task), requests)]
+
+    def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+        """Latencies of finalists from fresh processes; empty for one that failed there."""
+        requests = [self._request(task, trace_from_json(t)) for t in traces]
+        return [r.latencies_s for r in self.local.confirm(self._task(task), requests)]
+
+    def close(self) -> None:
+        """Stop all worker processes."""
+        self.local.close()
+
+    def _task(self, task: TuningTask) -> MeasureTask:
+        if task.hash not in self.known:
+            trace = default_of(Space(task.dag, self.target))
+            reference = self._request(task, trace)
+            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference)
+        return self.known[task.hash]
+
+    def _request(self, task: TuningTask, trace: Sequence[Step]) -> bytes:
+        return make_request(task.dag, trace, self.target, kernel_name(task.name))
+
+
+def _as_result(r: MeasureResult) -> _Result:
+    error = None if r.stage == "ok" else (r.error or r.stage)
+    return _Result(r.latencies_s, r.stage, error, r.message, r.build_s, r.run_s)
+
+
+def kernel_name(task: str) -> str:
+    """A task's name as a symbol."""
+    return re.sub(r"\W", "_", task)
+
+
+# ---- compiling --------------------------------------------------------------------------------
+
+
+def compile(  # noqa: A001
+    model: Tunable,
+    db: str | Path | None = None,
+    target: Target | str | None = None,
+    notes: Callable[[str], None] = lambda _: None,
+) -> Network | CompiledFunction:
+    """Compile a model or task with the best recorded programs; defaults where none is known.
+
+    Never fails for want of tuning. `notes` hears a sentence for every task that runs a program
+    recorded on another machine. A task's constants are given with `.prepare({...})`.
+    """
+    chosen = as_target(target)
+    tasks = _tasks_of(model)
+    with _records(db) as database:
+        traces = [_best_trace(t, database, chosen, notes) for t in tasks]
+    kernels = build_all(tasks, traces, chosen)
+    if isinstance(model, Task):
+        return CompiledFunction(kernels[tasks[0].hash])
+    return Network(model.partition, kernels, chosen)
+
+
+@contextlib.contextmanager
+def _records(db: str | Path | None) -> Iterator[Database | None]:
+    if db is None:
+        yield None
+        return
+    with Database.open(db, create=False, readonly=True) as database:
+        yield database
+
+
+def _best_trace(
+    task: TuningTask, database: Database | None, target: Target, notes: Callable[[str], None]
+) -> list[Step] | None:
+    """The recorded trace to use, or None for the default program."""
+    if database is None:
+        return None
+    row = WorkloadRow(task.hash, task.name, "", task.structure, (), task.flops)
+    match = find_record(database, row, machine_of(target))
+    if match.note:
+        notes(match.note)
+    return None if match.trial is None else trace_from_json(match.trial.trace)
+
+
+def build_all(
+    tasks: Sequence[TuningTask], traces: Sequence[Sequence[Step] | None], target: Target
+) -> dict[str, Artifact]:
+    """One artifact a task, by its hash; compiled ones are kept in the user's cache."""
+    cache = ArtifactCache(Settings.from_environment().cache)
+
+    def one(number: int) -> Artifact:
+        task, trace = tasks[number], traces[number]
+        name = f"{kernel_name(task.name)}_{number}"
+        genes = None if trace is None else trace_to_json(trace)
+        key = cache.key(task.hash, genes, str(target), name)
+
+        def make() -> Artifact:
+            steps = default_of(Space(task.dag, target)) if trace is None else trace
+            return build(task.dag, steps, target, name)
+
+        return cache.get(key, make)
+
+    return {task.hash: one(number) for number, task in enumerate(tasks)}
+

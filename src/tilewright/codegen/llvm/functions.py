@@ -1,0 +1,248 @@
+"""A whole program as one LLVM module: the entry, the body, one function a parallel region.
+
+    entry(buffers, params, scratch)        unpacks the buffers
+      -> main(noalias pointers, scratch)   everything outside parallel loops
+           -> GOMP_parallel(region, ctx)   each thread takes a contiguous chunk
+                -> work(noalias pointers, scratch of the thread, lo, hi)
+
+A perfect nest of parallel loops is one region over the product of their extents. With one core it
+is called directly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.machine import features
+from tilewright.codegen.llvm.memory import Buffer
+from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.statements import Walker
+from tilewright.codegen.llvm.storage import Frame, aligned, interface_buffer
+from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.summary import Summaries
+from tilewright.errors import BuildError
+from tilewright.expr.intervals import Interval
+from tilewright.expr.tensors import Table
+from tilewright.nest.nodes import For, Kind, Node, Program
+from tilewright.target import Target
+
+ENTRY = "ENTRY"
+"""Stands for the entry's name until the text, and so its hash, is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A module's text, its entry point, what it needs at run time."""
+
+    entry: str
+    ir: str
+    scratch_bytes: int
+    externals: tuple[str, ...]
+
+
+def emit(program: Program, target: Target) -> Emitted:
+    """The LLVM module of a concrete program whose loops are already prepared by the passes."""
+    return _Emission(program, target).run()
+
+
+class _Emission:
+    def __init__(self, program: Program, target: Target) -> None:
+        self.program = program
+        self.target = target
+        self.m = Module()
+        self.forms = Linearizer()
+        self.summaries = Summaries()
+        self.regions = 0
+        self.scratch_bytes = 0
+
+    def run(self) -> Emitted:
+        p = self.program
+        passed = (*p.inputs, *p.constants, *p.outputs)
+        bases = [f"%arg{i}" for i in range(len(passed))]
+        main = self.builder("main", [f"ptr noalias {n}" for n in (*bases, "%scratch")])
+        buffers = {t.name: interface_buffer(t, base) for t, base in zip(passed, bases, strict=True)}
+        for t in p.tables:
+            if not isinstance(t.source, Table):
+                raise BuildError(f"table {t.name} of {p.name} has no values")
+            buffers[t.name] = interface_buffer(t, self.m.table(t.name, t.source.values, t.dtype))
+        frame = Frame("%scratch", outermost=True)
+        self.walk(main, frame, buffers, {}, p.body)
+        self.scratch_bytes = max(self.scratch_bytes, frame.peak)
+        self.m.functions += [main.text("define internal void", "#0"), self.entry(len(passed))]
+        return self.finish()
+
+    def finish(self) -> Emitted:
+        text = self.m.text(attributes(self.target))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        stem = re.sub(r"\W", "_", self.program.name) or "kernel"
+        entry = f"{'k_' if stem[0].isdigit() else ''}{stem}_{digest}"
+        ir = text.replace(f"@{ENTRY}(", f"@{entry}(")
+        return Emitted(entry, ir, self.scratch_bytes, tuple(sorted(self.m.externals)))
+
+    def entry(self, count: int) -> str:
+        b = self.builder(ENTRY, ["ptr %buffers", "ptr %params", "ptr %scratch"])
+        loads = self.slots(b, "%buffers", ["ptr"] * count)
+        args = ", ".join(f"ptr {x}" for x in (*loads, "%scratch"))
+        b.do(f"call void @main({args})")
+        return b.text("define void", "#0")
+
+    # ---- functions --------------------------------------------------------------------------
+
+    def builder(self, name: str, params: list[str]) -> Builder:
+        return Builder(name, params)
+
+    def walk(
+        self,
+        b: Builder,
+        frame: Frame,
+        buffers: dict[str, Buffer],
+        env: dict[str, Linear],
+        body: Node,
+    ) -> Walker:
+        ev = Evaluator(b, self.m, self.target, self.forms, env)
+        ev.buffers = buffers
+        walker = Walker(ev, frame, self.summaries, self.target, lambda n: self.region(walker, n))
+        walker.budget(0)
+        walker.visit(body)
+        return walker
+
+    def slots(self, b: Builder, base: str, types: list[str]) -> list[str]:
+        """Load consecutive 8-byte slots."""
+        out = []
+        for i, kind in enumerate(types):
+            at = b.local(f"getelementptr i8, ptr {base}, i64 {8 * i}") if i else base
+            out.append(b.here(f"load {kind}, ptr {at}, align 8"))
+        return out
+
+    # ---- parallel regions -------------------------------------------------------------------
+
+    def region(self, outer: Walker, node: For) -> None:
+        """Outline a perfect nest of parallel loops and call it on all cores."""
+        loops, body = perfect_nest(node)
+        total = prod(n for _, n in loops)
+        self.regions += 1
+        used = [
+            x
+            for name, x in outer.ev.buffers.items()
+            if x.base.startswith("%") and name in self.summaries.of(node).index_vars
+        ]
+        carried = sorted({n for form in outer.ix.env.values() for n, _ in form.terms})
+        start = aligned(outer.frame.offset)
+        local_bytes = self.work(outer, used, carried, loops, body)
+        cores = self.target.cores if total > 1 else 1
+        self.scratch_bytes = max(self.scratch_bytes, start + cores * local_bytes)
+        local = outer.b.pure(f"getelementptr i8, ptr %scratch, i64 {start}")
+        values = [f"ptr {x.base}" for x in used] + [f"ptr {local}"] + [f"i64 {n}" for n in carried]
+        if cores == 1:
+            args = ", ".join([*values, "i64 0", f"i64 {total}"])
+            outer.b.do(f"call void @work{self.regions}({args})")
+        else:
+            self.fork(outer.b, values, total, local_bytes)
+        outer.forget(self.summaries.of(node).stores)
+
+    def fork(self, b: Builder, values: list[str], total: int, local_bytes: int) -> None:
+        """Pass `values` through a context block to a function that all threads run."""
+        n = self.regions
+        context = b.fresh("a")
+        b.entry.append(f"  {context} = alloca [{8 * len(values)} x i8], align 8")
+        for i, value in enumerate(values):
+            at = b.local(f"getelementptr i8, ptr {context}, i64 {8 * i}")
+            b.do(f"store {value}, ptr {at}, align 8")
+        fork = self.m.declare("GOMP_parallel", "void", ["ptr", "ptr", "i32", "i32"])
+        b.do(f"call void {fork}(ptr @region{n}, ptr {context}, i32 {self.target.cores}, i32 0)")
+        self.m.functions.append(self.thread(n, values, total, local_bytes))
+
+    def thread(self, n: int, values: list[str], total: int, local_bytes: int) -> str:
+        """What each thread runs: its chunk of 0..total, with its slice of scratch."""
+        b = self.builder(f"region{n}", ["ptr %ctx"])
+        kinds = [v.split(" ")[0] for v in values]
+        loaded = self.slots(b, "%ctx", kinds)
+        ids = []
+        for name in ("omp_get_thread_num", "omp_get_num_threads"):
+            narrow = b.here(f"call i32 {self.m.declare(name, 'i32', [])}()")
+            ids.append(b.here(f"sext i32 {narrow} to i64"))
+        me, team = ids
+        ends = []
+        for i in (me, b.here(f"add i64 {me}, 1")):
+            work = b.here(f"mul i64 {i}, {total}")
+            ends.append(b.here(f"udiv i64 {work}, {team}"))
+        place = kinds.index("ptr") + sum(k == "ptr" for k in kinds) - 1
+        shift = b.here(f"mul i64 {me}, {local_bytes}")
+        loaded[place] = b.here(f"getelementptr i8, ptr {loaded[place]}, i64 {shift}")
+        args = [f"{k} {x}" for k, x in zip(kinds, loaded, strict=True)]
+        some = b.here(f"icmp ult i64 {ends[0]}, {ends[1]}")
+        with b.branch(some):
+            b.do(f"call void @work{n}({', '.join([*args, *(f'i64 {e}' for e in ends)])})")
+        return b.text("define internal void", "#0")
+
+    def work(
+        self,
+        outer: Walker,
+        used: list[Buffer],
+        carried: list[str],
+        loops: list[tuple[str, int]],
+        body: Node,
+    ) -> int:
+        """The function of a chunk `lo <= i < hi`; returns the scratch bytes a thread needs."""
+        n = self.regions
+        names = {x: f"%c{i}" for i, x in enumerate(carried)}
+        pointers = [f"ptr noalias %b{i}" for i in range(len(used))] + ["ptr noalias %local"]
+        ints = [f"i64 {x}" for x in (*names.values(), "%lo", "%hi")]
+        b = self.builder(f"work{n}", pointers + ints)
+        for old, new in names.items():
+            b.ranges[new] = outer.b.ranges.get(old, Interval(None, None))
+        buffers = dict(outer.ev.buffers)
+        for i, x in enumerate(used):
+            buffers[x.tensor.name] = replace(x, base=f"%b{i}", version=0)
+        env = {name: renamed(form, names) for name, form in outer.ix.env.items()}
+        frame = Frame("%local", outermost=False)
+        count = b.here("sub i64 %hi, %lo")
+        stores = self.summaries.of(body).stores
+        with b.loop(count, None, stores) as counter:
+            at = b.pure(f"add i64 {counter}, %lo", counter)
+            env |= indices(b, at, loops)
+            self.walk(b, frame, buffers, env, body)
+        self.m.functions.append(b.text("define internal void", "#0"))
+        return aligned(frame.peak)
+
+
+def perfect_nest(node: For) -> tuple[list[tuple[str, int]], Node]:
+    """The parallel loops that directly enclose each other, outermost first, and their body."""
+    loops: list[tuple[str, int]] = []
+    body: Node = node
+    while isinstance(body, For) and body.kind is Kind.PARALLEL and isinstance(body.extent, int):
+        loops.append((body.var.name, body.extent))
+        body = body.body
+    if not loops:
+        raise BuildError(f"parallel loop {node.var.name} needs a constant extent")
+    return loops, body
+
+
+def indices(b: Builder, at: str, loops: list[tuple[str, int]]) -> dict[str, Linear]:
+    """Loop variables from the number of an iteration of the collapsed nest."""
+    env: dict[str, Linear] = {}
+    for i, (name, extent) in reversed(list(enumerate(loops))):
+        index = at if i == 0 else b.pure(f"urem i64 {at}, {extent}", at)
+        b.ranges[index] = Interval(0, extent - 1)
+        env[name] = Linear(0, ((index, 1),))
+        if i:
+            at = b.pure(f"udiv i64 {at}, {extent}", at)
+    return env
+
+
+def renamed(form: Linear, names: Mapping[str, str]) -> Linear:
+    """A form over the SSA names of another function."""
+    return Linear(form.const, tuple(sorted((names.get(n, n), k) for n, k in form.terms)))
+
+
+def attributes(target: Target) -> str:
+    """Attributes of every function."""
+    if features(target).x86 and target.vector_bits == 512:
+        return 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+    return "nounwind"

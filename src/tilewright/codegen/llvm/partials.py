@@ -1,0 +1,139 @@
+"""Partial accumulators: several values that together stand for one element of a reduction.
+
+    for k (vector, 64): s += x[k]*x[k]      4 vectors of 16 partial sums, added up after the loop
+
+Where lanes run over a reduction axis, every lane keeps a sum of its own. Where a loop updates too
+few elements to keep the multiply-add units busy, consecutive updates of one element take turns
+between copies. A sum is thereby reassociated (its tolerance knows its depth); max and min are not
+affected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tilewright.codegen.linear import Linear
+from tilewright.codegen.llvm.arithmetic import apply, choose, combine, horizontal, neutral
+from tilewright.codegen.llvm.memory import Lanes
+from tilewright.codegen.llvm.promote import MIXED, Element, Scan, Use
+from tilewright.codegen.llvm.registers import MAIN, Key
+from tilewright.codegen.llvm.types import Value, mask_literal
+from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.summary import Summaries
+from tilewright.expr.dtypes import BOOL
+from tilewright.expr.nodes import Expr
+from tilewright.nest.nodes import For, Store
+
+CHAINS = 8
+"""Independent multiply-adds in flight that hide their latency (4 cycles, 2 a cycle)."""
+
+
+class Partials:
+    """Opens and closes partial accumulators around loops, and updates them."""
+
+    def __init__(self, ev: Evaluator, summaries: Summaries) -> None:
+        self.ev = ev
+        self.summaries = summaries
+
+    @contextmanager
+    def around(self, node: For) -> Iterator[None]:
+        """Partial accumulators for what this loop only updates."""
+        chosen = [
+            (use, op, n) for use, op in self.candidates(node) if (n := self.copies(use, node))
+        ]
+        for use, op, n in chosen:
+            self.enter(use, op, n)
+        yield
+        for use, op, _ in chosen:
+            self.leave(use, op)
+
+    def candidates(self, node: For) -> list[tuple[Use, str]]:
+        """Tensors whose every access in the loop is an update with one operation."""
+        registers = self.ev.registers
+        summary = self.summaries.of(node)
+        busy = {key[0] for key in registers.partial}
+        ops = {t: next(iter(found)) for t, found in summary.ops.items() if len(found) == 1}
+        wanted = {t: op for t, op in ops.items() if op is not None and t not in busy}
+        wanted = {t: op for t, op in wanted.items() if t in self.ev.buffers}
+        if not wanted or self.ev.lanes is not None:
+            return []
+        uses = Scan(self.ev, self.summaries, wanted).run(node)
+        return [(use, wanted[t]) for t, use in uses.items() if wanted[t] is not None]
+
+    def copies(self, use: Use, node: For) -> int:
+        """How many accumulators each element gets; 0: it stays as it is."""
+        elements = list(use.elements.values())
+        folded = {e.folded for e in elements}
+        if MIXED in folded or len(folded) != 1:
+            return 0
+        enough = -(-CHAINS // len(elements))
+        n = max(1, min(enough, min(e.uses for e in elements)))
+        if folded != {0}:
+            return n
+        promoted = use.tensor.name in self.ev.registers.tensors
+        return n if promoted and n > 1 and self.summaries.of(node).loops else 0
+
+    def enter(self, use: Use, op: str, n: int) -> None:
+        registers, name = self.ev.registers, use.tensor.name
+        for (const, stride), e in use.elements.items():
+            keys: list[Key] = [(name, const, stride, j) for j in range(n)]
+            registers.partial[(name, const, stride, MAIN)] = keys
+            for key in keys:
+                registers.values[key] = neutral(op, use.tensor.dtype.compute, e.folded or e.lanes)
+
+    def leave(self, use: Use, op: str) -> None:
+        """Add up the copies, then the lanes, and the result to the element."""
+        ev, registers, name = self.ev, self.ev.registers, use.tensor.name
+        for (const, stride), e in use.elements.items():
+            main = (name, const, stride, MAIN)
+            parts = [registers.values.pop(key) for key in registers.partial.pop(main)]
+            while len(parts) > 1:
+                pairs = zip(parts[::2], parts[1::2], strict=False)
+                rest = parts[len(parts) & ~1 :]
+                parts = [combine(ev.b, ev.m, op, x, y) for x, y in pairs] + rest
+            total = horizontal(ev.b, ev.m, op, parts[0]) if e.folded else parts[0]
+            self.add(use, e, main, op, total)
+
+    def add(self, use: Use, e: Element, main: Key, op: str, total: Value) -> None:
+        ev, name = self.ev, use.tensor.name
+        if name in ev.registers.tensors:
+            old = ev.registers.values[main]
+            ev.registers.values[main] = combine(ev.b, ev.m, op, old, total)
+            return
+        buffer = ev.buffers[name]
+        old = ev.memory.load(buffer, e.at, e.span(), None)
+        ev.memory.store(buffer, e.at, combine(ev.b, ev.m, op, old, total), e.span(), None)
+
+    # ---- updates ----------------------------------------------------------------------------
+
+    def update(self, node: Store, at: Linear) -> bool:
+        """Apply an update to the accumulator whose turn it is; False where there is none."""
+        ev = self.ev
+        key = ev.registers.accumulator(node.tensor.name, at)
+        if key is None:
+            return False
+        assert node.reduce is not None
+        old = ev.registers.values[key]
+        new = ev.accumulate(node.reduce, old, node.value)
+        mask = self.mask(ev.lanes) if ev.lanes else ev.guard
+        ev.registers.values[key] = new if mask is None else choose(ev.b, mask, new, old)
+        return True
+
+    def mask(self, lanes: Lanes) -> Value | None:
+        """Lanes that count; None where all do."""
+        guard = self.ev.guard
+        if lanes.full:
+            return None if guard is None else self.ev.widen(guard)
+        tail = Value(mask_literal(lanes.active, lanes.count), BOOL, lanes.count)
+        return tail if guard is None else apply(self.ev.b, "and", self.ev.widen(guard), tail)
+
+    def folded(self, op: str, before: Value, e: Expr) -> Value:
+        """`before` combined with all lanes of `e` at once."""
+        ev = self.ev
+        assert ev.lanes is not None
+        value = ev.widen(ev.value(e))
+        mask = self.mask(ev.lanes)
+        if mask is not None:
+            value = choose(ev.b, mask, value, neutral(op, value.dtype, value.lanes))
+        return combine(ev.b, ev.m, op, before, horizontal(ev.b, ev.m, op, value))

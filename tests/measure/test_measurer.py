@@ -1,0 +1,134 @@
+"""Whole batches: every fault costs one trial, the right ones are timed, the wrong never win."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import fault_builds
+import pytest
+from fault_builds import request
+from test_workers import group_is_gone
+
+from tilewright.errors import BuildError, RunError, WrongAnswer
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.tensors import compute, placeholder
+from tilewright.measure.measurer import BatchFailedError, LocalMeasurer
+from tilewright.measure.task import MeasureTask
+from tilewright.measure.trial import RunOptions
+
+pytestmark = pytest.mark.cpu
+
+OPTIONS = RunOptions(repeats=2, min_repeat_ms=0.5, timeout_s=1)
+BUILD = "fault_builds:build"
+
+
+def make_task(name: str = "task", kind: str = "good") -> MeasureTask:
+    x = placeholder((fault_builds.SIZE,), name="x")
+    y = compute((fault_builds.SIZE,), lambda i: x[i] * 2.0 + 1.0, name="y")
+    return MeasureTask.of(name, ComputeDAG([y]), request(kind))
+
+
+@pytest.fixture(scope="module")
+def measurer(worker_env: Mapping[str, str]) -> Iterator[LocalMeasurer]:
+    with LocalMeasurer(build=BUILD, options=OPTIONS, build_timeout_s=2, env=worker_env) as measurer:
+        yield measurer
+
+
+def test_every_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
+    faults = {
+        "compile error": ("build", "BuildError"),
+        "bug": ("build", "KeyError"),
+        "builder crash": ("build", "SIGSEGV"),
+        "builder hang": ("timeout", "TimeoutError"),
+        "segfault": ("run", "SIGSEGV"),
+        "writes behind": ("run", "SIGSEGV"),
+        "illegal instruction": ("run", "SIGILL"),
+        "endless loop": ("timeout", "TimeoutError"),
+        "missing symbol": ("run", "RunError"),
+        "wrong": ("check", "WrongAnswer"),
+        "unwritten tail": ("check", "WrongAnswer"),
+    }
+    mixed = [kind for fault in faults for kind in (fault, "good")]
+    results = measurer.measure(make_task(), [request(kind) for kind in mixed])
+    for kind, result in zip(mixed, results, strict=True):
+        assert (result.stage, result.error) == faults.get(kind, ("ok", "")), (kind, result)
+        assert (result.latency_s < 1) == (kind == "good")
+        assert bool(result.message) == (kind in faults)
+    good = [r for r in results if r.stage == "ok"]
+    assert all(len(r.latencies_s) == 2 and r.build_s > 0 and r.run_s > 0 for r in good)
+
+
+def test_much_slower_candidates_are_stopped(measurer: LocalMeasurer) -> None:
+    requests = [request("good"), request("slow", us=20_000), request("good")]
+    first, slow, last = measurer.measure(make_task("slow"), requests)
+    assert (first.stopped_early, slow.stopped_early, last.stopped_early) == (False, True, False)
+    assert slow.stage == "ok"
+    assert slow.latency_s > 0.02
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"),
+    [
+        ("compile error", "in stage build with BuildError; the first one says: invalid IR"),
+        ("wrong", "in stage check with WrongAnswer; the first one says: output y differs"),
+    ],
+)
+def test_a_batch_that_fails_alike_names_the_cause(
+    measurer: LocalMeasurer, kind: str, cause: str
+) -> None:
+    requests = [request(kind, number=i) for i in range(8)]
+    with pytest.raises(BatchFailedError, match="all 8 candidates failed alike, " + cause) as caught:
+        measurer.measure(make_task(), requests)
+    assert len(caught.value.results) == 8
+    assert len(measurer.measure(make_task(), requests[:7])) == 7
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("compile error", BuildError, "reference program of .* does not build: BuildError"),
+        ("segfault", RunError, "reference program of .* failed: SIGSEGV"),
+        ("wrong", WrongAnswer, "is wrong: output y differs from direct evaluation at 512 of 512"),
+        ("unwritten tail", WrongAnswer, r"\(99\d,\) expected .* got nan"),
+    ],
+)
+def test_a_bad_reference_stops_the_task(
+    measurer: LocalMeasurer, kind: str, error: type[Exception], message: str
+) -> None:
+    task = make_task(f"bad {kind}", kind)
+    with pytest.raises(error, match=message):
+        measurer.measure(replace(task, points=(tuple(range(488, 1000)),)), [request("good")])
+
+
+def test_confirm_interleaves_fresh_processes(measurer: LocalMeasurer) -> None:
+    requests = [request("slow", us=3000), request("good"), request("wrong")]
+    slow, good, wrong = measurer.confirm(make_task(), requests, processes=3, passes=2)
+    assert len(slow.latencies_s) == len(good.latencies_s) == 3
+    assert good.latency_s == statistics.median(good.latencies_s)
+    assert good.latency_s < 1e-3 < slow.latency_s
+    assert not slow.stopped_early
+    assert (wrong.stage, wrong.error, wrong.latencies_s) == ("check", "WrongAnswer", ())
+
+
+def test_a_runner_behind_a_command_overlaps_builds(worker_env: Mapping[str, str]) -> None:
+    program = Path(sys.executable).with_name("tilewright-runner")
+    command = f"env -i PATH=/usr/bin:/bin sh -c {program}"
+    with LocalMeasurer(build=BUILD, runner=command, options=OPTIONS, env=worker_env) as remote:
+        assert remote.overlap
+        results = remote.measure(make_task(), [request("good"), request("wrong"), request("good")])
+        assert [r.stage for r in results] == ["ok", "check", "ok"]
+        assert remote.runner.facts["architecture"]
+
+
+def test_closing_leaves_no_process(worker_env: Mapping[str, str]) -> None:
+    measurer = LocalMeasurer(build=BUILD, options=OPTIONS, env=worker_env)
+    measurer.measure(make_task(), [request("good")] * 3)
+    pids = [measurer.runner.worker.pid, *(w.pid for w in measurer._builders.workers)]
+    measurer.close()
+    started = [pid for pid in pids if pid is not None]
+    assert len(started) >= 2
+    assert all(group_is_gone(pid) for pid in started)
