@@ -1,4 +1,4 @@
-"""Run graphs and partitions with NumPy, and build small ONNX models, for the tests of this folder."""
+"""Run graphs and partitions with NumPy, and build small ONNX models, for tests."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def make_model(
     opset: int = 17,
     dtypes: Mapping[str, int] | None = None,
 ) -> onnx.ModelProto:
-    """A model of `nodes`; inputs are float32 unless `dtypes` says otherwise; outputs are inferred."""
+    """A model of `nodes`; inputs are float32 unless `dtypes` says so; outputs are inferred."""
     kinds = dict(dtypes or {})
     graph = helper.make_graph(
         list(nodes),

@@ -58,10 +58,11 @@ ACTIVATIONS = [
     *("Abs", "Ceil", "Cos", "Erf", "Exp", "Floor", "HardSwish", "Neg", "Relu", "Round"),
     *("Selu", "Sigmoid", "Sign", "Sin", "Softplus", "Softsign", "Tanh", "Identity", "Mish"),
 ]
+ALPHA = ("LeakyRelu", "Elu", "Celu", "ThresholdedRelu")
 CASES = [
     *(Case(op, opset=18) for op in ACTIVATIONS),
     *(Case(op, positive=True) for op in ("Log", "Sqrt", "Reciprocal")),
-    *(Case(op, attributes={"alpha": 0.3}) for op in ("LeakyRelu", "Elu", "Celu", "ThresholdedRelu")),
+    *(Case(op, attributes={"alpha": 0.3}) for op in ALPHA),
     Case("HardSigmoid", attributes={"alpha": 0.3, "beta": 0.4}),
     Case("Shrink", attributes={"lambd": 0.2, "bias": 0.1}),
     Case("RMSNormalization", weights={"s": floats(7, 9)}, attributes={"axis": 2}, opset=23),
@@ -89,7 +90,9 @@ CASES = [
     *(Case("Pow", weights={"e": np.float32(e)}, positive=True) for e in (2, 3, 0.5, -0.5, -1, 1.7)),
     Case("Pow", weights={"e": np.int64(2)}),
     Case("Mod", shapes=((3, 5), (3, 5)), attributes={"fmod": 1}),
-    Case("Where", shapes=((3, 5), (3, 5)), weights={"c": np.array([True, False, True, True, False])}),
+    Case(
+        "Where", shapes=((3, 5), (3, 5)), weights={"c": np.array([True, False, True, True, False])}
+    ),
     Case("Reshape", weights={"shape": ints(0, -1, 9)}),
     Case("Flatten", attributes={"axis": 2}),
     Case("Squeeze", shapes=((2, 1, 5, 1),), weights={"axes": ints(1, -1)}),
@@ -115,8 +118,14 @@ CASES = [
     Case("DepthToSpace", shapes=((1, 8, 2, 3),), attributes={"blocksize": 2}),
     Case("DepthToSpace", shapes=((1, 8, 2, 3),), attributes={"blocksize": 2, "mode": "CRD"}),
     Case("SpaceToDepth", shapes=((1, 3, 4, 6),), attributes={"blocksize": 2}),
-    Case("Conv", weights={"w": floats(4, 6, 3, 2), "b": floats(4)}, attributes={"pads": [1, 0, 2, 1]}),
-    Case("Conv", weights={"w": floats(4, 6, 3, 3)}, attributes={"strides": [2, 3], "dilations": [2, 1]}),
+    Case(
+        "Conv", weights={"w": floats(4, 6, 3, 2), "b": floats(4)}, attributes={"pads": [1, 0, 2, 1]}
+    ),
+    Case(
+        "Conv",
+        weights={"w": floats(4, 6, 3, 3)},
+        attributes={"strides": [2, 3], "dilations": [2, 1]},
+    ),
     Case("Conv", weights={"w": floats(6, 2, 3, 3)}, attributes={"group": 3}),
     Case("Conv", weights={"w": floats(12, 1, 3, 3)}, attributes={"group": 6}),
     Case("Conv", weights={"w": floats(4, 6, 4, 3)}, attributes={"auto_pad": "SAME_LOWER"}),
@@ -132,7 +141,12 @@ CASES = [
     Case("MatMul", shapes=((2, 1, 4, 5), (3, 5, 6))),
     Case("MatMul", shapes=((5,), (3, 5, 6))),
     Case("MatMul", shapes=((3, 4, 5),), weights={"w": floats(5)}),
-    Case("Gemm", shapes=((4, 5),), weights={"w": floats(6, 5), "c": floats(6)}, attributes={"transB": 1}),
+    Case(
+        "Gemm",
+        shapes=((4, 5),),
+        weights={"w": floats(6, 5), "c": floats(6)},
+        attributes={"transB": 1},
+    ),
     Case(
         "Gemm",
         shapes=((5, 4), (5, 6), (4, 1)),

@@ -33,6 +33,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.operators.shapes import extents
+from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.simplify import Simplifier
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.graph.ir import Node, Value
@@ -94,7 +95,9 @@ class NodeMath:
         if prod(extents(operand)) != prod(extents(self.output)):
             return False
         axes = compute_of(self.output).axes
-        simplifier = Simplifier({a.name: Interval(0, int(a.extent) - 1) for a in axes})
+        simplifier = Simplifier(
+            {a.name: Interval(0, n - 1) for a, n in zip(axes, sizes(axes), strict=True)}
+        )
         ours = linear([a.var for a in axes], extents(self.output))
         return simplifier.equal(linear(body.indices, extents(operand)), ours)
 
@@ -109,7 +112,10 @@ class NodeMath:
         tensor = self.operand(value)
         kept = [t for t in self.stages if isinstance(body_of(t), Reduce) or t is self.output]
         return [
-            (stage, r) for stage in kept for r in _reads_through(body_of(stage)) if r.tensor is tensor
+            (stage, r)
+            for stage in kept
+            for r in _reads_through(body_of(stage))
+            if r.tensor is tensor
         ]
 
     def is_elementwise_in(self, value: Value) -> bool:
@@ -133,8 +139,7 @@ class NodeMath:
         if len(found) != 1:
             return False
         compute = compute_of(found[0][0])
-        axes = (*compute.axes, *compute.reduce_axes)
-        return prod(int(a.extent) for a in axes) <= value.elements
+        return prod(sizes((*compute.axes, *compute.reduce_axes))) <= value.elements
 
     def vectors_along(self, value: Value) -> bool:
         """Whether neighbours along the output's last axis read neighbours of `value`.
@@ -161,12 +166,6 @@ class NodeMath:
         return True
 
 
-def compute_of(tensor: Tensor) -> Compute:
-    """The definition of a stage."""
-    assert isinstance(tensor.source, Compute), f"{tensor.name} is no stage"
-    return tensor.source
-
-
 def body_of(tensor: Tensor) -> Expr:
     """The expression of a stage."""
     return compute_of(tensor).body
@@ -185,7 +184,7 @@ def _moves(e: Expr) -> bool:
         case Read():
             return True
         case Select(_, a, b):
-            return all(_moves(x) or not reads(x) and not isinstance(x, Var) for x in (a, b))
+            return all(_moves(x) or (not reads(x) and not isinstance(x, Var)) for x in (a, b))
     return False
 
 
@@ -198,4 +197,3 @@ def _reads_through(e: Expr) -> Iterator[Read]:
             yield from _reads_through(substitute(source.body, values))
         else:
             yield r
-

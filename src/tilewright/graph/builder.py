@@ -111,10 +111,10 @@ class GraphBuilder:
 class Rewriter:
     """A pass over `graph` in order: maps each old value to its replacement in a new graph.
 
-        r = Rewriter(graph)
-        for node in graph.nodes:
-            r.replace(node.output, r.builder.copy(node, r.operands(node)))
-        return r.finish()
+    r = Rewriter(graph)
+    for node in graph.nodes:
+        r.replace(node.output, r.builder.copy(node, r.operands(node)))
+    return r.finish()
     """
 
     def __init__(self, graph: Graph) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Slot:
     offset: int
 
 
-Place: TypeAlias = Union[Buffer, Slot]
+Place: TypeAlias = Buffer | Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Copy:
     size: int
 
 
-Action: TypeAlias = Union[KernelCall, Copy]
+Action: TypeAlias = KernelCall | Copy
 
 
 def entry_ir(name: str, buffers: int, actions: Sequence[Action], workspace: int) -> str:
@@ -62,7 +62,7 @@ def entry_ir(name: str, buffers: int, actions: Sequence[Action], workspace: int)
     calls = [a for a in actions if isinstance(a, KernelCall)]
     widest = max((len(c.places) for c in calls), default=1)
     lines = [
-        *(f"declare void @{entry}(ptr, ptr, ptr)" for entry in dict.fromkeys(c.entry for c in calls)),
+        *(f"declare void @{e}(ptr, ptr, ptr)" for e in dict.fromkeys(c.entry for c in calls)),
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         f"define void @{name}(ptr %buffers, ptr %params, ptr %scratch) {{",
         f"  %args = alloca [{widest} x ptr], align 16",

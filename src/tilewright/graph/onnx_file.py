@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import onnx
 import onnx.checker
 import onnx.inliner
 import onnx.shape_inference
 import onnx.version_converter
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from tilewright.errors import UnsupportedModel
 from tilewright.graph.onnx_ops import TRANSLATORS
@@ -136,7 +136,7 @@ def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
         standard = node.domain in ("", "ai.onnx") and onnx.defs.has(node.op_type)
         if not standard or node.op_type in TRANSLATORS:
             continue
-        schema = onnx.defs.get_schema(node.op_type, opset_of(model))
+        schema: Any = onnx.defs.get_schema(node.op_type, opset_of(model))
         if schema.has_function or schema.has_context_dependent_function:
             composite.add(("", node.op_type))
             _spell_defaults(node, schema)
@@ -149,7 +149,7 @@ def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
     return model
 
 
-def _spell_defaults(node: onnx.NodeProto, schema: onnx.defs.OpSchema) -> None:
+def _spell_defaults(node: onnx.NodeProto, schema: Any) -> None:
     """Write attributes out that are left to their defaults: the inliner would lose them."""
     given = {a.name for a in node.attribute}
     for name, attribute in schema.attributes.items():

@@ -20,10 +20,13 @@ from tilewright.graph.onnx_ops.call import Rejected
 
 # Nodes that must not be evaluated once and for all, or that have no values.
 NEVER = frozenset(
-    ["RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli", "Multinomial", "Optional", "SequenceEmpty", "If", "Loop", "Scan"]
+    (
+        *("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"),
+        *("Multinomial", "Optional", "SequenceEmpty", "If", "Loop", "Scan"),
+    )
 )
 # Nodes whose translators handle constants at once, without copying data through the evaluator.
-FREE = frozenset(["Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"])
+FREE = frozenset(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 
 
 def fold(node: onnx.NodeProto, inputs: Sequence[Array | None], opset: int) -> list[Array] | None:
@@ -41,7 +44,7 @@ def fold(node: onnx.NodeProto, inputs: Sequence[Array | None], opset: int) -> li
     except (NotImplementedError, RuntimeError):
         return None
     try:
-        results: list[Any] = evaluator.run(None, dict(zip(names, known, strict=True)))
+        results: Any = evaluator.run(None, dict(zip(names, known, strict=True)))
     except (TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
         raise Rejected(f"evaluating it on its constant inputs failed: {error}") from error
     if not all(isinstance(r, (np.ndarray, np.generic)) for r in results):

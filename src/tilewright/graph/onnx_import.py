@@ -119,9 +119,7 @@ class _Importer:
         except (Rejected, ExprError) as reason:
             self._refuse(node, str(reason))
 
-    def _evaluate(
-        self, node: onnx.NodeProto, inputs: Sequence[Value | None]
-    ) -> list[Array] | None:
+    def _evaluate(self, node: onnx.NodeProto, inputs: Sequence[Value | None]) -> list[Array] | None:
         if node.op_type in ("Shape", "Size") and inputs[0] is not None:
             shape = static_shape(node, inputs[0].shape)
             assert shape is not None, f"{node.op_type} has a static result"
@@ -130,9 +128,7 @@ class _Importer:
             return None
         return fold(node, [None if v is None else v.constant for v in inputs], self.opset)
 
-    def _translate(
-        self, node: onnx.NodeProto, inputs: Sequence[Value | None]
-    ) -> Sequence[Value]:
+    def _translate(self, node: onnx.NodeProto, inputs: Sequence[Value | None]) -> Sequence[Value]:
         call = Call(
             op_type=node.op_type,
             name=next((n for n in node.output if n), node.name),

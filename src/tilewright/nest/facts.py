@@ -1,29 +1,36 @@
 """What is known at a place of a nest: ranges of the loops around it, conditions that hold there.
 
     facts = Facts.of({"y": Interval(0, 7), "r": Interval(0, 2)})
-    facts.assume(y * 2 + r < 15).bounds(y * 2 + r + 1)  ->  Interval(0 + 1, 14 + 1)
+    facts.assume(y * 2 + r < 15).bounds(y * 4 + r)  ->  [0, 28]: 2 · (y * 2 + r) - r
 
-A condition narrows the variables in it, and any expression that differs from it by a bounded
-term. `bounds` is sound, not always exact.
+Expressions are read as linear forms over atoms (variables, quotients, remainders, …). A condition
+bounds its form; it narrows the variables in it and every form that contains a multiple of it.
+`bounds` is sound, not always exact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.intervals import (
     ARITHMETIC_BOUNDS,
+    UNBOUNDED,
     Interval,
     add,
     floordiv,
     interval,
     negate,
     point,
+    scale,
 )
-from tilewright.expr.nodes import Binary, Call, Const, Expr, Select, Var, free_vars
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Select, Var
 from tilewright.expr.simplify import Simplifier
+
+Form: TypeAlias = dict[Expr, int]
+"""Σ coefficient · atom."""
 
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 # a op b, as bounds of a - b.
@@ -50,11 +57,12 @@ def is_empty(a: Interval) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Bounds of variables, and bounds of expressions that hold besides."""
+    """Bounds of variables, and bounds of linear forms that hold besides."""
 
     ranges: Mapping[str, Interval]
-    known: tuple[tuple[Expr, Interval], ...]
+    known: tuple[tuple[Form, Interval], ...]
     simplifier: Simplifier
+    _atoms: dict[Expr, Interval] = field(default_factory=dict)
 
     @classmethod
     def of(cls, ranges: Mapping[str, Interval]) -> Facts:
@@ -73,41 +81,134 @@ class Facts:
 
     def assume(self, cond: Expr, holds: bool = True) -> Facts:
         """The facts where `cond` is true (or false, with `holds=False`)."""
-        found = [(self.simplifier.simplify(e), i) for e, i in _differences(cond, holds)]
-        if not found:
+        known = list(self.known)
+        for e, bounds in _differences(cond, holds):
+            _include(known, *self._form(e), bounds)
+        if known == list(self.known):
             return self
-        known = [*self.known, *found]
         ranges = dict(self.ranges)
         # Twice: what the second condition says of a variable may help the first.
-        for e, i in known * 2:
-            _narrow(ranges, self.simplifier, e, i)
-        checked = tuple((e, intersection(i, interval(e, ranges))) for e, i in known)
+        for form, bounds in known * 2:
+            self._narrow(ranges, form, bounds)
         if any(map(is_empty, ranges.values())):
-            return Facts(ranges, checked, self.simplifier)
-        return Facts(ranges, checked, Simplifier(ranges))
+            return Facts(ranges, tuple(known), self.simplifier)
+        found = Facts(ranges, tuple(known), Simplifier(ranges))
+        sums = tuple((form, intersection(b, found._sum(form))) for form, b in known)
+        return Facts(ranges, sums, found.simplifier)
 
     def bounds(self, e: Expr) -> Interval:
         """Bounds of an int64 expression here."""
-        return self._bounds(self.simplifier.simplify(e))
+        form, constant = self._form(e)
+        return add(self._bounds(form), point(constant))
 
-    def _bounds(self, e: Expr) -> Interval:
-        found = self.simplifier.bounds(e)
-        match e:
-            case Const() | Var():
-                pass
-            case Binary(op, a, b) if op in ARITHMETIC_BOUNDS and self.known:
-                rule = ARITHMETIC_BOUNDS[op]
-                found = intersection(found, rule(self._bounds(a), self._bounds(b)))
-            case Select(cond, a, b) if e.dtype == INT64:
-                yes, no = self.assume(cond), self.assume(cond, holds=False)
-                found = intersection(found, _either(yes, a, no, b))
-        names = free_vars(e) if self.known else set()
-        for fact, bounds in self.known:
-            if names & free_vars(fact):
-                ahead = add(bounds, self.simplifier.bounds(e - fact))
-                behind = add(negate(bounds), self.simplifier.bounds(e + fact))
-                found = intersection(found, intersection(ahead, behind))
+    def _form(self, e: Expr) -> tuple[Form, int]:
+        """The linear form and the constant of an int64 expression."""
+        form: Form = {}
+        constant = _collect(self.simplifier.simplify(e), 1, form)
+        return {atom: k for atom, k in form.items() if k}, constant
+
+    def _bounds(self, form: Form) -> Interval:
+        found = self._reduced(form, 0)
+        for atom, k in form.items():
+            match atom:
+                case Binary("floordiv", a, Const(c, _)) if c > 0:
+                    found = intersection(found, self._undivided(form, atom, k, a, int(c)))
         return found
+
+    def _reduced(self, form: Form, start: int) -> Interval:
+        """Bounds of `form`, also as multiples of the known forms from number `start` on."""
+        found = self._sum(form)
+        for number in range(start, len(self.known)):
+            fact, bounds = self.known[number]
+            for factor in _ratios(form, fact):
+                rest = self._reduced(_plus(form, fact, -factor), number + 1)
+                found = intersection(found, add(rest, scale(bounds, factor)))
+        return found
+
+    def _undivided(self, form: Form, atom: Expr, k: int, a: Expr, c: int) -> Interval:
+        """`k·x + k·(a // c) + rest` is `k·((c·x + a) // c) + rest`."""
+        others = {other: m for other, m in form.items() if other != atom}
+        whole = {other: m // k * c for other, m in others.items() if m % k == 0}
+        rest = {other: m for other, m in others.items() if m % k}
+        inner, constant = self._form(a)
+        bounds = add(self._reduced(_plus(whole, inner, 1), 0), point(constant))
+        return add(scale(floordiv(bounds, point(c)), k), self._sum(rest))
+
+    def _sum(self, form: Form) -> Interval:
+        found = point(0)
+        for atom, k in form.items():
+            found = add(found, scale(self._atom(atom), k))
+        return found
+
+    def _atom(self, e: Expr) -> Interval:
+        if e not in self._atoms:
+            # A known form may hold the atom itself: meanwhile it has its plain bounds.
+            self._atoms[e] = interval(e, self.ranges)
+            self._atoms[e] = self._atom_bounds(e, self._atoms[e])
+        return self._atoms[e]
+
+    def _atom_bounds(self, e: Expr, known: Interval) -> Interval:
+        match e:
+            case Binary(op, a, b) if op in ARITHMETIC_BOUNDS:
+                rule = ARITHMETIC_BOUNDS[op]
+                return intersection(known, rule(self.bounds(a), self.bounds(b)))
+            case Select(cond, a, b):
+                yes, no = self.assume(cond), self.assume(cond, holds=False)
+                return intersection(known, _either(yes, a, no, b))
+        return known
+
+    def _narrow(self, ranges: dict[str, Interval], form: Form, bounds: Interval) -> None:
+        """Narrow each variable v of `c · v + rest` to what `bounds` of the sum leave it."""
+        for atom, c in form.items():
+            if not isinstance(atom, Var):
+                continue
+            rest = point(0)
+            for other, k in form.items():
+                if other != atom:
+                    rest = add(rest, scale(interval(other, ranges), k))
+            left = _divided(add(bounds, negate(rest)), c)
+            ranges[atom.name] = intersection(ranges.get(atom.name, UNBOUNDED), left)
+
+
+def _collect(e: Expr, factor: int, form: Form) -> int:
+    """Add `factor · e` to `form`; returns the constant that is left over."""
+    match e:
+        case Const(value, _):
+            return factor * int(value)
+        case Binary("add", a, b):
+            return _collect(a, factor, form) + _collect(b, factor, form)
+        case Binary("sub", a, b):
+            return _collect(a, factor, form) + _collect(b, -factor, form)
+        case Binary("mul", a, Const(k, _)):
+            return _collect(a, factor * int(k), form)
+        case Call("neg", (x,)):
+            return _collect(x, -factor, form)
+    form[e] = form.get(e, 0) + factor
+    return 0
+
+
+def _include(known: list[tuple[Form, Interval]], form: Form, constant: int, b: Interval) -> None:
+    """Add `form + constant in b`, merged with what is known of the form or its negative."""
+    bounds = add(b, point(-constant))
+    negative = {atom: -k for atom, k in form.items()}
+    for number, (other, old) in enumerate(known):
+        if other in (form, negative):
+            ours = bounds if other == form else negate(bounds)
+            known[number] = (other, intersection(old, ours))
+            return
+    known.append((form, bounds))
+
+
+def _plus(a: Form, b: Form, factor: int) -> Form:
+    found = dict(a)
+    for atom, k in b.items():
+        found[atom] = found.get(atom, 0) + factor * k
+    return {atom: k for atom, k in found.items() if k}
+
+
+def _ratios(form: Form, fact: Form) -> set[int]:
+    """Multiples of `fact` that take an atom out of `form`."""
+    return {k // fact[a] for a, k in form.items() if a in fact and k % fact[a] == 0}
 
 
 def _either(yes: Facts, a: Expr, no: Facts, b: Expr) -> Interval:
@@ -128,24 +229,6 @@ def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Interval]]:
             bounds = DIFFERENCES.get(op if holds else NEGATED[op])
             if bounds is not None:
                 yield a - b, bounds
-
-
-def _narrow(ranges: dict[str, Interval], simplifier: Simplifier, e: Expr, bounds: Interval) -> None:
-    """Narrow each variable v of `c * v + rest` to what `bounds` of the sum leave it."""
-    names = free_vars(e)
-    split = simplifier.affine(e, names)
-    if split is None:
-        return
-    terms, constant = split
-    for name, c in terms.items():
-        if not isinstance(c, Const) or name not in ranges:
-            continue
-        rest = interval(constant, ranges)
-        for other, k in terms.items():
-            if other != name:
-                rest = add(rest, interval(k * Var(other), ranges))
-        left = add(bounds, negate(rest))
-        ranges[name] = intersection(ranges[name], _divided(left, int(c.value)))
 
 
 def _divided(a: Interval, c: int) -> Interval:

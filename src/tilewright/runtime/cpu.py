@@ -32,7 +32,7 @@ class LoadedKernel:
     """One artifact's entry point in memory. A context manager; not to be called after `close`."""
 
     def __init__(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> None:
-        """Load `artifact`, linked with `parts`, whose entry points it may call (a network's kernels).
+        """Load `artifact`, linked with `parts` whose entry points it calls (a network's kernels).
 
         Raises RunError when it was compiled for another machine, when it needs a native function
         that no library offers, or when it lacks its entry point.

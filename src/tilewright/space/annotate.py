@@ -57,7 +57,7 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
         level = one.decide(Choice(f"{name}.at", name, "location", tuple(range(depth)), ordered=True))
         one.apply(ComputeAt(name, target.name, variables(level)[0]))
         found.append(one)
-    if is_inlinable(d.state, stage):
+    if is_inlinable(d.state, stage) and not d.state.attached(name):
         one = _named(d, name, "inline")
         one.apply(ComputeInline(name))
         found.append(one)

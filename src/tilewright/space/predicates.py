@@ -43,8 +43,18 @@ def is_inlinable(state: State, stage: Stage) -> bool:
 
 
 def is_strictly_inlinable(state: State, stage: Stage) -> bool:
-    """Rule 2: no reduction, no branch on the position, cheap or used once per element."""
+    """Rule 2: no reduction, no branch on the position, cheap or used once per element.
+
+    Next to a factored reduction, whose extents are decisions, an expensive stage counts as used
+    more than once.
+    """
+    if access.is_expensive(stage.compute) and any(map(_is_factored, state.consumers(stage.name))):
+        return False
     return access.is_strictly_inlinable(StateGraph(state), stage.tensor)
+
+
+def _is_factored(stage: Stage) -> bool:
+    return not all(isinstance(a.extent, int) for a in stage.axes)
 
 
 def has_data_reuse(stage: Stage) -> bool:

@@ -97,7 +97,9 @@ class Scan:
         ev.ix.dry = True
         self.visit(region, False, 1)
         ev.ix.dry = False
-        ev.ix.env, ev.lanes = saved[0], saved[1]
+        ev.ix.env.clear()
+        ev.ix.env.update(saved[0])
+        ev.lanes = saved[1]
         if saved[2] is not None:
             ev.b.ranges[LANE] = saved[2]
         return {name: use for name, use in self.uses.items() if name in self.live}

@@ -100,6 +100,7 @@ def group_norm(call: Call) -> Value:
         value = call.input(i)
         if value.shape == (groups,) != (x.shape[1],):
             array = call.constant(i, what)
+            assert array is not None, "the input is there, as its shape was compared"
             value = call.literal(np.repeat(array, x.shape[1] // groups), value)
         affine.append(value)
     epsilon = float(call.attribute("epsilon", 1e-5))

@@ -59,7 +59,8 @@ def fmod(a: Value, b: Value, *, name: str) -> Tensor:
 
     def body(x: Any, y: Any) -> Expr:
         whole = quotient(x, y)
-        return x - y * (call("trunc", whole) if whole.dtype.is_float else whole)
+        down = call("trunc", whole) if whole.dtype.is_float else whole
+        return as_expr(x - y * down)
 
     return elementwise(body, a, b, name=name)
 
@@ -69,7 +70,8 @@ def modulo(a: Value, b: Value, *, name: str) -> Tensor:
 
     def body(x: Any, y: Any) -> Expr:
         like = next(e.dtype for e in (x, y) if not isinstance(e, (int, float)))
-        return x - y * call("floor", x / y) if like.is_float else as_expr(x, like) % y
+        a, b = as_expr(x, like), as_expr(y, like)
+        return a - b * call("floor", a / b) if like.is_float else a % b
 
     return elementwise(body, a, b, name=name)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
-from tilewright.graph.ops import ELEMENTWISE
+from tilewright.graph.ops.elementwise import ELEMENTWISE
 from tilewright.graph.passes.dimensions import matching_groups
 
 Permutation = tuple[int, ...]
@@ -151,9 +151,7 @@ class _Pass:
         for _, result in groups:
             for d in result:
                 placed += [d, *owner[d]]
-        value = self.builder.reshape(
-            arranged, [target[d] for d in placed], name=node.output.name
-        )
+        value = self.builder.reshape(arranged, [target[d] for d in placed], name=node.output.name)
         return Layout(value, inverse(tuple(placed)))
 
 
@@ -203,6 +201,10 @@ def _reduction(node: Node, where: Permutation) -> tuple[dict[str, Any], Permutat
     return changes, tuple(sorted(kept).index(p) for p in kept)
 
 
+REDUCTIONS = (
+    *("argmax", "argmin", "reduce_l1", "reduce_l2", "reduce_logsumexp", "reduce_max"),
+    *("reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "reduce_sum_square"),
+)
 # Operators of one operand that work in any layout: how attributes and the layout change.
 RULES: dict[str, Rule] = {
     "softmax": _along_axis,
@@ -210,5 +212,5 @@ RULES: dict[str, Rule] = {
     "pad": _per_dimension("pads"),
     "tile": _per_dimension("repeats"),
     "slice": _slice,
-    **dict.fromkeys((*("argmax", "argmin", "reduce_l1", "reduce_l2", "reduce_logsumexp", "reduce_max"), *("reduce_mean", "reduce_min", "reduce_prod", "reduce_sum", "reduce_sum_square")), _reduction),
+    **dict.fromkeys(REDUCTIONS, _reduction),
 }

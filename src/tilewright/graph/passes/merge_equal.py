@@ -1,6 +1,6 @@
 """Compute equal things once: nodes with the same operator, operands and attributes.
 
-    a = relu(x); b = relu(x); add(a, b)   →   a = relu(x); add(a, a)
+a = relu(x); b = relu(x); add(a, b)   →   a = relu(x); add(a, a)
 """
 
 from __future__ import annotations

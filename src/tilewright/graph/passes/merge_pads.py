@@ -1,6 +1,6 @@
 """Merge an explicit pad with zeros into the convolution that follows it.
 
-    conv(pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))); pads=0)   →   conv(x; pads=((1, 1), (1, 1)))
+conv(pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))); pads=0)   →   conv(x; pads=((1, 1), (1, 1)))
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ A new rule is one file here and one line in the table; users put theirs in front
 `Space(dag, target, rules=[mine, *CPU_RULES])`.
 """
 
+from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.inline import ALWAYS_INLINE, SKIP
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.tiling import (
@@ -14,6 +15,7 @@ from tilewright.space.rules.tiling import (
 
 CPU_RULES = (
     ALWAYS_INLINE,
+    UNROLL_CONSTANT_TENSOR,
     REDUCTION_FACTORISATION,
     ADD_CACHE_WRITE,
     TILING_WITH_FUSION,
