@@ -41,8 +41,10 @@ class ResNetBuilder:
         self.nodes.append(helper.make_node(op, inputs, [name], name=name, **attributes))
         return name
 
-    def conv(self, x: str, name: str, shape: tuple[int, int, int], stride: int) -> str:
-        """Convolution and batch norm; `shape` is (outputs, inputs, kernel)."""
+    def conv(
+        self, x: str, name: str, shape: tuple[int, int, int], stride: int, gain: float = 1.0
+    ) -> str:
+        """Convolution and batch norm of scale `gain`; `shape` is (outputs, inputs, kernel)."""
         outputs, inputs, kernel = shape
         scale = sqrt(2 / (inputs * kernel * kernel))
         values = self.rng.standard_normal((outputs, inputs, kernel, kernel)) * scale
@@ -55,7 +57,7 @@ class ResNetBuilder:
             pads=[kernel // 2] * 4,
         )
         statistics = {
-            "scale": self.rng.uniform(0.6, 1.2, outputs),
+            "scale": gain * self.rng.uniform(0.6, 1.2, outputs),
             "bias": self.rng.normal(0, 0.1, outputs),
             "mean": self.rng.normal(0, 0.2, outputs),
             "variance": self.rng.uniform(0.7, 1.4, outputs),
@@ -64,11 +66,11 @@ class ResNetBuilder:
         return self.node("BatchNormalization", [y, *given], f"{name}.bn", epsilon=1e-5)
 
     def block(self, x: str, name: str, inputs: int, channels: int, stride: int) -> str:
-        """1x1, 3x3 and 1x1 convolutions around a shortcut."""
+        """1x1, 3x3 and 1x1 convolutions around a shortcut; a small gain keeps the sum's size."""
         outputs = channels * EXPANSION
         y = self.relu(self.conv(x, f"{name}.a", (channels, inputs, 1), 1), f"{name}.a")
         y = self.relu(self.conv(y, f"{name}.b", (channels, channels, 3), stride), f"{name}.b")
-        y = self.conv(y, f"{name}.c", (outputs, channels, 1), 1)
+        y = self.conv(y, f"{name}.c", (outputs, channels, 1), 1, gain=0.4)
         if inputs != outputs or stride != 1:
             x = self.conv(x, f"{name}.shortcut", (outputs, inputs, 1), stride)
         return self.relu(self.node("Add", [y, x], f"{name}.add"), name)

@@ -81,6 +81,9 @@ def test_bad_inputs_are_named() -> None:
         fn.run([x], out=[aligned_empty((11,), FLOAT)[1:]])
     with pytest.raises(InputError, match="0 output arrays given, 1 needed"):
         fn.run([x], out=[])
+    shared = aligned_empty((10,), FLOAT)
+    with pytest.raises(InputError, match="output y must not share memory with an input"):
+        fn.run([shared], out=[shared])
 
 
 def test_bad_constants_are_named() -> None:
@@ -145,6 +148,17 @@ def test_bench_times_every_call() -> None:
     assert (y == np.float32(1) / np.float32(3)).all()
     # 65,536 divisions take at least 10 µs on any machine and no more than 10 ms.
     assert 1e-5 < np.median(seconds) < 1e-2
+
+
+def test_bench_of_a_function() -> None:
+    fn = CompiledFunction(scale_artifact(1 << 16))
+    ones = np.ones(1 << 16, np.float32)
+    with pytest.raises(InputError, match="prepare"):
+        fn.bench([ones], 3)
+    fn.prepare({"w": ones})
+    seconds = fn.bench([ones], 20)
+    assert seconds.shape == (20,)
+    assert 1e-6 < np.median(seconds) < 1e-2
 
 
 def test_bench_evicts_caches() -> None:

@@ -202,11 +202,14 @@ class ColumnProgram:
     """Many int64 or bool expressions over decision variables, compiled into NumPy calls.
 
     Equal subexpressions are computed once; storage of dead values is handed on. `operations` is
-    the number of calls one run makes, `variables` the columns it needs.
+    the number of calls one run makes, `variables` the columns it needs. `definitions` gives the
+    variables that stand for expressions over others.
     """
 
-    def __init__(self, exprs: Sequence[Extent]) -> None:
-        graph = _Graph()
+    def __init__(
+        self, exprs: Sequence[Extent], definitions: Mapping[str, Expr] | None = None
+    ) -> None:
+        graph = _Graph(definitions or {})
         results = [graph.visit(Const(e, INT64) if isinstance(e, int) else e) for e in exprs]
         self.variables = tuple(graph.variables)
         self.operations = len(graph.operations)
@@ -246,7 +249,8 @@ Operation: TypeAlias = tuple[Callable[..., Any], int, int, int]
 class _Graph:
     """Expressions as numbered nodes without duplicates: literals, variables, operations."""
 
-    def __init__(self) -> None:
+    def __init__(self, definitions: Mapping[str, Expr]) -> None:
+        self._definitions = definitions
         self.literals: dict[int, int | float | bool] = {}
         self.variables: dict[str, int] = {}
         self.operations: dict[int, Operation] = {}
@@ -264,6 +268,8 @@ class _Graph:
         match e:
             case Const(value, _):
                 return self._literal(value)
+            case Var(name, _) if name in self._definitions:
+                return self.visit(self._definitions[name])
             case Var(name, _):
                 return self.variables.setdefault(name, self._number(name))
             case Binary(op, a, b):

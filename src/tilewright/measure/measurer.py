@@ -132,21 +132,26 @@ class LocalMeasurer:
             self._specs[task.name] = replace(spec, points=tuple(() for _ in spec.points))
         return self._specs[task.name]
 
-    def measure(self, task: MeasureTask, candidates: Sequence[bytes]) -> list[MeasureResult]:
+    def measure(
+        self, task: MeasureTask, candidates: Sequence[bytes], best_s: float | None = None
+    ) -> list[MeasureResult]:
         """One result per candidate (a build request), in order.
 
-        A failing candidate costs its own trial only. Raises BatchFailedError when at least eight
-        candidates failed and all alike, and what `prepare` raises.
+        `best_s` is the best latency known from elsewhere (an earlier run): with the best measured
+        here it decides which candidates are too slow to be timed further. A failing candidate
+        costs its own trial only. Raises BatchFailedError when at least eight candidates failed and
+        all alike, and what `prepare` raises.
         """
         spec = self.prepare(task)
+        known = [s for s in (best_s, self._best_s.get(task.name)) if s is not None]
+        best = min(known, default=None)
         results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
         for index, outcome in self._built(candidates):
-            best = self._best_s.get(task.name)
             options = replace(self.options, best_s=best)
             result = _measure_one(self._runner, spec, outcome, options)
             results[index] = result
-            if result.stage == "ok":
-                self._best_s[task.name] = min(result.latency_s, best or math.inf)
+            if result.stage == "ok" and (best is None or result.latency_s < best):
+                best = self._best_s[task.name] = result.latency_s
         _stop_when_alike(results)
         return results
 

@@ -86,8 +86,11 @@ class BuilderPool:
             self._idle.put(worker)
 
     def close(self) -> None:
-        """End the processes."""
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        """End the processes at once, whatever they are building."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in self.workers:
+            worker.kill()
+        self._threads.shutdown(wait=True)
         for worker in self.workers:
             worker.close()
 

@@ -51,15 +51,16 @@ def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
             header, payloads = channel.receive()
             if header["type"] == "bye":
                 return
-            answer, blobs = _answer(handlers, facts, header, payloads)
-            channel.send(answer, blobs)
+            reply, blobs = answer(handlers, facts, header, payloads)
+            channel.send(reply, blobs)
         except ChannelClosedError:
             return
 
 
-def _answer(
+def answer(
     handlers: Mapping[str, Handler], facts: Header, header: Header, payloads: Payloads
 ) -> Answer:
+    """The answer to one request; whatever a handler raises becomes an error frame."""
     kind = header["type"]
     if kind == "hello":
         if header.get("protocol") != PROTOCOL:
@@ -72,7 +73,6 @@ def _answer(
     try:
         return handlers[kind](header, payloads)
     except Exception as error:
-        # One failed request is one error frame with its class and message, never a lost worker.
         stage = "check" if isinstance(error, WrongAnswer) else kind
         return _error(stage, type(error).__name__, _message(error)), ()
     finally:

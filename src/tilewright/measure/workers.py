@@ -144,10 +144,19 @@ class Worker:
             raise WorkerFailureError(
                 Failure(self.stage, "RunError", f"{self._name()}: {error}{tail}")
             ) from error
+        except BaseException:
+            self._stop()  # interrupted in the middle of a frame: this pipe is of no further use
+            raise
         if answer["type"] == "error":
             failure = Failure(answer["stage"], answer["error"], answer["message"])
             raise WorkerFailureError(failure)
         return answer, blobs
+
+    def kill(self) -> None:
+        """Kill the process now; a request in progress in another thread fails."""
+        process = self._process
+        if process is not None:
+            _kill_group(process)
 
     def close(self) -> None:
         """End the process: politely, then by force. It may be started again."""
@@ -230,9 +239,13 @@ class Worker:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """Kill a worker's whole process group and reap it."""
-    with contextlib.suppress(ProcessLookupError):  # all of the group ended before
-        os.killpg(process.pid, signal.SIGKILL)
+    _kill_group(process)
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             pipe.close()
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):  # all of the group ended before
+        os.killpg(process.pid, signal.SIGKILL)

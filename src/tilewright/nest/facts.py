@@ -113,7 +113,21 @@ class Facts:
             match atom:
                 case Binary("floordiv", a, Const(c, _)) if c > 0:
                     found = intersection(found, self._undivided(form, atom, k, a, int(c)))
+                    for other in form:
+                        if form[other] == -k and isinstance(other, Binary) and k > 0:
+                            found = intersection(found, self._difference(form, atom, other))
         return found
+
+    def _difference(self, form: Form, x: Binary, y: Binary) -> Interval:
+        """`k·(a // c) - k·(b // c) + rest` by the bounds of `a - b`."""
+        if y.op != "floordiv" or x.b != y.b or not isinstance(x.b, Const):
+            return UNBOUNDED
+        c, k = int(x.b.value), form[x]
+        gap = self.bounds(x.a - y.a)
+        above = negate(floordiv(negate(gap), point(c)))
+        steps = Interval(floordiv(gap, point(c)).lo, above.hi)
+        rest = {atom: m for atom, m in form.items() if atom not in (x, y)}
+        return add(scale(steps, k), self._reduced(rest, 0))
 
     def _reduced(self, form: Form, start: int) -> Interval:
         """Bounds of `form`, also as multiples of the known forms from number `start` on."""

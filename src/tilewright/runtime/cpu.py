@@ -26,6 +26,7 @@ from tilewright.runtime.native import native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols
 
 Region = tuple[int, int]
+Pointers = ctypes.Array[ctypes.c_void_p]
 
 
 class LoadedKernel:
@@ -101,6 +102,6 @@ class LoadedKernel:
         self.close()
 
 
-def pointer_array(addresses: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
+def pointer_array(addresses: Sequence[int]) -> Pointers:
     """The `buffers` argument of the native interface; it must outlive the calls made with it."""
     return (ctypes.c_void_p * max(1, len(addresses)))(*addresses)

@@ -19,11 +19,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tilewright.errors import InputError
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.runtime.buffers import ALIGNMENT, aligned_empty, is_aligned
-from tilewright.runtime.cpu import LoadedKernel, pointer_array
+from tilewright.runtime.cpu import LoadedKernel, Pointers, pointer_array
 
 
 class CompiledFunction:
@@ -69,17 +70,32 @@ class CompiledFunction:
         filled and returned. Raises InputError for anything missing, unknown or of a wrong shape
         or dtype.
         """
+        arrays = self._inputs(inputs)
+        outputs = self._outputs(out, arrays)
+        with self._lock:
+            buffers = self._bind(arrays, outputs)
+            self._kernel(ctypes.addressof(buffers), self._scratch.ctypes.data)
+        return outputs
+
+    def bench(
+        self, inputs: Mapping[str, Any] | Sequence[Any], count: int
+    ) -> npt.NDArray[np.float64]:
+        """Run `count` times on the same arrays; the seconds of each call, timed natively
+        (validation, copies of inputs and the Python call are not in them).
+        """
+        arrays = self._inputs(inputs)
+        outputs = self._outputs(None, arrays)
+        with self._lock:
+            buffers = self._bind(arrays, outputs)
+            return self._kernel.bench(ctypes.addressof(buffers), self._scratch.ctypes.data, count)
+
+    def _bind(self, arrays: Sequence[Array], outputs: Sequence[Array]) -> Pointers:
+        """The native pointer array; the lock is held, because staged copies are shared."""
         if self._constants is None:
             names = ", ".join(p.source.name for p in self.artifact.packings)
             raise InputError(f"call prepare() with the constants first: {names}")
-        arrays = self._inputs(inputs)
-        outputs = self._outputs(out)
-        with self._lock:
-            placed = [self._place(s, a) for s, a in zip(self.artifact.inputs, arrays, strict=True)]
-            pointers = [a.ctypes.data for a in (*placed, *self._constants, *outputs)]
-            buffers = pointer_array(pointers)
-            self._kernel(ctypes.addressof(buffers), self._scratch.ctypes.data)
-        return outputs
+        placed = [self._place(s, a) for s, a in zip(self.artifact.inputs, arrays, strict=True)]
+        return pointer_array([a.ctypes.data for a in (*placed, *self._constants, *outputs)])
 
     def _inputs(self, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
         specs = self.artifact.inputs
@@ -91,7 +107,7 @@ class CompiledFunction:
         _check_names("input", inputs, [s.name for s in specs])
         return [_as_array(s, inputs[s.name]) for s in specs]
 
-    def _outputs(self, out: Sequence[Array] | None) -> list[Array]:
+    def _outputs(self, out: Sequence[Array] | None, inputs: Sequence[Array]) -> list[Array]:
         specs = self.artifact.outputs
         if out is None:
             return [aligned_empty(s.shape, numpy_dtype(s.dtype)) for s in specs]
@@ -104,6 +120,8 @@ class CompiledFunction:
                     f"output {spec.name} must be writable, contiguous and start at a multiple of "
                     f"{ALIGNMENT} bytes: make it with tilewright.runtime.aligned_empty"
                 )
+            if any(np.may_share_memory(array, other) for other in inputs):
+                raise InputError(f"output {spec.name} must not share memory with an input")
         return list(out)
 
     def _place(self, spec: BufferSpec, array: Array) -> Array:

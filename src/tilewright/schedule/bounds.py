@@ -1,12 +1,13 @@
 """Bound inference: extents of every loop, values of every axis, windows of attached stages.
 
-    infer_bounds(state) -> {stage name: StageBounds}
+    infer_bounds(state)["conv"] -> StageBounds
 
 Consumers come first. A stage at the root computes its whole tensor. An attached stage computes,
 per axis, the *window* its consumers read while the loops outside its attach point stand still:
 an index expression is split into a base (a function of those outer loops) and a span (how far it
 moves over all inner loops). Everything is arithmetic on extents, so one implementation serves ints
-and decision variables; only `isinstance(x, int)` decides, never an extent's value.
+and decision variables; only `isinstance(x, int)` decides, never an extent's value. An extent that is
+an expression gets a name (`|conv.f.2|`), defined once, so that what is built on it stays small.
 
 Example: conv reads pad[y + ry] with y = y.0*7 + y.1, ry < 3. Attached after y.0 the window of pad
 is base y.0*7, span 7 + 3 - 1 = 9.
@@ -15,7 +16,7 @@ is base y.0*7, span 7 + 3 - 1 = 9.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewright.expr.extents import add, ceildiv, maximum, minimum, mul, sub
 from tilewright.expr.intervals import Interval
@@ -42,12 +43,15 @@ class StageBounds:
     """What lowering and features need of one stage.
 
     `extents` of leaves and intermediate loops by name; `values` of the axes as expressions over
-    loop variables; `base` and `shape` of the window of its storage.
+    loop variables; `base` and `span` of the window, `local` the spatial axes relative to `base`;
+    `shape` of the storage.
     """
 
     extents: dict[str, Extent]
     values: dict[str, Expr]
     base: tuple[Expr, ...]
+    span: tuple[Extent, ...]
+    local: tuple[Expr, ...]
     shape: tuple[Extent, ...]
 
 
@@ -64,44 +68,71 @@ def loop_var(stage: str, leaf: str) -> Var:
     return Var(f"{stage}.{leaf}")
 
 
-def infer_bounds(state: State) -> dict[str, StageBounds]:
-    """Bounds of every stage, keyed by name. Pure; `state` is not changed."""
-    done: dict[str, StageBounds] = {}
+@dataclass(slots=True)
+class Bounds:
+    """Bounds of all stages by name. `definitions` are the expressions behind named extents."""
+
+    stages: dict[str, StageBounds] = field(default_factory=dict)
+    definitions: dict[str, Expr] = field(default_factory=dict)
+
+    def __getitem__(self, stage: str) -> StageBounds:
+        return self.stages[stage]
+
+    def named(self, name: str, extent: Extent) -> Extent:
+        """The extent itself if it is simple, otherwise a variable that stands for it."""
+        e = extent if isinstance(extent, int) else as_extent(simplify(extent))
+        if isinstance(e, (int, Var)):
+            return e
+        symbol = f"|{name}|"
+        self.definitions[symbol] = e
+        return Var(symbol)
+
+
+def infer_bounds(state: State) -> Bounds:
+    """Bounds of every stage. Pure; `state` is not changed."""
+    bounds = Bounds()
     for stage in reversed(list(state.stages.values())):
         if stage.attach is None:
             windows = [Window(as_expr(0), a.extent) for a in stage.compute.axes]
         else:
-            windows = _required(state, stage, stage.attach, done)
-        done[stage.name] = _stage_bounds(stage, windows)
-    return done
+            windows = _required(state, stage, stage.attach, bounds)
+        bounds.stages[stage.name] = _stage_bounds(stage, windows, bounds)
+    return bounds
 
 
-def _stage_bounds(stage: Stage, windows: list[Window]) -> StageBounds:
+def _stage_bounds(stage: Stage, windows: list[Window], bounds: Bounds) -> StageBounds:
     spatial = stage.compute.axes
-    extents: dict[str, Extent] = {
-        a.name: w.span for a, w in zip(spatial, windows, strict=True)
-    } | {a.name: a.extent for a in stage.compute.reduce_axes}
-    _pass_down(stage, extents)
+    spans = tuple(
+        bounds.named(f"{stage.name}.{a.name}", w.span)
+        for a, w in zip(spatial, windows, strict=True)
+    )
+    extents: dict[str, Extent] = {a.name: s for a, s in zip(spatial, spans, strict=True)}
+    extents |= {a.name: a.extent for a in stage.compute.reduce_axes}
+    _pass_down(stage, extents, bounds)
     values = _axis_values(stage, extents)
+    base = tuple(w.base for w in windows)
+    local = tuple(values[a.name] for a in spatial)
     for axis, w in zip(spatial, windows, strict=True):
         values[axis.name] = simplify(w.base + values[axis.name])
-    shape = _aligned(stage, [w.span for w in windows])
-    return StageBounds(extents, values, tuple(w.base for w in windows), shape)
+    return StageBounds(extents, values, base, spans, local, _aligned(stage, spans))
 
 
-def _pass_down(stage: Stage, extents: dict[str, Extent]) -> None:
+def _pass_down(stage: Stage, extents: dict[str, Extent], bounds: Bounds) -> None:
+    def name(loop: str, extent: Extent) -> Extent:
+        return bounds.named(f"{stage.name}.{loop}", extent)
+
     for relation in stage.relations:
         if isinstance(relation, Split):
             rest = extents[relation.parent]
             for child, length in zip(relation.children[:0:-1], relation.lengths[::-1], strict=True):
-                extents[child] = minimum(length, rest)
-                rest = ceildiv(rest, extents[child])
+                extents[child] = name(child, minimum(length, rest))
+                rest = name(f"{relation.parent}/{child}", ceildiv(rest, extents[child]))
             extents[relation.children[0]] = rest
         else:
             product: Extent = 1
             for part in relation.parts:
                 product = mul(product, extents[part])
-            extents[relation.fused] = product
+            extents[relation.fused] = name(relation.fused, product)
 
 
 def _axis_values(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
@@ -132,10 +163,10 @@ def _unfuse(relation: Fuse, extents: Mapping[str, Extent], values: dict[str, Exp
     values[relation.parts[0]] = rest
 
 
-def _aligned(stage: Stage, spans: list[Extent]) -> tuple[Extent, ...]:
+def _aligned(stage: Stage, spans: tuple[Extent, ...]) -> tuple[Extent, ...]:
     """Storage shape: the window's, with the padding that `storage_align` asks for."""
     if stage.align is None:
-        return tuple(spans)
+        return spans
     _, factor, offset = stage.align
     row = spans[-1]
     return (*spans[:-1], add(row, as_extent((offset - as_expr(row)) % factor)))
@@ -159,9 +190,7 @@ def outside(state: State, at: At) -> dict[str, Expr | bool]:
     return found
 
 
-def _required(
-    state: State, stage: Stage, at: At, done: Mapping[str, StageBounds]
-) -> list[Window]:
+def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
     inside = _inside_extents(state, outside(state, at), done)
     axes = stage.compute.axes
     windows: list[Window | None] = [None] * len(axes)
@@ -177,11 +206,11 @@ def _required(
 
 
 def _inside_extents(
-    state: State, around: Mapping[str, Expr | bool], done: Mapping[str, StageBounds]
+    state: State, around: Mapping[str, Expr | bool], done: Bounds
 ) -> dict[str, Extent]:
     """Loop variable -> how many of its iterations run inside the attach point."""
     inside: dict[str, Extent] = {}
-    for name, bounds in done.items():
+    for name, bounds in done.stages.items():
         for leaf in state[name].leaves:
             var = loop_var(name, leaf).name
             live = around.get(var, False)
@@ -301,10 +330,10 @@ def as_extent(e: Expr) -> Extent:
     return int(e.value) if isinstance(e, Const) else e
 
 
-def loop_ranges(state: State, bounds: Mapping[str, StageBounds]) -> dict[str, Interval]:
+def loop_ranges(state: State, bounds: Bounds) -> dict[str, Interval]:
     """Loop variable -> its interval, for the simplifier (concrete extents only)."""
     ranges: dict[str, Interval] = {}
-    for name, b in bounds.items():
+    for name, b in bounds.stages.items():
         for leaf in state[name].leaves:
             extent = b.extents[leaf]
             high = extent - 1 if isinstance(extent, int) else None

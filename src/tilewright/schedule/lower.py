@@ -13,8 +13,8 @@ variables; a position decision gives a `Hoist`, a parallel-prefix decision a `Fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.intervals import Interval, interval
@@ -35,7 +35,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.simplify import affine, simplify
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Store, seq
-from tilewright.schedule.bounds import StageBounds, infer_bounds, loop_ranges, loop_var
+from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.steps import extent_int, identity
 
@@ -85,7 +85,7 @@ class _Loop:
 
 
 class _Lowering:
-    def __init__(self, state: State, bounds: Mapping[str, StageBounds]) -> None:
+    def __init__(self, state: State, bounds: Bounds) -> None:
         self.state = state
         self.bounds = bounds
         self.ranges: dict[str, Interval] = loop_ranges(state, bounds)
@@ -214,30 +214,26 @@ class _Lowering:
         return simplify(substitute(transform(e, leaf), values), self.ranges)
 
     def guarded(self, stage: Stage, axes: tuple[Axis, ...], node: Node) -> Node:
-        """`node` under the conditions that keep every axis inside its extent."""
-        values = self.bounds[stage.name].values
-        conds: list[Expr] = []
-        for axis in axes:
-            if not isinstance(axis.extent, int):
-                continue
-            reach = interval(values[axis.name], self.ranges)
-            if self._symbolic(values[axis.name]):
-                continue
-            if reach.hi is None or reach.hi >= axis.extent:
-                conds.append(simplify(values[axis.name] < axis.extent, self.ranges))
-            if reach.lo is None or reach.lo < 0:
-                conds.append(simplify(values[axis.name] >= 0, self.ranges))
-        conds = [c for c in conds if not isinstance(c, Const)]
-        if not conds:
-            return node
-        test = conds[0]
-        for c in conds[1:]:
-            test = binary("and", test, c)
-        return If(test, node)
+        """`node` under the conditions that keep every axis inside its extent and its window.
 
-    def _symbolic(self, e: Expr) -> bool:
-        """A sketch has no guards: they depend on the tile sizes."""
-        return any(r.hi is None for r in self.ranges.values())
+        A sketch has no guards: they depend on the tile sizes.
+        """
+        if any(r.hi is None for r in self.ranges.values()):
+            return node
+        b = self.bounds[stage.name]
+        limits = [(b.values[a.name], a.extent) for a in axes]
+        limits += zip(b.local, b.span, strict=True)
+        tests: dict[Expr, None] = {}
+        for value, extent in limits:
+            reach = interval(value, self.ranges)
+            if reach.hi is None or reach.hi >= extent_int(extent):
+                tests[simplify(value < extent, self.ranges)] = None
+            if reach.lo is None or reach.lo < 0:
+                tests[simplify(value >= 0, self.ranges)] = None
+        open_tests = [t for t in tests if not isinstance(t, Const)]
+        if not open_tests:
+            return node
+        return If(reduce(lambda x, y: binary("and", x, y), open_tests), node)
 
     # ---- packed constants -------------------------------------------------------------------
 

@@ -71,7 +71,8 @@ class Forest:
         Raises RecordsError if the text is no such model or a tree is deeper than `MAX_DEPTH`.
         """
         try:
-            head, *trees = text.split("\nTree=")
+            body, _ = text.split("\nend of trees\n")
+            head, *trees = body.split("\nTree=")
             width = int(_fields(head)["max_feature_idx"]) + 1
             table = _NodeTable.read([_fields(tree) for tree in trees])
         except (KeyError, ValueError) as error:
@@ -84,6 +85,7 @@ class Forest:
     def predict(self, features: npt.NDArray[np.float32]) -> _Floats:
         """The sum of all trees for each row of `features`, float32 `[m, width]` and finite.
 
+        LightGBM takes a feature nearer to 0 than 1e-35 for 0; here it is what it is.
         Raises InputError on another dtype or shape.
         """
         if features.dtype != np.float32 or features.ndim != 2 or features.shape[1] != self.width:
@@ -99,12 +101,13 @@ class Forest:
         return out
 
     def _predict_block(self, features: npt.NDArray[np.float32]) -> _Floats:
-        index = self._leaf_indices(self._test_bits(features))[:, : len(features)]
+        index = self._leaf_indices(self._test_bits(features))
         first = np.arange(len(index))[:, None] << self.depth
-        # Summed tree by tree, in LightGBM's order, so that not even the last bit differs.
         values: _Floats = self.leaves.take(np.add(index, first, dtype=np.intp), mode="clip")
+        # Tree by tree, LightGBM's order, so that not even the last bit differs; NumPy would sum a
+        # single column in another order, but there are always the eight of a byte.
         total: _Floats = values.sum(axis=0)
-        return total
+        return total[: len(features)]
 
     def _test_bits(self, features: npt.NDArray[np.float32]) -> _Bits:
         """Outcome of each distinct test, `[S + 1, ceil(rows / 8)]`; the last one is false."""

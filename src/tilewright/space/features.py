@@ -150,7 +150,7 @@ def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
                 unroll_step=slot(s.unroll_step),
             )
         )
-    return ColumnProgram(exprs), plans
+    return ColumnProgram(exprs, sketch.bounds.definitions), plans
 
 
 class Analysis:

@@ -27,7 +27,7 @@ from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.extents import ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, as_expr
 from tilewright.nest.nodes import Kind
-from tilewright.schedule.bounds import StageBounds, infer_bounds
+from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
@@ -58,7 +58,7 @@ class Sketch:
     columns: Ints
 
     @cached_property
-    def bounds(self) -> dict[str, StageBounds]:
+    def bounds(self) -> Bounds:
         """Symbolic extents, axis values and windows of all stages."""
         return infer_bounds(self.state)
 
@@ -94,7 +94,7 @@ class Sketch:
         """All constraints as one column program (each result is a bool column)."""
         limit = self.target.vector_registers
         tests = [as_expr(r) <= limit for n, r in self.resources.items() if n.endswith("accumulators")]
-        return ColumnProgram([*self.constraints, *tests])
+        return ColumnProgram([*self.constraints, *tests], self.bounds.definitions)
 
     def environment(self, rows: Ints) -> dict[str, Ints]:
         """Decision variable -> its column in `rows` (`[n, all columns]`)."""

@@ -14,7 +14,6 @@ output that is an image, and those that really move data (a channel shuffle).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -102,20 +101,26 @@ class _Pass:
         return Layout(self.builder.copy(node, [first.value], **changes), permutation)
 
     def broadcast(self, node: Node) -> Layout:
-        """Operands that meet element by element: all in the layout most of them have."""
+        """Operands that meet element by element: all in the layout that moves least data."""
         rank = node.output.rank
         layouts = [self.layout(v) for v in node.inputs if v.rank == rank and not v.is_constant]
-        votes = Counter(x.permutation for x in layouts if not x.plain)
-        plain = len(layouts) - votes.total()
-        permutation, count = votes.most_common(1)[0] if votes else (identity(rank), 0)
-        if count < plain:
-            permutation = identity(rank)
+        choices = dict.fromkeys([x.permutation for x in layouts if not x.plain])
+        permutation = min([*choices, identity(rank)], key=lambda p: self.cost(layouts, p))
         operands = [self.operand(v, permutation) for v in node.inputs]
         changes: dict[str, Any] = {}
         if node.op == "concat":
             axis: Any = node.attributes["axis"]
             changes["axis"] = permutation[axis]
         return Layout(self.builder.copy(node, operands, **changes), permutation)
+
+    def cost(self, layouts: Sequence[Layout], permutation: Permutation) -> int:
+        """Elements to be transposed so that all operands have the layout of `permutation`."""
+        total = 0
+        for layout in layouts:
+            key = (layout.value, _between(layout.permutation, permutation))
+            if layout.permutation != permutation and key not in self.made:
+                total += layout.value.elements
+        return total
 
     def operand(self, old: Value, permutation: Permutation) -> Value:
         """`old` such that it broadcasts in the layout that `permutation` undoes."""
@@ -127,7 +132,7 @@ class _Pass:
         back = inverse(permutation)
         if old.rank == rank:
             layout = self.layout(old)
-            return self.transposed(layout.value, tuple(layout.permutation[d] for d in back))
+            return self.transposed(layout.value, _between(layout.permutation, permutation))
         widened = self.builder.reshape(self.real(old), (1,) * (rank - old.rank) + old.shape)
         return self.transposed(widened, back)
 
@@ -153,6 +158,11 @@ class _Pass:
                 placed += [d, *owner[d]]
         value = self.builder.reshape(arranged, [target[d] for d in placed], name=node.output.name)
         return Layout(value, inverse(tuple(placed)))
+
+
+def _between(have: Permutation, want: Permutation) -> Permutation:
+    """The permutation that turns a value noted with `have` into one noted with `want`."""
+    return tuple(have[d] for d in inverse(want))
 
 
 def _unit_owners(shape: Sequence[int]) -> dict[int | None, list[int]]:

@@ -5,10 +5,13 @@ conv(pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))); pads=0)   →   conv(x; pads=((1,
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from tilewright.graph.builder import Rewriter
-from tilewright.graph.ir import Graph, Node
+from tilewright.graph.ir import Graph, Node, Value
+
+Pads: TypeAlias = tuple[tuple[int, int], ...]
 
 PADDED = frozenset(("conv", "depthwise_conv"))
 
@@ -18,20 +21,35 @@ def merge_pads(graph: Graph) -> Graph:
     producers = graph.producers()
     rewriter = Rewriter(graph)
     for node in graph.nodes:
-        source = producers.get(node.inputs[0]) if node.op in PADDED else None
-        if source is None or not _is_spatial_zero_pad(source):
+        found = _padded(node.inputs[0], producers) if node.op in PADDED else None
+        if found is None:
             rewriter.keep(node)
             continue
-        outer: Any = source.attributes["pads"]
+        source, order, outer = found
         own: Any = node.attributes["pads"]
         pads = tuple((b + p[0], a + p[1]) for (b, a), p in zip(own, outer[1:-1], strict=True))
-        operands = (rewriter.value(source.inputs[0]), *rewriter.operands(node)[1:])
+        inner = rewriter.builder.transpose(rewriter.value(source), order)
+        operands = (inner, *rewriter.operands(node)[1:])
         rewriter.replace(node.output, rewriter.builder.copy(node, operands, pads=pads))
     return rewriter.finish()
 
 
-def _is_spatial_zero_pad(node: Node) -> bool:
-    if node.op != "pad" or node.attributes["mode"] != "constant" or node.attributes["value"] != 0:
-        return False
-    pads: Any = node.attributes["pads"]
-    return pads[0] == pads[-1] == (0, 0) and all(p >= 0 for pair in pads for p in pair)
+def _padded(
+    value: Value, producers: Mapping[Value, Node]
+) -> tuple[Value, tuple[int, ...], Pads] | None:
+    """(x, order, pads) where `value` is transpose(x, order) padded with zeros, spatially only.
+
+    The pad may stand before the transpose or after it.
+    """
+    order: Any = tuple(range(value.rank))
+    node = producers.get(value)
+    if node is not None and node.op == "transpose":
+        order = node.attributes["permutation"]
+        node = producers.get(node.inputs[0])
+    if node is None or node.op != "pad":
+        return None
+    listed: Any = node.attributes["pads"]
+    pads = tuple(listed[d] for d in order)
+    spatial = pads[0] == pads[-1] == (0, 0) and all(p >= 0 for pair in pads for p in pair)
+    zeros = node.attributes["mode"] == "constant" and node.attributes["value"] == 0
+    return (node.inputs[0], order, pads) if spatial and zeros else None

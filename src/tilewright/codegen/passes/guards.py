@@ -1,0 +1,128 @@
+"""Pass: move conditions outwards to the loops that they bound.
+
+    for rc: for y (unrolled): for f (vector): if (y0*6 + y < 50): S
+      ->  for rc: for y: if (y0*6 + y < 50): for f: S
+
+A condition leaves every loop whose variable it does not mention, so it ends up directly below the
+loop it bounds; code generation turns it into that loop's trip count. An unrolled or vector loop
+bounded by constants gets the smaller extent here:
+
+    for y (unrolled) < 6: if (y < 2): S     ->    for y (unrolled) < 2: S
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.codegen.linear import Linearizer, condition
+from tilewright.codegen.passes.rewrite import (
+    EMPTY,
+    conjuncts,
+    guarded,
+    is_empty,
+    reads_memory,
+    rebuilt,
+    together,
+)
+from tilewright.expr.nodes import Expr, Var, free_vars, substitute
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
+
+
+def hoisted_guards(node: Node) -> Node:
+    """The nest with every condition as far out as its variables allow."""
+    conds, body = _split(node)
+    return guarded(conds, body)
+
+
+def _split(node: Node) -> tuple[list[Expr], Node]:
+    """(conditions that may leave the node, the node without them)."""
+    match node:
+        case If(cond, body):
+            inner, rest = _split(body)
+            own = list(conjuncts(cond))
+            return [*own, *(c for c in inner if c not in own)], rest
+        case For():
+            return _of_loop(node)
+        case Seq(body):
+            return _of_sequence([_split(b) for b in body])
+        case Alloc(_, _, body):
+            inner, rest = _split(body)
+            movable = [c for c in inner if not reads_memory(c)]
+            stuck = [c for c in inner if reads_memory(c)]
+            return movable, rebuilt(node, (guarded(stuck, rest),))
+    return [], node
+
+
+def _of_loop(node: For) -> tuple[list[Expr], Node]:
+    inner, rest = _split(node.body)
+    name = node.var.name
+    stuck = [c for c in inner if name in free_vars(c) or reads_memory(c)]
+    leaving = [c for c in inner if c not in stuck]
+    return leaving, _bounded(replace(node, body=EMPTY), stuck, rest)
+
+
+def _of_sequence(parts: list[tuple[list[Expr], Node]]) -> tuple[list[Expr], Node]:
+    """A condition leaves a sequence when every statement has it."""
+    live = [(conds, body) for conds, body in parts if not is_empty(body)]
+    if not live:
+        return [], EMPTY
+    shared = [c for c in live[0][0] if all(c in conds for conds, _ in live)]
+    shared = [c for c in shared if not reads_memory(c)]
+    rest = tuple(guarded([c for c in conds if c not in shared], body) for conds, body in live)
+    return shared, together(rest)
+
+
+def _bounded(loop: For, conds: list[Expr], body: Node) -> Node:
+    """The loop over `body` under `conds`; constant bounds shrink it when it has no trip count."""
+    if is_empty(body):
+        return EMPTY
+    if loop.kind not in (Kind.UNROLLED, Kind.VECTOR) or not isinstance(loop.extent, int):
+        return replace(loop, body=guarded(conds, body))
+    low, high, left = 0, loop.extent, []
+    for c in conds:
+        bounds = constant_bounds(c, loop.var)
+        if bounds is None:
+            left.append(c)
+            continue
+        low = max(low, bounds[0])
+        high = min(high, loop.extent if bounds[1] is None else bounds[1])
+    if high <= low:
+        return EMPTY
+    inside = guarded(left, body)
+    if low:
+        inside = shifted(inside, loop.var, low)
+    return replace(loop, extent=high - low, body=inside)
+
+
+def constant_bounds(cond: Expr, var: Var) -> tuple[int, int | None] | None:
+    """[low, high) of `var` where a condition over it alone holds; high None is unbounded."""
+    form = condition(cond, Linearizer())
+    if form is None or len(form.terms) != 1 or form.terms[0][0] != var.name:
+        return None
+    k = form.terms[0][1]
+    if k > 0:
+        return -(form.const // k), None
+    return 0, form.const // -k + 1
+
+
+def shifted(node: Node, var: Var, by: int) -> Node:
+    """The nest with `var` replaced by `var + by`."""
+    moved: dict[str, Expr] = {var.name: var + by}
+
+    def visit(n: Node) -> Node:
+        match n:
+            case Store(tensor, indices, value, reduce):
+                new = tuple(substitute(i, moved) for i in indices)
+                return Store(tensor, new, substitute(value, moved), reduce)
+            case If(cond, body):
+                return If(substitute(cond, moved), visit(body))
+            case Alloc(tensor, offset, body):
+                return Alloc(tensor, tuple(substitute(o, moved) for o in offset), visit(body))
+            case For(_, extent, body):
+                limit = extent if isinstance(extent, int) else substitute(extent, moved)
+                return replace(n, extent=limit, body=visit(body))
+            case Seq(body):
+                return Seq(tuple(visit(b) for b in body))
+        return n
+
+    return visit(node)

@@ -1,0 +1,94 @@
+"""Building nests anew: what every pass uses.
+
+`EMPTY` is a nest that does nothing; `rebuilt` drops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilewright.errors import BuildError
+from tilewright.expr.dtypes import BOOL
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Binary, Const, Expr, Read, walk
+from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Seq, Store, bodies
+
+EMPTY = Seq(())
+
+
+def is_empty(node: Node) -> bool:
+    """Whether a nest does nothing."""
+    return isinstance(node, Seq) and not node.body
+
+
+def rebuilt(node: Node, parts: tuple[Node, ...]) -> Node:
+    """`node` with new bodies; EMPTY when nothing is left in it."""
+    old = bodies(node)
+    if len(old) == len(parts) and all(a is b for a, b in zip(old, parts, strict=True)):
+        return node
+    match node:
+        case Seq():
+            return together(parts)
+        case For() | If() | Alloc():
+            return EMPTY if is_empty(parts[0]) else replace(node, body=parts[0])
+        case Hoist():
+            raise BuildError("a hoist needs a concrete nest to compile")
+    return node
+
+
+def together(parts: tuple[Node, ...]) -> Node:
+    """Nodes in order, nested sequences flattened, empty ones dropped."""
+    flat: list[Node] = []
+    for p in parts:
+        flat.extend(p.body if isinstance(p, Seq) else (p,))
+    return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+
+
+def conjuncts(cond: Expr) -> Iterator[Expr]:
+    """The conditions that all have to hold."""
+    if isinstance(cond, Binary) and cond.op == "and":
+        yield from conjuncts(cond.a)
+        yield from conjuncts(cond.b)
+    elif not (isinstance(cond, Const) and cond.value):
+        yield cond
+
+
+def conjunction(conds: list[Expr]) -> Expr:
+    """All of them hold."""
+    if not conds:
+        return Const(True, BOOL)
+    total = conds[0]
+    for c in conds[1:]:
+        total = Binary("and", total, c)
+    return total
+
+
+def guarded(conds: list[Expr], body: Node) -> Node:
+    """`body` under conditions; without any, `body` itself."""
+    return If(conjunction(conds), body) if conds and not is_empty(body) else body
+
+
+def reads_memory(e: Expr) -> bool:
+    """Whether an expression reads a tensor."""
+    return any(isinstance(x, Read) for x in walk(e))
+
+
+def within(ranges: dict[str, Interval], node: For) -> dict[str, Interval]:
+    """`ranges` with the loop's variable bound."""
+    high = node.extent - 1 if isinstance(node.extent, int) else None
+    return ranges | {node.var.name: Interval(0, high)}
+
+
+def expressions(node: Node) -> tuple[Expr, ...]:
+    """The expressions that stand in the node itself."""
+    match node:
+        case If(cond, _):
+            return (cond,)
+        case Alloc(_, offset, _):
+            return offset
+        case Store(_, indices, value, _):
+            return (*indices, value)
+        case For(_, extent, _):
+            return () if isinstance(extent, int) else (extent,)
+    return ()

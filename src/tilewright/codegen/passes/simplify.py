@@ -1,0 +1,100 @@
+"""Pass: simplify every expression with the bounds of the loops around it.
+
+    for i < 8: for j < 1: if (i*4 + j < 32): A[i*4 + j] = ...    ->    for i < 8: A[i*4] = ...
+
+Loops of extent 1 and decided conditions disappear. What a surrounding `If` says about one loop
+variable bounds it further inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilewright.codegen.linear import Linearizer, condition
+from tilewright.codegen.passes.rewrite import (
+    EMPTY,
+    conjuncts,
+    guarded,
+    rebuilt,
+    within,
+)
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Const, Expr
+from tilewright.expr.simplify import Simplifier
+from tilewright.nest.nodes import Alloc, For, If, Node, Seq, Store
+
+
+def simplified(node: Node, ranges: Mapping[str, Interval] | None = None) -> Node:
+    """The nest with simplified expressions; `ranges` bounds variables of loops around it."""
+    return _Simplify().visit(node, dict(ranges or {}))
+
+
+class _Simplify:
+    def __init__(self) -> None:
+        self.forms = Linearizer()
+        self._by_ranges: dict[frozenset[tuple[str, Interval]], Simplifier] = {}
+
+    def rules(self, ranges: dict[str, Interval]) -> Simplifier:
+        """One simplifier for each set of bounds, so that it remembers."""
+        key = frozenset(ranges.items())
+        if key not in self._by_ranges:
+            self._by_ranges[key] = Simplifier(ranges)
+        return self._by_ranges[key]
+
+    def visit(self, node: Node, ranges: dict[str, Interval]) -> Node:
+        match node:
+            case Seq(body):
+                return rebuilt(node, tuple(self.visit(b, ranges) for b in body))
+            case For():
+                return self.loop(node, ranges)
+            case If(cond, body):
+                return self.branch(cond, body, ranges)
+            case Alloc(tensor, offset, body):
+                inner = self.visit(body, ranges)
+                if isinstance(inner, Seq) and not inner.body:
+                    return EMPTY
+                start = self.rules(ranges).simplify
+                return Alloc(tensor, tuple(map(start, offset)), inner)
+            case Store(tensor, indices, value, reduce):
+                do = self.rules(ranges).simplify
+                return Store(tensor, tuple(map(do, indices)), do(value), reduce)
+        return node
+
+    def loop(self, node: For, ranges: dict[str, Interval]) -> Node:
+        if isinstance(node.extent, int) and node.extent < 1:
+            return EMPTY
+        body = self.visit(node.body, within(ranges, node))
+        return body if node.extent == 1 else rebuilt(node, (body,))
+
+    def branch(self, cond: Expr, body: Node, ranges: dict[str, Interval]) -> Node:
+        test = self.rules(ranges).simplify(cond)
+        if isinstance(test, Const) and not test.value:
+            return EMPTY
+        conds = list(conjuncts(test))
+        inner = dict(ranges)
+        for c in conds:
+            self.learn(c, inner)
+        inside = self.visit(body, inner)
+        if isinstance(inside, If):
+            known = [c for c in conjuncts(inside.cond) if c not in conds]
+            return guarded([*conds, *known], inside.body)
+        return guarded(conds, inside)
+
+    def learn(self, cond: Expr, ranges: dict[str, Interval]) -> None:
+        """Narrow the bounds of a variable by `k*v + rest >= 0`."""
+        form = condition(cond, self.forms)
+        if form is None:
+            return
+        for name, k in form.terms:
+            known = ranges.get(name)
+            if known is None or known.lo is None or known.hi is None:
+                continue
+            rest = form.without(name).bounds(ranges)
+            if rest.hi is None:
+                continue
+            if k > 0:
+                lo = max(known.lo, -(rest.hi // k))
+                ranges[name] = Interval(min(lo, known.hi), known.hi)
+            else:
+                hi = min(known.hi, rest.hi // -k)
+                ranges[name] = Interval(known.lo, max(hi, known.lo))
