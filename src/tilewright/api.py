@@ -41,10 +41,13 @@ from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.search.objectives import Model as ObjectiveModel
 from tilewright.search.objectives import Objective, TotalLatency
+from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
+from tilewright.space.derivation import Rule
+from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -167,23 +170,28 @@ def tune(
     seed: int = 0,
     runner: Sequence[str] | str | None = None,
     options: RunOptions | None = None,
+    rules: Sequence[Rule] = (),
     observe: Observer = lambda _: None,
 ) -> TuneResult:
     """Search for fast programs of every task and record all trials in `db`.
 
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes). Equal tasks of
     several models are tuned once. The same command with the same seed goes on where an earlier
-    one stopped. `runner` is the command of a remote runner. Raises RecordsError for a database
-    that cannot be used, BuildError, RunError or WrongAnswer when nothing can be measured.
+    one stopped. `runner` is the command of a remote runner. `rules` are sketch rules of one's own,
+    tried before those of the target. Raises RecordsError for a database that cannot be used,
+    BuildError, RunError or WrongAnswer when nothing can be measured.
     """
     given = [models] if isinstance(models, (Task, Model)) else list(models)
+    if strategy not in STRATEGIES:
+        raise InputError(f"unknown strategy {strategy!r}; known: {', '.join(STRATEGIES)}")
     if minutes is None and trials is None:
         minutes = 10.0
     chosen = as_target(target)
     tasks, groups = _merge(given)
-    with Database.open(db) as database, contextlib.closing(
-        _TunerMeasurer(chosen, runner, options)
-    ) as measurer:
+    with (
+        Database.open(db) as database,
+        contextlib.closing(_TunerMeasurer(chosen, runner, options)) as measurer,
+    ):
         tuner = Tuner(
             tasks=tasks,
             database=database,
@@ -193,6 +201,7 @@ def tune(
             schedule=_scheduler(groups, objective or TotalLatency()),
             strategy=strategy,
             seed=seed,
+            rules=(*rules, *CPU_RULES),
         )
         searches = tuner.run(Budget(trials, minutes), observe)
         for model, group in zip(given, groups, strict=True):
@@ -376,4 +385,3 @@ def build_all(
         return cache.get(key, make)
 
     return {task.hash: one(number) for number, task in enumerate(tasks)}
-

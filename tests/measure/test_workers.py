@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -230,6 +231,26 @@ def test_builder_memory_is_limited(worker_env: Mapping[str, str]) -> None:
         ((_, outcome),) = pool.build([b""])
     assert isinstance(outcome, Failure)
     assert outcome.error in ("MemoryError", "_ArrayMemoryError")
+
+
+def test_an_interrupted_request_leaves_a_clean_worker(runner: RunnerClient) -> None:
+    runner.run(TASK, GOOD, QUICK)
+    pid = runner.worker.pid
+    assert pid is not None
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(TASK, fault_builds.candidate("endless loop").to_bytes(), QUICK)
+    assert group_is_gone(pid)
+    assert runner.run(TASK, GOOD, QUICK).latencies_s
+
+
+def test_closing_a_pool_does_not_wait_for_a_build(worker_env: Mapping[str, str]) -> None:
+    pool = BuilderPool("fault_builds:build", 1, timeout_s=600, env=worker_env)
+    hangs = pool.build([fault_builds.request("good"), *[fault_builds.request("builder hang")] * 3])
+    assert isinstance(next(iter(hangs))[1], Built)
+    started = time.monotonic()
+    pool.close()
+    assert time.monotonic() - started < 5
 
 
 PARENT = """

@@ -183,6 +183,11 @@ FACTS = Facts.of({"a": Interval(0, 9), "b": Interval(0, 2)})
         (FACTS.assume((A - B).eq(3)), A, Interval(3, 5)),
         (FACTS.assume((A - B).eq(3)), B, Interval(0, 2)),
         (FACTS, select(A < 4, A + 6, A - 4), Interval(0, 9)),
+        (FACTS.assume(A * 4 + B < 9), A * 2 + B, Interval(0, 5)),
+        (FACTS.assume(A * 2 + B * 3 < 9), A * 4 + B * 6 + 1, Interval(1, 17)),
+        (FACTS.assume((A + B < 4) & (A - B >= 2)), A * 2, Interval(4, 6)),
+        (FACTS, A + (A + B) // 2 - (A * 3) // 2, Interval(0, 1)),
+        (FACTS.assume(A * 3 + B < 9), A + (A + B) // 2, Interval(0, 4)),
     ],
 )
 def test_facts_bound_expressions(facts: Facts, e: Expr, bounds: Interval) -> None:

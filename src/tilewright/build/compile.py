@@ -9,30 +9,45 @@ A request is self-contained JSON: the DAG, the trace, the target and a name.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 
 from tilewright.codegen import compile_program
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
+from tilewright.nest.print import program_text
 from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
 from tilewright.schedule.lower import Layout, Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
 from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.settings import Settings
 from tilewright.target import Target
 
 
 def build(dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str) -> Artifact:
-    """Compile one kernel. Raises ScheduleError for an illegal trace, BuildError from codegen."""
-    return artifact(lower(State(dag).replay(trace), name), target)
+    """Compile one kernel. Raises ScheduleError for an illegal trace, BuildError from codegen.
+
+    Layers named in TILEWRIGHT_SHOW are printed to standard error.
+    """
+    lowered = lower(State(dag).replay(trace), name)
+    settings = Settings.from_environment()
+    if settings.shows("trace"):
+        print(f"# trace of {name}\n{trace_to_json(trace)}", file=sys.stderr)
+    if settings.shows("nest"):
+        print(f"# loop nest of {name}\n{program_text(lowered.program)}", file=sys.stderr)
+    built, ir = compile_lowered(lowered, target)
+    if settings.shows("ir"):
+        print(f"; LLVM IR of {name}\n{ir}", file=sys.stderr)
+    return built
 
 
-def artifact(lowered: Lowered, target: Target) -> Artifact:
-    """Compile a lowered program."""
+def compile_lowered(lowered: Lowered, target: Target) -> tuple[Artifact, str]:
+    """Compile a lowered program; returns the artifact and its LLVM IR."""
     program = lowered.program
     kernel = compile_program(program, target)
-    return Artifact(
+    artifact = Artifact(
         entry=kernel.entry,
         target=str(target),
         object_code=kernel.object_code,
@@ -42,6 +57,7 @@ def artifact(lowered: Lowered, target: Target) -> Artifact:
         packings=tuple(_packing(t, lowered.layouts.get(t.name)) for t in program.constants),
         scratch_bytes=kernel.scratch_bytes,
     )
+    return artifact, kernel.ir
 
 
 def _spec(tensor: Tensor) -> BufferSpec:

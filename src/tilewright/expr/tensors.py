@@ -32,6 +32,14 @@ from tilewright.expr.nodes import (
 )
 
 
+HINTS = {
+    "vectorize": "name of the axis to run along the vector lanes",
+    "unroll": "names of axes to unroll completely",
+    "inline": "False: never substitute this stage into its consumers",
+}
+"""What a user may tell the search about a compute (Ansor §4.2)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placeholder:
     """Values given by the caller; `constant` ones arrive at compile time (weights)."""
@@ -60,6 +68,10 @@ class Compute:
     @property
     def reduce_axes(self) -> tuple[Axis, ...]:
         return self.body.axes if isinstance(self.body, Reduce) else ()
+
+    def hint(self, name: str) -> Any:
+        """The user's hint of that name, or None."""
+        return dict(self.hints).get(name)
 
 
 Source: TypeAlias = Placeholder | Table | Compute
@@ -100,14 +112,23 @@ def compute(
 
     `fn` takes one index per dimension (its parameter names become the axes' names; a `*args`
     function gets `i0, i1, …`) and returns an expression. `dtype` is the storage type, by default
-    that of the expression. Raises ExprError when a reduction is not the whole body.
+    that of the expression. `hints` are entries of HINTS. Raises ExprError when a reduction is not
+    the whole body, or for an unknown hint.
     """
     dims = _shape(shape, name)
     axes = tuple(Axis(n, e) for n, e in zip(_axis_names(fn, len(dims)), dims, strict=True))
     body = as_expr(fn(*axes))
     storage = body.dtype if dtype is None else _dtype(dtype)
     body = _check_body(name, axes, body, storage)
-    return Tensor(name, dims, storage, Compute(axes, body, tuple(sorted((hints or {}).items()))))
+    return Tensor(name, dims, storage, Compute(axes, body, _checked_hints(name, hints or {})))
+
+
+def _checked_hints(name: str, hints: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    unknown = sorted(set(hints) - set(HINTS))
+    if unknown:
+        raise ExprError(f"{name}: unknown hints {unknown}; known: {', '.join(HINTS)}")
+    frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in hints.items()}
+    return tuple(sorted(frozen.items()))
 
 
 def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -> Expr:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import gcd
 from typing import TypeAlias
 
 from tilewright.expr.dtypes import INT64
@@ -22,6 +23,7 @@ from tilewright.expr.intervals import (
     add,
     floordiv,
     interval,
+    magnitude,
     negate,
     point,
     scale,
@@ -130,13 +132,16 @@ class Facts:
         return add(scale(steps, k), self._reduced(rest, 0))
 
     def _reduced(self, form: Form, start: int) -> Interval:
-        """Bounds of `form`, also as multiples of the known forms from number `start` on."""
+        """Bounds of `form`, also by the known forms from number `start` on.
+
+        `p · form = q · fact + rest`, where p and q are such that the rest has an atom less.
+        """
         found = self._sum(form)
         for number in range(start, len(self.known)):
             fact, bounds = self.known[number]
-            for factor in _ratios(form, fact):
-                rest = self._reduced(_plus(form, fact, -factor), number + 1)
-                found = intersection(found, add(rest, scale(bounds, factor)))
+            for p, q in _ratios(form, fact):
+                rest = self._reduced(_plus(_times(form, p), fact, -q), number + 1)
+                found = intersection(found, _divided(add(rest, scale(bounds, q)), p))
         return found
 
     def _undivided(self, form: Form, atom: Expr, k: int, a: Expr, c: int) -> Interval:
@@ -166,6 +171,8 @@ class Facts:
             case Binary(op, a, b) if op in ARITHMETIC_BOUNDS:
                 rule = ARITHMETIC_BOUNDS[op]
                 return intersection(known, rule(self.bounds(a), self.bounds(b)))
+            case Call("abs", (x,)):
+                return intersection(known, magnitude(self.bounds(x)))
             case Select(cond, a, b):
                 yes, no = self.assume(cond), self.assume(cond, holds=False)
                 return intersection(known, _either(yes, a, no, b))
@@ -220,9 +227,18 @@ def _plus(a: Form, b: Form, factor: int) -> Form:
     return {atom: k for atom, k in found.items() if k}
 
 
-def _ratios(form: Form, fact: Form) -> set[int]:
-    """Multiples of `fact` that take an atom out of `form`."""
-    return {k // fact[a] for a, k in form.items() if a in fact and k % fact[a] == 0}
+def _times(form: Form, factor: int) -> Form:
+    return form if factor == 1 else {atom: factor * k for atom, k in form.items()}
+
+
+def _ratios(form: Form, fact: Form) -> set[tuple[int, int]]:
+    """Pairs (p, q), p > 0, for which `p · form - q · fact` lacks one of their common atoms."""
+    pairs = set()
+    for atom, k in form.items():
+        if atom in fact:
+            p, q = fact[atom] // gcd(k, fact[atom]), k // gcd(k, fact[atom])
+            pairs.add((p, q) if p > 0 else (-p, -q))
+    return pairs
 
 
 def _either(yes: Facts, a: Expr, no: Facts, b: Expr) -> Interval:

@@ -180,7 +180,9 @@ class _Lowering:
         assert isinstance(stage.compute.body, Reduce)
         neutral = identity(stage.compute.body.op, stage.tensor)
         indices = self.indices(stage)
-        body = self.guarded(stage, stage.compute.axes, Store(self.storage(stage.tensor), indices, neutral))
+        body = self.guarded(
+            stage, stage.compute.axes, Store(self.storage(stage.tensor), indices, neutral)
+        )
         for loop in reversed(loops):
             if not loop.reduce and loop.extent != 1:
                 kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
@@ -308,4 +310,3 @@ def _with_pragma(body: Node, unroll_step: Extent) -> Node:
     if isinstance(body, For):
         return replace(body, unroll_step=unroll_step)
     return body
-

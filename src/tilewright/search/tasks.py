@@ -146,6 +146,4 @@ class TaskSearch:
         population = as_population([batch[i] for i in kept])
         features, owner = self.extractor.extract(population)
         throughput = np.array([1.0 / (latencies[i] or 1.0) for i in kept])
-        rows.append(
-            features, owner, throughput, workload=self.task.hash, round_id=self.rounds
-        )
+        rows.append(features, owner, throughput, workload=self.task.hash, round_id=self.rounds)

@@ -28,7 +28,9 @@ from tilewright.search.strategies import STRATEGIES, Candidate
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import Measured, Measurer, TaskSearch, TuningTask
 from tilewright.space.default import default_of
+from tilewright.space.derivation import Rule
 from tilewright.space.features import COLUMNS, FeatureExtractor
+from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
 
@@ -91,6 +93,7 @@ class Tuner:
     schedule: Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]
     strategy: str = "evolution"
     seed: int = 0
+    rules: Sequence[Rule] = CPU_RULES
     shares: Shares = field(default_factory=Shares)
 
     def __post_init__(self) -> None:
@@ -99,7 +102,7 @@ class Tuner:
         self.learned = 0
         make = STRATEGIES[self.strategy]
         self.searches = [
-            TaskSearch.start(task, Space(task.dag, self.target), self.model, make)
+            TaskSearch.start(task, Space(task.dag, self.target, self.rules), self.model, make)
             for task in self.tasks
         ]
         self.trials = 0
@@ -161,7 +164,7 @@ class Tuner:
     def _defaults(self, budget: Budget, observe: Observer) -> None:
         """Measure every task's default program once; it is the first record of the task."""
         for i, search in enumerate(self.searches):
-            trace = trace_to_json(default_of(search.space))
+            trace = trace_to_json(default_of(self._standard_space(search)))
             known = self._known(search, [trace]).get(trace_hash(trace))
             if known is None:
                 (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)], record=True)
@@ -169,6 +172,12 @@ class Tuner:
             if known.latency_s is not None:
                 search.note(known.latency_s, trace)
             observe(self._progress(i, budget, "default programs"))
+
+    def _standard_space(self, search: TaskSearch) -> Space:
+        """The space of the default program, which users' rules do not change."""
+        if tuple(self.rules) == CPU_RULES:
+            return search.space
+        return Space(search.task.dag, self.target)
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
@@ -213,9 +222,7 @@ class Tuner:
         hashes = [trace_hash(t) for t in traces]
         return self.database.lookup(search.task.hash, self.machine.fingerprint, hashes)
 
-    def _measure(
-        self, search: TaskSearch, batch: Sequence[Candidate], record: bool
-    ) -> list[Trial]:
+    def _measure(self, search: TaskSearch, batch: Sequence[Candidate], record: bool) -> list[Trial]:
         if not batch:
             return []
         started = time.monotonic()
@@ -287,7 +294,7 @@ class Tuner:
             if group.workload_hash not in spaces:
                 row = self.database.workload(group.workload_hash)
                 assert row is not None
-                space = Space(dag_from_json(row.dag), self.target)
+                space = Space(dag_from_json(row.dag), self.target, self.rules)
                 spaces[group.workload_hash] = space, FeatureExtractor(space)
             space, extractor = spaces[group.workload_hash]
             keys = {s.key: i for i, s in enumerate(space.sketches)}

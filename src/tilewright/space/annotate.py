@@ -34,7 +34,9 @@ def annotate(d: Derivation) -> list[Derivation]:
     variants = [d]
     for name in reversed(list(d.state.stages)):
         grown = [v for one in variants for v in _locations(one, name)]
-        variants = grown if len(grown) <= MAX_VARIANTS else [_locations(v, name)[0] for v in variants]
+        variants = (
+            grown if len(grown) <= MAX_VARIANTS else [_locations(v, name)[0] for v in variants]
+        )
     for v in variants:
         _order_loops(v)
         _annotate_stages(v)
@@ -54,7 +56,9 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
     for target in _enclosing(d, stage):
         one = _named(d, name, f"at {target.name}")
         depth = max(1, len(target.groups) - 1)
-        level = one.decide(Choice(f"{name}.at", name, "location", tuple(range(depth)), ordered=True))
+        level = one.decide(
+            Choice(f"{name}.at", name, "location", tuple(range(depth)), ordered=True)
+        )
         one.apply(ComputeAt(name, target.name, variables(level)[0]))
         found.append(one)
     if is_inlinable(d.state, stage) and not d.state.attached(name):
@@ -97,10 +101,14 @@ def _order_loops(d: Derivation) -> None:
         if axis is None:
             continue
         inner = _split_vector(d, stage, axis)
-        spatial = [x for x in stage.leaves if x != inner and not stage.is_reduction(x)]
-        reduction = [x for x in stage.leaves if x != inner and stage.is_reduction(x)]
-        d.apply(Reorder(stage.name, tuple((x,) for x in (*spatial, *reduction, inner))))
+        unrolled = [x for x in stage.compute.hint("unroll") or () if x != axis]
+        others = [x for x in stage.leaves if x != inner and x not in unrolled]
+        spatial = [x for x in others if not stage.is_reduction(x)]
+        reduction = [x for x in others if stage.is_reduction(x)]
+        order = (*spatial, *reduction, *unrolled, inner)
+        d.apply(Reorder(stage.name, tuple((x,) for x in order)))
         d.apply(Annotate(stage.name, inner, "vector"))
+        d.apply(*(Annotate(stage.name, x, "unrolled") for x in unrolled))
 
 
 def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
@@ -131,7 +139,9 @@ def _parallelise(d: Derivation, stage: Stage) -> None:
     if limit == 0:
         return
     options = tuple(range(limit + 1))
-    prefix = d.decide(Choice(f"{stage.name}.parallel", stage.name, "parallel", options, ordered=True))
+    prefix = d.decide(
+        Choice(f"{stage.name}.parallel", stage.name, "parallel", options, ordered=True)
+    )
     (count,) = variables(prefix)
     d.apply(Parallel(stage.name, count))
     for child in d.state.attached(stage.name):
@@ -159,5 +169,3 @@ def _leaves_until(stage: Stage, level: Expr) -> Expr:
         total += len(group)
         result = as_expr(total) if g == 0 else select(level >= g, as_expr(total), result)
     return result
-
-

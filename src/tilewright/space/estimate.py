@@ -168,5 +168,3 @@ def _moved_bytes(a: Analysis, b: int, fits: Floats, capacity: float) -> Floats:
             kept = fits[i] | (stays & (moved <= capacity * FILL / 2))
             moved = np.where(kept, moved, moved * a.extents[i])
     return moved
-
-

@@ -359,5 +359,3 @@ class Analysis:
         a = np.take_along_axis(curve, np.take_along_axis(order, low, 0), 0)
         b = np.take_along_axis(curve, np.take_along_axis(order, high, 0), 0)
         out[:CURVE] = a + (b - a) * (x - low)
-
-

@@ -39,6 +39,8 @@ def element_expr(stage: Stage) -> Expr:
 
 def is_inlinable(state: State, stage: Stage) -> bool:
     """Whether the stage may be substituted into its consumers at all."""
+    if stage.compute.hint("inline") is False:
+        return False
     return not stage.compute.reduce_axes and not state.is_output(stage.name)
 
 
@@ -50,7 +52,9 @@ def is_strictly_inlinable(state: State, stage: Stage) -> bool:
     """
     if access.is_expensive(stage.compute) and any(map(_is_factored, state.consumers(stage.name))):
         return False
-    return access.is_strictly_inlinable(StateGraph(state), stage.tensor)
+    return is_inlinable(state, stage) and access.is_strictly_inlinable(
+        StateGraph(state), stage.tensor
+    )
 
 
 def _is_factored(stage: Stage) -> bool:
@@ -98,8 +102,11 @@ def vector_axis(state: State, stage: Stage) -> str | None:
     """The axis to run along vector lanes: one along which every access is contiguous or fixed.
 
     A constant whose layout may change is contiguous along any axis. Spatial axes come before
-    reductions, inner before outer; without a clean axis it is the last spatial one.
+    reductions, inner before outer; without a clean axis it is the last spatial one. A hint decides.
     """
+    hinted = stage.compute.hint("vectorize")
+    if hinted is not None:
+        return str(hinted)
     free = set(packable_constants(state, stage))
     accessed = [r.indices for r in reads(element_expr(stage)) if r.tensor.name not in free]
     accessed.append(tuple(a.var for a in stage.compute.axes))

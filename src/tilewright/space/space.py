@@ -93,7 +93,9 @@ class Sketch:
     def validity(self) -> ColumnProgram:
         """All constraints as one column program (each result is a bool column)."""
         limit = self.target.vector_registers
-        tests = [as_expr(r) <= limit for n, r in self.resources.items() if n.endswith("accumulators")]
+        tests = [
+            as_expr(r) <= limit for n, r in self.resources.items() if n.endswith("accumulators")
+        ]
         return ColumnProgram([*self.constraints, *tests], self.bounds.definitions)
 
     def environment(self, rows: Ints) -> dict[str, Ints]:
@@ -245,5 +247,3 @@ class Space:
 def _summary(applied: tuple[str, ...]) -> list[str]:
     """Rule names without skips."""
     return [name for name in applied if name not in ("skip", "always_inline")]
-
-

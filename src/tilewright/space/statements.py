@@ -263,5 +263,3 @@ def tensor_strides(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
         strides.append(step)
         step = mul(step, extent)
     return tuple(reversed(strides))
-
-

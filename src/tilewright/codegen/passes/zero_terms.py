@@ -12,25 +12,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.codegen.passes.rewrite import reads_memory, rebuilt
-from tilewright.expr.nodes import Binary, Const, Expr, Select
-from tilewright.nest.nodes import If, Node, Store, bodies
+from tilewright.expr.nodes import Binary, Const, Expr, Select, free_vars
+from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 
 
-def without_zero_terms(node: Node) -> Node:
-    """The nest with guarded sums in place of sums of zero terms."""
+def without_zero_terms(node: Node, lanes: frozenset[str] = frozenset()) -> Node:
+    """The nest with guarded sums in place of sums of zero terms; `lanes` are vector variables.
+
+    A condition that differs between lanes stays a select: it becomes a mask.
+    """
     if isinstance(node, Store):
-        return _store(node)
-    return rebuilt(node, tuple(without_zero_terms(b) for b in bodies(node)))
+        return _store(node, lanes)
+    if isinstance(node, For) and node.kind is Kind.VECTOR:
+        lanes |= {node.var.name}
+    return rebuilt(node, tuple(without_zero_terms(b, lanes) for b in bodies(node)))
 
 
-def _store(node: Store) -> Node:
+def _store(node: Store, lanes: frozenset[str]) -> Node:
     if node.reduce != "sum":
         return node
-    found = next(_zero_factors(node.value), None)
+    uniform = (s for s in _zero_factors(node.value) if not lanes & free_vars(s.cond))
+    found = next(uniform, None)
     if found is None:
         return node
     inner = Store(node.tensor, node.indices, _taken(node.value, found), node.reduce)
-    return If(found.cond, _store(inner))
+    return If(found.cond, _store(inner, lanes))
 
 
 def _zero_factors(e: Expr) -> Iterator[Select]:

@@ -169,4 +169,3 @@ def _cache(d: Derivation) -> list[Derivation]:
 MULTI_LEVEL_TILING = Rule("multi_level_tiling", _can_tile, _tile)
 TILING_WITH_FUSION = Rule("multi_level_tiling_with_fusion", _can_fuse, _tile_and_fuse)
 ADD_CACHE_WRITE = Rule("add_cache_write", _can_cache, _cache)
-

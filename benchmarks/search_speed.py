@@ -1,0 +1,102 @@
+"""How fast the search is: candidates scored a second, and wall seconds a trial.
+
+    python -m benchmarks.search_speed [--json FILE] [--trials 256]
+
+Candidates: whole evolution generations of 2,048 (selection, mutation, crossover, validity,
+features, prediction), mixed structure keys, median of 15. Trials: a tuning run of GMM (512, 512,
+512) from an empty database, the correctness gate included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import CASES
+from tilewright import api
+from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
+from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
+from tilewright.space.estimate import Estimator
+from tilewright.space.features import COLUMNS, FeatureExtractor
+from tilewright.space.space import Population, Space
+
+GENERATIONS = 15
+GMM, C2D = "GMM-2-b1", "C2D-2-b1"
+
+
+def candidates_per_s(case: str) -> float:
+    """Median rate over whole generations of one workload."""
+    space = Space(CASES[case].dag(), api.host_target())
+    extractor = FeatureExtractor(space)
+    rng = np.random.default_rng(0)
+    model = GradientBoostedModel()
+    model.update(_estimated_rows(space, extractor, rng))
+
+    def score(population: Population) -> Floats:
+        features, owner = extractor.extract(population)
+        return model.predict(features, owner, len(population))
+
+    settings = EvolutionSettings()
+    evolution = Evolution(space, settings)
+    population = evolution.initial(rng, None)
+    scores = score(population)
+    rates = []
+    for _ in range(GENERATIONS):
+        started = time.perf_counter()
+        population, _ = evolution.generation(rng, population, scores)
+        scores = score(population)
+        rates.append(settings.population / (time.perf_counter() - started))
+    return statistics.median(rates)
+
+
+def _estimated_rows(
+    space: Space, extractor: FeatureExtractor, rng: np.random.Generator
+) -> TrainingSet:
+    """A training set of realistic size, labelled by the analytical estimate."""
+    estimator = Estimator(extractor)
+    rows = TrainingSet(len(COLUMNS))
+    for round_ in range(16):
+        population = space.sample(rng, 64)
+        features, owner = extractor.extract(population)
+        throughput = 1.0 / estimator.latency(population)
+        rows.append(features, owner, throughput, workload="w", round_id=round_)
+    return rows
+
+
+def trial_cost(trials: int) -> dict[str, Any]:
+    """Wall seconds a trial and the shares of a tuning run."""
+    with tempfile.TemporaryDirectory() as folder:
+        task = api.Task(CASES[GMM].dag().outputs, "gmm")
+        result = api.tune(task, trials=trials, db=Path(folder) / "tuning.db")
+    total = sum(result.shares.values())
+    return {
+        "seconds_per_trial": result.seconds / result.trials,
+        "shares": {k: round(v / total, 4) for k, v in result.shares.items()},
+        "best_gflops": result.tasks[0].flops / (result.tasks[0].best_s or float("inf")) / 1e9,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--trials", type=int, default=256)
+    arguments = parser.parse_args()
+    rates = {"GMM": candidates_per_s(GMM), "C2D": candidates_per_s(C2D)}
+    for name, rate in rates.items():
+        print(f"{name}: {rate:,.0f} candidates/s")
+    found = {"candidates_per_s": rates, **trial_cost(arguments.trials)}
+    print(f"GMM tuning: {found['seconds_per_trial']:.3f} s a trial, shares {found['shares']}")
+    print(f"GMM best: {found['best_gflops']:.0f} GFLOP/s")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

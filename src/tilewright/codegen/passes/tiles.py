@@ -1,0 +1,154 @@
+"""Pass: decide which loops are written out.
+
+    Alloc acc[6, 64]: for y: for f (vector): acc = 0;  for rc: for y: ...   y runs in 6 vectors
+      ->  the same with every loop over y unrolled: acc stays in registers
+
+In order: (1) every loop that indexes a small allocation is unrolled, so that it can live in
+registers; (2) the auto-unroll pragma unrolls what it allows; (3) unrolled loops that would write
+too much run instead, outermost first; (4) a long vector loop becomes a loop over a few vectors;
+(5) the innermost running loop of a reduction is unrolled a few times, which hides the latency of
+its accumulators and the cost of its counter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from tilewright.codegen.llvm.lanes import chunk_count, folds, widest_bits
+from tilewright.codegen.passes.guards import shifted
+from tilewright.codegen.passes.rewrite import rebuilt, together
+from tilewright.codegen.passes.size import runs_loops, statement_count
+from tilewright.codegen.summary import Summaries
+from tilewright.expr.nodes import Tensor, Var, free_vars
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, bodies
+from tilewright.nest.nodes import walk as walk_nodes
+from tilewright.target import Target
+
+GREATEST_UNROLLED = 512
+"""Statements that unrolled loops may write out."""
+LONG_VECTOR = 16
+"""Vectors of one vector loop that are written out; a longer one runs over groups of VECTORS."""
+VECTORS = 4
+BUSY_STATEMENTS = 48
+"""A reduction's innermost loop is unrolled until its body has about as many statements."""
+REPEATS = (8, 4, 2)
+
+
+def tiled(node: Node, target: Target) -> Node:
+    """The nest with loop kinds as they will be written (see the module's docstring)."""
+    tiles = _Tiles(target)
+    node = tiles.small_allocations(node)
+    node = tiles.pragmas(node, 0)
+    node = tiles.limited(node, 1)
+    return tiles.long_vectors(node, 1)
+
+
+class _Tiles:
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.bits = target.vector_bits
+        self.summaries = Summaries()
+
+    def size(self, node: Node) -> int:
+        return statement_count(node, self.bits)
+
+    # ---- allocations in registers -----------------------------------------------------------
+
+    def small_allocations(self, node: Node) -> Node:
+        """Unroll the loops that index an allocation which fits the registers."""
+        node = rebuilt(node, tuple(self.small_allocations(b) for b in bodies(node)))
+        if not isinstance(node, Alloc) or not self.fits(node.tensor):
+            return node
+        names = self.summaries.of(node.body).index_vars.get(node.tensor.name, frozenset())
+        body = _with_kind(node.body, names, Kind.UNROLLED)
+        return node if self.size(body) > GREATEST_UNROLLED else replace(node, body=body)
+
+    def fits(self, tensor: Tensor) -> bool:
+        """Whether all elements fit the register file."""
+        if not all(isinstance(d, int) for d in tensor.shape):
+            return False
+        elements = prod(d for d in tensor.shape if isinstance(d, int))
+        bits = elements * tensor.dtype.compute.bits
+        return bits <= self.target.vector_registers * self.bits and elements <= 1024
+
+    # ---- the pragma -------------------------------------------------------------------------
+
+    def pragmas(self, node: Node, step: int) -> Node:
+        """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
+        if isinstance(node, For):
+            step = node.unroll_step if isinstance(node.unroll_step, int) else 0 or step
+        node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
+        if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
+            return node
+        if not isinstance(node.extent, int) or runs_loops(node.body):
+            return node
+        fits = node.extent * self.size(node.body) <= step
+        return replace(node, kind=Kind.UNROLLED) if fits else node
+
+    # ---- limits -----------------------------------------------------------------------------
+
+    def limited(self, node: Node, around: int) -> Node:
+        """Let unrolled loops run where they would write too many statements."""
+        if isinstance(node, For) and node.kind is Kind.UNROLLED and isinstance(node.extent, int):
+            if around * self.size(node) > GREATEST_UNROLLED:
+                node = replace(node, kind=Kind.SERIAL)
+            else:
+                around *= node.extent
+        return rebuilt(node, tuple(self.limited(b, around) for b in bodies(node)))
+
+    def long_vectors(self, node: Node, around: int) -> Node:
+        """Cut vector loops that are too long to write out, given the copies unrolled around."""
+        if isinstance(node, For) and isinstance(node.extent, int):
+            if node.kind is Kind.UNROLLED:
+                around *= node.extent
+            if node.kind is Kind.VECTOR and not runs_loops(node.body):
+                count = chunk_count(node, self.bits)
+                tile = 2 * self.target.vector_registers
+                if count > LONG_VECTOR and around * count > tile:
+                    return self.cut(node, VECTORS)
+        return rebuilt(node, tuple(self.long_vectors(b, around) for b in bodies(node)))
+
+    def cut(self, node: For, vectors: int) -> Node:
+        """A vector loop as a loop over groups of `vectors` vectors, and a rest."""
+        assert isinstance(node.extent, int)
+        return strip_mined(node, vectors * max(1, self.bits // widest_bits(node)))
+
+
+def strip_mined(node: For, width: int) -> Node:
+    """`for v < n: S` as a running loop over strips of `width`, and the rest.
+
+    The strips and the rest keep the kind of the loop; a strip is written out.
+    """
+    assert isinstance(node.extent, int)
+    whole, rest = divmod(node.extent, width)
+    inner_kind = Kind.UNROLLED if node.kind is Kind.SERIAL else node.kind
+    outer = Var(f"{node.var.name}:o")
+    parts: list[Node] = []
+    if whole:
+        strip = replace(node, extent=width, kind=inner_kind)
+        moved = shifted_by(strip, outer, width)
+        parts.append(For(outer, whole, moved) if whole > 1 else replace(strip, body=node.body))
+    if rest:
+        tail = replace(node, extent=rest, kind=inner_kind)
+        parts.append(tail if not whole else replace(tail, body=shifted(node.body, node.var, whole * width)))
+    return together(tuple(parts))
+
+
+def shifted_by(strip: For, outer: Var, width: int) -> For:
+    """The strip at `outer * width`."""
+    return replace(strip, body=_moved(strip.body, strip.var, outer, width))
+
+
+def _moved(body: Node, var: Var, outer: Var, width: int) -> Node:
+    from tilewright.codegen.passes.guards import substituted
+
+    return substituted(body, {var.name: outer * width + var})
+
+
+def _with_kind(node: Node, names: frozenset[str], kind: Kind) -> Node:
+    """Serial loops over `names` get another kind."""
+    node = rebuilt(node, tuple(_with_kind(b, names, kind) for b in bodies(node)))
+    if isinstance(node, For) and node.kind is Kind.SERIAL and node.var.name in names:
+        return replace(node, kind=kind)
+    return node

@@ -1,0 +1,148 @@
+"""Models that cannot be taken: the error names the thing and the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from graph_reference import make_model, random_inputs, run_graph, run_onnx
+from onnx import TensorProto, helper
+
+from tilewright.errors import UnsupportedModel
+from tilewright.graph.onnx_import import load
+
+node = helper.make_node
+
+
+def error(source: object, **options: object) -> str:
+    with pytest.raises(UnsupportedModel) as caught:
+        load(source, **options)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+def test_a_missing_file() -> None:
+    assert error("/nowhere/net.onnx") == (
+        "cannot read /nowhere/net.onnx: No such file or directory"
+    )
+
+
+def test_a_broken_file(tmp_path: Path) -> None:
+    whole = make_model([node("Relu", ["x"], ["y"])], {"x": (2, 3)}).SerializeToString()
+    path = tmp_path / "net.onnx"
+    path.write_bytes(whole[:-9])
+    assert "net.onnx is no ONNX model" in error(path)
+    path.write_bytes(b"")
+    assert "holds no graph" in error(str(path))
+    assert "is no ONNX model" in error(b"version https://git-lfs.github.com/spec/v1")
+
+
+def test_a_model_that_the_checker_refuses() -> None:
+    model = make_model([node("Relu", ["x"], ["y"])], {"x": (2, 3)})
+    model.graph.node[0].input[0] = "z"
+    assert "not a valid ONNX model" in error(model)
+
+
+def test_shapes_that_do_not_fit() -> None:
+    nodes = [node("MatMul", ["x", "w"], ["y"])]
+    model = make_model(nodes, {"x": (2, 3)}, {"w": np.ones((3, 2), np.float32)})
+    model.graph.initializer[0].dims[:] = [2, 3]
+    assert "shapes do not fit" in error(model)
+
+
+def test_missing_external_weights(tmp_path: Path) -> None:
+    model = make_model(
+        [node("MatMul", ["x", "w"], ["y"])], {"x": (2, 30)}, {"w": np.ones((30, 40), np.float32)}
+    )
+    path = tmp_path / "net.onnx"
+    onnx.save(model, path, save_as_external_data=True, location="net.weights", size_threshold=0)
+    graph = load(path)
+    x = random_inputs(graph)
+    np.testing.assert_allclose(run_graph(graph, x)[0], x["x"] @ np.ones((30, 40)), rtol=1e-4)
+    assert "give its path" in error(path.read_bytes())
+    (tmp_path / "net.weights").unlink()
+    message = error(path)
+    assert "net.weights" in message
+    assert str(tmp_path) in message
+
+
+def test_a_dimension_without_a_value() -> None:
+    model = make_model([node("Relu", ["x"], ["y"])], {"x": ("batch", 3, "height")})
+    assert error(model) == (
+        "dimension 0 (batch) of input x [batch, 3, height] has no value; "
+        "give one: shapes={'x': (…)}"
+    )
+    assert load(model, shapes={"x": (2, 3, 5)}).outputs[0].shape == (2, 3, 5)
+
+
+def test_shapes_that_contradict_the_model() -> None:
+    model = make_model([node("Relu", ["x"], ["y"])], {"x": ("batch", 3)})
+    assert "input x has shape [batch, 3]; the shape (2, 4)" in error(model, shapes={"x": (2, 4)})
+    assert "the shape (2,) given" in error(model, shapes={"x": (2,)})
+    assert "shapes names ['z']; the model's inputs are: x" in error(model, shapes={"z": (2, 3)})
+
+
+def test_one_value_serves_every_dimension_of_its_name() -> None:
+    nodes = [node("Add", ["x", "z"], ["y"])]
+    model = make_model(nodes, {"x": ("n", 3), "z": ("n", 1)})
+    graph = load(model, shapes={"x": (4, 3)})
+    assert [v.shape for v in graph.inputs] == [(4, 3), (4, 1)]
+    wrong = error(model, shapes={"x": (4, 3), "z": (5, 1)})
+    assert "dimension 'n' of input z is given as 5 and, by another input, as 4" in wrong
+
+
+def test_all_unsupported_nodes_are_listed() -> None:
+    nodes = [
+        node("TopK", ["x", "k"], ["v", "i"], name="top"),
+        node("Relu", ["v"], ["r"]),
+        node("NonZero", ["r"], ["z"], name="zeros"),
+        node("Cast", ["z"], ["y"], to=TensorProto.FLOAT),
+        node("Resize", ["x", "", "s"], ["w"], name="big", mode="cubic"),
+    ]
+    weights = {"k": np.array([2], np.int64), "s": np.array([1, 2], np.float32)}
+    message = error(make_model(nodes, {"x": (4, 5)}, weights, outputs=("y", "w")))
+    assert message.splitlines() == [
+        "test: 3 things are not supported:",
+        "  TopK (node top): unknown operator",
+        "  NonZero (node zeros): unknown operator",
+        "  Resize (node big): mode 'cubic' is not supported; only nearest is",
+    ]
+
+
+def test_an_operator_of_another_domain() -> None:
+    model = make_model([node("Relu", ["x"], ["y"])], {"x": (2, 3)})
+    model.graph.node[0].CopyFrom(node("Magic", ["x"], ["y"], domain="com.example", name="m"))
+    model.opset_import.append(helper.make_opsetid("com.example", 1))
+    assert "com.example.Magic (node m): unknown operator" in error(model)
+
+
+def test_an_input_of_an_unknown_type() -> None:
+    model = make_model(
+        [node("Identity", ["x"], ["y"])], {"x": (2,)}, dtypes={"x": TensorProto.STRING}
+    )
+    assert "input x: type STRING; known types: float64" in error(model)
+
+
+def test_a_value_that_must_be_known() -> None:
+    model = make_model(
+        [node("Reshape", ["x", "s"], ["t"], name="r"), node("Relu", ["t"], ["y"])],
+        {"x": (2, 3), "s": (2,)},
+        dtypes={"s": TensorProto.INT64},
+    )
+    model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 6
+    assert "Reshape (node r): its shape (s: int64[2]) must be known at compile time" in error(model)
+
+
+def test_a_very_old_model_is_converted() -> None:
+    model = make_model([node("Relu", ["x"], ["t"]), node("Neg", ["t"], ["y"])], {"x": (2, 3)})
+    model.opset_import[0].version = 6
+    x = {"x": np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)}
+    np.testing.assert_allclose(run_graph(load(model), x)[0], run_onnx(model, x)[0])
+
+
+def test_the_callers_model_is_left_alone() -> None:
+    model = make_model([node("Relu", ["x"], ["y"])], {"x": ("n", 3)})
+    before = model.SerializeToString()
+    load(model, shapes={"x": (2, 3)})
+    assert model.SerializeToString() == before

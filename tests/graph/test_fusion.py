@@ -1,0 +1,198 @@
+"""Which nodes share a kernel, which are views, and that cutting changes no result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from graph_reference import Array, random_inputs, run_graph, run_partition
+
+from tilewright.graph.access import NodeMath
+from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.fusion import fuse
+from tilewright.graph.ir import Graph, Value
+from tilewright.graph.partition import partition
+
+RNG = np.random.default_rng(0)
+
+
+def floats(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def kernels(build: Callable[[GraphBuilder, Value], Value | list[Value]]) -> list[str]:
+    """The operators of each group, for a graph of one image x; also checks the results."""
+    b = GraphBuilder("g")
+    x = b.input("x", (1, 6, 5, 4), "float32")
+    built = build(b, x)
+    outputs = built if isinstance(built, list) else [built]
+    graph = b.build(outputs, [f"y{i}" for i in range(len(outputs))])
+    inputs = random_inputs(graph)
+    pairs = zip(run_partition(partition(graph), inputs), run_graph(graph, inputs), strict=True)
+    for cut, whole in pairs:
+        np.testing.assert_allclose(cut, whole, rtol=1e-5, atol=1e-5)
+    return ["+".join(n.op for n in g.nodes) for g in fuse(graph).groups]
+
+
+def conv(b: GraphBuilder, x: Value, outputs: int = 4, kernel: int = 1) -> Value:
+    w = b.constant("w", floats(kernel, kernel, x.shape[-1], outputs))
+    pads = ((kernel // 2, kernel // 2),) * 2
+    return b.emit("conv", x, w, strides=(1, 1), pads=pads)
+
+
+def bias(b: GraphBuilder, x: Value) -> Value:
+    return b.emit("add", x, b.constant("b", floats(x.shape[-1])))
+
+
+def test_bias_residual_and_activation_join_the_convolution() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        return b.emit("relu", b.emit("add", bias(b, conv(b, x)), x))
+
+    assert kernels(build) == ["conv+add+add+relu"]
+
+
+def test_an_add_of_two_convolutions_joins_the_first_operand() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        main, shortcut = conv(b, x), conv(b, x, kernel=3)
+        return b.emit("relu", b.emit("add", bias(b, main), shortcut))
+
+    assert kernels(build) == ["conv", "conv+add+add+relu"]
+
+
+def test_readers_that_meet_again_are_fused_as_a_whole() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        t = conv(b, x)
+        return b.emit("relu", b.emit("mul", t, b.emit("sigmoid", t)))
+
+    assert kernels(build) == ["conv+sigmoid+mul+relu"]
+
+
+def test_readers_that_do_not_meet_keep_the_value_outside() -> None:
+    def build(b: GraphBuilder, x: Value) -> list[Value]:
+        t = conv(b, x)
+        return [b.emit("relu", t), b.emit("sigmoid", t)]
+
+    assert kernels(build) == ["conv", "relu", "sigmoid"]
+
+
+def test_a_returned_value_ends_its_kernel() -> None:
+    def build(b: GraphBuilder, x: Value) -> list[Value]:
+        t = conv(b, x)
+        return [t, b.emit("relu", t)]
+
+    assert kernels(build) == ["conv", "relu"]
+
+
+def test_two_reductions_never_share_a_kernel() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        t = b.emit("relu", conv(b, x))
+        return b.emit("softmax", conv(b, t), axis=3)
+
+    assert kernels(build) == ["conv+relu", "conv", "softmax"]
+
+
+def test_elementwise_chains_are_one_kernel() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        t = b.emit("exp", b.emit("neg", x))
+        return b.emit("transpose", b.emit("mul", t, t), permutation=(0, 2, 1, 3))
+
+    assert kernels(build) == ["neg+exp+mul+transpose"]
+
+
+def test_a_pad_joins_the_window_that_reads_it() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        pads = ((0, 0), (1, 1), (1, 1), (0, 0))
+        padded = b.emit("pad", x, pads=pads, mode="constant", value=1.0)
+        return b.emit("max_pool", padded, kernel=(3, 3), strides=(2, 2))
+
+    assert kernels(build) == ["pad+max_pool"]
+
+
+def test_a_transpose_joins_a_convolution_but_not_a_reader_of_whole_rows() -> None:
+    order = (0, 3, 1, 2)
+
+    def broadcast(b: GraphBuilder, x: Value) -> Value:
+        return conv(b, b.emit("transpose", x, permutation=order))
+
+    def rows(b: GraphBuilder, x: Value) -> Value:
+        t = b.emit("transpose", x, permutation=order)
+        return b.emit("max_pool", t, kernel=(2, 2), strides=(1, 1))
+
+    assert kernels(broadcast) == ["transpose+conv"]
+    assert kernels(rows) == ["transpose", "max_pool"]
+
+
+def test_arithmetic_joins_a_reduction_only_where_it_is_not_repeated() -> None:
+    def once(b: GraphBuilder, x: Value) -> Value:
+        return b.emit("reduce_mean", b.emit("exp", x), axes=(1, 2), keepdims=True)
+
+    def repeated(b: GraphBuilder, x: Value) -> Value:
+        return conv(b, b.emit("exp", x), kernel=3)
+
+    assert kernels(once) == ["exp+reduce_mean"]
+    assert kernels(repeated) == ["exp", "conv"]
+
+
+def test_a_reshape_needs_no_kernel() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        flat = b.reshape(b.emit("relu", conv(b, x)), (1, 120))
+        return b.emit("matmul", flat, b.constant("v", floats(120, 7)))
+
+    assert kernels(build) == ["conv+relu", "matmul"]
+
+
+def test_a_graph_of_reshapes_alone_has_no_kernels() -> None:
+    assert kernels(lambda b, x: b.reshape(x, (30, 4))) == []
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "view"),
+    [
+        ("reshape", {"shape": (2, 3, 20)}, True),
+        ("transpose", {"permutation": (0, 2, 1, 3)}, False),
+        ("transpose", {"permutation": (1, 0, 2, 3)}, True),
+        ("slice", {"starts": (0,), "stops": (3,), "steps": (1,), "axes": (1,)}, False),
+        ("relu", {}, False),
+    ],
+)
+def test_views_are_recognised_by_their_math(
+    op: str, attributes: dict[str, tuple[int, ...]], view: bool
+) -> None:
+    b = GraphBuilder("g")
+    b.emit(op, b.input("x", (1, 6, 5, 4), "float32"), **attributes)
+    assert NodeMath.of(b.nodes[0]).is_view == view
+
+
+def twins(shift: float) -> Graph:
+    b = GraphBuilder("g")
+    x = b.input("x", (1, 6, 5, 4), "float32")
+    y = b.emit("relu", bias(b, conv(b, x)))
+    z = b.emit("relu", bias(b, conv(b, y)))
+    return b.build([b.emit("add", z, b.constant("c", np.float32([shift])))], ["y"])
+
+
+def test_equal_subgraphs_are_one_task() -> None:
+    b = GraphBuilder("g")
+    t = b.input("x", (1, 6, 5, 4), "float32")
+    for _ in range(3):
+        t = b.emit("relu", bias(b, conv(b, t, kernel=3)))
+    p = partition(b.build([b.emit("relu", bias(b, conv(b, t)))], ["y"]))
+    assert [(t.name, t.weight) for t in p.tasks] == [
+        ("t0_conv_add_relu_1x6x5x4", 3),
+        ("t1_conv_add_relu_1x6x5x4", 1),
+    ]
+    assert {c.inputs[0].name for c in p.subgraphs} == {"x", "relu", "relu_2", "relu_3"}
+    assert len({id(c.constants[0]) for c in p.subgraphs}) == 4, "each call has its own weights"
+
+
+def test_names_of_a_task_do_not_depend_on_the_model() -> None:
+    dag = partition(twins(1.0)).tasks[0].dag
+    assert [t.name for t in dag.inputs] == ["x0"]
+    assert [t.name for t in dag.constants] == ["w0", "w1"]
+    assert [t.name for t in dag.stages] == ["conv", "add", "relu"]
+
+
+def test_scalar_constants_are_part_of_the_task() -> None:
+    keys = [{t.key for t in partition(twins(s)).tasks} for s in (1.0, 1.0, 2.0)]
+    assert keys[0] == keys[1] != keys[2]

@@ -1,0 +1,341 @@
+"""The cost model learns sums over statements, ranks rightly, and is repeatable."""
+
+import time
+
+import numpy as np
+import pytest
+
+from tilewright.errors import InputError, RecordsError
+from tilewright.search.cost_model import (
+    GradientBoostedModel,
+    PackSumLoss,
+    Sample,
+    Settings,
+    TrainingSet,
+    check_rows,
+    pairwise_accuracy,
+)
+
+WIDTH = 24
+
+
+def _statement_value(features):
+    """What one statement adds to its program's throughput; hidden from the model."""
+    a, b, c = features[:, 0], features[:, 1], features[:, 2]
+    return 0.15 + 0.1 * np.tanh(a) * (b > 0) + 0.05 * c
+
+
+def _programs(rng, n):
+    """-> features, owner, throughput in (0, 1] of n programs of one to four statements."""
+    owner = np.repeat(np.arange(n), rng.integers(1, 5, n))
+    features = rng.normal(size=(len(owner), WIDTH)).astype(np.float32)
+    throughput = np.bincount(owner, _statement_value(features), minlength=n)
+    return features, owner, np.clip(throughput, 0.01, None)
+
+
+def _rows(rng, *, rounds=10, per_round=64, workloads=("a",), scale=1.0):
+    rows = TrainingSet(WIDTH)
+    for round_id in range(rounds):
+        for workload in workloads:
+            features, owner, throughput = _programs(rng, per_round)
+            rows.append(features, owner, scale * throughput, workload=workload, round_id=round_id)
+    return rows
+
+
+def _r2(truth, scores):
+    """Share of the variance that scores explain after the best linear fit."""
+    return np.corrcoef(truth, scores)[0, 1] ** 2
+
+
+# ---- the loss ------------------------------------------------------------------------------------
+
+
+def _loss(rng, n=20):
+    features, owner, throughput = _programs(rng, n)
+    throughput[:3] = 0.0
+    zeros = np.zeros(n, np.int64)
+    sample = Sample(features, owner, throughput / throughput.max(), zeros, zeros)
+    return PackSumLoss.of(sample, weight_floor=0.3, failed_weight=0.1)
+
+
+def test_gradient_is_that_of_the_loss():
+    rng = np.random.default_rng(0)
+    loss = _loss(rng)
+    at = rng.normal(size=len(loss.owner))
+    step = 1e-5
+    numeric = [
+        (loss.value(at + move) - loss.value(at - move)) / (2 * step)
+        for move in step * np.eye(len(at))
+    ]
+    np.testing.assert_allclose(loss.gradient(at) / len(loss.throughput), numeric, atol=1e-8)
+
+
+def test_curvature_bounds_the_hessian_and_is_no_larger_than_needed():
+    rng = np.random.default_rng(1)
+    loss = _loss(rng)
+    same = loss.owner[:, None] == loss.owner
+    hessian = np.where(same, 2 * loss.weight[loss.owner], 0.0)
+    slack = np.linalg.eigvalsh(np.diag(loss.curvature()) - hessian)
+    assert slack.min() > -1e-9
+    assert np.sum(np.abs(slack) < 1e-9) == len(loss.throughput), "tight along each program's sum"
+
+
+def test_one_newton_step_of_every_statement_meets_the_target():
+    loss = _loss(np.random.default_rng(2))
+    step = -loss.gradient(np.zeros(len(loss.owner))) / loss.curvature()
+    assert loss.value(step) < 1e-20
+
+
+def test_weights_follow_throughput_above_the_floor():
+    loss = _loss(np.random.default_rng(3))
+    y, weight = loss.throughput, loss.weight
+    scale = float(weight[y == 1][0])
+    np.testing.assert_allclose(weight[y == 0], 0.1 * scale)
+    np.testing.assert_allclose(weight[y > 0.3], y[y > 0.3] * scale)
+    np.testing.assert_allclose(weight[(y > 0) & (y <= 0.3)], 0.3 * scale)
+    assert weight.mean() == pytest.approx(1.0)
+
+
+# ---- the training set ----------------------------------------------------------------------------
+
+
+def test_throughput_is_normalised_per_workload():
+    rows = TrainingSet(2)
+    features = np.zeros((3, 2), np.float32)
+    owner = np.array([0, 0, 1])
+    rows.append(features, owner, np.array([5.0, 10.0]), workload="a", round_id=0)
+    rows.append(features, owner, np.array([1.0, 0.0]), workload="b", round_id=0)
+    rows.append(features, owner, np.array([20.0, 2.0]), workload="a", round_id=1)
+    rows.append(features, owner, np.array([0.0, 0.0]), workload="broken", round_id=0)
+    sample = rows.sample()
+    assert sample.throughput.tolist() == [0.25, 0.5, 1.0, 0.0, 1.0, 0.1, 0.0, 0.0]
+    assert sample.owner.tolist() == [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7]
+    assert sample.workload.tolist() == [0, 0, 1, 1, 0, 0, 2, 2]
+    assert sample.batch.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert rows.sample(2).throughput.tolist() == [0.5, 1.0, 1.0, 0.0]
+    assert rows.programs == 8
+
+
+def test_take_keeps_statements_with_their_programs():
+    sample = _rows(np.random.default_rng(0), rounds=3).sample()
+    chosen = sample.batch == 1
+    part = sample.take(chosen)
+    np.testing.assert_array_equal(part.throughput, sample.throughput[chosen])
+    np.testing.assert_array_equal(part.features, sample.features[chosen[sample.owner]])
+    np.testing.assert_array_equal(np.unique(part.owner), np.arange(chosen.sum()))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": np.zeros((3, 2))}, "float32"),
+        ({"features": np.zeros((3, 5), np.float32)}, r"\[m, 2\]"),
+        ({"features": np.full((3, 2), np.nan, np.float32)}, "not finite"),
+        ({"owner": np.array([0, 1])}, "2 owners"),
+        ({"owner": np.array([1, 0, 1])}, "must not decrease"),
+        ({"owner": np.array([0, 1, 2])}, "must not decrease"),
+        ({"owner": np.array([1, 1, 1])}, "no statement"),
+        ({"throughput": np.array([1.0, np.inf])}, "finite"),
+        ({"throughput": np.array([1.0, -1.0])}, "finite"),
+    ],
+)
+def test_bad_rows_are_named(change, message):
+    good = {
+        "features": np.zeros((3, 2), np.float32),
+        "owner": np.array([0, 0, 1]),
+        "throughput": np.array([1.0, 2.0]),
+    }
+    rows = TrainingSet(2)
+    with pytest.raises(InputError, match=message):
+        rows.append(**(good | change), workload="gemm", round_id=7)
+    assert rows.programs == 0
+    rows.append(**good, workload="gemm", round_id=7)
+    assert rows.programs == 2
+
+
+# ---- the model -----------------------------------------------------------------------------------
+
+
+def test_learns_a_sum_over_statements():
+    rng = np.random.default_rng(0)
+    model = GradientBoostedModel(seed=0)
+    model.update(_rows(rng, rounds=24))
+    features, owner, truth = _programs(rng, 1000)
+    scores = model.predict(features, owner, 1000)
+    assert _r2(truth, scores) > 0.9
+    assert pairwise_accuracy(scores, truth, np.zeros(1000, np.int64)) > 0.88
+    assert truth[np.argsort(-scores)[:32]].mean() > 0.95 * np.sort(truth)[-32:].mean()
+
+
+def test_learns_that_statements_of_many_programs_add_up():
+    """Diagonal curvature would overshoot by the number of statements: here 12."""
+    rng = np.random.default_rng(1)
+    rows = TrainingSet(WIDTH)
+    for round_id in range(10):
+        features = rng.normal(size=(64 * 12, WIDTH)).astype(np.float32)
+        owner = np.repeat(np.arange(64), 12)
+        throughput = np.bincount(owner, _statement_value(features))
+        rows.append(features, owner, throughput, workload="many", round_id=round_id)
+    model = GradientBoostedModel(settings=Settings(learning_rate=0.4))
+    model.update(rows)
+    sample = rows.sample()
+    assert _r2(sample.throughput, model.predict(sample.features, sample.owner, 640)) > 0.8
+
+
+def test_units_of_throughput_do_not_matter():
+    models = [GradientBoostedModel(), GradientBoostedModel()]
+    for model, scale in zip(models, (1.0, 1024.0), strict=True):
+        model.update(_rows(np.random.default_rng(0), rounds=3, scale=scale))
+    assert models[0].to_bytes() == models[1].to_bytes()
+
+
+def test_same_rows_and_seed_give_the_same_model():
+    def train(seed):
+        model = GradientBoostedModel(seed)
+        model.update(_rows(np.random.default_rng(0), rounds=6))
+        return model.to_bytes()
+
+    assert train(1) == train(1)
+    assert train(1) != train(2)
+
+
+def test_a_resumed_run_gets_the_same_model():
+    """Which updates were made before does not matter, only what was measured."""
+    rng = np.random.default_rng(0)
+    steady, rows = GradientBoostedModel(), TrainingSet(WIDTH)
+    for round_id in range(12):
+        features, owner, throughput = _programs(rng, 20)
+        rows.append(features, owner, throughput, workload="a", round_id=round_id)
+        steady.update(rows)
+    resumed = GradientBoostedModel()
+    resumed.update(rows)
+    assert resumed.to_bytes() == steady.to_bytes()
+    assert resumed.validation == steady.validation is not None
+
+
+def test_milestones_are_a_quarter_apart():
+    rng = np.random.default_rng(0)
+    rows = TrainingSet(WIDTH)
+    seen = []
+    for round_id in range(12):
+        features, owner, throughput = _programs(rng, 10)
+        rows.append(features, owner, throughput, workload="a", round_id=round_id)
+        seen.append(rows.milestone())
+    assert seen == [1, 2, 3, 4, 5, 5, 7, 7, 9, 9, 9, 12]
+
+
+def test_stored_model_predicts_the_same():
+    rng = np.random.default_rng(0)
+    model = GradientBoostedModel()
+    assert not model.trained and model.to_bytes() == b""
+    model.update(_rows(rng, rounds=2))
+    features, owner, _ = _programs(rng, 100)
+    again = GradientBoostedModel.from_bytes(model.to_bytes())
+    assert again.trained
+    np.testing.assert_array_equal(
+        again.predict(features, owner, 100), model.predict(features, owner, 100)
+    )
+    assert not GradientBoostedModel.from_bytes(b"").trained
+    with pytest.raises(RecordsError, match="cannot be read"):
+        GradientBoostedModel.from_bytes(b"\xff\x00 nonsense")
+
+
+def test_held_out_rounds_stop_a_model_that_fits_noise():
+    rng = np.random.default_rng(0)
+    noise, signal = TrainingSet(WIDTH), _rows(rng, rounds=20)
+    for round_id in range(20):
+        features, owner, _ = _programs(rng, 64)
+        throughput = rng.uniform(0.1, 1.0, 64)
+        noise.append(features, owner, throughput, workload="noise", round_id=round_id)
+    trees = {}
+    for name, rows in (("noise", noise), ("signal", signal)):
+        model = GradientBoostedModel(settings=Settings(learning_rate=0.4))
+        model.update(rows)
+        trees[name] = model.validation.trees
+        assert (
+            model.validation.programs + model.validation.known
+            == rows.sample(rows.milestone()).throughput.size
+        )
+        assert model.to_bytes().count(b"\nTree=") == trees[name]
+    assert trees["noise"] <= 64 and trees["signal"] > 100
+    assert model.validation.pairwise > 0.85
+
+
+def test_few_programs_are_enough_to_be_trained():
+    rng = np.random.default_rng(0)
+    model, rows = GradientBoostedModel(), TrainingSet(WIDTH)
+    model.update(rows)
+    assert not model.trained
+    features, owner, throughput = _programs(rng, 1)
+    with pytest.raises(InputError, match="no program yet"):
+        model.predict(features, owner, 1)
+    rows.append(features, owner, throughput, workload="a", round_id=0)
+    model.update(rows)
+    assert np.isfinite(model.predict(features, owner, 1)).all()
+    rows.append(features, owner, np.zeros(1), workload="all failed", round_id=0)
+    model.update(rows)
+    assert np.isfinite(model.predict(features, owner, 1)).all()
+
+
+def test_failed_programs_are_avoided():
+    rng = np.random.default_rng(0)
+    rows = TrainingSet(WIDTH)
+    for round_id in range(6):
+        features, owner, throughput = _programs(rng, 64)
+        bad = np.bincount(owner, features[:, 5] > 1.0, minlength=64) > 0
+        throughput = np.where(bad, 0.0, throughput)
+        rows.append(features, owner, throughput, workload="a", round_id=round_id)
+    model = GradientBoostedModel()
+    model.update(rows)
+    features, owner, _ = _programs(rng, 1000)
+    bad = np.bincount(owner, features[:, 5] > 1.0, minlength=1000) > 0
+    best = np.argsort(-model.predict(features, owner, 1000))[:100]
+    assert bad[best].mean() < 0.25 * bad.mean()
+
+
+def test_predictions_of_a_program_do_not_depend_on_its_neighbours():
+    rng = np.random.default_rng(0)
+    model = GradientBoostedModel()
+    model.update(_rows(rng, rounds=2))
+    features, owner, _ = _programs(rng, 50)
+    scores = model.predict(features, owner, 50)
+    for program in (0, 7, 49):
+        mine = owner == program
+        alone = model.predict(features[mine], np.zeros(mine.sum(), np.int64), 1)
+        assert alone[0] == scores[program]
+    assert model.predict(features[:0], owner[:0], 3).tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(InputError, match="must not decrease"):
+        model.predict(features, owner[::-1].copy(), 50)
+
+
+def test_pairwise_accuracy_counts_within_workloads():
+    truth = np.array([1.0, 2.0, 3.0, 1.0, 5.0])
+    workload = np.array([0, 0, 0, 1, 1])
+    assert pairwise_accuracy(truth, truth, workload) == 1.0
+    assert pairwise_accuracy(-truth, truth, workload) == 0.0
+    assert pairwise_accuracy(np.zeros(5), truth, workload) == 0.0
+    assert pairwise_accuracy(np.array([1.0, 0.0, 2.0, 9.0, 8.0]), truth, workload) == 0.5
+    assert np.isnan(pairwise_accuracy(truth, np.ones(5), workload))
+
+
+def test_training_and_prediction_are_quick():
+    """Some five times what a free machine takes, so that only a change of kind fails."""
+    rng = np.random.default_rng(0)
+    rows = TrainingSet(164)
+    for round_id in range(31):
+        features = np.round(8 * rng.random((192, 164))).astype(np.float32)
+        owner = np.repeat(np.arange(64), 3)
+        throughput = 0.1 + features[:, :8].sum(axis=1)[::3] * rng.uniform(0.9, 1.1, 64)
+        rows.append(features, owner, throughput, workload="a", round_id=round_id)
+    model = GradientBoostedModel()
+    model.update(rows)
+    assert model.train_s < 1.5
+    features = np.round(8 * rng.random((6144, 164))).astype(np.float32)
+    owner = np.repeat(np.arange(2048), 3)
+    check_rows(features, owner, 2048, 164, "here")
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        model.predict(features, owner, 2048)
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.030
