@@ -80,9 +80,7 @@ def transposed(n: int, h: int, w: int, ci: int, co: int, k: int, s: int, p: int)
     return ops.conv_transpose(x, _weights((k, k, ci, co)), stride=s, padding=p)
 
 
-def capsule(
-    n: int, h: int, w: int, ci: int, co: int, k: int, s: int, p: int, size: int
-) -> Tensor:
+def capsule(n: int, h: int, w: int, ci: int, co: int, k: int, s: int, p: int, size: int) -> Tensor:
     x = placeholder((n, h, w, size, size, ci), name="x")
     return ops.capsule_conv2d(x, _weights((k, k, size, size, ci, co)), stride=s, padding=p)
 

@@ -15,9 +15,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias
 
 import llvmlite.binding as llvm
+
 import tilewright.graph.partition as graph_partition
 from tilewright.build import build, default_of, make_request
 from tilewright.build.cache import ArtifactCache
@@ -83,7 +84,7 @@ class Model:
         return str(self.partition)
 
 
-Tunable: TypeAlias = Union[Task, Model]
+Tunable: TypeAlias = Task | Model
 
 
 def load(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
@@ -323,7 +324,7 @@ def kernel_name(task: str) -> str:
 # ---- compiling --------------------------------------------------------------------------------
 
 
-def compile(  # noqa: A001
+def compile(
     model: Tunable,
     db: str | Path | None = None,
     target: Target | str | None = None,

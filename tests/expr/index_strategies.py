@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import strategies as st
+
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Expr, Var, as_expr, binary, call, select
 
@@ -16,9 +17,7 @@ DECISIONS = ("T", "U")
 
 CONSTANTS = st.sampled_from([-6, -3, 2, 3, 4, 6, 8, 12, 16])
 T, U = Var("T"), Var("U")
-DIVISORS = st.one_of(
-    CONSTANTS, CONSTANTS, st.sampled_from([T, U, T * U, T * 4, T + 1, T * 2 + U])
-)
+DIVISORS = st.one_of(CONSTANTS, CONSTANTS, st.sampled_from([T, U, T * U, T * 4, T + 1, T * 2 + U]))
 FACTORS = st.one_of(CONSTANTS, st.sampled_from([T, U, Var("i"), Var("j")]))
 OPERATIONS = ("add", "add", "sub", "mul", "div", "div", "tile", "min", "max", "select", "abs")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")

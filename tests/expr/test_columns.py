@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_strategies import bounds, conditions, indices, sample
+
 from tilewright.errors import ExprError
 from tilewright.expr import extents
 from tilewright.expr.evaluate import ColumnProgram, evaluate

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tilewright.errors import ExprError, InputError
 from tilewright.expr import reference
 from tilewright.expr.dag import ComputeDAG
@@ -286,6 +287,8 @@ def test_missing_values_are_named() -> None:
         dag.evaluate({"A": normal(2, 4).astype(float), "B": normal(4, 3)})
 
 
-def test_literals_keep_their_dtype() -> None:
-    assert evaluate(const(0.1, FLOAT32), {}).item() == np.float32(0.1)
-    assert evaluate(const(0.1, FLOAT32), {}, float64=True).item() == 0.1
+def test_literals_keep_their_precision() -> None:
+    for float64 in (False, True):
+        found = evaluate(const(0.1, FLOAT32), {}, float64=float64)
+        assert found.dtype == (np.float64 if float64 else np.float32)
+        assert found.item() == np.float32(0.1)

@@ -93,6 +93,9 @@ def test_what_it_cannot_read_is_an_error():
     )
     with pytest.raises(RecordsError, match="missing values"):
         Forest.parse(missing.model_to_string())
+    linear, _ = _train(np.random.default_rng(4), num_leaves=8, max_depth=3, linear_tree=True)
+    with pytest.raises(RecordsError, match="linear leaves"):
+        Forest.parse(linear.model_to_string())
     with pytest.raises(InputError, match="float32 features"):
         Forest.parse(text).predict(features.astype(np.float64))
     with pytest.raises(InputError, match="float32 features"):

@@ -17,7 +17,8 @@ from typing import Any
 from tilewright.codegen import compile_program
 from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Operand
+from tilewright.expr.nodes import Var
+from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
@@ -32,47 +33,65 @@ class Layers:
     """A program's printed forms. Raises ScheduleError for a trace that does not fit the DAG."""
 
     dag: ComputeDAG
-    trace: Sequence[Step]
+    steps: Sequence[Step]
     target: Target
     name: str
 
     def text(self, layer: str) -> str:
-        """One of LAYERS, ending in a newline. Raises InputError for another name."""
+        """The form named by one of `settings.LAYERS`. Raises InputError for another name."""
         if layer not in LAYERS:
             raise InputError(f"unknown layer {layer!r}; known: {', '.join(LAYERS)}")
         return str(getattr(self, layer))
 
     @cached_property
-    def trace_text(self) -> str:
+    def sketch(self) -> str:
+        """The sketch the program comes from: the decisions made here, and the nest without them."""
+        for sketch in Space(self.dag, self.target).sketches:
+            values = decisions_of(sketch, self.steps)
+            if values is not None:
+                listed = "".join(f"  {name} = {value}\n" for name, value in values.items())
+                nest = program_text(sketch.lowered.program)
+                return f"sketch {sketch.name or 'plain loops'}\ndecisions\n{listed}\n{nest}"
+        return "No sketch of the standard rules gives this program.\n"
+
+    @cached_property
+    def trace(self) -> str:
         """The transform steps, one a line, as Python writes them."""
-        return "".join(f"{step}\n" for step in self.trace)
+        return "".join(f"{step}\n" for step in self.steps)
 
     @cached_property
     def nest(self) -> str:
         """The loop nest that code is generated from."""
-        return program_text(lower(self._state, self.name).program)
+        return program_text(self._program)
 
     @cached_property
     def ir(self) -> str:
-        """The LLVM IR for `target`."""
-        return compile_program(lower(self._state, self.name).program, self.target).ir
+        """The LLVM IR for the target."""
+        return compile_program(self._program, self.target).ir
 
     @cached_property
-    def sketch(self) -> str:
-        """The sketch the program comes from: its decisions, and its nest with them left open."""
-        sketch = sketch_of(Space(self.dag, self.target), self.trace)
-        if sketch is None:
-            return "No sketch of the standard rules gives this program.\n"
-        nest = program_text(sketch.lowered.program)
-        values = bindings(sketch, self.trace) or {}
-        shown = "".join(f"  {name} = {value}\n" for name, value in values.items())
-        return f"{sketch.name} ({sketch.key})\n\ndecisions here:\n{shown}\n{nest}"
-
-    @property
-    def _state(self) -> State:
-        return State(self.dag).replay(self.trace)
+    def _program(self) -> Program:
+        return lower(State(self.dag).replay(self.steps), self.name).program
 
 
-def sketch_of(space: Space, trace: Sequence[Step]) -> Sketch | None:
-    """The sketch of `space` that some decisions turn into `trace`; None if there is none."""
-    return next((s for s in space.sketches if bindings(s, trace) is not None), None)
+def decisions_of(sketch: Sketch, trace: Sequence[Step]) -> dict[str, int] | None:
+    """The values of a sketch's decision variables that give `trace`; None if none do."""
+    if [type(s) for s in sketch.state.trace] != [type(s) for s in trace]:
+        return None
+    values: dict[str, int] = {}
+    for free, bound in zip(sketch.state.trace, trace, strict=True):
+        for field in fields(free):
+            _unify(getattr(free, field.name), getattr(bound, field.name), values)
+    known = {v: values[v] for v in sketch.variables if v in values}
+    if len(known) < len(sketch.variables):
+        return None
+    return known if [s.bind(known) for s in sketch.state.trace] == list(trace) else None
+
+
+def _unify(free: Any, bound: Any, values: dict[str, int]) -> None:
+    """Note the value of every decision variable in `free` that stands alone."""
+    if isinstance(free, Var) and isinstance(bound, int):
+        values.setdefault(free.name, bound)
+    elif isinstance(free, tuple) and isinstance(bound, tuple):
+        for a, b in zip(free, bound, strict=False):
+            _unify(a, b, values)

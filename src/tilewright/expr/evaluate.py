@@ -140,7 +140,7 @@ class _Evaluator:
     def _compute(self, e: Expr, mask: Array | None) -> Array:
         match e:
             case Const(value, kind):
-                return np.asarray(value, working_dtype(kind, self.float64))
+                found = np.asarray(value, kind.compute.numpy)  # what the program holds
             case Var(name, kind):
                 if name not in self.env:
                     raise ExprError(f"no value for variable {name}; given: {sorted(self.env)}")

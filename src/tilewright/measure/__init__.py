@@ -1,0 +1,1 @@
+"""Measure candidates in worker processes, behind a correctness gate."""

@@ -72,7 +72,8 @@ class MeasureTask:
         rng = np.random.default_rng(seed)
         sizes = [math.prod(static_shape(t)) for t in dag.outputs]
         points = tuple(
-            tuple(int(i) for i in rng.integers(0, n, size=min(n, POINTS))) for n in sizes
+            tuple(range(n)) if n <= POINTS else tuple(map(int, rng.integers(0, n, POINTS)))
+            for n in sizes
         )
         kinds = input_kinds(dag)
         task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), points, seed)

@@ -6,8 +6,8 @@ Consumers come first. A stage at the root computes its whole tensor. An attached
 per axis, the *window* its consumers read while the loops outside its attach point stand still:
 an index expression is split into a base (a function of those outer loops) and a span (how far it
 moves over all inner loops). Everything is arithmetic on extents, so one implementation serves ints
-and decision variables; only `isinstance(x, int)` decides, never an extent's value. An extent that is
-an expression gets a name (`|conv.f.2|`), defined once, so that what is built on it stays small.
+and decision variables; only `isinstance(x, int)` decides, never an extent's value. An extent that
+is an expression gets a name (`|conv.f.2|`), defined once, so that what is built on it stays small.
 
 Example: conv reads pad[y + ry] with y = y.0*7 + y.1, ry < 3. Attached after y.0 the window of pad
 is base y.0*7, span 7 + 3 - 1 = 9.

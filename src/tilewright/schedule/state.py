@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
@@ -53,7 +53,7 @@ class At:
     level: Extent
 
 
-Relation: TypeAlias = Union[Split, Fuse]
+Relation: TypeAlias = Split | Fuse
 
 
 @dataclass(slots=True)

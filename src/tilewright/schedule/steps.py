@@ -17,7 +17,7 @@ ints. `STEPS` names every step: a new one is a class here (or in a file of its o
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.extents import ceildiv, mul
@@ -33,8 +33,8 @@ from tilewright.expr.nodes import (
     as_expr,
     cast,
     const,
-    rebuild,
     reads,
+    rebuild,
     select,
     substitute,
     transform,
@@ -207,7 +207,7 @@ class Reorder(Step):
 class ComputeAt(Step):
     """Compute a stage inside another's loops, up to and including tile level `level`.
 
-    All consumers must be `target` or be attached inside it.
+    Every consumer must be `target` or run inside it, at that level or deeper.
     """
 
     name: ClassVar[str] = "compute_at"
@@ -223,21 +223,41 @@ class ComputeAt(Step):
             raise ScheduleError(
                 f"{self.target} has tile levels 0..{len(target.groups) - 1}, not {self.level}"
             )
-        for consumer in state.consumers(self.stage):
-            if self.target not in _attach_chain(state, consumer):
+        attach(state, self.stage, At(self.target, self.level))
+
+
+def attach(state: State, name: str, at: At | None) -> None:
+    """Move a stage; ScheduleError (and no change) where some stage would come too late."""
+    before, state[name].attach = state[name].attach, at
+    try:
+        for stage in state.stages.values():
+            if stage.attach is not None:
+                _require_before_consumers(state, stage, stage.attach)
+    except ScheduleError:
+        state[name].attach = before
+        raise
+
+
+def _require_before_consumers(state: State, stage: Stage, at: At) -> None:
+    """Every consumer must be the target, or run inside it at this tile level or deeper."""
+    for consumer in state.consumers(stage.name):
+        inner: Stage | None = None
+        outer = consumer
+        while outer.name != at.target:
+            if outer.attach is None:
                 raise ScheduleError(
-                    f"{self.stage} cannot be computed at {self.target}: its consumer "
+                    f"{stage.name} cannot be computed at {at.target}: its consumer "
                     f"{consumer.name} is outside"
                 )
-        state[self.stage].attach = At(self.target, self.level)
-
-
-def _attach_chain(state: State, stage: Stage) -> list[str]:
-    chain = [stage.name]
-    while stage.attach is not None:
-        stage = state[stage.attach.target]
-        chain.append(stage.name)
-    return chain
+            inner, outer = outer, state[outer.attach.target]
+        if inner is None or inner.attach is None:
+            continue
+        first = inner.attach.level
+        if isinstance(first, int) and isinstance(at.level, int) and first < at.level:
+            raise ScheduleError(
+                f"{stage.name} cannot be computed at tile level {at.level} of {at.target}: "
+                f"its consumer {consumer.name} runs at level {first} already"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +268,7 @@ class ComputeRoot(Step):
     stage: str
 
     def apply(self, state: State) -> None:
-        state[self.stage].attach = None
+        attach(state, self.stage, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +363,8 @@ class CacheRead(Step):
         if not found:
             raise ScheduleError(f"none of {self.readers} reads {self.tensor}")
         old = found[0]
+        if old.name in state.stages and state[old.name].attach is not None:
+            raise ScheduleError(f"{old.name} is attached already; cache it before that")
         axes = tuple(Axis(f"d{i}", extent_int(e)) for i, e in enumerate(old.shape))
         body = Read(old, tuple(a.var for a in axes))
         new = Tensor(f"{self.tensor}.{self.readers[0]}", old.shape, old.dtype, Compute(axes, body))
@@ -395,6 +417,9 @@ class RFactor(Step):
             raise ScheduleError(
                 f"{self.stage}: rfactor needs an unsplit reduction axis, not {self.axis}"
             )
+        for producer in state.producers(self.stage):
+            if producer.attach is not None:
+                raise ScheduleError(f"{producer.name} is attached; factor {self.stage} before that")
         partial = self._partial(stage, source, axis)
         state.insert_before(self.stage, partial)
         factor = Axis(f"{axis.name}.f", self.factor, reduce=True)
@@ -515,11 +540,6 @@ class LayoutRewrite(Step):
             raise ScheduleError(f"{self.tensor} is not indexed by plain axes; its layout stays")
         stage.packed = (*stage.packed, self.tensor)
 
-
-AnyStep = Union[
-    Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, ComputeRoot, ComputeInline,
-    CacheWrite, CacheRead, RFactor, Annotate, Parallel, Pragma, StorageAlign, LayoutRewrite,
-]  # fmt: skip
 
 STEPS: dict[str, type[Step]] = {
     cls.name: cls

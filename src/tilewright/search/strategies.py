@@ -16,29 +16,15 @@ from typing import Protocol
 
 import numpy as np
 
-from tilewright.schedule.trace import trace_hash, trace_to_json
+from tilewright.search.beam import BeamStrategy
 from tilewright.search.cost_model import CostModel
-from tilewright.search.evolution import ORIGINS, Evolution, EvolutionSettings, Scored, fingerprints
+from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
+from tilewright.search.memory import Candidate, Memory, as_population, unscored
 from tilewright.space.estimate import Estimator
 from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Population, Space
 
 EXHAUSTIVE_LIMIT = 100_000
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One program to measure. `trace` is JSON; `predicted` the model's score where there is one."""
-
-    sketch: int
-    row: tuple[int, ...]
-    trace: str
-    origin: str = "sample"
-    predicted: float | None = None
-
-    @property
-    def trace_hash(self) -> str:
-        return trace_hash(self.trace)
 
 
 class Strategy(Protocol):
@@ -54,70 +40,20 @@ class Strategy(Protocol):
 
 
 @dataclass
-class _Memory:
-    """What every strategy remembers: fingerprints and traces proposed so far."""
-
-    space: Space
-    rows: set[int] = field(default_factory=set)
-    traces: set[str] = field(default_factory=set)
-
-    def candidates(self, found: Scored, n: int, with_score: bool) -> list[Candidate]:
-        """The first `n` new programs of a scored list, remembered as proposed."""
-        batch: list[Candidate] = []
-        keys = fingerprints(found.population)
-        for i in range(len(found.population)):
-            if len(batch) == n:
-                break
-            if int(keys[i]) in self.rows:
-                continue
-            self.rows.add(int(keys[i]))
-            candidate = self._candidate(found, i, with_score)
-            if candidate.trace_hash in self.traces:
-                continue
-            self.traces.add(candidate.trace_hash)
-            batch.append(candidate)
-        return batch
-
-    def _candidate(self, found: Scored, i: int, with_score: bool) -> Candidate:
-        sketch, row = int(found.population.sketch[i]), found.population.rows[i]
-        trace = trace_to_json(self.space.trace(sketch, row))
-        score = float(found.score[i]) if with_score else None
-        return Candidate(sketch, tuple(int(x) for x in row), trace, ORIGINS[found.origin[i]], score)
-
-    def remember(self, batch: Sequence[Candidate]) -> None:
-        """Candidates known from records: never proposed again."""
-        if not batch:
-            return
-        self.traces.update(c.trace_hash for c in batch)
-        self.rows.update(int(k) for k in fingerprints(as_population(batch)))
-
-
-def as_population(batch: Sequence[Candidate]) -> Population:
-    """The candidates' rows as a population."""
-    rows = np.array([c.row for c in batch], np.int64).reshape(len(batch), -1)
-    return Population(rows, np.array([c.sketch for c in batch], np.int64))
-
-
-def _unscored(population: Population) -> Scored:
-    n = len(population)
-    return Scored(population, np.zeros(n), np.zeros(n, np.int64))
-
-
-@dataclass
 class RandomStrategy:
     """Uniform random candidates: the baseline, and the ablation without fine-tuning."""
 
     space: Space
 
     def __post_init__(self) -> None:
-        self._memory = _Memory(self.space)
+        self._memory = Memory(self.space)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """New uniform candidates."""
         batch: list[Candidate] = []
         for _ in range(8):
             drawn = self.space.canonical(self.space.sample(rng, 4 * n))
-            batch += self._memory.candidates(_unscored(drawn), n - len(batch), False)
+            batch += self._memory.candidates(unscored(drawn), n - len(batch), False)
             if len(batch) == n:
                 break
         return batch
@@ -134,7 +70,7 @@ class ExhaustiveStrategy:
     space: Space
 
     def __post_init__(self) -> None:
-        self._memory = _Memory(self.space)
+        self._memory = Memory(self.space)
         self._all = self.space.enumerate(EXHAUSTIVE_LIMIT)
         self._next = 0
 
@@ -144,7 +80,7 @@ class ExhaustiveStrategy:
         while len(batch) < n and self._next < len(self._all):
             part = self._all[self._next : self._next + n - len(batch)]
             self._next += len(part)
-            batch += self._memory.candidates(_unscored(part), n - len(batch), False)
+            batch += self._memory.candidates(unscored(part), n - len(batch), False)
         return batch
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
@@ -166,13 +102,13 @@ class EvolutionStrategy:
     epsilon: float = 0.05
 
     def __post_init__(self) -> None:
-        self._memory = _Memory(self.space)
+        self._memory = Memory(self.space)
         self._random = RandomStrategy(self.space)
         self._random._memory = self._memory
         self._measured: list[tuple[float, Candidate]] = []
         self.evolution = Evolution(self.space, self.settings)
         self.winners: dict[str, int] = {}
-        self._estimator = Estimator(self.extractor)
+        self._score = ModelScore(self.extractor, self.model)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """The best new candidates of an evolution run, and a few random ones."""
@@ -197,10 +133,20 @@ class EvolutionStrategy:
             return None
         return as_population([c for _, c in self._measured])
 
-    def _score(self, population: Population) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+
+@dataclass
+class ModelScore:
+    """Scores populations by the cost model, by the analytical estimate until it is trained."""
+
+    extractor: FeatureExtractor
+    model: CostModel
+
+    def __call__(self, population: Population) -> Floats:
+        """Predicted relative throughput `[n]`; higher is better."""
         if not self.model.trained:
-            latency = self._estimator.latency(population)
-            return np.asarray(latency.min() / latency)
+            latency = Estimator(self.extractor).latency(population)
+            relative: Floats = latency.min() / latency
+            return relative
         features, owner = self.extractor.extract(population)
         return self.model.predict(features, owner, len(population))
 
@@ -210,4 +156,5 @@ STRATEGIES: dict[str, Maker] = {
     "evolution": lambda space, extractor, model: EvolutionStrategy(space, extractor, model),
     "random": lambda space, extractor, model: RandomStrategy(space),
     "exhaustive": lambda space, extractor, model: ExhaustiveStrategy(space),
+    "beam": lambda space, extractor, model: BeamStrategy(space, ModelScore(extractor, model)),
 }

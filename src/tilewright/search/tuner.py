@@ -24,7 +24,8 @@ from tilewright.records.machine import Machine
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.trace import trace_hash, trace_to_json
 from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
-from tilewright.search.strategies import STRATEGIES, Candidate
+from tilewright.search.memory import Candidate
+from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import Measured, Measurer, TaskSearch, TuningTask
 from tilewright.space.default import default_of

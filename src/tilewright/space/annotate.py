@@ -10,7 +10,7 @@ own. How deep inside that consumer is a decision.
 
 from __future__ import annotations
 
-from tilewright.expr.nodes import Expr, as_expr, select
+from tilewright.expr.nodes import Expr, Extent, as_expr, select
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (
     Annotate,
@@ -59,7 +59,9 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
         level = one.decide(
             Choice(f"{name}.at", name, "location", tuple(range(depth)), ordered=True)
         )
-        one.apply(ComputeAt(name, target.name, variables(level)[0]))
+        (at,) = variables(level)
+        one.apply(ComputeAt(name, target.name, at))
+        one.constraints += [at <= latest for latest in _latest(one, stage, target)]
         found.append(one)
     if is_inlinable(d.state, stage) and not d.state.attached(name):
         one = _named(d, name, "inline")
@@ -79,6 +81,18 @@ def _enclosing(d: Derivation, stage: Stage) -> list[Stage]:
     chains = [_chain(d, c) for c in d.state.consumers(stage.name)]
     common = [s for s in chains[0] if all(s in chain for chain in chains[1:])]
     return [d.state[s] for s in common if len(d.state[s].leaves) > 1]
+
+
+def _latest(d: Derivation, stage: Stage, target: Stage) -> list[Extent]:
+    """Tile levels of `target` at which consumers of `stage` run: it must not come after them."""
+    found: list[Extent] = []
+    for consumer in d.state.consumers(stage.name):
+        inner = consumer
+        while inner.attach is not None:
+            if inner.attach.target == target.name:
+                found.append(inner.attach.level)
+            inner = d.state[inner.attach.target]
+    return found
 
 
 def _chain(d: Derivation, stage: Stage) -> list[str]:

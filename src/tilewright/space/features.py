@@ -35,7 +35,8 @@ POSITIONS = (
 ANNOTATIONS = ("vector", "unrolled", "parallel")
 BUFFER_COLUMNS = (
     ("is_read", "flag"), ("is_write", "flag"), ("is_update", "flag"),
-    ("bytes", "B"), ("unique_bytes", "B"), ("lines", "cache lines"), ("unique_lines", "cache lines"),
+    ("bytes", "B"), ("unique_bytes", "B"),
+    ("lines", "cache lines"), ("unique_lines", "cache lines"),
     ("reuse_loop", "flag"), ("reuse_serial", "flag"), ("reuse_none", "flag"),
     ("reuse_distance", "iterations"), ("reuse_distance_bytes", "B"), ("reuse_count", "times"),
     ("bytes_per_reuse", "B"), ("unique_bytes_per_reuse", "B"),

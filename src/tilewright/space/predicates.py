@@ -94,7 +94,7 @@ def _packable(state: State, read: Read) -> bool:
         and read.tensor.rank > 1
         and len(state.consumers(read.tensor.name)) == 1
         and all(isinstance(i, Var) for i in read.indices)
-        and len({i for i in read.indices}) == read.tensor.rank
+        and len(set(read.indices)) == read.tensor.rank
     )
 
 

@@ -233,7 +233,7 @@ class Space:
         return ok
 
     def canonical(self, population: Population) -> Population:
-        """Columns that a row's sketch does not read set to zero, so that equal programs are equal."""
+        """Columns that a row's sketch does not read set to zero: equal programs become equal."""
         rows = np.zeros_like(population.rows)
         for sketch, at in self.groups(population):
             rows[np.ix_(at, sketch.columns)] = population.rows[np.ix_(at, sketch.columns)]

@@ -4,8 +4,8 @@
       ->  for rc: for y: if (y0*6 + y < 50): for f: S
 
 A condition leaves every loop whose variable it does not mention, so it ends up directly below the
-loop it bounds; code generation turns it into that loop's trip count. An unrolled or vector loop
-bounded by constants gets the smaller extent here:
+loop it bounds; code generation turns it into that loop's trip count. A loop bounded by constants
+gets the smaller extent here:
 
     for y (unrolled) < 6: if (y < 2): S     ->    for y (unrolled) < 2: S
 """
@@ -22,10 +22,11 @@ from tilewright.codegen.passes.rewrite import (
     is_empty,
     reads_memory,
     rebuilt,
+    substituted,
     together,
 )
-from tilewright.expr.nodes import Expr, Var, free_vars, substitute
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
+from tilewright.expr.nodes import Expr, Var, free_vars
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq
 
 
 def hoisted_guards(node: Node) -> Node:
@@ -73,10 +74,10 @@ def _of_sequence(parts: list[tuple[list[Expr], Node]]) -> tuple[list[Expr], Node
 
 
 def _bounded(loop: For, conds: list[Expr], body: Node) -> Node:
-    """The loop over `body` under `conds`; constant bounds shrink it when it has no trip count."""
+    """The loop over `body` under `conds`; constant bounds shrink it."""
     if is_empty(body):
         return EMPTY
-    if loop.kind not in (Kind.UNROLLED, Kind.VECTOR) or not isinstance(loop.extent, int):
+    if loop.kind is Kind.PARALLEL or not isinstance(loop.extent, int):
         return replace(loop, body=guarded(conds, body))
     low, high, left = 0, loop.extent, []
     for c in conds:
@@ -90,7 +91,7 @@ def _bounded(loop: For, conds: list[Expr], body: Node) -> Node:
         return EMPTY
     inside = guarded(left, body)
     if low:
-        inside = shifted(inside, loop.var, low)
+        inside = substituted(inside, {loop.var.name: loop.var + low})
     return replace(loop, extent=high - low, body=inside)
 
 
@@ -103,26 +104,3 @@ def constant_bounds(cond: Expr, var: Var) -> tuple[int, int | None] | None:
     if k > 0:
         return -(form.const // k), None
     return 0, form.const // -k + 1
-
-
-def shifted(node: Node, var: Var, by: int) -> Node:
-    """The nest with `var` replaced by `var + by`."""
-    moved: dict[str, Expr] = {var.name: var + by}
-
-    def visit(n: Node) -> Node:
-        match n:
-            case Store(tensor, indices, value, reduce):
-                new = tuple(substitute(i, moved) for i in indices)
-                return Store(tensor, new, substitute(value, moved), reduce)
-            case If(cond, body):
-                return If(substitute(cond, moved), visit(body))
-            case Alloc(tensor, offset, body):
-                return Alloc(tensor, tuple(substitute(o, moved) for o in offset), visit(body))
-            case For(_, extent, body):
-                limit = extent if isinstance(extent, int) else substitute(extent, moved)
-                return replace(n, extent=limit, body=visit(body))
-            case Seq(body):
-                return Seq(tuple(visit(b) for b in body))
-        return n
-
-    return visit(node)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Read, walk
+from tilewright.expr.nodes import Binary, Const, Expr, Read, substitute, walk
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Seq, Store, bodies
 
 EMPTY = Seq(())
@@ -74,21 +74,27 @@ def reads_memory(e: Expr) -> bool:
     return any(isinstance(x, Read) for x in walk(e))
 
 
+def substituted(node: Node, values: dict[str, Expr]) -> Node:
+    """The nest with variables replaced by name."""
+
+    def on(e: Expr) -> Expr:
+        return substitute(e, values)
+
+    match node:
+        case Store(tensor, indices, value, reduce):
+            return Store(tensor, tuple(map(on, indices)), on(value), reduce)
+        case If(cond, body):
+            return If(on(cond), substituted(body, values))
+        case Alloc(tensor, offset, body):
+            return Alloc(tensor, tuple(map(on, offset)), substituted(body, values))
+        case For(_, extent, body):
+            return replace(node, extent=extent, body=substituted(body, values))
+        case Seq(body):
+            return Seq(tuple(substituted(b, values) for b in body))
+    return node
+
+
 def within(ranges: dict[str, Interval], node: For) -> dict[str, Interval]:
     """`ranges` with the loop's variable bound."""
     high = node.extent - 1 if isinstance(node.extent, int) else None
     return ranges | {node.var.name: Interval(0, high)}
-
-
-def expressions(node: Node) -> tuple[Expr, ...]:
-    """The expressions that stand in the node itself."""
-    match node:
-        case If(cond, _):
-            return (cond,)
-        case Alloc(_, offset, _):
-            return offset
-        case Store(_, indices, value, _):
-            return (*indices, value)
-        case For(_, extent, _):
-            return () if isinstance(extent, int) else (extent,)
-    return ()

@@ -1,6 +1,6 @@
 """How much code a nest becomes: vector statements, unrolled loops and vector chunks included.
 
-    for rc < 512: for y (unrolled) < 6: for f (vector) < 64: S      24 statements of 16 lanes
+for rc < 512: for y (unrolled) < 6: for f (vector) < 64: S      24 statements of 16 lanes
 """
 
 from __future__ import annotations

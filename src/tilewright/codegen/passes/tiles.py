@@ -5,9 +5,7 @@
 
 In order: (1) every loop that indexes a small allocation is unrolled, so that it can live in
 registers; (2) the auto-unroll pragma unrolls what it allows; (3) unrolled loops that would write
-too much run instead, outermost first; (4) a long vector loop becomes a loop over a few vectors;
-(5) the innermost running loop of a reduction is unrolled a few times, which hides the latency of
-its accumulators and the cost of its counter.
+too much run instead, outermost first; (4) a long vector loop becomes a loop over a few vectors.
 """
 
 from __future__ import annotations
@@ -15,14 +13,12 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from tilewright.codegen.llvm.lanes import chunk_count, folds, widest_bits
-from tilewright.codegen.passes.guards import shifted
-from tilewright.codegen.passes.rewrite import rebuilt, together
+from tilewright.codegen.llvm.lanes import chunk_count, widest_bits
+from tilewright.codegen.passes.rewrite import rebuilt, substituted, together
 from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.summary import Summaries
-from tilewright.expr.nodes import Tensor, Var, free_vars
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, bodies
-from tilewright.nest.nodes import walk as walk_nodes
+from tilewright.expr.nodes import Tensor, Var
+from tilewright.nest.nodes import Alloc, For, Kind, Node, bodies
 from tilewright.target import Target
 
 GREATEST_UNROLLED = 512
@@ -30,9 +26,6 @@ GREATEST_UNROLLED = 512
 LONG_VECTOR = 16
 """Vectors of one vector loop that are written out; a longer one runs over groups of VECTORS."""
 VECTORS = 4
-BUSY_STATEMENTS = 48
-"""A reduction's innermost loop is unrolled until its body has about as many statements."""
-REPEATS = (8, 4, 2)
 
 
 def tiled(node: Node, target: Target) -> Node:
@@ -77,7 +70,9 @@ class _Tiles:
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
         if isinstance(node, For):
-            step = node.unroll_step if isinstance(node.unroll_step, int) else 0 or step
+            step = (
+                node.unroll_step if isinstance(node.unroll_step, int) and node.unroll_step else step
+            )
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
             return node
@@ -118,32 +113,23 @@ class _Tiles:
 def strip_mined(node: For, width: int) -> Node:
     """`for v < n: S` as a running loop over strips of `width`, and the rest.
 
-    The strips and the rest keep the kind of the loop; a strip is written out.
+    A strip of a serial loop is unrolled, one of a vector loop a vector loop.
     """
     assert isinstance(node.extent, int)
     whole, rest = divmod(node.extent, width)
-    inner_kind = Kind.UNROLLED if node.kind is Kind.SERIAL else node.kind
+    kind = Kind.UNROLLED if node.kind is Kind.SERIAL else node.kind
     outer = Var(f"{node.var.name}:o")
     parts: list[Node] = []
-    if whole:
-        strip = replace(node, extent=width, kind=inner_kind)
-        moved = shifted_by(strip, outer, width)
-        parts.append(For(outer, whole, moved) if whole > 1 else replace(strip, body=node.body))
+    if whole == 1:
+        parts.append(replace(node, extent=width, kind=kind))
+    elif whole:
+        body = substituted(node.body, {node.var.name: outer * width + node.var})
+        parts.append(For(outer, whole, replace(node, extent=width, kind=kind, body=body)))
     if rest:
-        tail = replace(node, extent=rest, kind=inner_kind)
-        parts.append(tail if not whole else replace(tail, body=shifted(node.body, node.var, whole * width)))
+        start = node.var + whole * width
+        tail = substituted(node.body, {node.var.name: start}) if whole else node.body
+        parts.append(replace(node, extent=rest, kind=kind, body=tail))
     return together(tuple(parts))
-
-
-def shifted_by(strip: For, outer: Var, width: int) -> For:
-    """The strip at `outer * width`."""
-    return replace(strip, body=_moved(strip.body, strip.var, outer, width))
-
-
-def _moved(body: Node, var: Var, outer: Var, width: int) -> Node:
-    from tilewright.codegen.passes.guards import substituted
-
-    return substituted(body, {var.name: outer * width + var})
 
 
 def _with_kind(node: Node, names: frozenset[str], kind: Kind) -> Node:

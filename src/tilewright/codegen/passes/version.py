@@ -20,14 +20,7 @@ from itertools import product
 
 from tilewright.codegen.linear import Linear, Linearizer, Terms, condition
 from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.rewrite import (
-    expressions,
-    guarded,
-    is_empty,
-    rebuilt,
-    together,
-    within,
-)
+from tilewright.codegen.passes.rewrite import guarded, is_empty, rebuilt, together, within
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.passes.size import statement_count
 from tilewright.expr.intervals import Interval
@@ -44,11 +37,14 @@ GREATEST_INSTANCES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A condition `sign*t + form >= 0`; `inner` are (coefficient, extent) of unrolled variables."""
+    """A condition `sign*t + const + inner >= 0`; `inner` are (coefficient, extent) of variables
+    inside. `runs`: they count running loops.
+    """
 
     sign: int
     const: int
     inner: tuple[tuple[int, int], ...]
+    runs: bool
 
     def thresholds(self) -> set[int]:
         """Values of t where the truth of some instance changes: true from (or until) there."""
@@ -75,6 +71,11 @@ class Group:
     instances: list[Instance] = field(default_factory=list)
     guards: bool = False
     deep: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether some condition bounds a loop that runs."""
+        return any(i.runs for i in self.instances)
 
     def cases(self, reach: Interval, stride: int) -> list[tuple[int, int]] | None:
         """Ranges of t over which no instance changes; None where there are too many."""
@@ -144,7 +145,7 @@ class _Versions:
         """Whether versions are worth their code: guards always, selects when much depends on them."""
         if cases == 1:
             return True
-        if size * cases > GREATEST_STATEMENTS:
+        if size * cases > GREATEST_STATEMENTS or (group.runs and cases > 2):
             return False
         return group.guards or group.deep or size > 2
 
@@ -161,9 +162,7 @@ class _Versions:
 
     # ---- finding conditions -----------------------------------------------------------------
 
-    def groups(
-        self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]
-    ) -> list[Group]:
+    def groups(self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> list[Group]:
         """Conditions by outer part: guards first, then those with the fewest instances."""
         found: dict[Terms, Group] = {}
         self.collect(body, ranges, {}, False, found)
@@ -174,41 +173,44 @@ class _Versions:
         self,
         node: Node,
         outer: dict[str, Interval],
-        inner: dict[str, int],
+        inner: dict[str, For],
         deep: bool,
         found: dict[Terms, Group],
     ) -> None:
         for cond, guard in _conditions(node):
             parts = self.parts(cond, outer, inner)
-            if parts is not None:
+            if parts is not None and (guard or not parts[1].runs):
                 group = found.setdefault(parts[0], Group(parts[0]))
                 if parts[1] not in group.instances:
                     group.instances.append(parts[1])
                 group.guards |= guard
                 group.deep |= deep
         if isinstance(node, For):
-            runs = node.kind in (Kind.SERIAL, Kind.PARALLEL) or not isinstance(node.extent, int)
-            deep |= runs
-            extent = 0 if runs or not isinstance(node.extent, int) else node.extent
-            inner = inner | {node.var.name: extent}
+            deep |= _runs(node)
+            inner = inner | {node.var.name: node}
         for b in bodies(node):
             self.collect(b, outer, inner, deep, found)
 
     def parts(
-        self, cond: Expr, outer: dict[str, Interval], inner: dict[str, int]
+        self, cond: Expr, outer: dict[str, Interval], inner: dict[str, For]
     ) -> tuple[Terms, Instance] | None:
-        """(outer part, the rest) of a condition; None where it varies with an inner loop."""
+        """(outer part, the rest) of a condition; None where loops inside that run also vary it
+        together with unrolled ones.
+        """
         form = condition(cond, self.forms)
         if form is None:
             return None
         t, u = form.split(frozenset(n for n, _ in form.terms if self.bound(n, outer, inner)))
-        if not t.terms or any(not inner.get(n) for n, _ in u.terms):
+        loops = [(k, inner.get(n)) for n, k in u.terms]
+        varying = [(k, x.extent) for k, x in loops if x and isinstance(x.extent, int)]
+        running = {_runs(x) for _, x in loops if x}
+        if not t.terms or len(varying) != len(loops) or len(running) > 1:
             return None
         sign = 1 if t.terms[0][1] > 0 else -1
-        terms = t.times(sign).terms
-        return terms, Instance(sign, u.const, tuple((k, inner[n]) for n, k in u.terms))
+        instance = Instance(sign, u.const, tuple(varying), True in running)
+        return t.times(sign).terms, instance
 
-    def bound(self, name: str, outer: dict[str, Interval], inner: dict[str, int]) -> bool:
+    def bound(self, name: str, outer: dict[str, Interval], inner: dict[str, For]) -> bool:
         """Whether all variables behind a name are bound outside."""
         used = self.forms.inside.get(name, frozenset((name,)))
         return all(v in outer and v not in inner for v in used)
@@ -221,7 +223,7 @@ class _Versions:
         return simplified(hoisted_guards(simplified(settled, ranges)), ranges)
 
     def settle(
-        self, node: Node, terms: Terms, t: int, outer: dict[str, Interval], inner: dict[str, int]
+        self, node: Node, terms: Terms, t: int, outer: dict[str, Interval], inner: dict[str, For]
     ) -> Node:
         def leaf(e: Expr) -> Expr | None:
             if not isinstance(e, Binary):
@@ -237,13 +239,15 @@ class _Versions:
         if isinstance(node, Store):
             return replace(node, value=transform(node.value, leaf))
         if isinstance(node, For):
-            runs = node.kind in (Kind.SERIAL, Kind.PARALLEL) or not isinstance(node.extent, int)
-            extent = 0 if runs or not isinstance(node.extent, int) else node.extent
-            inner = inner | {node.var.name: extent}
+            inner = inner | {node.var.name: node}
         parts = tuple(self.settle(b, terms, t, outer, inner) for b in bodies(node))
         if isinstance(node, If) and not is_empty(parts[0]):
             return If(transform(node.cond, leaf), parts[0])
         return rebuilt(node, parts)
+
+
+def _runs(loop: For) -> bool:
+    return loop.kind in (Kind.SERIAL, Kind.PARALLEL)
 
 
 def _conditions(node: Node) -> Iterator[tuple[Expr, bool]]:
@@ -251,7 +255,6 @@ def _conditions(node: Node) -> Iterator[tuple[Expr, bool]]:
     if isinstance(node, If):
         yield from ((e, True) for e in walk(node.cond))
     if isinstance(node, Store):
-        for e in expressions(node):
-            for x in walk(e):
-                if isinstance(x, Select):
-                    yield from ((c, False) for c in walk(x.cond))
+        for e in walk(node.value):
+            if isinstance(e, Select):
+                yield from ((c, False) for c in walk(e.cond))

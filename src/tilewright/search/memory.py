@@ -1,0 +1,83 @@
+"""What a strategy proposes and remembers.
+
+    memory = Memory(space)
+    batch = memory.candidates(scored, 16, with_score=True)     new programs only, best first
+
+Two rows may stand for one program; the memory knows both the rows and the traces proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tilewright.schedule.trace import trace_hash, trace_to_json
+from tilewright.search.evolution import ORIGINS, Scored, fingerprints
+from tilewright.space.space import Population, Space
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One program to measure. `trace` is JSON; `predicted` the model's score where there is one."""
+
+    sketch: int
+    row: tuple[int, ...]
+    trace: str
+    origin: str = "sample"
+    predicted: float | None = None
+
+    @property
+    def trace_hash(self) -> str:
+        return trace_hash(self.trace)
+
+
+@dataclass
+class Memory:
+    """What every strategy remembers: fingerprints and traces proposed so far."""
+
+    space: Space
+    rows: set[int] = field(default_factory=set)
+    traces: set[str] = field(default_factory=set)
+
+    def candidates(self, found: Scored, n: int, with_score: bool) -> list[Candidate]:
+        """The first `n` new programs of a scored list, remembered as proposed."""
+        batch: list[Candidate] = []
+        keys = fingerprints(found.population)
+        for i in range(len(found.population)):
+            if len(batch) == n:
+                break
+            if int(keys[i]) in self.rows:
+                continue
+            self.rows.add(int(keys[i]))
+            candidate = self._candidate(found, i, with_score)
+            if candidate.trace_hash in self.traces:
+                continue
+            self.traces.add(candidate.trace_hash)
+            batch.append(candidate)
+        return batch
+
+    def _candidate(self, found: Scored, i: int, with_score: bool) -> Candidate:
+        sketch, row = int(found.population.sketch[i]), found.population.rows[i]
+        trace = trace_to_json(self.space.trace(sketch, row))
+        score = float(found.score[i]) if with_score else None
+        return Candidate(sketch, tuple(int(x) for x in row), trace, ORIGINS[found.origin[i]], score)
+
+    def remember(self, batch: Sequence[Candidate]) -> None:
+        """Candidates known from records: never proposed again."""
+        if not batch:
+            return
+        self.traces.update(c.trace_hash for c in batch)
+        self.rows.update(int(k) for k in fingerprints(as_population(batch)))
+
+
+def as_population(batch: Sequence[Candidate]) -> Population:
+    """The candidates' rows as a population."""
+    rows = np.array([c.row for c in batch], np.int64).reshape(len(batch), -1)
+    return Population(rows, np.array([c.sketch for c in batch], np.int64))
+
+
+def unscored(population: Population) -> Scored:
+    n = len(population)
+    return Scored(population, np.zeros(n), np.zeros(n, np.int64))
