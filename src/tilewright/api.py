@@ -25,6 +25,7 @@ from tilewright.build.cache import ArtifactCache
 from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
+from tilewright.expr.serialize import extents
 from tilewright.expr.tensors import Compute
 from tilewright.graph.executor import Network
 from tilewright.graph.onnx_import import load as load_onnx
@@ -34,7 +35,7 @@ from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.matching import find_record
+from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import ModelRow, ModelTask, WorkloadRow
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.function import CompiledFunction
@@ -217,7 +218,8 @@ def tune(
     return TuneResult(results, tuner.trials, elapsed, dict(vars(tuner.shares)))
 
 
-def _tasks_of(model: Tunable) -> list[TuningTask]:
+def tasks_of(model: Tunable) -> list[TuningTask]:
+    """The different tasks of a model, each with its weight."""
     if isinstance(model, Task):
         return [TuningTask(model.name, model.dag)]
     return [TuningTask(t.name, t.dag, float(t.weight)) for t in model.partition.tasks]
@@ -228,7 +230,7 @@ def _merge(models: Sequence[Tunable]) -> tuple[list[TuningTask], list[ObjectiveM
     tasks: dict[str, TuningTask] = {}
     groups = []
     for model in models:
-        mine = _tasks_of(model)
+        mine = tasks_of(model)
         for task in mine:
             old = tasks.get(task.hash)
             weight = task.weight + (old.weight if old is not None else 0.0)
@@ -332,13 +334,17 @@ def compile(
 ) -> Network | CompiledFunction:
     """Compile a model or task with the best recorded programs; defaults where none is known.
 
-    Never fails for want of tuning. `notes` hears a sentence for every task that runs a program
-    recorded on another machine. A task's constants are given with `.prepare({...})`.
+    Never fails for want of tuning. `notes` hears a sentence for every task that has no record, or
+    runs a program recorded on another machine. A task's constants are given with `.prepare({...})`.
     """
     chosen = as_target(target)
-    tasks = _tasks_of(model)
-    with _records(db) as database:
-        traces = [_best_trace(t, database, chosen, notes) for t in tasks]
+    tasks = tasks_of(model)
+    with open_records(db) as database:
+        matches = [find_match(t, database, chosen) for t in tasks]
+    for match in matches:
+        if match.note:
+            notes(match.note)
+    traces = [None if m.trial is None else trace_from_json(m.trial.trace) for m in matches]
     kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
         return CompiledFunction(kernels[tasks[0].hash])
@@ -346,7 +352,8 @@ def compile(
 
 
 @contextlib.contextmanager
-def _records(db: str | Path | None) -> Iterator[Database | None]:
+def open_records(db: str | Path | None) -> Iterator[Database | None]:
+    """The database to compile from, for reading; None without one."""
     if db is None:
         yield None
         return
@@ -354,17 +361,14 @@ def _records(db: str | Path | None) -> Iterator[Database | None]:
         yield database
 
 
-def _best_trace(
-    task: TuningTask, database: Database | None, target: Target, notes: Callable[[str], None]
-) -> list[Step] | None:
-    """The recorded trace to use, or None for the default program."""
+def find_match(task: TuningTask, database: Database | None, target: Target) -> Match:
+    """The record to compile a task with; its trial is None where the default program serves."""
     if database is None:
-        return None
-    row = WorkloadRow(task.hash, task.name, "", task.structure, (), task.flops)
-    match = find_record(database, row, machine_of(target))
-    if match.note:
-        notes(match.note)
-    return None if match.trial is None else trace_from_json(match.trial.trace)
+        return Match(None, False, "")
+    row = WorkloadRow(
+        task.hash, task.name, "", task.structure, tuple(extents(task.dag)), task.flops
+    )
+    return find_record(database, row, machine_of(target))
 
 
 def build_all(

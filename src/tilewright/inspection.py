@@ -1,9 +1,9 @@
 """What a compiled model and a records database consist of, for a person to read.
 
-    plan = plan_of(load("resnet50.onnx"), db="tuning.db")      kernels, their origin, memory
-    programs = list_programs(database)                         one line a task
-    program = find_program(database, "conv_relu")              the best of one task, layer by layer
-    print(program.layers.text("nest"))
+plan = plan_of(load("resnet50.onnx"), db="tuning.db")      kernels, their origin, memory
+programs = list_programs(database)                         one line a task
+program = find_program(database, "conv_relu")              the best of one task, layer by layer
+print(program.layers.text("nest"))
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 from tilewright.api import (
     Model,
     Tunable,
-    TuningTask,
     as_target,
     build_all,
     find_match,
@@ -32,6 +31,7 @@ from tilewright.records.machine import Machine
 from tilewright.records.rows import Coverage, Trial, WorkloadRow
 from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.trace import trace_from_json
+from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
 
 # ---- the plan of a compiled model -----------------------------------------------------------

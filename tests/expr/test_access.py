@@ -239,6 +239,15 @@ def test_a_consumer_with_axes_in_another_order_is_fusible() -> None:
     assert fusible_consumer(dag, dag.tensor("C")) == (dag.tensor("T"), (1, 0))
 
 
+def test_index_zero_serves_as_an_axis_of_extent_one() -> None:
+    c = matmul(1, 16, 4)
+    row = compute((1, 16), lambda i, j: c[0, j] * 2.0, name="R")
+    dag = ComputeDAG([row])
+    assert fusible_consumer(dag, dag.tensor("C")) == (dag.tensor("R"), (0, 1))
+    part = ComputeDAG([compute((1, 15), lambda i, j: c[0, j] * 2.0, name="R")])
+    assert not has_fusible_consumer(part, part.tensor("C"))
+
+
 def test_consumers_that_cannot_be_fused() -> None:
     c = matmul(8, 8, 4)
     shifted = compute((8, 7), lambda i, j: c[i, j + 1], name="Y")

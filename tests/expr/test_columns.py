@@ -75,6 +75,15 @@ def test_common_subexpressions_are_computed_once() -> None:
     assert [np.asarray(c).tolist() for c in found] == [[4, 11], [4, 11], [3, 10], [171, 52], 7]
 
 
+def test_variables_may_stand_for_expressions() -> None:
+    area = T * U
+    program = ColumnProgram(
+        [Var("area") + 1, Var("twice"), area], {"area": area, "twice": area * 2}
+    )
+    assert program.variables == ("T", "U") and program.operations == 3
+    assert program.run({"T": 3, "U": 5}) == [16, 30, 15]
+
+
 def test_storage_of_dead_columns_is_reused() -> None:
     total: Expr = T
     for n in range(2, 200):

@@ -159,3 +159,11 @@ def test_tables_are_not_inputs() -> None:
     dag = ComputeDAG([compute((2,), lambda i: sum_over(weights[i, k] * x[k], k), name="Y")])
     assert names(dag.tables) == ["weights"] and names(dag.inputs) == ["X"]
     assert dag.evaluate({"X": np.float32([1, 1])})["Y"].tolist() == [3, 7]
+
+
+def test_a_table_keeps_its_values_and_leaves_the_caller_its_array() -> None:
+    values = np.ones((2, 2), np.float32)
+    weights = table(values, name="weights")
+    values[0, 0] = 7
+    assert weights.source.values[0, 0] == 1  # type: ignore[union-attr]
+    assert table(3.0).shape == ()

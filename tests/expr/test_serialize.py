@@ -39,7 +39,9 @@ def special() -> ComputeDAG:
     def body(i: Var) -> Expr:
         return select((i < 3) & ~cast("bool", i - 1), x[i] * -0.0, float("-inf"))
 
-    return ComputeDAG([compute((4,), body, name="Y", dtype="bfloat16", hints={"unroll": 4})])
+    return ComputeDAG(
+        [compute((4,), body, name="Y", dtype="bfloat16", hints={"unroll": ("i",), "inline": False})]
+    )
 
 
 DAGS = [

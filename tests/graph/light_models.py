@@ -48,6 +48,8 @@ def randomised(name: str, seed: int = 0) -> onnx.ModelProto:
             continue
         shape = tuple(int(d) for d in shapes[node.input[0]])
         values = weight(rng, shape, *_reader(readers, node.output[0]))
+        if _scales_a_branch(readers, node.output[0]):
+            values *= np.float32(0.3)
         model.graph.initializer.append(numpy_helper.from_array(values, node.output[0]))
     del model.graph.node[:]
     model.graph.node.extend(kept)
@@ -59,6 +61,14 @@ def _reader(readers: dict[str, tuple[onnx.NodeProto, int]], name: str) -> tuple[
     """Type of the node that reads a weight, and the position there; through an Unsqueeze."""
     node, at = readers[name]
     return _reader(readers, node.output[0]) if node.op_type == "Unsqueeze" else (node.op_type, at)
+
+
+def _scales_a_branch(readers: dict[str, tuple[onnx.NodeProto, int]], name: str) -> bool:
+    """Whether it scales the end of a residual branch; a small factor keeps the sums' size."""
+    node, at = readers[name]
+    if (node.op_type, at) != ("BatchNormalization", 1):
+        return False
+    return node.output[0] in readers and readers[node.output[0]][0].op_type == "Sum"
 
 
 def weight(rng: np.random.Generator, shape: tuple[int, ...], reader: str, at: int) -> Array:

@@ -196,6 +196,7 @@ def test_a_runner_without_an_alarm_clock_is_killed_by_the_client() -> None:
 
 def test_builders(worker_env: Mapping[str, str]) -> None:
     kinds = ["good", "compile error", "builder crash", "good", "bug", "builder hang", "good"]
+    kinds.append("builder abort")
     requests = [fault_builds.request(k) for k in kinds]
     with BuilderPool("fault_builds:build", 2, timeout_s=2, env=worker_env) as pool:
         outcomes = dict(pool.build(requests))
@@ -215,6 +216,9 @@ def test_builders(worker_env: Mapping[str, str]) -> None:
     )
     assert isinstance(outcomes[5], Failure)
     assert (outcomes[5].stage, outcomes[5].error) == ("timeout", "TimeoutError")
+    assert isinstance(outcomes[7], Failure)
+    assert outcomes[7].error == "SIGABRT"
+    assert outcomes[7].message.endswith("it printed: LLVM ERROR: cannot select")
     assert all(pid is None or group_is_gone(pid) for pid in pids)
 
 

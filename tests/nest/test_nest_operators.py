@@ -6,9 +6,12 @@ divide them, in a random order.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from tilewright.errors import VerifyError
 from tilewright.expr import operators as op
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import (
@@ -25,7 +28,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.nest.interpret import interpret
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, seq
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Seq, Store, seq
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 
@@ -177,3 +180,35 @@ def test_operator(name: str, seed: int) -> None:
         tolerance = 1e-4 if output.dtype.bits >= 32 else 2e-3
         np.testing.assert_allclose(got[output.name], want, atol=tolerance * scale, rtol=0)
     assert program_text(program).count("\n") > 4
+
+
+def unguarded(node: Node) -> Node:
+    """The nest with its conditions dropped."""
+    match node:
+        case If(_, body):
+            return unguarded(body)
+        case For() | Alloc():
+            return replace(node, body=unguarded(node.body))
+        case Seq(body):
+            return Seq(tuple(map(unguarded, body)))
+    return node
+
+
+@pytest.mark.parametrize("name", ["gmm", "c2d", "dep", "t2d", "softmax", "reshape", "concat"])
+def test_without_its_guards_a_program_is_refused_by_both(name: str) -> None:
+    """What the interpreter finds by running, the verifier finds without."""
+    refused = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        dag = ComputeDAG([OPERATORS[name]])
+        program = tiled_program(dag, rng)
+        broken = replace(program, body=unguarded(program.body))
+        if broken == program:
+            continue
+        given = arrays(dag, rng)
+        with pytest.raises(VerifyError):
+            interpret(broken, given, given)
+        with pytest.raises(VerifyError):
+            verify(broken)
+        refused += 1
+    assert refused

@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor, call, cast, select
+from tilewright.expr.nodes import Tensor, call, select
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
@@ -74,7 +74,7 @@ class Builder:
 
     def pick(self, rank: int | None = None) -> Tensor:
         """The newest tensor more often than older ones (chains first, then diamonds)."""
-        fits = [t for t in self.made if rank is None or t.rank == rank]
+        fits = [t for t in self.made if t.rank == rank or (rank is None and t.rank > 0)]
         if not fits:
             made = self.given(self.shape(self.among((2, 3, 4)) if rank is None else rank))
             self.made.append(made)

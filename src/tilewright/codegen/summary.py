@@ -33,6 +33,14 @@ class Summaries:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Node, Summary]] = {}
+        self._reads: dict[int, tuple[Expr, list[tuple[Read, bool]]]] = {}
+
+    def reads(self, e: Expr) -> list[tuple[Read, bool]]:
+        """All reads in an expression, each with whether a Select may skip it."""
+        hit = self._reads.get(id(e))
+        if hit is None:
+            hit = self._reads[id(e)] = (e, list(reads_under(e)))
+        return hit[1]
 
     def of(self, node: Node) -> Summary:
         """The summary of a node."""

@@ -120,6 +120,11 @@ class Access:
         unscaled and unshifted, each axis once and over its dimension's whole extent.
         """
         names = [None if i is None else i.axis for i in self.indices]
+        # in a dimension of extent 1, index 0 is as good as an axis of extent 1
+        units = [a.name for a in axes if a.extent == 1 and a.name not in names]
+        for d, extent in enumerate(self.tensor.shape):
+            if extent == 1 and names[d] is None and units:
+                names[d] = units.pop(0)
         if len(names) != len(axes) or set(names) != {a.name for a in axes}:
             return None
         found = tuple(names.index(a.name) for a in axes)

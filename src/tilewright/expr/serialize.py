@@ -218,9 +218,14 @@ def _decode_tensor(entry: Mapping[str, Json], tensors: Sequence[Tensor]) -> Tens
         source = Table(data)
     else:
         axes = tuple(Axis(n, e) for n, e in zip(entry["axes"], shape, strict=True))
-        hints = tuple((str(k), v) for k, v in entry.get("hints", ()))
+        hints = tuple((str(k), _hint(v)) for k, v in entry.get("hints", ()))
         source = Compute(axes, _decode(entry["body"], tensors), hints)
     return Tensor(str(entry["name"]), shape, kind, source)
+
+
+def _hint(value: Json) -> Any:
+    """A hint as the user wrote it: JSON has no tuples."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _decode(e: Json, tensors: Sequence[Tensor]) -> Expr:

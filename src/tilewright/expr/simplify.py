@@ -58,7 +58,7 @@ TRUE = Const(True, BOOL)
 FALSE = Const(False, BOOL)
 INVERSE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 LARGEST_PRODUCT = 64
-"""Terms a product of sums may be multiplied out to; beyond it the longer sum stays one atom."""
+"""Terms a product of sums may be multiplied out to; beyond it each sum is one atom."""
 
 
 def simplify(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Expr:
@@ -174,9 +174,7 @@ class Simplifier:
 
     def _product(self, a: Poly, b: Poly) -> Poly:
         if len(a) > 1 and len(b) > 1 and len(a) * len(b) > LARGEST_PRODUCT:
-            shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
-            wrapped = self.atoms.operation("sum", (longer,), self.atoms.bounds(longer))
-            return self._product(shorter, wrapped)
+            a, b = (self.atoms.operation("sum", (p,), self.atoms.bounds(p)) for p in (a, b))
         return self.division.recombine(times(a, b))
 
     def _select_poly(self, cond: Expr, a: Poly, b: Poly) -> Poly:

@@ -31,7 +31,6 @@ from tilewright.expr.nodes import (
     walk,
 )
 
-
 HINTS = {
     "vectorize": "name of the axis to run along the vector lanes",
     "unroll": "names of axes to unroll completely",
@@ -90,7 +89,7 @@ def placeholder(
 
 def table(values: Any, *, name: str = "table") -> Tensor:
     """A tensor with fixed values that belong to the math itself."""
-    array = np.ascontiguousarray(values)
+    array = np.array(values, order="C")  # a copy: the caller's array stays writable
     array.setflags(write=False)
     return Tensor(name, tuple(array.shape), _dtype(array.dtype), Table(array))
 

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import sys
@@ -45,6 +46,7 @@ def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
     `handlers` are keyed by message type. `facts` are added to the answer to `hello`.
     """
     channel = _take_over_pipes()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected; its dump is not wanted
     threading.Thread(target=_die_with_client, args=(channel.read_fd,), daemon=True).start()
     while True:
         try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import gcd
+from math import gcd, lcm
 from typing import TypeAlias
 
 from tilewright.expr.dtypes import INT64
@@ -121,15 +121,17 @@ class Facts:
         return found
 
     def _difference(self, form: Form, x: Binary, y: Binary) -> Interval:
-        """`k·(a // c) - k·(b // c) + rest` by the bounds of `a - b`."""
-        if y.op != "floordiv" or x.b != y.b or not isinstance(x.b, Const):
+        """`k·(a // c) - k·(b // c) + rest` by the bounds of `a - b`; `b // d` is `b·n // (d·n)`."""
+        if y.op != "floordiv" or not isinstance(x.b, Const) or not isinstance(y.b, Const):
             return UNBOUNDED
-        c, k = int(x.b.value), form[x]
-        gap = self.bounds(x.a - y.a)
+        if x.b.value < 1 or y.b.value < 1:
+            return UNBOUNDED
+        c, k = lcm(int(x.b.value), int(y.b.value)), form[x]
+        gap = self.bounds(x.a * (c // int(x.b.value)) - y.a * (c // int(y.b.value)))
         above = negate(floordiv(negate(gap), point(c)))
         steps = Interval(floordiv(gap, point(c)).lo, above.hi)
         rest = {atom: m for atom, m in form.items() if atom not in (x, y)}
-        return add(scale(steps, k), self._reduced(rest, 0))
+        return add(scale(steps, k), self._bounds(rest))
 
     def _reduced(self, form: Form, start: int) -> Interval:
         """Bounds of `form`, also by the known forms from number `start` on.
@@ -151,7 +153,7 @@ class Facts:
         rest = {other: m for other, m in others.items() if m % k}
         inner, constant = self._form(a)
         bounds = add(self._reduced(_plus(whole, inner, 1), 0), point(constant))
-        return add(scale(floordiv(bounds, point(c)), k), self._sum(rest))
+        return add(scale(floordiv(bounds, point(c)), k), self._bounds(rest))
 
     def _sum(self, form: Form) -> Interval:
         found = point(0)

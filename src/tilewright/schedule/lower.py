@@ -16,7 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.intervals import Interval, interval
 from tilewright.expr.nodes import (
     Axis,
@@ -65,7 +64,7 @@ class Lowered:
 
 
 def lower(state: State, name: str) -> Lowered:
-    """Lower a state. Raises ScheduleError when a layout rewrite does not fit the loops."""
+    """Lower a state to a program; see the module's docstring."""
     return _Lowering(state, infer_bounds(state)).run(name)
 
 
@@ -252,7 +251,11 @@ class _Lowering:
         return Read(self.packed[read.tensor.name], tuple(order))
 
     def _layout(self, stage: Stage, read: Read) -> tuple[Layout, list[Expr]]:
-        """Split every dimension by the loops that index it; order the parts as the loops nest."""
+        """Split every dimension by the loops that index it; order the parts as the loops nest.
+
+        A dimension that its loops do not make up exactly (a window of it, overlapping tiles) stays
+        whole and comes first.
+        """
         chain = self._chain(stage)
         place = {loop.var.name: i for i, loop in enumerate(chain)}
         splits: list[tuple[Extent, ...]] = []
@@ -283,24 +286,26 @@ class _Lowering:
         return around + own
 
     def _radix(self, read: Read, d: int, value: Expr, chain: list[_Loop]) -> list[_Loop]:
-        """The loops that make up an index, outermost first; they must be a mixed radix."""
+        """The loops that make up an index, outermost first; none where the dimension stays whole.
+
+        They must be a mixed radix that starts at 0 and covers the dimension. In a sketch the
+        tiles nest in loop order by construction.
+        """
         split = affine(value, [loop.var.name for loop in chain])
-        if split is None:
-            raise ScheduleError(f"{read.tensor.name}: dimension {d} is not affine in the loops")
+        if split is None or split[1] != as_expr(0):
+            return []
         sizes, _ = split
         loops = [loop for loop in chain if loop.var.name in sizes and loop.extent != 1]
         if not all(isinstance(sizes[loop.var.name], Const) for loop in loops):
-            return loops  # a sketch: its tiles nest in loop order by construction
+            return loops
         strides = {loop.var.name: extent_int(sizes[loop.var.name]) for loop in loops}
         loops.sort(key=lambda loop: -strides[loop.var.name])
-        expected = 1
+        covered = 1
         for loop in reversed(loops):
-            if strides[loop.var.name] != expected:
-                raise ScheduleError(
-                    f"{read.tensor.name}: the tiles of dimension {d} overlap or leave gaps"
-                )
-            expected *= extent_int(loop.extent)
-        return loops
+            if strides[loop.var.name] != covered:
+                return []
+            covered *= extent_int(loop.extent)
+        return loops if covered >= extent_int(read.tensor.shape[d]) else []
 
 
 def _with_pragma(body: Node, unroll_step: Extent) -> Node:

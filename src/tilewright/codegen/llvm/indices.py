@@ -89,12 +89,12 @@ class Indexer:
             case "mul" if not a.terms:
                 return b.times(a.const)
             case "floordiv" if not b.terms and b.const > 0:
-                return self._floordiv(a, b.const)
+                return self.quotient(a, b.const)
             case "mod" if not b.terms and b.const > 0:
-                quotient = self._floordiv(a, b.const)
+                quotient = self.quotient(a, b.const)
                 return None if quotient is None else a.plus(quotient, -b.const)
             case "min" | "max":
-                return self._extreme(op, a, b)
+                return self.extreme(op, a, b)
         return self._general(op, a, b)
 
     def _general(self, op: str, a: Linear, b: Linear) -> Linear | None:
@@ -121,7 +121,7 @@ class Indexer:
         down = b.pure(f"and i1 {inexact}, {opposite}", inexact, opposite)
         return b.pure(f"add i64 {q}, {b.pure(f'sext i1 {down} to i64', down)}", q, down)
 
-    def _floordiv(self, a: Linear, d: int) -> Linear | None:
+    def quotient(self, a: Linear, d: int) -> Linear | None:
         """`a // d`: multiples of d leave the division, the rest may vanish by its bounds."""
         whole = Linear(0, tuple((n, k // d) for n, k in a.terms if k % d == 0))
         rest = Linear(a.const % d, tuple((n, k) for n, k in a.terms if k % d))
@@ -142,7 +142,8 @@ class Indexer:
         high = None if reach.hi is None else reach.hi // d
         return whole.plus(self._atom(q, Interval(low, high)))
 
-    def _extreme(self, op: str, a: Linear, b: Linear) -> Linear | None:
+    def extreme(self, op: str, a: Linear, b: Linear) -> Linear | None:
+        """`min(a, b)` or `max(a, b)`; None where it varies with the lanes."""
         gap = a.plus(b, -1).bounds(self.ranges)
         if gap.lo is not None and gap.lo >= 0:
             return a if op == "max" else b

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import apply, choose, combine, horizontal, neutral
+from tilewright.codegen.llvm.lanes import folds
 from tilewright.codegen.llvm.memory import Lanes
 from tilewright.codegen.llvm.promote import MIXED, Element, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key
@@ -23,7 +24,7 @@ from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.nodes import Expr
-from tilewright.nest.nodes import For, Store
+from tilewright.nest.nodes import For, Kind, Store, walk
 
 CHAINS = 8
 """Independent multiply-adds in flight that hide their latency (4 cycles, 2 a cycle)."""
@@ -35,6 +36,7 @@ class Partials:
     def __init__(self, ev: Evaluator, summaries: Summaries) -> None:
         self.ev = ev
         self.summaries = summaries
+        self._folds: dict[int, tuple[For, bool]] = {}
 
     @contextmanager
     def around(self, node: For) -> Iterator[None]:
@@ -50,6 +52,8 @@ class Partials:
 
     def candidates(self, node: For) -> list[tuple[Use, str]]:
         """Tensors whose every access in the loop is an update with one operation."""
+        if node.kind is not Kind.SERIAL and not self.folds(node):
+            return []
         registers = self.ev.registers
         summary = self.summaries.of(node)
         busy = {key[0] for key in registers.partial}
@@ -60,6 +64,16 @@ class Partials:
             return []
         uses = Scan(self.ev, self.summaries, wanted).run(node)
         return [(use, wanted[t]) for t, use in uses.items() if wanted[t] is not None]
+
+    def folds(self, node: For) -> bool:
+        """Whether a vector loop in the nest reduces over its own variable."""
+        hit = self._folds.get(id(node))
+        if hit is None:
+            found = any(
+                isinstance(n, For) and n.kind is Kind.VECTOR and folds(n) for n in walk(node)
+            )
+            hit = self._folds[id(node)] = (node, found)
+        return hit[1]
 
     def copies(self, use: Use, node: For) -> int:
         """How many accumulators each element gets; 0: it stays as it is."""
@@ -79,6 +93,7 @@ class Partials:
         for (const, stride), e in use.elements.items():
             keys: list[Key] = [(name, const, stride, j) for j in range(n)]
             registers.partial[(name, const, stride, MAIN)] = keys
+            registers.turn[(name, const, stride, MAIN)] = 0
             for key in keys:
                 registers.values[key] = neutral(op, use.tensor.dtype.compute, e.folded or e.lanes)
 

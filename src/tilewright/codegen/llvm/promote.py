@@ -20,7 +20,7 @@ from tilewright.codegen.linear import Linear, Terms
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.memory import Lanes
 from tilewright.codegen.llvm.values import Evaluator
-from tilewright.codegen.summary import Summaries, reads_under
+from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Tensor
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
 
@@ -69,10 +69,14 @@ class Use:
         return sum(max(1, -(-e.lanes * bits // vector_bits)) for e in self.elements.values())
 
     @property
-    def only_op(self) -> str | None:
-        """The reduction that every access is an update of, if there is one."""
-        ops = set().union(*(e.ops for e in self.elements.values()))
-        return next(iter(ops)) if len(ops) == 1 else None
+    def saves(self) -> bool:
+        """Whether registers save accesses to memory."""
+        return any(e.uses > 1 or e.ops != {None} for e in self.elements.values())
+
+    @property
+    def sure(self) -> bool:
+        """Whether every element certainly exists and belongs to this region."""
+        return all(e.sure for e in self.elements.values())
 
 
 class Scan:
@@ -127,9 +131,9 @@ class Scan:
 
     def loop(self, node: For, conditional: bool, times: int) -> None:
         env, name = self.ev.ix.env, node.var.name
-        if node.kind in (Kind.SERIAL, Kind.PARALLEL) or not isinstance(node.extent, int):
-            env.pop(name, None)
-            self.visit(node.body, conditional or not isinstance(node.extent, int), times)
+        assert isinstance(node.extent, int)
+        if node.kind in (Kind.SERIAL, Kind.PARALLEL):
+            self.running(node, conditional, times)
             return
         if node.kind is Kind.VECTOR and self.ev.lanes is None:
             for start, lanes in self.ev.chunks(node):
@@ -146,10 +150,21 @@ class Scan:
             env[name] = Linear(i)
             self.visit(node.body, conditional, times)
 
+    def running(self, node: For, conditional: bool, times: int) -> None:
+        """A loop that runs; guards below it that hold in its first iteration do not matter."""
+        env, body = self.ev.ix.env, node.body
+        if isinstance(body, If):
+            env[node.var.name] = Linear(0)
+            if self.ev.ix.decide(body.cond):
+                body = body.body
+        env.pop(node.var.name, None)
+        self.visit(body, conditional, times)
+
     def reads(self, e: Expr, conditional: bool) -> None:
-        for read, skipped in reads_under(e, conditional):
+        for read, skipped in self.summaries.reads(e):
             if read.tensor.name in self.live:
-                self.access(read, read.tensor, read.indices, skipped, "read", None, 1)
+                sure = not (skipped or conditional)
+                self.access(read, read.tensor, read.indices, not sure, "read", None, 1)
 
     def store(self, node: Store, conditional: bool, times: int) -> None:
         self.reads(node.value, conditional)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tilewright.codegen.linear import Linear
+from tilewright.codegen.linear import Linear, condition
 from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
@@ -19,6 +19,7 @@ from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.types import Value
 from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.passes.rewrite import conjuncts, guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
@@ -49,16 +50,17 @@ class Walker:
         self.parallel = parallel
         self.partials = Partials(ev, summaries)
         self.used = 0
+        self.idle: set[str] = set()
 
     def visit(self, node: Node) -> None:
         """Write a node. Raises BuildError for nodes of symbolic nests."""
         match node:
             case Seq(body):
-                with self.promoted(node, node):
+                with self.promoted(node):
                     for part in body:
                         self.visit(part)
             case For():
-                with self.promoted(node, node), self.partials.around(node):
+                with self.promoted(node), self.partials.around(node):
                     self.loop(node)
             case If(cond, body):
                 self.branch(cond, body)
@@ -72,25 +74,24 @@ class Walker:
     # ---- registers --------------------------------------------------------------------------
 
     @contextmanager
-    def promoted(self, region: Node, scanned: Node) -> Iterator[None]:
-        """Keep in registers what `region` allows, stored back after it."""
+    def promoted(self, region: Node) -> Iterator[None]:
+        """Keep in registers what `region` allows, stored back after it.
+
+        What is accessed but once in a region (`idle`) is not looked at again inside.
+        """
         registers = self.ev.registers
-        taken = registers.tensors | {k[0] for k in registers.partial}
+        taken = registers.tensors | {k[0] for k in registers.partial} | self.idle
         wanted = self.summaries.of(region).stores - taken
-        uses = Scan(self.ev, self.summaries, wanted).run(scanned) if wanted else {}
-        chosen = [use for use in uses.values() if self.worthwhile(use) and self.fits(use)]
+        uses = Scan(self.ev, self.summaries, wanted).run(region) if wanted else {}
+        chosen = [u for u in uses.values() if u.saves and u.sure and self.fits(u)]
+        idle = {name for name, u in uses.items() if not u.saves}
+        self.idle |= idle
         for use in chosen:
             self.enter(use, owned=False)
         yield
         for use in reversed(chosen):
             self.leave(use, keep=True)
-
-    def worthwhile(self, use: Use) -> bool:
-        """Whether registers save memory accesses, and every element surely exists."""
-        elements = use.elements.values()
-        return all(e.sure for e in elements) and any(
-            e.uses > 1 or e.ops != {None} for e in elements
-        )
+        self.idle -= idle
 
     def fits(self, use: Use) -> bool:
         """Whether the elements fit what is left of the register budget."""
@@ -143,14 +144,16 @@ class Walker:
     def loop(self, node: For) -> None:
         """A loop of any kind; its variable is bound while the body is written."""
         env, name = self.ix.env, node.var.name
+        if not isinstance(node.extent, int):
+            raise BuildError(f"loop {name} has the symbolic extent {node.extent}")
         if node.kind is Kind.PARALLEL and self.frame.outermost:
             self.parallel(node)
-        elif node.kind is Kind.VECTOR and self.ev.lanes is None and isinstance(node.extent, int):
+        elif node.kind is Kind.VECTOR and self.ev.lanes is None:
             for start, lanes in self.ev.chunks(node):
                 self.ev.enter_lanes(lanes, start)
                 self.visit(node.body)
             self.ev.lanes = None
-        elif node.kind in (Kind.UNROLLED, Kind.VECTOR) and isinstance(node.extent, int):
+        elif node.kind in (Kind.UNROLLED, Kind.VECTOR):
             for i in range(node.extent):
                 env[name] = Linear(i)
                 self.visit(node.body)
@@ -159,26 +162,51 @@ class Walker:
         env.pop(name, None)
 
     def serial(self, node: For) -> None:
-        """A loop that runs: its trip count is a number, or computed and perhaps zero."""
-        if isinstance(node.extent, int):
-            self.counted(node, str(node.extent), Interval(0, node.extent - 1))
-            return
-        count = self.ix.of(node.extent)
-        if count is None:
-            raise BuildError(f"the trip count of loop {node.var.name} depends on vector lanes")
+        """A loop that runs, from a start and for a count that guards below it may restrict."""
+        assert isinstance(node.extent, int)
+        low, high = Linear(0), Linear(node.extent)
+        body = node.body
+        if isinstance(body, If):
+            low, high, rest = self.bounds(node, body)
+            body = guarded(rest, body.body)
+        count = high.plus(low, -1)
         reach = count.bounds(self.b.ranges)
-        last = None if reach.hi is None else max(0, reach.hi - 1)
         if reach.hi is not None and reach.hi <= 0:
             return
+        if reach.value == 1:
+            self.ix.env[node.var.name] = low
+            self.visit(body)
+            return
+        last = Interval(0, None if reach.hi is None else reach.hi - 1)
         operand = self.ix.operand(count)
         if reach.lo is not None and reach.lo >= 1:
-            self.counted(node, operand, Interval(0, last))
+            self.counted(node, body, low, operand, last)
             return
         some = self.b.pure(f"icmp sgt i64 {operand}, 0", operand)
         with self.conditional(some):
-            self.counted(node, operand, Interval(0, last))
+            self.counted(node, body, low, operand, last)
 
-    def counted(self, node: For, count: str, reach: Interval) -> None:
+    def bounds(self, node: For, guard: If) -> tuple[Linear, Linear, list[Expr]]:
+        """[low, high) of the loop's variable under the guard, and conditions that do not bound it.
+
+        for k < 16: if (k0*16 + k < 100)    ->    0, min(16, 100 - k0*16)
+        """
+        assert isinstance(node.extent, int)
+        low, high, rest = Linear(0), Linear(node.extent), []
+        for cond in conjuncts(guard.cond):
+            form = condition(cond, self.ev.forms)
+            k = form.coefficient(node.var.name) if form else 0
+            outer = self.ix.resolve(form.without(node.var.name)) if form and k else None
+            limit = None if outer is None else self.ix.quotient(outer, abs(k))
+            if limit is None:
+                rest.append(cond)
+            elif k > 0:
+                low = self.ix.extreme("max", low, limit.times(-1)) or low
+            else:
+                high = self.ix.extreme("min", high, limit.shifted(1)) or high
+        return low, high, rest
+
+    def counted(self, node: For, body: Node, start: Linear, count: str, reach: Interval) -> None:
         """A loop that runs at least once; changed registers are carried by phis."""
         stores = self.summaries.of(node).stores
         registers = self.ev.registers
@@ -190,8 +218,8 @@ class Walker:
                 phi = self.b.phi(old.type, old.text)
                 carried[key] = phi
                 registers.values[key] = Value(phi.name, old.dtype, old.lanes)
-            self.ix.env[node.var.name] = Linear(0, ((counter, 1),))
-            self.visit(node.body)
+            self.ix.env[node.var.name] = start.plus(Linear(0, ((counter, 1),)))
+            self.visit(body)
             for key, phi in carried.items():
                 new = registers.values[key]
                 text = self.b.finish_phi(phi, new.text)

@@ -69,10 +69,8 @@ class _Tiles:
 
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
-        if isinstance(node, For):
-            step = (
-                node.unroll_step if isinstance(node.unroll_step, int) and node.unroll_step else step
-            )
+        if isinstance(node, For) and isinstance(node.unroll_step, int):
+            step = node.unroll_step or step
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
             return node

@@ -20,7 +20,7 @@ OTHER_STATEMENTS = 8
 
 
 def unrolled(node: Node, vector_bits: int) -> Node:
-    """The nest with its innermost running loops unrolled by 8, 4 or 2 where their bodies are small."""
+    """The nest with small bodies of innermost running loops repeated 8, 4 or 2 times."""
     if not runs_loops(node):
         return node
     node = rebuilt(node, tuple(unrolled(b, vector_bits) for b in bodies(node)))

@@ -142,7 +142,7 @@ class _Versions:
         return self.visit(body, ranges, frozenset())
 
     def pays(self, group: Group, cases: int, size: int) -> bool:
-        """Whether versions are worth their code: guards always, selects when much depends on them."""
+        """Whether versions are worth their code: for guards, and selects over much code."""
         if cases == 1:
             return True
         if size * cases > GREATEST_STATEMENTS or (group.runs and cases > 2):

@@ -8,15 +8,21 @@ vector). Only exact factors, so that no iteration is padding.
 
 from __future__ import annotations
 
+import math
+
 from tilewright.expr.nodes import Axis
 from tilewright.schedule.steps import RFactor, extent_int
 from tilewright.space.decisions import TileFactors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_more_reduction_parallel
 
+MIN_WORK = 2048  # iterations below which neither threads nor more accumulators pay
+
 
 def _can_factor(d: Derivation) -> Verdict:
     stage = d.working
+    if math.prod(extent_int(a.extent) for a in stage.axes) < MIN_WORK:
+        return Verdict.NO
     if stage.name.endswith(".rf") or stage.name.endswith(".local") or stage.relations:
         return Verdict.NO
     if any(a.name.endswith(".f") for a in stage.compute.reduce_axes):

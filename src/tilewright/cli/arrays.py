@@ -1,0 +1,99 @@
+"""Arrays in and out of files, for the commands that run a model.
+
+read_inputs(["x=image.npy"], specs, seed)    {"x": array}; inputs not named are random
+write_outputs(Path("out.npz"), names, arrays)
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.errors import InputError
+from tilewright.runtime.artifact import Array, BufferSpec, numpy_dtype
+
+
+def read_inputs(
+    texts: Sequence[str], specs: Sequence[BufferSpec], seed: int
+) -> tuple[dict[str, Array], list[str]]:
+    """All inputs by name, and the names of those that were made up.
+
+    `texts` are `NAME=FILE.npy` or `FILE.npz`. Raises InputError for a file that cannot be read or
+    an unknown name; shapes and dtypes are checked when the model runs.
+    """
+    given: dict[str, Array] = {}
+    for text in texts:
+        given |= _read(text)
+    names = [s.name for s in specs]
+    unknown = sorted(set(given) - set(names))
+    if unknown:
+        raise InputError(f"no input called {', '.join(unknown)}; the model has {', '.join(names)}")
+    rng = np.random.default_rng(seed)
+    random = [s for s in specs if s.name not in given]
+    return given | {s.name: random_array(s, rng) for s in random}, [s.name for s in random]
+
+
+def _read(text: str) -> dict[str, Array]:
+    name, equals, file = text.partition("=")
+    path = Path(file if equals else text)
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}") from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is no .npy or .npz file: {error}") from error
+    if isinstance(loaded, np.ndarray):
+        if not equals:
+            raise InputError(f"name the input that {path} is for: --input NAME={path}")
+        return {name: loaded}
+    with loaded:
+        arrays = {key: loaded[key] for key in loaded.files}
+    if not equals:
+        return arrays
+    if len(arrays) != 1:
+        raise InputError(
+            f"{path} holds {', '.join(arrays)}; give it without a name: --input {path}"
+        )
+    return {name: next(iter(arrays.values()))}
+
+
+def random_array(spec: BufferSpec, rng: np.random.Generator) -> Array:
+    """Standard normal floats; integers are 0 or 1, which are valid indices of anything."""
+    dtype = numpy_dtype(spec.dtype)
+    if spec.dtype.startswith(("float", "bfloat")):
+        return rng.standard_normal(spec.shape).astype(dtype)
+    return rng.integers(0, 2, spec.shape).astype(dtype)
+
+
+def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> None:
+    """Save to .npz by name, or to .npy if there is one array. Raises InputError."""
+    if file.suffix not in (".npy", ".npz"):
+        raise InputError(f"{file}: name a .npz file (or .npy for a single output)")
+    if file.suffix == ".npy" and len(arrays) != 1:
+        raise InputError(f"the model has {len(arrays)} outputs: name a .npz file, not {file}")
+    try:
+        if file.suffix == ".npy":
+            np.save(file, arrays[0])
+        else:
+            np.savez(file, **dict(zip(names, arrays, strict=True)))
+    except OSError as error:
+        raise InputError(f"cannot write {file}: {error.strerror or error}") from error
+
+
+def difference(outputs: Sequence[Array], reference: Sequence[Array]) -> tuple[float, float]:
+    """(largest absolute difference, the same relative to the reference's largest magnitude).
+
+    NaN where only one of the two is NaN; equal infinities differ by nothing.
+    """
+    worst, scale = 0.0, 0.0
+    for ours, theirs in zip(outputs, reference, strict=True):
+        a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        gaps = np.abs(np.where(same, 0.0, a) - np.where(same, 0.0, b))
+        worst = max(worst, float(gaps.max(initial=0.0)))
+        finite = np.abs(b[np.isfinite(b)])
+        scale = max(scale, float(finite.max(initial=0.0)))
+    return worst, worst / scale if scale else worst

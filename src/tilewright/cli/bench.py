@@ -1,0 +1,82 @@
+"""`tilewright bench`: time a model, untuned, tuned and against onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import tilewright as tw
+from tilewright.api import host_target
+from tilewright.cli.arrays import difference, read_inputs
+from tilewright.cli.console import output
+from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, load_model
+from tilewright.cli.peers import onnxruntime_peer
+from tilewright.cli.text import NONE, duration, factor
+from tilewright.cli.timing import Timing, interleaved
+from tilewright.runtime.artifact import Array
+
+PEER = "onnxruntime"
+
+
+def bench(
+    model: ModelFile,
+    db: Records = None,
+    shape: Shapes = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.0, help="How long to measure, all programs together.")
+    ] = 10.0,
+    seed: Seed = 0,
+    peer: Annotated[
+        bool, typer.Option(help="Time onnxruntime as well, if it is installed.")
+    ] = True,
+) -> None:
+    """Time a model on random inputs.
+
+    Programs take turns in one process, so that all of them meet the same moments of a busy machine.
+    With --db, the tuned program is timed beside the untuned one.
+
+    Example: tilewright bench resnet50.onnx --db tuning.db
+    """
+    console = output()
+    loaded = load_model(model, shape)
+    untuned = tw.compile(loaded)
+    arrays, _ = read_inputs((), untuned.artifact.inputs, seed)
+    programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
+    if db is not None:
+        notes: list[str] = []
+        tuned = tw.compile(loaded, db, notes=notes.append)
+        programs["tuned"] = lambda: tuned.run(arrays)
+        for note in notes:
+            console.print(f"note: {note}", soft_wrap=True)
+    other = onnxruntime_peer(model, host_target().cores) if peer else None
+    if other is not None:
+        programs[PEER] = lambda: other(arrays)
+    elif peer:
+        console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")
+    results = {name: program() for name, program in programs.items()}
+    print_timings(console, interleaved(programs, seconds), results)
+
+
+def print_timings(
+    console: Console, timings: Mapping[str, Timing], results: Mapping[str, list[Array]]
+) -> None:
+    """One row a program; compared with onnxruntime where it took part."""
+    theirs = timings.get(PEER)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("program")
+    for heading in ("median", "minimum", "calls"):
+        table.add_column(heading, justify="right")
+    if theirs is not None:
+        table.add_column(f"speed of {PEER}", justify="right")
+        table.add_column("largest difference", justify="right")
+    for name, timing in timings.items():
+        row = [name, duration(timing.median_s), duration(timing.least_s), str(len(timing.calls_s))]
+        if theirs is not None:
+            worst = NONE if name == PEER else f"{difference(results[name], results[PEER])[0]:.2g}"
+            row += [factor(theirs.median_s, timing.median_s), worst]
+        table.add_row(*row)
+    console.print(table)

@@ -1,0 +1,70 @@
+"""`tilewright compile`: check that a model compiles, and print what it becomes."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+import tilewright as tw
+from tilewright.api import as_target
+from tilewright.cli.console import output
+from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, load_model
+from tilewright.cli.text import NONE, count, duration, rate, size
+from tilewright.inspection import Plan, plan_of
+from tilewright.runtime.host import host_architecture
+
+
+def compile(
+    model: ModelFile,
+    db: Records = None,
+    shape: Shapes = None,
+    target: TargetSpec = None,
+) -> None:
+    """Compile a model and print its plan: kernels, where each comes from, memory.
+
+    Nothing is written. Code for this machine is loaded as well; code for another CPU is built
+    only.
+
+    Example: tilewright compile resnet50.onnx --db tuning.db
+    """
+    console = output()
+    loaded = load_model(model, shape)
+    chosen = as_target(target)
+    plan = plan_of(loaded, db, chosen)
+    print_plan(console, plan)
+    if chosen.architecture == host_architecture():
+        tw.compile(loaded, db, chosen)
+        console.print("Compiled and loaded.", style="green")
+    else:
+        console.print(f"Compiled for {chosen.cpu} ({chosen.architecture}); not loaded here.")
+
+
+def print_plan(console: Console, plan: Plan) -> None:
+    """Kernels by what they cost, then the sums."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("kernel", overflow="ellipsis", no_wrap=True, max_width=44)
+    for heading in ("calls", "MFLOP", "program", "a call", "GFLOP/s", "code", "scratch"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for k in plan.kernels:
+        table.add_row(
+            k.name,
+            str(k.calls),
+            f"{k.flops / 1e6:.1f}" if k.flops else NONE,
+            "tuned" if k.tuned else "default",
+            duration(k.latency_s),
+            rate(k.flops, k.latency_s),
+            size(k.code_bytes),
+            size(k.scratch_bytes) if k.scratch_bytes else NONE,
+        )
+    console.print(table)
+    tuned = sum(k.tuned for k in plan.kernels)
+    console.print(
+        f"{count(plan.calls, 'call')} of {count(len(plan.kernels), 'kernel')}, {tuned} of them "
+        f"tuned; constants {size(plan.constant_bytes)}, scratch {size(plan.scratch_bytes)}",
+        style="bold",
+    )
+    if plan.latency_s is not None:
+        console.print(f"Sum of the recorded latencies: {duration(plan.latency_s)}")
+    for k in plan.kernels:
+        if k.note:
+            console.print(f"note: {k.note}", soft_wrap=True)

@@ -1,0 +1,121 @@
+"""Options that several commands share, and what their text means.
+
+parse_shapes(["x=1,3,224,224"], models)      {"x": (1, 3, 224, 224)} for every model
+parse_objective("requirement:0.02,0.1", 2)   LatencyRequirement((0.02, 0.1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+import tilewright as tw
+from tilewright.errors import InputError
+from tilewright.search.objectives import Objective
+
+DEFAULT_DB = "tuning.db"
+EXTRA = "tilewright[demo]"  # what brings onnxruntime
+
+ModelFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="An ONNX model file.", show_default=False)
+]
+Shapes: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="NAME=N,N,...",
+        help="The shape of an input, for models with symbolic dimensions: x=1,3,224,224. May be "
+        "repeated. With several models, MODEL:NAME=... (MODEL: the file's name without .onnx) "
+        "names the model that is meant.",
+        show_default=False,
+    ),
+]
+TargetSpec: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        help="What to compile for: cpu (this machine), cpu:NAME with LLVM's name of another CPU "
+        "(cpu:cortex-a53), optionally with facts: 'cpu:cortex-a53 cores=4'.",
+        show_default="this machine",
+    ),
+]
+Records: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="FILE|URL",
+        help="Records of earlier tuning: a SQLite file or a postgresql:// URL. Without it, and "
+        "for tasks it does not hold, the untuned default programs are used.",
+        show_default=False,
+    ),
+]
+Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+
+
+def load_model(file: Path, shapes: Sequence[str] | None) -> tw.Model:
+    """The model of a command that takes one."""
+    (model,) = load_models([file], shapes)
+    return model
+
+
+def load_models(files: Sequence[Path], shapes: Sequence[str] | None) -> list[tw.Model]:
+    """Import every model with the shapes given for it."""
+    given = [parse_shape(text) for text in shapes or ()]
+    stems = [file.stem for file in files]
+    for stem, name, _ in given:
+        if stem is not None and stem not in stems:
+            raise InputError(f"--shape {stem}:{name}=... names no model; given: {', '.join(stems)}")
+    models = []
+    for file, stem in zip(files, stems, strict=True):
+        mine = {name: dims for which, name, dims in given if which in (None, stem)}
+        models.append(tw.load(file, shapes=mine or None))
+    return models
+
+
+def parse_shape(text: str) -> tuple[str | None, str, tuple[int, ...]]:
+    """(model or None, input, dimensions) from `[MODEL:]NAME=N,N,...`; raises InputError."""
+    name, equals, dims = text.rpartition("=")
+    stem, colon, inner = name.partition(":")
+    if colon:
+        name = inner
+    sizes = [d.strip() for d in dims.split(",")] if dims.strip() else []
+    if not equals or not name or not all(d.isdecimal() and int(d) > 0 for d in sizes):
+        raise InputError(f"--shape {text!r} is not NAME=N,N,...; for example x=1,3,224,224")
+    return (stem if colon else None), name, tuple(int(d) for d in sizes)
+
+
+def parse_objective(text: str, models: int) -> Objective:
+    """The objective that `text` names, for so many models. Raises InputError."""
+    kind, _, rest = text.partition(":")
+    numbers = _numbers(text, rest)
+    match kind:
+        case "sum" if not numbers:
+            return tw.TotalLatency()
+        case "requirement" | "geomean":
+            if len(numbers) != models or min(numbers, default=0.0) <= 0:
+                raise InputError(
+                    f"--objective {kind} needs one positive latency in seconds for each of the "
+                    f"{models} models: {kind}:{','.join(['0.02'] * models)}"
+                )
+            limits = tuple(numbers)
+            return (
+                tw.LatencyRequirement(limits)
+                if kind == "requirement"
+                else (tw.GeomeanSpeedup(limits))
+            )
+        case "early-stopping" if not numbers:
+            return tw.EarlyStopping()
+    raise InputError(
+        f"unknown objective {text!r}; known: sum, requirement:SECONDS,..., geomean:SECONDS,..., "
+        "early-stopping"
+    )
+
+
+def _numbers(text: str, rest: str) -> list[float]:
+    try:
+        return [float(part) for part in rest.split(",")] if rest else []
+    except ValueError:
+        raise InputError(f"--objective {text!r}: {rest!r} is not a list of numbers") from None

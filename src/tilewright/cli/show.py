@@ -1,0 +1,93 @@
+"""`tilewright show`: read the program of any record, layer by layer."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tilewright.cli.console import output
+from tilewright.cli.options import DEFAULT_DB, TargetSpec
+from tilewright.cli.records import print_summary
+from tilewright.cli.text import duration, rate
+from tilewright.inspection import RecordedProgram, find_program
+from tilewright.records.database import Database
+
+
+class Layer(Enum):
+    """The printed forms of a program, in the order in which one becomes the next."""
+
+    SKETCH = "sketch"
+    TRACE = "trace"
+    NEST = "nest"
+    IR = "ir"
+
+
+TITLES = {
+    Layer.SKETCH: "sketch: the program with its decisions open",
+    Layer.TRACE: "trace: the steps that schedule it",
+    Layer.NEST: "nest: the loops they give",
+    Layer.IR: "ir: the LLVM IR they become",
+}
+
+
+def show(
+    db: Annotated[
+        str, typer.Argument(metavar="DB", help="A SQLite file or a postgresql:// URL.")
+    ] = DEFAULT_DB,
+    task: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TASK",
+            help="A task: its name or a part of it, the beginning of its hash, or its number in "
+            "`tilewright records`. Without it, tasks are listed.",
+            show_default=False,
+        ),
+    ] = None,
+    layer: Annotated[
+        list[Layer] | None,
+        typer.Option(help="Print this layer only; may be repeated.", show_default="all"),
+    ] = None,
+    trial: Annotated[
+        int | None,
+        typer.Option(help="The number of a trial, instead of a task's best.", show_default=False),
+    ] = None,
+    target: TargetSpec = None,
+) -> None:
+    """Step through the program of a record: sketch, trace, loop nest, LLVM IR.
+
+    On a terminal each layer waits for Enter. Every form is made anew from the recorded steps.
+
+    Example: tilewright show tuning.db conv --layer nest
+    """
+    console = output()
+    with Database.open(db, create=False, readonly=True) as database:
+        if task is None and trial is None:
+            flops = {w.hash: w.flops for w in database.workloads()}
+            print_summary(console, database.summary(), flops)
+            console.print(f"Show one with: tilewright show {db} TASK")
+            return
+        program = find_program(database, task, trial, target)
+    print_head(console, program)
+    layers = list(Layer) if not layer else layer
+    for number, one in enumerate(layers):
+        if number and console.is_terminal and not typer.confirm(f"{one.value}?", default=True):
+            return
+        console.print(f"\n── {TITLES[one]}", style="bold")
+        console.print(program.layers.text(one.value), markup=False, soft_wrap=True, end="")
+
+
+def print_head(console: Console, program: RecordedProgram) -> None:
+    """Which record this is."""
+    trial, workload = program.trial, program.workload
+    console.print(f"{workload.name} ({workload.hash[:8]})", style="bold", markup=False)
+    console.print(f"trial {trial.id} of {program.machine}, proposed by {trial.origin or 'hand'}")
+    if trial.ok:
+        speed = rate(workload.flops, trial.latency_s)
+        confirmed = " (confirmed in fresh processes)" if trial.confirmed_s else ""
+        console.print(f"{duration(trial.latency_s)}, {speed} GFLOP/s{confirmed}")
+    else:
+        text = f"failed in {trial.stage} with {trial.error}: {trial.message}"
+        console.print(text, markup=False, soft_wrap=True)

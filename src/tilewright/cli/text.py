@@ -1,0 +1,50 @@
+"""Numbers as people read them.
+
+duration(0.0377) -> "37.7 ms"      size(2_621_440) -> "2.62 MB"      clock(83) -> "1:23"
+"""
+
+from __future__ import annotations
+
+NONE = "–"
+
+DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds with three digits and a fitting unit; a dash for None."""
+    return NONE if seconds is None else _scaled(seconds, DURATIONS)
+
+
+def size(count: float) -> str:
+    """Bytes with three digits and a fitting unit (powers of 1000)."""
+    return _scaled(count, SIZES)
+
+
+def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
+    scale, unit = next((u for u in units if value >= u[0]), units[-1])
+    shown = value / scale
+    digits = 0 if shown >= 100 or shown == int(shown) else 1 if shown >= 10 else 2
+    return f"{shown:.{digits}f} {unit}"
+
+
+def clock(seconds: float) -> str:
+    """A length of time as minutes:seconds or hours:minutes:seconds."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def rate(flops: float, seconds: float | None) -> str:
+    """GFLOP/s; a dash where nothing is computed or nothing ran."""
+    return NONE if not seconds or not flops else f"{flops / seconds / 1e9:.1f}"
+
+
+def factor(before: float | None, after: float | None) -> str:
+    """How many times faster `after` is than `before`."""
+    return NONE if not before or not after else f"{before / after:.2f}x"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 trial`, `2 trials`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

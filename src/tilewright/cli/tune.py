@@ -1,0 +1,126 @@
+"""`tilewright tune`: search for fast programs of one or more models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import tilewright as tw
+from tilewright.cli.console import output
+from tilewright.cli.options import (
+    DEFAULT_DB,
+    Seed,
+    Shapes,
+    TargetSpec,
+    load_models,
+    parse_objective,
+)
+from tilewright.cli.progress import Snapshot, display, share_line, summary_line, task_table
+from tilewright.cli.text import clock, count
+
+INTERRUPTED = 130  # the exit status after Ctrl-C
+DEFAULT_MINUTES = 10.0
+
+
+def tune(
+    models: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="MODEL...", help="ONNX model files; parts they share are tuned once."
+        ),
+    ],
+    shape: Shapes = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, help="Stop after so many minutes.", show_default="10, without --trials"
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop after so many measured programs, in total over all runs."),
+    ] = None,
+    db: Annotated[
+        str,
+        typer.Option(
+            metavar="FILE|URL",
+            help="Where records go: a SQLite file (made if absent) or a postgresql:// URL.",
+        ),
+    ] = DEFAULT_DB,
+    target: TargetSpec = None,
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="GOAL",
+            help="What to make small. sum: the latencies' sum. requirement:0.02,0.1: the same, "
+            "but nothing below these seconds (one number a model) counts. geomean:0.04,0.2: the "
+            "geometric mean against reference latencies. early-stopping: the sum, without tasks "
+            "that stopped getting better.",
+        ),
+    ] = "sum",
+    strategy: Annotated[
+        str,
+        typer.Option(help="How to search: evolution, random, or exhaustive (tiny spaces only)."),
+    ] = "evolution",
+    seed: Seed = 0,
+    runner: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COMMAND",
+            help="Measure on another machine: a command that carries standard input and output to "
+            "tilewright-runner there, such as 'ssh pi@board tilewright-runner'. Name the machine "
+            "with --target.",
+        ),
+    ] = None,
+) -> None:
+    """Search for fast programs and record everything measured.
+
+    Cuts each model into tasks (kernels), measures an untuned program of each one, then spends its
+    time where the models gain most. Every program's output is checked before it counts.
+
+    Stopping (Ctrl-C, or a crash) loses nothing that was recorded: the same command goes on.
+
+    Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
+    """
+    console = output()
+    loaded = load_models(models, shape)
+    goal = parse_objective(objective, len(loaded))
+    if minutes is None and trials is None:
+        minutes = DEFAULT_MINUTES
+    interrupted = False
+    with display(console) as show:
+        try:
+            tw.tune(
+                loaded,
+                minutes=minutes,
+                trials=trials,
+                db=db,
+                objective=goal,
+                target=target,
+                strategy=strategy,
+                seed=seed,
+                runner=runner,
+                observe=show,
+            )
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        console.print("Stopped.", style="bold")
+    if show.last is not None:
+        report(console, show.last, db)
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def report(console: Console, snapshot: Snapshot, db: str) -> None:
+    """What a run reached."""
+    console.print(task_table(snapshot))
+    console.print(summary_line(snapshot), style="bold")
+    line = f"{count(snapshot.trials, 'trial')} in {clock(snapshot.elapsed_s)}"
+    if shares := share_line(snapshot):
+        line += f"; {shares}"
+    console.print(line)
+    console.print(f"Records: {db}. The same command goes on from here; use them with --db {db}.")

@@ -1,0 +1,150 @@
+"""The tuner on a simulated machine: budgets, records, resume, errors."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tilewright.errors import RunError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.tensors import placeholder
+from tilewright.records.database import Database
+from tilewright.records.machine import Machine
+from tilewright.schedule.trace import trace_hash
+from tilewright.search.objectives import Model, TotalLatency
+from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
+from tilewright.search.tasks import TuningTask
+from tilewright.search.tuner import Budget, Tuner
+from tilewright.target import Target
+
+TARGET = Target.parse("cpu")
+MACHINE = Machine.of("cpu", cpu="simulated", features="", cores=2, compiler="none")
+
+
+@dataclass
+class Result:
+    latencies_s: tuple[float, ...]
+    stage: str = "ok"
+    error: str | None = None
+    message: str = ""
+    build_s: float = 0.0
+    run_s: float = 0.0
+
+
+@dataclass
+class SimulatedMachine:
+    """A latency that depends on the trace alone; some traces fail."""
+
+    measured: list[str] = field(default_factory=list)
+    stop_after: int | None = None
+
+    def measure(
+        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+    ) -> list[Result]:
+        if self.stop_after is not None and len(self.measured) >= self.stop_after:
+            raise KeyboardInterrupt
+        self.measured += [trace_hash(t) for t in traces]
+        return [self._one(t) for t in traces]
+
+    def _one(self, trace: str) -> Result:
+        number = int(hashlib.sha256(trace.encode()).hexdigest()[:8], 16)
+        if number % 17 == 0:
+            return Result((), "run", "RunError", "simulated crash")
+        return Result((1e-3 + number % 1000 * 1e-6,))
+
+    def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+        return [self._one(t).latencies_s for t in traces]
+
+    def close(self) -> None:
+        pass
+
+
+def make_tasks() -> list[TuningTask]:
+    a, b = placeholder((64, 64), name="a"), placeholder((64, 64), name="b")
+    x = placeholder((4, 256), name="x")
+    return [
+        TuningTask("gemm", ComputeDAG([ops.matmul(a, b)]), 2.0),
+        TuningTask("softmax", ComputeDAG([ops.softmax(x)])),
+    ]
+
+
+def scheduler(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
+    infos = [
+        TaskInfo(t.name, t.flops, t.structure, s) for t, s in zip(tasks, latencies, strict=True)
+    ]
+    model = Model("m", tuple(range(len(tasks))), tuple(t.weight for t in tasks))
+    return TaskScheduler(infos, [model], TotalLatency(), seed=seed)
+
+
+def tuner(file: Path, machine: SimulatedMachine, seed: int = 0) -> Tuner:
+    return Tuner(make_tasks(), Database.open(file), MACHINE, machine, TARGET, scheduler, seed=seed)
+
+
+def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -> None:
+    machine = SimulatedMachine()
+    one = tuner(tmp_path / "t.db", machine)
+    searches = one.run(Budget(trials=48))
+    assert one.trials == 48
+    assert sum(s.trials for s in searches) == 48
+    recorded = list(one.database.trials())
+    assert len(recorded) == 48 + 2  # and the two default programs
+    assert len({(t.workload_hash, t.trace_hash) for t in recorded}) == len(recorded)
+    assert {t.origin for t in recorded} >= {"default", "sample"}
+    for s in searches:
+        best = one.database.best(s.task.hash, MACHINE.fingerprint)
+        assert best is not None
+        assert best.measured_s == s.best_s
+
+
+def test_failures_cost_a_trial_and_keep_their_message(tmp_path: Path) -> None:
+    one = tuner(tmp_path / "t.db", SimulatedMachine())
+    searches = one.run(Budget(trials=96))
+    failed = [t for t in one.database.trials() if not t.ok]
+    assert failed
+    assert sum(s.errors for s in searches) == len([t for t in failed if t.origin != "default"])
+    assert {t.message for t in failed} == {"simulated crash"}
+
+
+@pytest.mark.parametrize("stop_after", [2, 10, 40])
+def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path, stop_after: int) -> None:
+    whole = SimulatedMachine()
+    tuner(tmp_path / "whole.db", whole).run(Budget(trials=64))
+    cut = SimulatedMachine(stop_after=stop_after)
+    with pytest.raises(KeyboardInterrupt):
+        tuner(tmp_path / "cut.db", cut).run(Budget(trials=64))
+    rest = SimulatedMachine()
+    tuner(tmp_path / "cut.db", rest).run(Budget(trials=64))
+    assert cut.measured + rest.measured == whole.measured
+
+
+def test_another_seed_searches_elsewhere(tmp_path: Path) -> None:
+    first, second = SimulatedMachine(), SimulatedMachine()
+    tuner(tmp_path / "a.db", first).run(Budget(trials=32))
+    tuner(tmp_path / "b.db", second, seed=1).run(Budget(trials=32))
+    assert first.measured != second.measured
+    assert first.measured[:2] == second.measured[:2]  # the default programs are the same
+
+
+def test_small_spaces_are_exhausted_and_the_run_ends(tmp_path: Path) -> None:
+    tiny = TuningTask("tiny", ComputeDAG([ops.relu(placeholder((3,), name="x"))]))
+    machine = SimulatedMachine()
+    one = Tuner([tiny], Database.open(tmp_path / "t.db"), MACHINE, machine, TARGET, scheduler)
+    searches = one.run(Budget(trials=100_000))
+    assert searches[0].exhausted
+    assert len(set(machine.measured)) == len(machine.measured)
+
+
+def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
+    class Broken(SimulatedMachine):
+        def measure(
+            self, task: TuningTask, traces: Sequence[str], best_s: float | None
+        ) -> list[Result]:
+            raise RunError("no runner")
+
+    with pytest.raises(RunError, match="no runner"):
+        tuner(tmp_path / "t.db", Broken()).run(Budget(trials=8))
