@@ -296,7 +296,8 @@ class _TunerMeasurer:
     def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
         """Latencies of finalists from fresh processes; empty for one that failed there."""
         requests = [self._request(task, trace_from_json(t)) for t in traces]
-        return [r.latencies_s for r in self.local.confirm(self._task(task), requests)]
+        results = self.local.confirm(self._task(task), requests, processes=2, passes=2)
+        return [r.latencies_s for r in results]
 
     def close(self) -> None:
         """Stop all worker processes."""

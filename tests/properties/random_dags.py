@@ -18,7 +18,7 @@ import numpy as np
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, call, select
-from tilewright.expr.tensors import compute, placeholder, reduce_axis
+from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
 
@@ -27,6 +27,7 @@ Array = np.ndarray[Any, Any]
 EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 17)
 LARGEST = 700  # elements of one tensor
 MOST_WORK = 12_000  # iterations of one stage
+LONG = 2048  # iterations from which a reduction may be factored
 INEXACT = ("tanh", "exp", "mean", "softmax")
 
 
@@ -102,7 +103,7 @@ def unary(b: Builder) -> Tensor | None:
         "scale": lambda v: v * 2.0 + 1.0,
         "abs": lambda v: call("abs", v),
         "tanh": lambda v: call("tanh", v),
-        "square": lambda v: call("tanh", v) * v if False else v * v * 0.125,
+        "square": lambda v: v * v * 0.125,
     }
     return ops.elementwise(rules[kind], x, name=b.name(kind))
 
@@ -227,7 +228,7 @@ def convolution(b: Builder) -> Tensor | None:
     channels = shape_of(x)[-1]
     groups = b.among([g for g in (1, 1, 2, 3) if channels % g == 0])
     kernel = [b.among((1, 2, 3)) for _ in range(rank)]
-    dilation, stride = b.among((1, 1, 2)), b.among((1, 1, 2, 3))
+    dilation, stride = b.among((1, 2)), b.among((1, 1, 2, 3))
     pads = [(b.among((0, 1, 2)), b.among((0, 1, 2))) for _ in range(rank)]
     outputs = b.among((1, 2, 3, 5)) * groups
     depthwise = b.chance(0.25)
@@ -293,9 +294,21 @@ def row_reduction(b: Builder) -> Tensor | None:
 
 def long_reduction(b: Builder) -> Tensor | None:
     """Few outputs of a long sum: the case for factoring a reduction."""
-    x = b.given((b.among((1, 2, 3)), b.among((32, 48, 64, 37)), b.among((1, 2, 8))))
+    rows, inner = b.among((1, 2, 3)), b.among((1, 7, 16))
+    outer = LONG // (rows * inner) + b.among((1, 2, 8))
+    x = b.given((rows, outer, inner))
     rule = b.among((ops.reduce_sum, ops.reduce_max, ops.reduce_sum_square))
     return rule(x, (1, 2), name=b.name("long"))
+
+
+def table_product(b: Builder) -> Tensor | None:
+    """The last dimension times a table of small integers, as in Winograd's transforms."""
+    x = b.pick()
+    depth, columns = shape_of(x)[-1], b.among((2, 3, 4))
+    if depth > 6 or prod(shape_of(x)[:-1]) * columns > LARGEST:
+        return None
+    values = b.rng.integers(-1, 2, (depth, columns)).astype(np.float32)
+    return ops.dense(x, table(values, name=b.name("t")), name=b.name("transform"))
 
 
 def softmax(b: Builder) -> Tensor | None:
@@ -320,8 +333,9 @@ def narrow(b: Builder) -> Tensor | None:
 MOVES: tuple[tuple[Move, float], ...] = (
     (unary, 3), (binary, 3), (broadcast, 1), (transpose, 1), (reshape, 1.5), (padding, 1.5),
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
-    (matmul, 3), (convolution, 4), (transposed_convolution, 1), (flipped_window, 1.5), (pool, 1),
-    (row_reduction, 1.5), (long_reduction, 1), (softmax, 0.8), (narrow, 0.3),
+    (matmul, 3), (convolution, 5), (transposed_convolution, 1), (flipped_window, 1.5), (pool, 1),
+    (row_reduction, 1.5), (long_reduction, 2), (softmax, 0.5), (narrow, 0.3),
+    (table_product, 0.7),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MOVES]) / sum(w for _, w in MOVES)
 

@@ -78,9 +78,17 @@ def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> 
         if file.suffix == ".npy":
             np.save(file, arrays[0])
         else:
-            np.savez(file, **dict(zip(names, arrays, strict=True)))
+            _write_archive(file, names, arrays)
     except OSError as error:
         raise InputError(f"cannot write {file}: {error.strerror or error}") from error
+
+
+def _write_archive(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> None:
+    """What `np.savez` writes, which takes names as keywords and so not every name."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in zip(names, arrays, strict=True):
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                np.lib.format.write_array(stream, np.asarray(array))
 
 
 def difference(outputs: Sequence[Array], reference: Sequence[Array]) -> tuple[float, float]:

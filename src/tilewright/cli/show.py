@@ -71,8 +71,7 @@ def show(
             return
         program = find_program(database, task, trial, target)
     print_head(console, program)
-    layers = list(Layer) if not layer else layer
-    for number, one in enumerate(layers):
+    for number, one in enumerate(layer or list(Layer)):
         if number and console.is_terminal and not typer.confirm(f"{one.value}?", default=True):
             return
         console.print(f"\n── {TITLES[one]}", style="bold")

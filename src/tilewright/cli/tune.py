@@ -29,7 +29,7 @@ def tune(
     models: Annotated[
         list[Path],
         typer.Argument(
-            metavar="MODEL...", help="ONNX model files; parts they share are tuned once."
+            metavar="MODEL", help="ONNX model files; parts they share are tuned once."
         ),
     ],
     shape: Shapes = None,

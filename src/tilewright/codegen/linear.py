@@ -43,13 +43,26 @@ class Linear:
         """`self + by`."""
         return Linear(self.const + by, self.terms)
 
+    def replaced(self, values: Mapping[str, Linear]) -> Linear:
+        """The form with every name replaced by its value; all must be given."""
+        const, total = self.const, dict[str, int]()
+        for name, k in self.terms:
+            value = values[name]
+            const += value.const * k
+            for n, c in value.terms:
+                total[n] = total.get(n, 0) + c * k
+        return Linear(const, _sorted(total.items()) if total else ())
+
     def times(self, factor: int) -> Linear:
         """`self * factor`."""
         return ZERO.plus(self, factor)
 
     def coefficient(self, name: str) -> int:
         """The coefficient of `name` (0 where it does not occur)."""
-        return next((k for n, k in self.terms if n == name), 0)
+        for n, k in self.terms:
+            if n == name:
+                return k
+        return 0
 
     def without(self, name: str) -> Linear:
         """The form with the term of `name` left out."""

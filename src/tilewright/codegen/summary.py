@@ -15,12 +15,14 @@ from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`stores` and `index_vars` as above; `ops` maps a tensor to the reductions that update it
-    (None among them for any other access), `loops` are variables of serial and parallel loops
-    inside, `parallel` whether one is parallel; `statements` counts stores once each.
+    """`stores` and `index_vars` as above; `writes` includes own allocations; `ops` maps a tensor
+    to the reductions that update it (None among them for any other access), `loops` are variables
+    of serial and parallel loops inside, `parallel` whether one is parallel; `statements` counts
+    stores once each.
     """
 
     stores: frozenset[str]
+    writes: frozenset[str]
     index_vars: Mapping[str, frozenset[str]]
     ops: Mapping[str, frozenset[str | None]]
     loops: frozenset[str]
@@ -54,6 +56,7 @@ class Summaries:
             return _of_store(node)
         parts = [self.of(b) for b in bodies(node)]
         stores = frozenset().union(*(p.stores for p in parts))
+        writes = frozenset().union(*(p.writes for p in parts))
         touched = _Touched()
         for p in parts:
             for name, found in p.index_vars.items():
@@ -72,7 +75,7 @@ class Summaries:
                 stores -= {tensor.name}
                 touched.vars.pop(tensor.name, None)
         count = sum(p.statements for p in parts)
-        return Summary(stores, touched.vars, touched.ops, loops, parallel, count)
+        return Summary(stores, writes, touched.vars, touched.ops, loops, parallel, count)
 
 
 class _Touched:
@@ -100,7 +103,8 @@ def _of_store(node: Store) -> Summary:
     own = frozenset().union(*(free_vars(i) for i in node.indices))
     name = node.tensor.name
     touched.add(name, own, frozenset((node.reduce,)))
-    return Summary(frozenset((name,)), touched.vars, touched.ops, frozenset(), False, 1)
+    written = frozenset((name,))
+    return Summary(written, written, touched.vars, touched.ops, frozenset(), False, 1)
 
 
 def reads_under(e: Expr, conditional: bool = False) -> Iterator[tuple[Read, bool]]:

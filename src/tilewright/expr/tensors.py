@@ -36,7 +36,8 @@ HINTS = {
     "unroll": "names of axes to unroll completely",
     "inline": "False: never substitute this stage into its consumers",
 }
-"""What a user may tell the search about a compute (Ansor §4.2)."""
+"""What a user may tell the search about a compute (Ansor §4.2). Names with a dot are others': a
+sketch rule of one's own reads hints such as "mine.levels"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def compute(
 
     `fn` takes one index per dimension (its parameter names become the axes' names; a `*args`
     function gets `i0, i1, …`) and returns an expression. `dtype` is the storage type, by default
-    that of the expression. `hints` are entries of HINTS. Raises ExprError when a reduction is not
+    that of the expression. `hints` are named in HINTS. Raises ExprError when a reduction is not
     the whole body, or for an unknown hint.
     """
     dims = _shape(shape, name)
@@ -123,9 +124,12 @@ def compute(
 
 
 def _checked_hints(name: str, hints: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
-    unknown = sorted(set(hints) - set(HINTS))
+    unknown = sorted(hint for hint in hints if hint not in HINTS and "." not in hint)
     if unknown:
-        raise ExprError(f"{name}: unknown hints {unknown}; known: {', '.join(HINTS)}")
+        raise ExprError(
+            f"{name}: unknown hints {unknown}; known: {', '.join(HINTS)}; a hint for a rule of "
+            "your own has a dot in its name"
+        )
     frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in hints.items()}
     return tuple(sorted(frozen.items()))
 

@@ -12,7 +12,7 @@ nothing are not emitted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -78,12 +78,9 @@ class GraphBuilder:
             raise ExprError(f"transpose of {x}: {perm} is no permutation of its dimensions")
         if perm == tuple(range(x.rank)):
             return x
-        moved = [p for p in perm if x.shape[p] != 1]
         if x.constant is not None:
             array = np.ascontiguousarray(x.constant.transpose(perm))
             return self.constant(name or f"{x.name}.t", array)
-        if moved == sorted(moved):
-            return self.reshape(x, [x.shape[p] for p in perm], name)
         return self.emit("transpose", x, name=name or f"{x.name}.t", permutation=perm)
 
     def reshape(self, x: Value, shape: Sequence[int], name: str | None = None) -> Value:
@@ -144,16 +141,3 @@ class Rewriter:
         """The new graph."""
         outputs = [self.value(v) for v in self.graph.outputs]
         return self.builder.build(outputs, self.graph.output_names)
-
-
-def scalar(value: Value) -> int | float | bool | None:
-    """The number in a constant of one element; None for every other value."""
-    if value.constant is None or value.elements != 1:
-        return None
-    number: int | float | bool = value.constant.reshape(()).item()
-    return number
-
-
-def same_attributes(node: Node, expected: Mapping[str, Attribute]) -> bool:
-    """Whether `node` has exactly these attributes."""
-    return dict(node.attributes) == dict(expected)

@@ -33,7 +33,7 @@ from tilewright.expr.nodes import (
     transform,
 )
 from tilewright.expr.simplify import affine, simplify
-from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Store, seq
+from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store, seq
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.steps import extent_int, identity
@@ -66,6 +66,9 @@ class Lowered:
 def lower(state: State, name: str) -> Lowered:
     """Lower a state to a program; see the module's docstring."""
     return _Lowering(state, infer_bounds(state)).run(name)
+
+
+NOTHING = Seq(())  # a window that lies wholly outside its tensor is never computed
 
 
 @dataclass(slots=True)
@@ -145,7 +148,7 @@ class _Lowering:
 
     def loop(self, stage: Stage, loops: list[_Loop], i: int, body: Node) -> Node:
         loop = loops[i]
-        if loop.extent == 1:
+        if loop.extent == 1 or body == NOTHING:
             return body
         kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
         if isinstance(stage.parallel, int):
@@ -183,7 +186,7 @@ class _Lowering:
             stage, stage.compute.axes, Store(self.storage(stage.tensor), indices, neutral)
         )
         for loop in reversed(loops):
-            if not loop.reduce and loop.extent != 1:
+            if not loop.reduce and loop.extent != 1 and body != NOTHING:
                 kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
                 body = For(loop.var, loop.extent, body, kind)
         return body
@@ -231,6 +234,8 @@ class _Lowering:
                 tests[simplify(value < extent, self.ranges)] = None
             if reach.lo is None or reach.lo < 0:
                 tests[simplify(value >= 0, self.ranges)] = None
+        if any(isinstance(t, Const) and not t.value for t in tests):
+            return NOTHING
         open_tests = [t for t in tests if not isinstance(t, Const)]
         if not open_tests:
             return node

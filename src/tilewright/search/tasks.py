@@ -140,11 +140,9 @@ class TaskSearch:
     def learn(
         self, rows: TrainingSet, batch: Sequence[Candidate], latencies: Sequence[float | None]
     ) -> None:
-        """Add a round's measured programs to the training set (failures teach nothing here)."""
-        kept = [i for i, latency in enumerate(latencies) if latency is not None]
-        if not kept:
+        """Add a round to the training set; a failed program has a throughput of 0."""
+        if not batch:
             return
-        population = as_population([batch[i] for i in kept])
-        features, owner = self.extractor.extract(population)
-        throughput = np.array([1.0 / (latencies[i] or 1.0) for i in kept])
+        features, owner = self.extractor.extract(as_population(batch))
+        throughput = np.array([0.0 if s is None else 1.0 / s for s in latencies])
         rows.append(features, owner, throughput, workload=self.task.hash, round_id=self.rounds)

@@ -35,7 +35,9 @@ from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
 
+SEARCH_SHARE = 0.9  # of a budget in minutes; the rest confirms winners
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
+FINALISTS = 2
 MAX_TRANSFER = 64  # other workloads to learn from
 DEFAULT = "default"  # origin and sketch key of the default program's record
 
@@ -125,7 +127,7 @@ class Tuner:
         self._pretrain()
         self._replay(scheduler)
         unit = unit_trials(budget.expected_trials, len(self.tasks))
-        while not self._spent(budget) and not all(s.exhausted for s in self.searches):
+        while not (self._spent(budget) or scheduler.done):
             task = scheduler.next()
             size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
             self._round(task, size, scheduler)
@@ -141,7 +143,7 @@ class Tuner:
     def _spent(self, budget: Budget) -> bool:
         if budget.trials is not None and self.trials >= budget.trials:
             return True
-        return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
+        return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60 * SEARCH_SHARE
 
     def _progress(self, task: int, budget: Budget, phase: str = "search") -> Progress:
         return Progress(
@@ -308,17 +310,24 @@ class Tuner:
             )
 
     def _confirm(self, budget: Budget, observe: Observer) -> None:
-        """Measure the finalists of every task in turns in fresh processes (paper has no such
-        step; on a shared machine the best of many noisy figures is not the best program).
+        """Measure finalists again, in turns in fresh processes, the costliest tasks first.
+
+        The paper has no such step; on a shared machine the best of many noisy figures is not the
+        best program. A budget in minutes ends it.
         """
-        for i, search in enumerate(self.searches):
-            if len(search.finalists) < 2:
-                continue
-            traces = [trace for _, trace in search.finalists[:2]]
-            latencies = self.measurer.confirm(search.task, traces)
-            known = self._known(search, traces)
-            for trace, seconds in zip(traces, latencies, strict=True):
-                trial = known.get(trace_hash(trace))
-                if trial is not None and trial.id is not None and len(seconds):
-                    self.database.confirm(trial.id, seconds)
-            observe(self._progress(i, budget, "confirming"))
+        costs = [s.task.weight * (s.best_s or 0.0) for s in self.searches]
+        for i in sorted(range(len(costs)), key=lambda i: -costs[i]):
+            if budget.minutes is not None and self.elapsed_s >= budget.minutes * 60:
+                return
+            if len(self.searches[i].finalists) > 1:
+                self._confirm_task(self.searches[i])
+                observe(self._progress(i, budget, "confirming"))
+
+    def _confirm_task(self, search: TaskSearch) -> None:
+        traces = [trace for _, trace in search.finalists[:FINALISTS]]
+        latencies = self.measurer.confirm(search.task, traces)
+        known = self._known(search, traces)
+        for trace, seconds in zip(traces, latencies, strict=True):
+            trial = known.get(trace_hash(trace))
+            if trial is not None and trial.id is not None and len(seconds):
+                self.database.confirm(trial.id, seconds)

@@ -34,8 +34,11 @@ def apply(b: Builder, text: str, x: Value, y: Value) -> Value:
 def intrinsic(b: Builder, m: Module, stem: str, *args: Value) -> Value:
     """`llvm.<stem>` overloaded on the operands' common type."""
     kind = args[0].type
-    fn = m.declare(f"llvm.{stem}.{mangled(kind)}", kind, [kind] * len(args))
-    text = f"call {kind} {fn}({', '.join(map(str, args))})"
+    fn = m.intrinsics.get((stem, kind))
+    if fn is None:
+        fn = m.declare(f"llvm.{stem}.{mangled(kind)}", kind, [kind] * len(args))
+        m.intrinsics[stem, kind] = fn
+    text = f"call {kind} {fn}({', '.join(f'{kind} {a.text}' for a in args)})"
     return Value(b.pure(text, *(a.text for a in args)), args[0].dtype, args[0].lanes)
 
 

@@ -36,18 +36,19 @@ class Phi:
 @dataclass(slots=True)
 class Scope:
     """One nesting level. `sink` takes the instructions that belong to it, `label` is its current
-    block, `memo` holds what was computed here, `bumps` advance its inductions, `stores` are the
-    tensors it writes, `vectors` counts vector values hoisted into it, `edges` are the blocks that
-    join after its latest branch.
+    block, `keys` are what was computed here, `bumps` advance its inductions, `stores` are the
+    tensors it writes, `floor` is the depth of the innermost branch around, `vectors` counts vector
+    values hoisted into it, `edges` are the blocks that join after its latest branch.
     """
 
     kind: str
     sink: list[str]
     label: str
-    memo: dict[object, str] = field(default_factory=dict)
+    keys: list[object] = field(default_factory=list)
     phis: list[Phi] = field(default_factory=list)
     bumps: list[str] = field(default_factory=list)
     stores: frozenset[str] = frozenset()
+    floor: int = 0
     vectors: int = 0
     edges: tuple[str, str] = ("", "")
 
@@ -66,6 +67,7 @@ class Builder:
         self.depth: dict[str, int] = {}
         self.ranges: dict[str, Interval] = {}
         self.aliases: dict[str, str] = {}
+        self.memo: dict[object, str] = {}
         self.instructions = 0
         self._names = 0
 
@@ -84,22 +86,23 @@ class Builder:
     @property
     def floor(self) -> int:
         """The outermost depth reachable without leaving a branch."""
-        for d in range(len(self.scopes) - 1, 0, -1):
-            if self.scopes[d].kind == "branch":
-                return d
-        return 0
+        return self.scopes[-1].floor
 
     def depth_of(self, *operands: str) -> int:
         """The outermost depth at which all operands exist."""
-        return max((self.depth.get(o, 0) for o in operands), default=0)
+        depth = 0
+        for o in operands:
+            depth = max(depth, self.depth.get(o, 0))
+        return depth
 
     def recall(self, key: object) -> str | None:
         """What an enclosing scope remembers under `key`."""
-        for scope in reversed(self.scopes):
-            hit = scope.memo.get(key)
-            if hit is not None:
-                return hit
-        return None
+        return self.memo.get(key)
+
+    def remember(self, key: object, name: str, depth: int) -> None:
+        """Keep a value until the scope at `depth` ends."""
+        self.memo[key] = name
+        self.scopes[depth].keys.append(key)
 
     def place(self, text: str, depth: int, prefix: str = "t") -> str:
         """Write `name = text` into the scope at `depth`; returns the name."""
@@ -119,15 +122,16 @@ class Builder:
         if "<" in text:
             depth = self.afford(depth)
         name = self.place(text, depth)
-        self.scopes[depth].memo[identity] = name
+        self.remember(identity, name, depth)
         return name
 
     def local(self, text: str) -> str:
         """A shared instruction that stays in the innermost scope (it folds into its users)."""
-        memo = self.scopes[-1].memo
-        hit = memo.get(text)
+        key = (self.innermost, text)
+        hit = self.memo.get(key)
         if hit is None:
-            hit = memo[text] = self.here(text)
+            hit = self.here(text)
+            self.remember(key, hit, self.innermost)
         return hit
 
     def load(self, text: str, key: object, outermost: int, *operands: str) -> str:
@@ -137,7 +141,7 @@ class Builder:
             return hit
         depth = self.afford(max(self.depth_of(*operands), self.floor, outermost))
         name = self.place(text, depth)
-        self.scopes[depth].memo[key] = name
+        self.remember(key, name, depth)
         return name
 
     def written_depth(self, tensor: str) -> int:
@@ -172,11 +176,13 @@ class Builder:
         sink: list[str] = []
         self.out += [header, sink]
         scope = Scope(kind, sink, self.fresh(stem)[1:])
+        scope.floor = len(self.scopes) if kind == "branch" else self.scopes[-1].floor
         self.scopes.append(scope)
         return header, scope
 
     def _close(self, label: str) -> Scope:
-        self.scopes.pop()
+        for key in self.scopes.pop().keys:
+            self.memo.pop(key, None)
         parent = self.scopes[-1]
         parent.sink = [f"{label}:"]
         parent.label = label
@@ -242,13 +248,14 @@ class Builder:
         depth = self.depth[counter]
         scope = self.scopes[depth]
         key = ("induction", counter, step)
-        hit = scope.memo.get(key)
+        hit = self.memo.get(key)
         if hit is None:
             name = self.fresh("s")
             bump = f"{name}.next"
             scope.phis.append(Phi(name, "i64", "0", bump))
             scope.bumps.append(f"  {bump} = add nsw i64 {name}, {step}")
-            scope.memo[key] = hit = name
+            self.remember(key, name, depth)
+            hit = name
             self.depth[name] = depth
         return hit
 

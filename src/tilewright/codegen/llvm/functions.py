@@ -203,7 +203,7 @@ class _Emission:
         env = {name: renamed(form, names) for name, form in outer.ix.env.items()}
         frame = Frame("%local", outermost=False)
         count = b.here("sub i64 %hi, %lo")
-        stores = self.summaries.of(body).stores
+        stores = self.summaries.of(body).writes
         with b.loop(count, None, stores) as counter:
             at = b.pure(f"add i64 {counter}, %lo", counter)
             env |= indices(b, at, loops)

@@ -47,15 +47,16 @@ class Indexer:
 
     def resolve(self, form: Linear) -> Linear | None:
         """A form over loop variables as one over SSA names; None where lanes break linearity."""
-        total = Linear(form.const)
-        for name, k in form.terms:
-            bound = self.env.get(name)
-            if bound is None:
+        env = self.env
+        missing = [name for name, _ in form.terms if name not in env]
+        if missing:
+            env = dict(env)
+            for name in missing:
                 bound = self.of(self.forms.opaque[name]) if name in self.forms.opaque else None
                 if bound is None:
                     return None
-            total = total.plus(bound, k)
-        return total
+                env[name] = bound
+        return form.replaced(env)
 
     def of(self, e: Expr) -> Linear | None:
         """The linear form of an int64 expression; None where lanes break linearity."""

@@ -85,17 +85,22 @@ class Memory:
         stride = at.coefficient(LANE)
         if guard is not None and self.in_bounds(buffer, at):
             guard = None
-        access = _Access(self, buffer, at, lanes if stride else None, guard)
-        if access.lanes is None:
-            raw = access.scalar()
-        elif stride == 1:
-            raw = access.contiguous()
-        elif 2 <= stride <= GREATEST_SHUFFLED_STRIDE and guard is None and access.lanes.full:
-            raw = access.shuffled(stride)
-        else:
-            raw = access.strided(stride)
-        count = access.lanes.count if access.lanes else 1
+        lanes = lanes if stride else None
+        count = lanes.count if lanes else 1
+        raw = self.b.recall((load_key(buffer, at, lanes, guard), None))
+        if raw is None:
+            raw = self._load(_Access(self, buffer, at, lanes, guard), stride)
         return from_storage(self.b, raw, dtype, count, self.features.half)
+
+    def _load(self, access: _Access, stride: int) -> str:
+        if access.lanes is None:
+            return access.scalar()
+        if stride == 1:
+            return access.contiguous()
+        short = 2 <= stride <= GREATEST_SHUFFLED_STRIDE
+        if short and access.guard is None and access.lanes.full:
+            return access.shuffled(stride)
+        return access.strided(stride)
 
     def gather(self, buffer: Buffer, at: Value, lanes: Lanes, guard: Value | None) -> Value:
         """Elements at a vector of element numbers (i64)."""
@@ -134,6 +139,13 @@ class Memory:
         access.scatter_to(access.address(at.text), raw)
 
 
+def load_key(buffer: Buffer, at: Linear, lanes: Lanes | None, guard: Value | None) -> object:
+    """What makes two loads equal."""
+    shape = (lanes.count, lanes.active) if lanes else None
+    test = guard.text if guard else None
+    return (buffer.tensor.name, buffer.version, at.const, at.terms, shape, test)
+
+
 class _Access:
     """One access being written: the element type, its address, what switches lanes off."""
 
@@ -150,7 +162,7 @@ class _Access:
         self.count = lanes.count if lanes else 1
         self.type = vector(self.element, self.count)
         name = buffer.tensor.name
-        self.key = ("load", name, buffer.version, at, lanes, guard)
+        self.key = load_key(buffer, at, lanes, guard)
         self.outermost = self.b.written_depth(name)
 
     # ---- addresses and masks ----------------------------------------------------------------
@@ -208,17 +220,11 @@ class _Access:
     # ---- loads ------------------------------------------------------------------------------
 
     def scalar(self) -> str:
-        hit = self.b.recall((self.key, None))
-        if hit is not None:
-            return hit
         at = self.pointer()
         return self.load_text(f"load {self.element}, ptr {at}, align {self.align}", at)
 
     def contiguous(self) -> str:
         assert self.lanes is not None
-        hit = self.b.recall((self.key, None))
-        if hit is not None:
-            return hit
         at = self.pointer()
         masked = self.guard is not None and self.guard.lanes > 1
         if self.lanes.full and not masked:

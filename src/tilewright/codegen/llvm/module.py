@@ -29,6 +29,7 @@ class Module:
     declarations: dict[str, str] = field(default_factory=dict)
     globals: dict[str, str] = field(default_factory=dict)
     externals: set[str] = field(default_factory=set)
+    intrinsics: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def declare(self, name: str, result: str, params: list[str]) -> str:
         """Declare a function once; returns its `@name`."""

@@ -208,10 +208,10 @@ class Walker:
 
     def counted(self, node: For, body: Node, start: Linear, count: str, reach: Interval) -> None:
         """A loop that runs at least once; changed registers are carried by phis."""
-        stores = self.summaries.of(node).stores
-        registers = self.ev.registers
+        summary = self.summaries.of(node)
+        stores, registers = summary.stores, self.ev.registers
         self.forget(stores)
-        with self.b.loop(count, reach, stores) as counter:
+        with self.b.loop(count, reach, summary.writes) as counter:
             carried = {}
             for key in [k for k in registers.values if k[0] in stores]:
                 old = registers.values[key]

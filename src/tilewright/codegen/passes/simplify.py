@@ -2,8 +2,9 @@
 
     for i < 8: for j < 1: if (i*4 + j < 32): A[i*4 + j] = ...    ->    for i < 8: A[i*4] = ...
 
-Loops of extent 1 and decided conditions disappear. What a surrounding `If` says about one loop
-variable bounds it further inside.
+Loops of extent 1 and decided conditions disappear. What a surrounding `If` says about a loop
+variable decides further conditions inside; it does not change indices, so that equal elements keep
+equal indices in all branches.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ from tilewright.codegen.passes.rewrite import (
     EMPTY,
     conjuncts,
     guarded,
+    is_empty,
     rebuilt,
     within,
 )
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Const, Expr
+from tilewright.expr.nodes import Const, Expr, Select, transform
 from tilewright.expr.simplify import Simplifier
 from tilewright.nest.nodes import Alloc, For, If, Node, Seq, Store
 
 
 def simplified(node: Node, ranges: Mapping[str, Interval] | None = None) -> Node:
     """The nest with simplified expressions; `ranges` bounds variables of loops around it."""
-    return _Simplify().visit(node, dict(ranges or {}))
+    known = dict(ranges or {})
+    return _Simplify().visit(node, known, known)
 
 
 class _Simplify:
@@ -41,40 +44,59 @@ class _Simplify:
             self._by_ranges[key] = Simplifier(ranges)
         return self._by_ranges[key]
 
-    def visit(self, node: Node, ranges: dict[str, Interval]) -> Node:
+    def visit(self, node: Node, ranges: dict[str, Interval], narrow: dict[str, Interval]) -> Node:
+        """`ranges` are the loops' bounds, `narrow` those that the conditions around imply."""
         match node:
             case Seq(body):
-                return rebuilt(node, tuple(self.visit(b, ranges) for b in body))
+                return rebuilt(node, tuple(self.visit(b, ranges, narrow) for b in body))
             case For():
-                return self.loop(node, ranges)
+                return self.loop(node, ranges, narrow)
             case If(cond, body):
-                return self.branch(cond, body, ranges)
+                return self.branch(cond, body, ranges, narrow)
             case Alloc(tensor, offset, body):
-                inner = self.visit(body, ranges)
-                if isinstance(inner, Seq) and not inner.body:
+                inner = self.visit(body, ranges, narrow)
+                if is_empty(inner):
                     return EMPTY
                 start = self.rules(ranges).simplify
                 return Alloc(tensor, tuple(map(start, offset)), inner)
             case Store(tensor, indices, value, reduce):
                 do = self.rules(ranges).simplify
+                if narrow != ranges:
+                    value = self.decided(value, narrow)
                 return Store(tensor, tuple(map(do, indices)), do(value), reduce)
         return node
 
-    def loop(self, node: For, ranges: dict[str, Interval]) -> Node:
+    def loop(self, node: For, ranges: dict[str, Interval], narrow: dict[str, Interval]) -> Node:
         if isinstance(node.extent, int) and node.extent < 1:
             return EMPTY
-        body = self.visit(node.body, within(ranges, node))
+        body = self.visit(node.body, within(ranges, node), within(narrow, node))
         return body if node.extent == 1 else rebuilt(node, (body,))
 
-    def branch(self, cond: Expr, body: Node, ranges: dict[str, Interval]) -> Node:
-        test = self.rules(ranges).simplify(cond)
+    def decided(self, e: Expr, narrow: dict[str, Interval]) -> Expr:
+        """`e` without the selects that the narrower bounds decide."""
+        rules = self.rules(narrow)
+
+        def leaf(x: Expr) -> Expr | None:
+            if not isinstance(x, Select):
+                return None
+            test = rules.simplify(x.cond)
+            if isinstance(test, Const):
+                return self.decided(x.a if test.value else x.b, narrow)
+            return Select(test, self.decided(x.a, narrow), self.decided(x.b, narrow))
+
+        return transform(e, leaf)
+
+    def branch(
+        self, cond: Expr, body: Node, ranges: dict[str, Interval], narrow: dict[str, Interval]
+    ) -> Node:
+        test = self.rules(narrow).simplify(cond)
         if isinstance(test, Const) and not test.value:
             return EMPTY
         conds = list(conjuncts(test))
-        inner = dict(ranges)
+        inner = dict(narrow)
         for c in conds:
             self.learn(c, inner)
-        inside = self.visit(body, inner)
+        inside = self.visit(body, ranges, inner)
         if isinstance(inside, If):
             known = [c for c in conjuncts(inside.cond) if c not in conds]
             return guarded([*conds, *known], inside.body)

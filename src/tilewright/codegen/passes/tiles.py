@@ -69,8 +69,9 @@ class _Tiles:
 
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
-        if isinstance(node, For) and isinstance(node.unroll_step, int):
-            step = node.unroll_step or step
+        own = node.unroll_step if isinstance(node, For) else 0
+        if isinstance(own, int) and own > 0:
+            step = own
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
             return node

@@ -3,10 +3,13 @@
     for k < 512: for y < 6, f < 64: acc += ..   ->   for k.o < 128: for k < 4 (unrolled): ...
 
 A longer body hides the loop's counter, and in a reduction with few accumulators the copies get
-accumulators of their own, which hides the latency of addition.
+accumulators of their own, which hides the latency of addition. Where a program has many versions
+of a body, each is repeated less.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from tilewright.codegen.passes.rewrite import rebuilt
 from tilewright.codegen.passes.size import runs_loops, statement_count
@@ -17,20 +20,35 @@ REPEATS = (8, 4, 2)
 REDUCTION_STATEMENTS = 96
 """The body of a reduction loop may grow to as many statements."""
 OTHER_STATEMENTS = 8
+TOTAL_STATEMENTS = 320
+"""All innermost loops together may grow to as many."""
 
 
 def unrolled(node: Node, vector_bits: int) -> Node:
     """The nest with small bodies of innermost running loops repeated 8, 4 or 2 times."""
+    total = sum(statement_count(loop.body, vector_bits) for loop in _candidates(node))
+    return _repeated(node, vector_bits, TOTAL_STATEMENTS // max(1, total))
+
+
+def _candidates(node: Node) -> Iterator[For]:
+    """Innermost running loops that no guard bounds."""
+    for n in walk(node):
+        if isinstance(n, For) and n.kind is Kind.SERIAL and not isinstance(n.body, If):
+            if not runs_loops(n.body):
+                yield n
+
+
+def _repeated(node: Node, vector_bits: int, most: int) -> Node:
     if not runs_loops(node):
         return node
-    node = rebuilt(node, tuple(unrolled(b, vector_bits) for b in bodies(node)))
+    node = rebuilt(node, tuple(_repeated(b, vector_bits, most) for b in bodies(node)))
     if not isinstance(node, For) or node.kind is not Kind.SERIAL:
         return node
     if isinstance(node.body, If) or runs_loops(node.body) or not isinstance(node.extent, int):
         return node
     limit = REDUCTION_STATEMENTS if _reduces(node) else OTHER_STATEMENTS
-    size = statement_count(node.body, vector_bits)
-    times = next((r for r in REPEATS if r * size <= limit and 2 * r <= node.extent), 1)
+    limit = min(limit // statement_count(node.body, vector_bits), node.extent // 2, most)
+    times = next((r for r in REPEATS if r <= limit), 1)
     return strip_mined(node, times) if times > 1 else node
 
 

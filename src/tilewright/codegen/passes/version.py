@@ -20,19 +20,30 @@ from itertools import product
 
 from tilewright.codegen.linear import Linear, Linearizer, Terms, condition
 from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.rewrite import guarded, is_empty, rebuilt, together, within
-from tilewright.codegen.passes.simplify import simplified
+from tilewright.codegen.passes.rewrite import (
+    EMPTY,
+    conjuncts,
+    guarded,
+    is_empty,
+    rebuilt,
+    together,
+    within,
+)
 from tilewright.codegen.passes.size import statement_count
+from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Expr, Select, transform, walk
+from tilewright.expr.nodes import Binary, Const, Expr, Select, transform, walk
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 
 GREATEST_CASES = 6
 """Versions of one body for one condition."""
-GREATEST_STATEMENTS = 1536
-"""Statements in all versions of a body."""
+GREATEST_STATEMENTS = 1024
+"""Statements in all versions of a body for guards."""
+GREATEST_PADDED_STATEMENTS = 512
+"""The same for padding: what is not separated is read through redirected pointers."""
 GREATEST_INSTANCES = 4096
 """Instances of one condition that are looked at."""
+FALSE = Const(False, BOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +156,8 @@ class _Versions:
         """Whether versions are worth their code: for guards, and selects over much code."""
         if cases == 1:
             return True
-        if size * cases > GREATEST_STATEMENTS or (group.runs and cases > 2):
+        limit = GREATEST_STATEMENTS if cases == 2 else GREATEST_PADDED_STATEMENTS
+        if size * cases > limit or (group.runs and cases > 2):
             return False
         return group.guards or group.deep or size > 2
 
@@ -219,8 +231,7 @@ class _Versions:
 
     def specialised(self, body: Node, group: Group, t: int, ranges: dict[str, Interval]) -> Node:
         """`body` where the group's outer part is as in the case that contains `t`."""
-        settled = self.settle(body, group.terms, t, ranges, {})
-        return simplified(hoisted_guards(simplified(settled, ranges)), ranges)
+        return hoisted_guards(self.settle(body, group.terms, t, ranges, {}))
 
     def settle(
         self, node: Node, terms: Terms, t: int, outer: dict[str, Interval], inner: dict[str, For]
@@ -234,15 +245,17 @@ class _Versions:
             form = condition(e, self.forms)
             assert form is not None
             _, rest = form.split(frozenset(n for n, _ in terms))
-            return self.forms.expr(rest.shifted(parts[1].sign * t)) >= 0
+            rest = rest.shifted(parts[1].sign * t)
+            return self.forms.expr(rest) >= 0 if rest.terms else Const(rest.const >= 0, BOOL)
 
         if isinstance(node, Store):
             return replace(node, value=transform(node.value, leaf))
         if isinstance(node, For):
             inner = inner | {node.var.name: node}
         parts = tuple(self.settle(b, terms, t, outer, inner) for b in bodies(node))
-        if isinstance(node, If) and not is_empty(parts[0]):
-            return If(transform(node.cond, leaf), parts[0])
+        if isinstance(node, If):
+            conds = [c for part in conjuncts(node.cond) for c in conjuncts(transform(part, leaf))]
+            return EMPTY if FALSE in conds else guarded(conds, parts[0])
         return rebuilt(node, parts)
 
 

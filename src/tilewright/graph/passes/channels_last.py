@@ -77,10 +77,17 @@ class _Pass:
         return self.transposed(layout.value, layout.permutation)
 
     def transposed(self, x: Value, permutation: Permutation) -> Value:
-        """A transpose, emitted once however often it is asked for."""
+        """A transpose, emitted once however often it is asked for.
+
+        One that moves only dimensions of extent 1 moves no data: it is a reshape.
+        """
         key = (x, permutation)
         if key not in self.made:
-            self.made[key] = self.builder.transpose(x, permutation)
+            order = [p for p in permutation if x.shape[p] != 1]
+            if order == sorted(order):
+                self.made[key] = self.builder.reshape(x, [x.shape[p] for p in permutation])
+            else:
+                self.made[key] = self.builder.transpose(x, permutation)
         return self.made[key]
 
     def rewrite(self, node: Node) -> Layout:
@@ -147,7 +154,8 @@ class _Pass:
             return Layout(output, identity(output.rank))
         old, target = node.inputs[0].shape, node.output.shape
         where = layout.permutation
-        groups = sorted(matching_groups(old, target), key=lambda g: min(where[d] for d in g[0]))
+        # Each group goes where its innermost dimension is, so that rows stay rows.
+        groups = sorted(matching_groups(old, target), key=lambda g: max(where[d] for d in g[0]))
         order = [where[d] for source, _ in groups for d in source]
         units = [d for d in range(layout.value.rank) if d not in order]
         arranged = self.transposed(layout.value, (*units, *order))

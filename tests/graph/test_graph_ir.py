@@ -80,5 +80,4 @@ def test_movement_of_constants_is_done_at_once_and_identities_vanish() -> None:
     x = b.input("x", (2, 1, 3), "float32")
     assert b.transpose(x, (0, 1, 2)) is x
     assert b.reshape(x, (2, 1, 3)) is x
-    b.transpose(x, (1, 0, 2))
-    assert [n.op for n in b.nodes] == ["reshape"], "moving a dimension of extent 1 moves no data"
+    assert not b.nodes

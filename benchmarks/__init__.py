@@ -1,0 +1,1 @@
+"""Scripts that measure what the project claims; run them as `python -m benchmarks.NAME`."""

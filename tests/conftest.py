@@ -1,0 +1,51 @@
+"""Options and fixtures shared by all tests.
+
+    pytest --update-golden          rewrite the golden files, then look at the diff
+    pytest --rows 1000              candidates an operator, where features are checked
+    pytest --programs 20000         random programs of the property tests
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tilewright.target import Target
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+    parser.addoption("--rows", type=int, default=48, help="candidates an operator (features)")
+    parser.addoption("--programs", type=int, default=2048, help="random programs (properties)")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)`: the text must equal `tests/golden/<name>`."""
+
+    def check(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            return
+        expected = path.read_text() if path.is_file() else ""
+        if text != expected:
+            rows = difflib.unified_diff(
+                expected.splitlines(), text.splitlines(), f"golden/{name}", "now", lineterm=""
+            )
+            listed = "\n".join(rows)
+            pytest.fail(f"{name} changed; if that is right, run --update-golden\n{listed}")
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def target() -> Target:
+    """A fixed target, so that sketches and golden files do not depend on the machine."""
+    return Target.parse("cpu:icelake-server cores=2")

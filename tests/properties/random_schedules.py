@@ -1,0 +1,134 @@
+"""Random schedules by hand: every step, in orders that no sketch rule would choose.
+
+    state = random_schedule(rng, dag)       a State with up to 16 legal steps applied
+
+An illegal step must raise ScheduleError and leave the state as it was; that is checked here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import reads
+from tilewright.schedule import steps
+from tilewright.schedule.state import Split, Stage, State
+
+LENGTHS = (1, 2, 3, 4, 5, 8)
+TRIES = 16
+
+Maker = Callable[[np.random.Generator, State, Stage], steps.Step]
+
+
+def one(rng: np.random.Generator, options: Any) -> Any:
+    return options[int(rng.integers(len(options)))]
+
+
+def _split(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    lengths = tuple(one(rng, LENGTHS) for _ in range(int(rng.integers(1, 4))))
+    return steps.Split(stage.name, one(rng, stage.leaves), lengths)
+
+
+def _splits(state: State) -> list[tuple[str, Split]]:
+    stages = state.stages.values()
+    return [(s.name, r) for s in stages for r in s.relations if isinstance(r, Split)]
+
+
+def _follow(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    found = _splits(state)
+    if not found:
+        return _split(rng, state, stage)
+    source, relation = one(rng, found)
+    if rng.random() < 0.5:
+        leaves = tuple(r.parent for s, r in found if s == source)
+        level = int(rng.integers(0, 3))
+        return steps.FollowFusedSplit(stage.name, one(rng, stage.leaves), source, leaves, level)
+    parts = int(rng.integers(1, len(relation.children) + 2))
+    return steps.FollowSplit(stage.name, one(rng, stage.leaves), source, relation.parent, parts)
+
+
+def _fuse(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    at = int(rng.integers(len(stage.leaves)))
+    return steps.Fuse(stage.name, tuple(stage.leaves[at : at + int(rng.integers(2, 4))]))
+
+
+def _reorder(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    leaves = [stage.leaves[i] for i in rng.permutation(len(stage.leaves))]
+    levels, rest = [], leaves
+    while rest:
+        size = int(rng.integers(1, 4))
+        levels.append(tuple(rest[:size]))
+        rest = rest[size:]
+    return steps.Reorder(stage.name, tuple(levels))
+
+
+def _compute_at(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    target = one(rng, state.consumers(stage.name) or list(state.stages.values()))
+    while target.attach is not None and rng.random() < 0.3:
+        target = state[target.attach.target]
+    return steps.ComputeAt(stage.name, target.name, int(rng.integers(len(target.groups) + 1)))
+
+
+def _cache_read(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    return steps.CacheRead(one(rng, reads(stage.compute.body)).tensor.name, (stage.name,))
+
+
+def _rfactor(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    axis = one(rng, stage.compute.reduce_axes or stage.axes).name
+    return steps.RFactor(stage.name, axis, one(rng, LENGTHS), bool(rng.random() < 0.5))
+
+
+def _annotate(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    kind = one(rng, ("vector", "unrolled", "serial"))
+    return steps.Annotate(stage.name, one(rng, stage.leaves), kind)
+
+
+def _parallel(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    return steps.Parallel(stage.name, int(rng.integers(0, 3)))
+
+
+def _align(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    axis = one(rng, stage.compute.axes).name
+    return steps.StorageAlign(stage.name, axis, one(rng, LENGTHS), int(rng.integers(0, 3)))
+
+
+def _rewrite(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    return steps.LayoutRewrite(stage.name, one(rng, reads(stage.compute.body)).tensor.name)
+
+
+MAKERS: tuple[tuple[Maker, float], ...] = (
+    (_split, 5), (_follow, 2), (_fuse, 2), (_reorder, 4), (_compute_at, 5), (_cache_read, 1),
+    (lambda rng, state, stage: steps.ComputeInline(stage.name), 1),
+    (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
+    (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),
+    (lambda rng, state, stage: steps.Pragma(stage.name, 16), 0.3),
+    (_rfactor, 1), (_annotate, 2), (_parallel, 1), (_align, 1), (_rewrite, 1),
+)  # fmt: skip
+_WEIGHTS = np.array([w for _, w in MAKERS]) / sum(w for _, w in MAKERS)
+
+
+def random_step(rng: np.random.Generator, state: State) -> steps.Step:
+    """Some step on some stage; it may well be illegal."""
+    stage = one(rng, list(state.stages.values()))
+    make = MAKERS[int(rng.choice(len(MAKERS), p=_WEIGHTS))][0]
+    if not stage.leaves or not reads(stage.compute.body):
+        return steps.ComputeRoot(stage.name)
+    return make(rng, state, stage)
+
+
+def random_schedule(rng: np.random.Generator, dag: ComputeDAG) -> State:
+    """Apply random steps, skipping the illegal ones."""
+    state = State(dag)
+    for _ in range(TRIES):
+        step = random_step(rng, state)
+        before = repr((state.stages, state.trace))
+        try:
+            state.apply(step)
+        except ScheduleError as error:
+            assert str(error), step
+            assert repr((state.stages, state.trace)) == before, f"{step} failed half way: {error}"
+    return state

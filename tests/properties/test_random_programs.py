@@ -1,0 +1,111 @@
+"""Random DAGs × random rows of their spaces: verified, and equal to the math.
+
+A program is named by (seed, row); `check_program(seed, row)` repeats one. A shard of the run fails
+unless every kind of program in REQUIRED occurred in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from backends import Array, Backend, compiled, interpreted
+from program_tags import ALSO, REQUIRED, tags
+from random_dags import Case, random_case
+
+from tilewright.nest.print import program_text
+from tilewright.nest.verify import verify
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.space.space import Population, Space
+from tilewright.target import Target
+
+ROWS = 8  # candidates of one DAG
+SHARDS = 8
+TARGETS = (
+    Target.parse("cpu:icelake-server cores=2"),
+    Target.parse("cpu:cortex-a53"),
+    Target.parse("cpu:haswell cores=1 vector_registers=6"),
+)
+
+
+def space_of(seed: int) -> tuple[Case, Space, Population]:
+    """The DAG, the space and the candidates of one seed."""
+    rng = np.random.default_rng(seed)
+    case = random_case(rng)
+    space = Space(case.dag, TARGETS[seed % len(TARGETS)])
+    return case, space, space.sample(rng, ROWS)
+
+
+def check_program(
+    case: Case, space: Space, sketch: int, row: Array, backend: Backend, expected: dict[str, Array]
+) -> set[str]:
+    """Replay, lower, verify and run one candidate; returns what it exercised."""
+    trace = trace_from_json(trace_to_json(space.trace(sketch, row)))
+    state = State(case.dag).replay(trace)
+    lowered = lower(state, "program")
+    try:
+        verify(lowered.program)
+        found = backend(lowered, case.arrays)
+        for name, value in expected.items():
+            compare(found[name], value, case.is_exact)
+    except Exception as error:
+        error.add_note(f"{trace_to_json(trace)}\n{program_text(lowered.program)}")
+        raise
+    return tags(state, lowered.program)
+
+
+def compare(found: Array, expected: Array, exact: bool) -> None:
+    """Equal; up to rounding when the math rounds."""
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    if exact:
+        np.testing.assert_array_equal(found, expected)
+    else:
+        scale = float(np.abs(expected[np.isfinite(expected)]).max(initial=1.0))
+        np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5 * scale)
+
+
+def check_seed(seed: int, backend: Backend, counts: Counter[str]) -> None:
+    """All candidates of one random DAG."""
+    case, space, population = space_of(seed)
+    expected = case.dag.evaluate(case.arrays)
+    for i in range(len(population)):
+        sketch, row = int(population.sketch[i]), population.rows[i]
+        try:
+            counts.update(check_program(case, space, sketch, row, backend, expected))
+        except Exception as error:
+            error.add_note(f"seed {seed}, row {i}, sketch {space.sketches[sketch].name}")
+            raise
+        counts["programs"] += 1
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_interpreted_programs_equal_the_math(
+    shard: int, request: pytest.FixtureRequest, record_property: Any
+) -> None:
+    wanted = -(-request.config.getoption("--programs") // SHARDS)
+    counts: Counter[str] = Counter()
+    seed = shard
+    while counts["programs"] < wanted:
+        check_seed(seed, interpreted, counts)
+        seed += SHARDS
+    record_property("counts", dict(counts))
+    assert not [tag for tag in (*REQUIRED, *ALSO) if not counts[tag]], counts
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("shard", range(2))
+def test_compiled_programs_equal_the_math(shard: int, request: pytest.FixtureRequest) -> None:
+    codegen = pytest.importorskip("tilewright.codegen")
+    if not hasattr(codegen, "compile_program"):
+        pytest.skip("no code generator")
+    wanted = request.config.getoption("--programs") // 10
+    counts: Counter[str] = Counter()
+    seed = 100_000 + shard
+    while counts["programs"] < wanted:
+        check_seed(seed, compiled, counts)
+        seed += 2
+    assert not [tag for tag in REQUIRED if not counts[tag]], counts
