@@ -52,7 +52,9 @@ class Linker:
         self._packed: dict[tuple[Value, Any, Any], int] = {}
         for call in partition.subgraphs:
             _check(partition, call, kernels)
+        # All constants are numbered before any place is given, since outputs come after them.
         self._operands = [self._constants_of(c) for c in partition.subgraphs]
+        self._returned = {v: self._as_it_is(v) for v in partition.graph.outputs if v.is_constant}
         self._direct = self._direct_outputs()
         self.actions = self._actions()
 
@@ -83,6 +85,11 @@ class Linker:
             layout = Packing(source, packing.splits, packing.permutation)
             self.constants.append(PackedConstant(value, packed, layout))
         return self._packed[key]
+
+    def _as_it_is(self, value: Value) -> int:
+        """The number of a constant in its own layout."""
+        spec = BufferSpec(value.name, value.shape, value.dtype)
+        return self._add(value, Packing.identity(spec), spec)
 
     def _direct_outputs(self) -> dict[Value, int]:
         """Computed values that live in an output buffer: value → the first output it is."""
@@ -119,9 +126,8 @@ class Linker:
             return Buffer(self.inputs.index(root))
         if root in self._direct:
             return self._output(self._direct[root])
-        if root.is_constant:
-            spec = BufferSpec(root.name, root.shape, root.dtype)
-            return Buffer(len(self.inputs) + self._add(root, Packing.identity(spec), spec))
+        if root in self._returned:
+            return Buffer(len(self.inputs) + self._returned[root])
         return Slot(self.plan.offsets[root])
 
 
