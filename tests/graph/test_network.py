@@ -93,28 +93,6 @@ def test_shared_weights_are_packed_once() -> None:
     assert sorted(names) == ["b", "b", "w"]
 
 
-@pytest.mark.cpu
-def test_outputs_that_are_no_kernels_own() -> None:
-    """One value twice, a view of it, an input, a view of an input and a constant."""
-    b = GraphBuilder("copies")
-    x = b.input("x", (2, 6), "float32")
-    y = b.emit("softmax", x, axis=1)
-    c = b.constant("c", floats(5))
-    outputs = [y, y, b.reshape(y, (12,)), x, b.reshape(x, (3, 4)), c]
-    graph = b.build(outputs, [f"y{i}" for i in range(6)])
-    inputs = random_inputs(graph)
-    for ours, theirs in zip(network(graph).run(inputs), run_graph(graph, inputs), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
-
-
-@pytest.mark.cpu
-def test_a_network_without_kernels() -> None:
-    b = GraphBuilder("reshape")
-    graph = b.build([b.reshape(b.input("x", (2, 6), "float32"), (12,))], ["y"])
-    x = floats(2, 6)
-    np.testing.assert_array_equal(network(graph)(x)[0], x.reshape(12))
-
-
 class Foreign:
     """An array of another library: DLPack is all it offers."""
 

@@ -28,7 +28,7 @@ from tilewright.expr.intervals import (
     point,
     scale,
 )
-from tilewright.expr.nodes import Binary, Call, Const, Expr, Select, Var
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Select, Var, as_expr
 from tilewright.expr.simplify import Simplifier
 
 Form: TypeAlias = dict[Expr, int]
@@ -95,6 +95,11 @@ class Facts:
         if any(map(is_empty, ranges.values())):
             return Facts(ranges, tuple(known), self.simplifier)
         found = Facts(ranges, tuple(known), Simplifier(ranges))
+        for form, bounds in tuple(known):
+            # Narrower ranges may write the same sum otherwise: x % 9 becomes x - 9.
+            again, constant = found._form(_expression(form))
+            if again and again != form:
+                _include(known, again, constant, bounds)
         sums = tuple((form, intersection(b, found._sum(form))) for form, b in known)
         return Facts(ranges, sums, found.simplifier)
 
@@ -208,6 +213,13 @@ def _collect(e: Expr, factor: int, form: Form) -> int:
             return _collect(x, -factor, form)
     form[e] = form.get(e, 0) + factor
     return 0
+
+
+def _expression(form: Form) -> Expr:
+    total = as_expr(0)
+    for atom, k in form.items():
+        total = total + atom * k
+    return total
 
 
 def _include(known: list[tuple[Form, Interval]], form: Form, constant: int, b: Interval) -> None:

@@ -42,17 +42,16 @@ from tilewright.schedule.state import At, Fuse, Split, Stage, State
 class StageBounds:
     """What lowering and features need of one stage.
 
-    `extents` of leaves and intermediate loops by name; `values` of the axes as expressions over
-    loop variables; `base` and `span` of the window, `local` the spatial axes relative to `base`;
-    `shape` of the storage.
+    `extents` and `positions` (from 0 on) of axes, split or fused loops and leaves by name; `base`
+    and `shape` of the window of its storage; `values` of the axes: base plus position. All are
+    expressions over loop variables.
     """
 
     extents: dict[str, Extent]
-    values: dict[str, Expr]
+    positions: dict[str, Expr]
     base: tuple[Expr, ...]
-    span: tuple[Extent, ...]
-    local: tuple[Expr, ...]
     shape: tuple[Extent, ...]
+    values: dict[str, Expr]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +108,12 @@ def _stage_bounds(stage: Stage, windows: list[Window], bounds: Bounds) -> StageB
     extents: dict[str, Extent] = {a.name: s for a, s in zip(spatial, spans, strict=True)}
     extents |= {a.name: a.extent for a in stage.compute.reduce_axes}
     _pass_down(stage, extents, bounds)
-    values = _axis_values(stage, extents)
-    base = tuple(w.base for w in windows)
-    local = tuple(values[a.name] for a in spatial)
+    positions = _positions(stage, extents)
+    values = {a.name: positions[a.name] for a in stage.axes}
     for axis, w in zip(spatial, windows, strict=True):
         values[axis.name] = simplify(w.base + values[axis.name])
-    return StageBounds(extents, values, base, spans, local, _aligned(stage, spans))
+    base = tuple(w.base for w in windows)
+    return StageBounds(extents, positions, base, _aligned(stage, spans), values)
 
 
 def _pass_down(stage: Stage, extents: dict[str, Extent], bounds: Bounds) -> None:
@@ -135,8 +134,8 @@ def _pass_down(stage: Stage, extents: dict[str, Extent], bounds: Bounds) -> None
             extents[relation.fused] = name(relation.fused, product)
 
 
-def _axis_values(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
-    """Axes as expressions over the leaves' loop variables (a loop of extent 1 is 0)."""
+def _positions(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
+    """Axes and loops as expressions over the leaves' loop variables (a loop of extent 1 is 0)."""
     values: dict[str, Expr] = {
         leaf: as_expr(0) if extents[leaf] == 1 else loop_var(stage.name, leaf)
         for leaf in stage.leaves
@@ -151,7 +150,7 @@ def _axis_values(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]
             values[relation.parent] = total
         else:
             _unfuse(relation, extents, values)
-    return {a.name: values[a.name] for a in stage.axes}
+    return values
 
 
 def _unfuse(relation: Fuse, extents: Mapping[str, Extent], values: dict[str, Expr]) -> None:

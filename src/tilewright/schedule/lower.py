@@ -35,7 +35,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.simplify import affine, simplify
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store, seq
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
-from tilewright.schedule.state import Stage, State
+from tilewright.schedule.state import Split, Stage, State
 from tilewright.schedule.steps import extent_int, identity
 
 
@@ -218,19 +218,17 @@ class _Lowering:
         return simplify(substitute(transform(e, leaf), values), self.ranges)
 
     def guarded(self, stage: Stage, axes: tuple[Axis, ...], node: Node) -> Node:
-        """`node` under the conditions that keep every axis inside its extent and its window.
+        """`node` under the conditions that keep every axis inside its extent and its window, and
+        every loop that was split inside its own (else an iteration would run twice).
 
         A sketch has no guards: they depend on the tile sizes.
         """
         if any(r.hi is None for r in self.ranges.values()):
             return node
-        b = self.bounds[stage.name]
-        limits = [(b.values[a.name], a.extent) for a in axes]
-        limits += zip(b.local, b.span, strict=True)
         tests: dict[Expr, None] = {}
-        for value, extent in limits:
+        for value, extent in self.limits(stage, axes):
             reach = interval(value, self.ranges)
-            if reach.hi is None or reach.hi >= extent_int(extent):
+            if reach.hi is None or reach.hi >= extent:
                 tests[simplify(value < extent, self.ranges)] = None
             if reach.lo is None or reach.lo < 0:
                 tests[simplify(value >= 0, self.ranges)] = None
@@ -240,6 +238,16 @@ class _Lowering:
         if not open_tests:
             return node
         return If(reduce(lambda x, y: binary("and", x, y), open_tests), node)
+
+    def limits(self, stage: Stage, axes: tuple[Axis, ...]) -> Iterator[tuple[Expr, int]]:
+        """Expressions with the extents that they must stay below."""
+        b = self.bounds[stage.name]
+        for relation in stage.relations:
+            if isinstance(relation, Split) and stage.root_axis(relation.parent) in axes:
+                yield b.positions[relation.parent], extent_int(b.extents[relation.parent])
+        for axis in axes:
+            if stage.attach is not None and not axis.reduce:
+                yield b.values[axis.name], extent_int(axis.extent)
 
     # ---- packed constants -------------------------------------------------------------------
 

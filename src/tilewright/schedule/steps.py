@@ -200,7 +200,15 @@ class Reorder(Step):
         order = [leaf for level in self.levels for leaf in level]
         if sorted(order) != sorted(stage.leaves):
             raise ScheduleError(f"{self.stage}: the order {order} is not of {stage.leaves}")
-        stage.groups = [list(level) for level in self.levels if level]
+        groups = [list(level) for level in self.levels if level]
+        for child in state.attached(self.stage):
+            level = child.attach.level if child.attach is not None else 0
+            if isinstance(level, int) and level >= len(groups):
+                raise ScheduleError(
+                    f"{self.stage}: {child.name} is computed at tile level {level}, "
+                    f"{len(groups)} levels would be left"
+                )
+        stage.groups = groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +370,8 @@ class CacheRead(Step):
         ]
         if not found:
             raise ScheduleError(f"none of {self.readers} reads {self.tensor}")
+        if any(self.tensor in state[name].packed for name in self.readers):
+            raise ScheduleError(f"{self.tensor} has its layout rewritten; cache it before that")
         old = found[0]
         if old.name in state.stages and state[old.name].attach is not None:
             raise ScheduleError(f"{old.name} is attached already; cache it before that")
