@@ -2,6 +2,7 @@
 
     pytest --update-golden          rewrite the golden files, then look at the diff
     pytest --rows 1000              candidates an operator, where features are checked
+    pytest --native-rows 50         compiled candidates an operator
     pytest --programs 20000         random programs of the property tests
 """
 
@@ -21,6 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
     parser.addoption("--rows", type=int, default=48, help="candidates an operator (features)")
+    parser.addoption("--native-rows", type=int, default=6, help="compiled candidates an operator")
     parser.addoption("--programs", type=int, default=2048, help="random programs (properties)")
 
 

@@ -1,6 +1,7 @@
 """Ways to run a lowered program; every one must agree with `ComputeDAG.evaluate`.
 
     interpreted(lowered, arrays) -> {"C": c}          the NumPy interpreter
+    shuffled(lowered, arrays) -> {"C": c}             … with parallel loops in random order
     compiled(lowered, arrays) -> {"C": c}             native code on this machine
 """
 
@@ -40,6 +41,13 @@ def interpreted(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
     """Every buffer starts uninitialised there, and every access is checked."""
     given = {t.name: arrays[t.name] for t in lowered.program.inputs}
     return interpret(lowered.program, given, packed(lowered, arrays))
+
+
+def shuffled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
+    """Interpreted with the iterations of parallel loops in a random order."""
+    given = {t.name: arrays[t.name] for t in lowered.program.inputs}
+    rng = np.random.default_rng(0)
+    return interpret(lowered.program, given, packed(lowered, arrays), rng=rng)
 
 
 def compiled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:

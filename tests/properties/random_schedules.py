@@ -115,7 +115,7 @@ def random_step(rng: np.random.Generator, state: State) -> steps.Step:
     """Some step on some stage; it may well be illegal."""
     stage = one(rng, list(state.stages.values()))
     make = MAKERS[int(rng.choice(len(MAKERS), p=_WEIGHTS))][0]
-    if not stage.leaves or not reads(stage.compute.body):
+    if not stage.leaves or not stage.compute.axes or not reads(stage.compute.body):
         return steps.ComputeRoot(stage.name)
     return make(rng, state, stage)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -150,6 +151,19 @@ def test_bench_times_every_call() -> None:
     assert 1e-5 < np.median(seconds) < 1e-2
 
 
+def test_bench_stops_when_its_time_is_over() -> None:
+    artifact = map_artifact("%v = fadd float %xv, 1.0", 1 << 12)
+    x, y = (aligned_empty((1 << 12,), FLOAT) for _ in range(2))
+    x.fill(1)
+    with LoadedKernel(artifact) as kernel:
+        buffers = bound(kernel, x, y)
+        started = time.perf_counter()
+        seconds = kernel.bench(buffers, 0, 1_000_000, budget_s=0.02)
+        assert 0.02 <= time.perf_counter() - started < 1
+        assert 1 < len(seconds) < 1_000_000
+        assert len(kernel.bench(buffers, 0, 10, budget_s=0)) == 1
+
+
 def test_bench_of_a_function() -> None:
     fn = CompiledFunction(scale_artifact(1 << 16))
     ones = np.ones(1 << 16, np.float32)
@@ -158,7 +172,7 @@ def test_bench_of_a_function() -> None:
     fn.prepare({"w": ones})
     seconds = fn.bench([ones], 20)
     assert seconds.shape == (20,)
-    assert 1e-6 < np.median(seconds) < 1e-2
+    assert 1e-6 < np.median(seconds) < 1
 
 
 def test_bench_evicts_caches() -> None:

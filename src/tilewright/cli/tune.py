@@ -28,9 +28,7 @@ DEFAULT_MINUTES = 10.0
 def tune(
     models: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="MODEL", help="ONNX model files; parts they share are tuned once."
-        ),
+        typer.Argument(metavar="MODEL", help="ONNX model files; parts they share are tuned once."),
     ],
     shape: Shapes = None,
     minutes: Annotated[

@@ -29,7 +29,7 @@ from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 
 FLUSH_MODES = ("none", "constants", "all")
-MAX_CALLS = 10_000
+MAX_CALLS = 100_000
 # A first run up to this long may be slow because threads woke up or because caches were cold, so
 # the best of some more runs decides whether a candidate is given up.
 WAKE_UP_S = 2e-3
@@ -153,7 +153,7 @@ class LoadedTask:
             bound = self._bind(artifact)
             self._poison()
             spent.mark("bind")
-            first = self._call(kernel, bound, 1)
+            first = float(kernel.bench(bound.buffers, bound.scratch.address, 1)[0])
             spent.mark("first")
             self._check(artifact, bound)
             spent.mark("check")
@@ -177,30 +177,23 @@ class LoadedTask:
             return Timing([first], stopped_early=True)
         flush = self._regions(bound, options.flush)
         self._poison()
-        one = self._cost_of_a_call(kernel, bound, first, flush)
-        fits = options.min_repeat_ms * 1e-3 / max(one, 1e-9)
-        count = max(1, min(MAX_CALLS, math.ceil(fits)))
-        return Timing([self._call(kernel, bound, count, flush) for _ in range(options.repeats)])
-
-    def _cost_of_a_call(
-        self, kernel: LoadedKernel, bound: _Bound, first: float, flush: Sequence[Region]
-    ) -> float:
-        """Seconds by which the number of calls in a repeat is chosen."""
-        calls = SECOND_CHANCES if first < WAKE_UP_S else 1
-        started = time.perf_counter()
-        seconds = self._call(kernel, bound, calls, flush)
-        # Evicting may take far longer than the call itself, and counts.
-        return (time.perf_counter() - started) / calls if flush else seconds
+        warm_up = SECOND_CHANCES if first < WAKE_UP_S else 1
+        kernel.bench(bound.buffers, bound.scratch.address, warm_up)
+        seconds = [
+            kernel.bench(
+                bound.buffers,
+                bound.scratch.address,
+                MAX_CALLS,
+                flush,
+                budget_s=options.min_repeat_ms * 1e-3,
+            )
+            for _ in range(options.repeats)
+        ]
+        return Timing([float(np.median(s)) for s in seconds])
 
     def _poison(self) -> None:
         for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
             gate.poison(_view(spec, buffer))
-
-    def _call(
-        self, kernel: LoadedKernel, bound: _Bound, count: int, flush: Sequence[Region] = ()
-    ) -> float:
-        seconds = kernel.bench(bound.buffers, bound.scratch.address, count, flush)
-        return float(np.median(seconds))
 
     def _regions(self, bound: _Bound, flush: str) -> list[Region]:
         constants = [(b.address, b.nbytes) for b in bound.constants]

@@ -157,7 +157,7 @@ class Facts:
         whole = {other: m // k * c for other, m in others.items() if m % k == 0}
         rest = {other: m for other, m in others.items() if m % k}
         inner, constant = self._form(a)
-        bounds = add(self._reduced(_plus(whole, inner, 1), 0), point(constant))
+        bounds = add(self._bounds(_plus(whole, inner, 1)), point(constant))
         return add(scale(floordiv(bounds, point(c)), k), self._bounds(rest))
 
     def _sum(self, form: Form) -> Interval:

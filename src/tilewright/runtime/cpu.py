@@ -12,6 +12,7 @@ thousands of candidates.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -25,6 +26,7 @@ from tilewright.runtime.host import check_host, host_architecture
 from tilewright.runtime.native import native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols
 
+LONGEST_NS = 1 << 62
 Region = tuple[int, int]
 Pointers = ctypes.Array[ctypes.c_void_p]
 
@@ -70,20 +72,27 @@ class LoadedKernel:
         self._native.call(self._entry, buffers, None, scratch)
 
     def bench(
-        self, buffers: int, scratch: int, count: int, flush: Sequence[Region] = ()
+        self,
+        buffers: int,
+        scratch: int,
+        count: int,
+        flush: Sequence[Region] = (),
+        budget_s: float = math.inf,
     ) -> npt.NDArray[np.float64]:
-        """Run `count` times; the seconds of each call, float64[count].
+        """Run `count` times, or fewer once `budget_s` seconds have passed (but at least once); the
+        seconds of each call, float64[calls].
 
         `flush` lists (address, bytes) regions that are evicted from all caches before each call,
         outside the timed part.
         """
         seconds = np.empty(count, dtype=np.float64)
         regions = np.array(flush, dtype=np.int64).reshape(-1, 2)
-        self._native.bench(
+        budget_ns = int(min(budget_s * 1e9, LONGEST_NS))
+        calls = self._native.bench(
             self._entry, buffers, None, scratch,
-            regions.ctypes.data, len(regions), count, seconds.ctypes.data,
+            regions.ctypes.data, len(regions), count, budget_ns, seconds.ctypes.data,
         )  # fmt: skip
-        return seconds
+        return seconds[:calls]
 
     def close(self) -> None:
         """Unload the code."""

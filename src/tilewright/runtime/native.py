@@ -2,7 +2,7 @@
 
     call(entry, buffers, params, scratch)
     parallel(fn, data, threads, flags)           what kernels reach as GOMP_parallel
-    bench(entry, buffers, params, scratch, regions, n_regions, count, out_seconds)
+    bench(entry, buffers, params, scratch, regions, n_regions, count, budget_ns, out_seconds)
 
 Denormal floats run at 1 % of normal speed on x86, so a kernel runs with flush-to-zero (FTZ and
 DAZ; FZ on AArch64). That mode belongs to a thread: `call` and `bench` set it on the caller's,
@@ -10,7 +10,8 @@ DAZ; FZ on AArch64). That mode belongs to a thread: `call` and `bench` set it on
 neither the user's arithmetic nor other users of the same OpenMP pool see it.
 
 `bench` times every call by itself with CLOCK_MONOTONIC (about 25 ns of it are the clock's) and
-evicts the `regions` (pairs of address and bytes) from all caches before each.
+evicts the `regions` (pairs of address and bytes) from all caches before each. It stops after
+`count` calls or once `budget_ns` have passed, evictions included; it returns the calls it made.
 """
 
 from __future__ import annotations
@@ -173,20 +174,18 @@ done:
   ret void
 }
 
-define void @tw_bench(ptr %entry, ptr %buffers, ptr %params, ptr %scratch, ptr %regions,
-                      i64 %n_regions, i64 %count, ptr %out) {
+define i64 @tw_bench(ptr %entry, ptr %buffers, ptr %params, ptr %scratch, ptr %regions,
+                     i64 %n_regions, i64 %count, i64 %budget, ptr %out) {
 start:
   %time = alloca [2 x i64]
   %old = call i32 @float_mode()
   %new = call i32 @flushing(i32 %old)
   call void @set_float_mode(i32 %new)
   %flush = icmp sgt i64 %n_regions, 0
-  br label %loop
-loop:
-  %i = phi i64 [ 0, %start ], [ %i.next, %timed ]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %body, label %done
+  %begin = call i64 @nanoseconds(ptr %time)
+  br label %body
 body:
+  %i = phi i64 [ 0, %start ], [ %i.next, %timed ]
   br i1 %flush, label %evicting, label %timed
 evicting:
   call void @evict(ptr %regions, i64 %n_regions)
@@ -201,10 +200,14 @@ timed:
   %slot = getelementptr double, ptr %out, i64 %i
   store double %seconds, ptr %slot
   %i.next = add i64 %i, 1
-  br label %loop
+  %total = sub i64 %after, %begin
+  %early = icmp slt i64 %total, %budget
+  %fits = icmp slt i64 %i.next, %count
+  %more = and i1 %early, %fits
+  br i1 %more, label %body, label %done
 done:
   call void @set_float_mode(i32 %old)
-  ret void
+  ret i64 %i.next
 }
 """
 
@@ -212,7 +215,10 @@ ARCHITECTURES = {"x86_64": X86, "aarch64": AARCH64}
 Pointer = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer, Pointer)
 BENCH = ctypes.CFUNCTYPE(
-    None, Pointer, Pointer, Pointer, Pointer, Pointer, ctypes.c_int64, ctypes.c_int64, Pointer
+    ctypes.c_int64,
+    *(Pointer, Pointer, Pointer, Pointer, Pointer),
+    *(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64),
+    Pointer,
 )
 
 
@@ -225,7 +231,7 @@ class Native:
     """
 
     call: Callable[..., None]
-    bench: Callable[..., None]
+    bench: Callable[..., int]
     parallel: int
     loaded: tuple[object, ...]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from tilewright.errors import ScheduleError
 from tilewright.expr.intervals import Interval, interval
 from tilewright.expr.nodes import (
     Axis,
@@ -64,7 +65,7 @@ class Lowered:
 
 
 def lower(state: State, name: str) -> Lowered:
-    """Lower a state to a program; see the module's docstring."""
+    """Lower a state. Raises ScheduleError where a reduction was reordered into parallel loops."""
     return _Lowering(state, infer_bounds(state)).run(name)
 
 
@@ -152,6 +153,11 @@ class _Lowering:
             return body
         kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
         if isinstance(stage.parallel, int):
+            if i < stage.parallel and loop.reduce:
+                raise ScheduleError(
+                    f"{stage.name}: the reduction {loop.leaf} is among its {stage.parallel} "
+                    "parallel loops; reorder before making loops parallel"
+                )
             if i < stage.parallel:
                 kind = Kind.PARALLEL
             return For(loop.var, loop.extent, body, kind)

@@ -236,6 +236,8 @@ class ComputeAt(Step):
 
 def attach(state: State, name: str, at: At | None) -> None:
     """Move a stage; ScheduleError (and no change) where some stage would come too late."""
+    if at is not None and state[name].parallel != 0:
+        raise ScheduleError(f"{name} runs in parallel; it cannot be computed inside another stage")
     before, state[name].attach = state[name].attach, at
     try:
         for stage in state.stages.values():
@@ -486,6 +488,10 @@ class Parallel(Step):
 
     def apply(self, state: State) -> None:
         stage = state[self.stage]
+        if stage.attach is not None and self.count != 0:
+            raise ScheduleError(
+                f"{self.stage} is computed in {stage.attach.target}, not at the root"
+            )
         if isinstance(self.count, int):
             for leaf in stage.leaves[: self.count]:
                 if stage.is_reduction(leaf):

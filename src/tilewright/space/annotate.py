@@ -132,7 +132,8 @@ def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
     has_children = bool(d.state.attached(stage.name))
     if attached_copy or has_children or not isinstance(extent, int) or extent <= INNERMOST_LIMIT:
         return axis
-    tile = d.decide(TileFactors(f"{stage.name}.{axis}", stage.name, extent, 2))
+    lanes = d.target.lanes(stage.tensor.dtype)
+    tile = d.decide(TileFactors(f"{stage.name}.{axis}", stage.name, extent, 2, lanes=lanes))
     d.apply(Split(stage.name, axis, variables(tile)))
     return f"{axis}.1"
 

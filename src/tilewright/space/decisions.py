@@ -86,21 +86,29 @@ def divisors(n: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1024)
-def tile_table(extent: int, levels: int, innermost: int, padded: bool) -> Ints:
+def tile_table(extent: int, levels: int, innermost: int, padded: bool, lanes: int) -> Ints:
     """All inner tile lengths `[m, levels - 1]` of an axis of `extent`.
 
     The outermost length is inferred: ceil(extent / product). A tiling covers the extent exactly,
-    or (`padded`) exceeds it by less than one innermost tile and within the waste limit.
+    or (`padded`) exceeds it by less than one innermost tile and within the waste limit. With
+    `lanes` (the axis runs along a vector) the innermost length is a multiple of that, a divisor
+    below it, or the whole extent; then the last vector may be partly filled.
     """
     found: set[tuple[int, ...]] = set()
-    slack = extent // WASTE if padded else 0
+    slack = max(extent // WASTE, lanes - 1) if padded else 0
     for total in range(extent, extent + slack + 1):
         for row in _factorisations(total, levels - 1, innermost):
             inner = int(np.prod(row))
             outer = -(-extent // inner)
-            if total - extent < row[-1] <= extent and outer * inner == total:
+            if not (total - extent < row[-1] <= extent and outer * inner == total):
+                continue
+            if lanes == 0 or _fills_vectors(row[-1], extent, lanes):
                 found.add(row)
     return np.array(sorted(found), np.int64).reshape(len(found), levels - 1)
+
+
+def _fills_vectors(length: int, extent: int, lanes: int) -> bool:
+    return length % lanes == 0 or length == extent or (length < lanes and extent % length == 0)
 
 
 @lru_cache(maxsize=65536)
@@ -117,7 +125,10 @@ def _factorisations(total: int, parts: int, innermost: int) -> tuple[tuple[int, 
 
 @dataclass(frozen=True)
 class TileFactors:
-    """Tile lengths of one axis: `levels - 1` columns, the outermost level is inferred."""
+    """Tile lengths of one axis: `levels - 1` columns, the outermost level is inferred.
+
+    `lanes` is the number of vector lanes where the innermost tile runs along a vector, else 0.
+    """
 
     name: str
     stage: str
@@ -125,6 +136,7 @@ class TileFactors:
     levels: int
     innermost: int = INNERMOST_LIMIT
     padded: bool = True
+    lanes: int = 0
     role: str = "tile"
 
     @property
@@ -133,7 +145,7 @@ class TileFactors:
 
     @property
     def table(self) -> Ints:
-        return tile_table(self.extent, self.levels, self.innermost, self.padded)
+        return tile_table(self.extent, self.levels, self.innermost, self.padded, self.lanes)
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """Move a factor from one level to another (paper §5.1).

@@ -94,12 +94,15 @@ def compute_time(a: Analysis, target: Target) -> Floats:
             is_vector |= extent > 1
     counts = a.plan.statement.counts
     arithmetic, slow = _cycles(counts)
-    promoted, chained = _accumulation(a)
+    steps = _steps_in_registers(a)
     reads = loads[1:].sum(0) if a.B > 1 else np.zeros(a.n)
-    memory = (reads + np.where(promoted, 0.0, loads[0])) / LOADS_PER_CYCLE
-    stores = np.where(promoted, 0.0, loads[0]) / STORES_PER_CYCLE
-    busy = np.maximum(np.maximum(tile * arithmetic / FMA_PER_CYCLE, memory), stores)
-    busy = np.where(chained, np.maximum(busy, FMA_LATENCY), busy)
+    # accumulators are loaded and stored around the reduction loops next to the tile
+    target_moves = loads[0] / steps
+    if a.accesses[0].kind == "update":
+        reads = reads + target_moves
+    busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
+    busy = np.maximum(busy, target_moves / STORES_PER_CYCLE)
+    busy = np.where(steps > 1, np.maximum(busy, FMA_LATENCY), busy)
     seconds: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
     return seconds
 
@@ -114,24 +117,23 @@ def _cycles(counts: dict[tuple[str, str], int]) -> tuple[float, float]:
     return float(max(quick, 0)), slow
 
 
-def _accumulation(a: Analysis) -> tuple[Floats, Floats]:
-    """Whether the accumulators stay in registers, and whether they form a dependence chain.
-
-    They stay when the loop just outside the register tile is a reduction.
+def _steps_in_registers(a: Analysis) -> Floats:
+    """Iterations through which a register tile stays in registers: those of the reduction loops
+    just outside it (1 where there are none).
     """
-    no = np.zeros(a.n, bool)
+    steps = np.ones(a.n)
     if a.accesses[0].kind != "update":
-        return no, no
-    decided = np.zeros(a.n, bool)
-    promoted = np.zeros(a.n, bool)
+        return steps
+    open_ = np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
         loop = a.loops[i]
         if loop.kind in (Kind.VECTOR, Kind.UNROLLED) and not loop.reduce:
             continue
-        here = a.live[i] & ~decided
-        promoted |= here & loop.reduce
-        decided |= here
-    return promoted, promoted
+        if loop.reduce:
+            steps = np.where(open_, steps * a.extents[i], steps)
+        else:
+            open_ &= ~a.live[i]
+    return steps
 
 
 def traffic_time(a: Analysis, target: Target) -> Floats:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.extents import ceildiv, mul
+from tilewright.expr.extents import add, ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, as_expr
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.bounds import Bounds, infer_bounds
@@ -71,31 +71,32 @@ class Sketch:
     def resources(self) -> dict[str, Extent]:
         """Named amounts as expressions over the decisions.
 
-        `<stage>.accumulators`: vector registers that a register tile keeps;
-        `<stage>.tasks`: iterations of the stage's parallel region.
+        `<stage>.registers`: vector registers that a register tile takes, its accumulators, one
+        row of the other operand and a broadcast.
         """
         found: dict[str, Extent] = {}
         for stage in self.state.stages.values():
             extents = self.bounds[stage.name].extents
-            kinds = [(leaf, kind) for leaf, kind in stage.kinds.items() if kind is not Kind.SERIAL]
-            if stage.compute.reduce_axes and kinds:
-                tile: Extent = 1
-                for leaf, kind in kinds:
-                    size = extents[leaf]
-                    if kind is Kind.VECTOR:
-                        size = ceildiv(size, self.target.lanes(stage.tensor.dtype))
-                    if not stage.is_reduction(leaf):
-                        tile = mul(tile, size)
-                found[f"{stage.name}.accumulators"] = tile
+            marked = [(leaf, k) for leaf, k in stage.kinds.items() if k is not Kind.SERIAL]
+            if not stage.compute.reduce_axes or not marked:
+                continue
+            rows: Extent = 1
+            vectors: Extent = 1
+            for leaf, kind in marked:
+                if stage.is_reduction(leaf):
+                    continue
+                if kind is Kind.VECTOR:
+                    vectors = ceildiv(extents[leaf], self.target.lanes(stage.tensor.dtype))
+                else:
+                    rows = mul(rows, extents[leaf])
+            found[f"{stage.name}.registers"] = add(add(mul(rows, vectors), vectors), 1)
         return found
 
     @cached_property
     def validity(self) -> ColumnProgram:
         """All constraints as one column program (each result is a bool column)."""
         limit = self.target.vector_registers
-        tests = [
-            as_expr(r) <= limit for n, r in self.resources.items() if n.endswith("accumulators")
-        ]
+        tests = [as_expr(r) <= limit for r in self.resources.values()]
         return ColumnProgram([*self.constraints, *tests], self.bounds.definitions)
 
     def environment(self, rows: Ints) -> dict[str, Ints]:

@@ -21,12 +21,15 @@ CODEGEN_LEVEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """What instruction selection can use. `mask_bits`: element widths with masked memory access."""
+    """What instruction selection can use. `rounding`: floor, ceil, ... are instructions;
+    `mask_bits`: element widths with masked memory access.
+    """
 
     x86: bool
     fma: bool
     half: bool
     gather: bool
+    rounding: bool
     mask_bits: tuple[int, ...]
     libmvec: str
     """The libmvec variant letter ("e", "d", "b"), or "" where there is none."""
@@ -45,7 +48,7 @@ def features(target: Target) -> Features:
         return f"+{name}" in words or (implied and f"-{name}" not in words)
 
     if not target.architecture.startswith(("x86_64", "amd64")):
-        return Features(False, True, True, False, (), "")
+        return Features(False, True, True, False, True, (), "")
     wide = has("avx512bw", target.vector_bits >= 512) and target.vector_bits >= 512
     avx2 = has("avx2", target.vector_bits >= 256)
     masks = (8, 16, 32, 64) if wide else (32, 64) if avx2 else ()
@@ -56,6 +59,7 @@ def features(target: Target) -> Features:
         fma=has("fma", target.vector_bits >= 256),
         half=has("f16c", target.vector_bits >= 256),
         gather=avx2,
+        rounding=has("sse4.1", target.cpu != "x86-64"),
         mask_bits=masks,
         libmvec=variant if glibc else "",
     )

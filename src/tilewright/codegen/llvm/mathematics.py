@@ -1,19 +1,163 @@
-"""Math intrinsics (first version is completed below)."""
+"""Math intrinsics: which code each one becomes.
+
+    MathLibrary(...).call("exp", [x])
+
+float32 functions are polynomials in IR (`polynomials`): they need no library, mix with the code
+around them and have an error of at most 3 units in the last place. float64 functions call glibc's
+libmvec where the target has it (4 units), else the C library a lane at a time, as `pow` does.
+"""
 
 from __future__ import annotations
 
-from tilewright.codegen.llvm.arithmetic import intrinsic, unary
+from collections.abc import Callable
+
+from tilewright.codegen.llvm.arithmetic import (
+    apply,
+    arithmetic,
+    fcmp,
+    fma,
+    intrinsic,
+    invert,
+    unary,
+)
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
-from tilewright.codegen.llvm.types import Value
+from tilewright.codegen.llvm.polynomials import Polynomials
+from tilewright.codegen.llvm.types import Value, compute_type, constant, shuffle_mask
+from tilewright.errors import BuildError
+from tilewright.expr.dtypes import BOOL, FLOAT32, FLOAT64
+
+# LLVM intrinsics that every target turns into instructions (or, x86 before SSE4.1, libm calls)
+DIRECT = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint", "trunc": "trunc"}
+LIBM_32 = {"floor": "floorf", "ceil": "ceilf", "rint": "rintf", "trunc": "truncf"}
+# In libmvec since glibc 2.22
+LIBMVEC = ("exp", "log", "sin", "cos", "pow")
+# Literal exponents that are multiplications: (dtype, the literal's text) -> exponent
+SMALL_POWERS = {
+    (dtype.name, constant(power, dtype).text): power
+    for dtype in (FLOAT32, FLOAT64)
+    for power in (1, 2, 3)
+}
 
 
 class MathLibrary:
+    """Writes calls of intrinsics at the current point of a function."""
+
     def __init__(self, b: Builder, m: Module, features: Features) -> None:
         self.b, self.m, self.features = b, m, features
+        self.polynomials = Polynomials(b, m, features.fma)
 
     def call(self, fn: str, args: list[Value]) -> Value:
-        if fn == "neg":
-            return unary(self.b, "fneg", args[0])
-        return intrinsic(self.b, self.m, fn, *args)
+        """The intrinsic `fn` on operands of one dtype and equal lanes. Raises BuildError."""
+        x = args[0]
+        match fn:
+            case "neg" | "abs" | "not":
+                return self._simple(fn, x)
+            case "isnan":
+                return fcmp(self.b, "uno", x, x)
+            case "isinf":
+                limit = constant(float("inf"), x.dtype, x.lanes)
+                return fcmp(self.b, "oeq", intrinsic(self.b, self.m, "fabs", x), limit)
+            case "fma" if x.dtype.is_float:
+                return fma(self.b, self.m, self.features.fma, *args)
+        if not x.dtype.is_float:
+            raise BuildError(f"{fn} needs float operands, not {x.dtype}; cast them")
+        if fn in DIRECT:
+            return self._direct(DIRECT[fn], x)
+        if x.dtype == FLOAT32 and fn != "pow":
+            series: Callable[[Value], Value] = getattr(self.polynomials, fn)
+            return series(x)
+        return self._library(fn, args)
+
+    def _simple(self, fn: str, x: Value) -> Value:
+        if fn == "not":
+            return invert(self.b, x)
+        if x.dtype.is_float:
+            return unary(self.b, "fneg", x) if fn == "neg" else intrinsic(self.b, self.m, "fabs", x)
+        if x.dtype == BOOL or (fn == "abs" and x.dtype.kind == "uint"):
+            return x
+        minus = apply(self.b, "sub", constant(0, x.dtype, x.lanes), x)
+        return minus if fn == "neg" else arithmetic(self.b, self.m, "max", x, minus)
+
+    def _direct(self, stem: str, x: Value) -> Value:
+        if not self.features.rounding and stem in LIBM_32:
+            self.m.externals.add(LIBM_32[stem][: None if x.dtype == FLOAT32 else -1])
+        return intrinsic(self.b, self.m, stem, x)
+
+    # ---- libraries --------------------------------------------------------------------------
+
+    def _library(self, fn: str, args: list[Value]) -> Value:
+        x = args[0]
+        if fn == "sigmoid":
+            one = constant(1.0, x.dtype, x.lanes)
+            e = self._library("exp", [unary(self.b, "fneg", x)])
+            return apply(self.b, "fdiv", one, apply(self.b, "fadd", one, e))
+        if fn == "pow":
+            exponent = args[1].text.removeprefix("splat (").removesuffix(")").split(" ")[-1]
+            if (x.dtype.name, exponent) in SMALL_POWERS:
+                return self._repeated(x, SMALL_POWERS[x.dtype.name, exponent])
+        name = f"{fn}f" if x.dtype == FLOAT32 else fn
+        if x.lanes > 1 and self.features.libmvec and fn in LIBMVEC:
+            return self._libmvec(name, args)
+        return self._each(name, args)
+
+    def _repeated(self, x: Value, times: int) -> Value:
+        total = x
+        for _ in range(times - 1):
+            total = apply(self.b, "fmul", total, x)
+        return total
+
+    def _libmvec(self, name: str, args: list[Value]) -> Value:
+        """Calls of libmvec's function for whole registers; short vectors are repeated to fill."""
+        x = args[0]
+        width = self.features.libmvec_lanes(x.dtype.bits)
+        kind = compute_type(x.dtype, width)
+        signature = f"_ZGV{self.features.libmvec}N{width}{'v' * len(args)}_{name}"
+        fn = self.m.declare(signature, kind, [kind] * len(args))
+        pieces = []
+        for start in range(0, x.lanes, width):
+            lanes = [start + i % min(width, x.lanes) for i in range(width)]
+            texts = [self._lanes(a, lanes) for a in args]
+            call = f"call {kind} {fn}({', '.join(f'{kind} {t}' for t in texts)})"
+            pieces.append(Value(self.b.pure(call, *texts), x.dtype, width))
+        return self._joined(pieces, x.lanes)
+
+    def _lanes(self, x: Value, lanes: list[int]) -> str:
+        if lanes == list(range(x.lanes)):
+            return x.text
+        text = f"shufflevector {x}, {x.type} poison, {shuffle_mask(lanes)}"
+        return self.b.pure(text, x.text)
+
+    def _joined(self, pieces: list[Value], lanes: int) -> Value:
+        """Pieces side by side, cut to `lanes`."""
+        while len(pieces) > 1:
+            pairs = zip(pieces[::2], pieces[1::2], strict=True)
+            pieces = [self._concatenated(x, y) for x, y in pairs]
+        whole = pieces[0]
+        if whole.lanes == lanes:
+            return whole
+        return Value(self._lanes(whole, list(range(lanes))), whole.dtype, lanes)
+
+    def _concatenated(self, x: Value, y: Value) -> Value:
+        mask = shuffle_mask(list(range(2 * x.lanes)))
+        text = self.b.pure(f"shufflevector {x}, {y}, {mask}", x.text, y.text)
+        return Value(text, x.dtype, 2 * x.lanes)
+
+    def _each(self, name: str, args: list[Value]) -> Value:
+        """One call of the C library a lane."""
+        x = args[0]
+        kind = compute_type(x.dtype)
+        fn = self.m.declare(name, kind, [kind] * len(args))
+        if x.lanes == 1:
+            texts = [a.text for a in args]
+            call = f"call {kind} {fn}({', '.join(f'{kind} {t}' for t in texts)})"
+            return Value(self.b.pure(call, *texts), x.dtype)
+        total = "poison"
+        for i in range(x.lanes):
+            parts = [self.b.pure(f"extractelement {a}, i64 {i}", a.text) for a in args]
+            call = f"call {kind} {fn}({', '.join(f'{kind} {p}' for p in parts)})"
+            one = self.b.pure(call, *parts)
+            text = f"insertelement {x.type} {total}, {kind} {one}, i64 {i}"
+            total = self.b.pure(text, total, one)
+        return Value(total, x.dtype, x.lanes)

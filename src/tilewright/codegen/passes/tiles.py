@@ -17,7 +17,7 @@ from tilewright.codegen.llvm.lanes import chunk_count, widest_bits
 from tilewright.codegen.passes.rewrite import rebuilt, substituted, together
 from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.summary import Summaries
-from tilewright.expr.nodes import Tensor, Var
+from tilewright.expr.nodes import Extent, Tensor, Var
 from tilewright.nest.nodes import Alloc, For, Kind, Node, bodies
 from tilewright.target import Target
 
@@ -69,9 +69,8 @@ class _Tiles:
 
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
-        own = node.unroll_step if isinstance(node, For) else 0
-        if isinstance(own, int) and own > 0:
-            step = own
+        if isinstance(node, For):
+            step = int_extent(node.unroll_step) or step
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
             return node
@@ -84,11 +83,11 @@ class _Tiles:
 
     def limited(self, node: Node, around: int) -> Node:
         """Let unrolled loops run where they would write too many statements."""
-        if isinstance(node, For) and node.kind is Kind.UNROLLED and isinstance(node.extent, int):
+        if isinstance(node, For) and node.kind is Kind.UNROLLED:
             if around * self.size(node) > GREATEST_UNROLLED:
                 node = replace(node, kind=Kind.SERIAL)
             else:
-                around *= node.extent
+                around *= int_extent(node.extent)
         return rebuilt(node, tuple(self.limited(b, around) for b in bodies(node)))
 
     def long_vectors(self, node: Node, around: int) -> Node:
@@ -107,6 +106,11 @@ class _Tiles:
         """A vector loop as a loop over groups of `vectors` vectors, and a rest."""
         assert isinstance(node.extent, int)
         return strip_mined(node, vectors * max(1, self.bits // widest_bits(node)))
+
+
+def int_extent(extent: Extent) -> int:
+    """The extent of a concrete nest."""
+    return extent if isinstance(extent, int) else 0
 
 
 def strip_mined(node: For, width: int) -> Node:

@@ -32,10 +32,8 @@ def unrolled(node: Node, vector_bits: int) -> Node:
 
 def _candidates(node: Node) -> Iterator[For]:
     """Innermost running loops that no guard bounds."""
-    for n in walk(node):
-        if isinstance(n, For) and n.kind is Kind.SERIAL and not isinstance(n.body, If):
-            if not runs_loops(n.body):
-                yield n
+    loops = (n for n in walk(node) if isinstance(n, For) and n.kind is Kind.SERIAL)
+    yield from (n for n in loops if not isinstance(n.body, If) and not runs_loops(n.body))
 
 
 def _repeated(node: Node, vector_bits: int, most: int) -> Node:

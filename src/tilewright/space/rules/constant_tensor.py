@@ -52,7 +52,8 @@ def _unroll(d: Derivation) -> list[Derivation]:
     outer = [a.name for a in free if a.name != vector]
     if vector is not None:
         extent = next(extent_int(a.extent) for a in free if a.name == vector)
-        tile = d.decide(TileFactors(f"{stage.name}.{vector}", stage.name, extent, 2))
+        lanes = d.target.lanes(stage.tensor.dtype)
+        tile = d.decide(TileFactors(f"{stage.name}.{vector}", stage.name, extent, 2, lanes=lanes))
         d.apply(Split(stage.name, vector, variables(tile)))
         d.apply(Annotate(stage.name, f"{vector}.1", "vector"))
         outer.append(f"{vector}.0")

@@ -3,8 +3,9 @@
     C[i, j] = Σ_k …    SSRSRS    i.0 j.0 | i.1 j.1 | k.0 | i.2 j.2 | k.1 | i.3 j.3
 
 The innermost level is the register tile: its last axis runs along the vector lanes, the others
-are unrolled. With fusion, the consumer follows the tiles of the outer levels and the tiled stage
-is computed inside it, after level 0 or 1 (a decision, so that both are one sketch).
+are unrolled. With fusion, the consumer follows all spatial tiles and the tiled stage is computed
+inside it, after level 0, 1 (as in the paper) or 2, which keeps a register tile in registers
+through all its reductions. The level is a decision, so that all are one sketch.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tilewright.space.predicates import (
 
 STRUCTURE = "SSRSRS"
 FEW_DIVISORS = 4
-FUSE_LEVELS = 2  # outer spatial levels that a fused consumer follows
+FUSE_LEVELS = 3  # outer spatial levels that a fused consumer follows
 
 
 def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
@@ -48,7 +49,8 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         name = f"{node}.{axis.name}"
-        decision = d.decide(TileFactors(name, node, extent, levels, padded=padded))
+        lanes = d.target.lanes(stage.tensor.dtype) if axis.name == vector else 0
+        decision = d.decide(TileFactors(name, node, extent, levels, padded=padded, lanes=lanes))
         d.apply(Split(stage.name, axis.name, variables(decision)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
     stage = d.working

@@ -1,0 +1,33 @@
+"""Small ONNX models for the tests of the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+def save_classifier(file: Path, batch: int | str = 2) -> Path:
+    """y = relu(x·w + b) with x float32[batch, 24], y float32[batch, 40]; one kernel."""
+    rng = np.random.default_rng(0)
+    weights = [
+        numpy_helper.from_array(rng.standard_normal((24, 40)).astype(np.float32), "w"),
+        numpy_helper.from_array(rng.standard_normal(40).astype(np.float32), "b"),
+    ]
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["h"]),
+        helper.make_node("Relu", ["h"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "classifier",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 24])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 40])],
+        weights,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    onnx.save(model, file)
+    return file

@@ -1,0 +1,57 @@
+"""The examples and the README's code run as they are printed."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+pytestmark = pytest.mark.cpu
+
+
+def run_example(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, *arguments: str) -> None:
+    """Run a script of examples/ in `folder`."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    runpy.run_path(str(ROOT / "examples" / name), run_name="__main__")
+
+
+def test_matmul_task(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_example(monkeypatch, tmp_path, "matmul_task.py", "--trials", "4")
+    printed = capsys.readouterr().out
+    assert "GFLOP/s after 4 trials" in printed
+    assert "equal to NumPy" in printed
+
+
+def test_custom_rule(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_example(monkeypatch, tmp_path, "custom_rule.py", "--trials", "4")
+    printed = capsys.readouterr().out
+    assert "program hinted_matmul" in printed
+    assert "equal to NumPy" in printed
+
+
+def test_hand_schedule(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_example(monkeypatch, tmp_path, "hand_schedule.py")
+    printed = capsys.readouterr().out
+    assert "for D.i.0 in range(32):  # parallel" in printed
+    assert "equal to NumPy" in printed
+
+
+def test_the_readmes_example(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len([line for line in code.splitlines() if line.strip()]) <= 20
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code.replace("trials=16", "trials=4"), "README.md", "exec"), {})
+    assert "µs untuned" in capsys.readouterr().out

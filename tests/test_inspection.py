@@ -1,0 +1,67 @@
+"""Programs made readable again: sketches found from traces, records found by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.build.layers import Layers, decisions_of
+from tilewright.inspection import find_program
+from tilewright.records.database import Database
+from tilewright.space.space import Space
+from tilewright.target import Target
+
+
+def matmul_relu() -> tw.Task:
+    A = tw.placeholder((48, 64), name="A")
+    B = tw.placeholder((64, 96), name="B", constant=True)
+    k = tw.reduce_axis(64, "k")
+    C = tw.compute((48, 96), lambda i, j: tw.sum(A[i, k] * B[k, j], k), name="C")
+    D = tw.compute((48, 96), lambda i, j: tw.maximum(C[i, j], 0), name="D")
+    return tw.Task([A, B, D], "matmul_relu")
+
+
+def test_decisions_are_read_back_from_traces(target: Target) -> None:
+    space = Space(matmul_relu().dag, target)
+    population = space.sample(np.random.default_rng(0), 40)
+    assert len(set(population.sketch)) > 1
+    for number, row in zip(population.sketch, population.rows, strict=True):
+        sketch = space.sketches[number]
+        wanted = {v: int(row[c]) for v, c in zip(sketch.variables, sketch.columns, strict=True)}
+        assert decisions_of(sketch, space.trace(int(number), row)) == wanted
+
+
+def test_a_trace_of_one_sketch_is_not_taken_for_anothers(target: Target) -> None:
+    space = Space(matmul_relu().dag, target)
+    row = space.sample(np.random.default_rng(0), 1)
+    own = int(row.sketch[0])
+    trace = space.trace(own, row.rows[0])
+    fits = [i for i, s in enumerate(space.sketches) if decisions_of(s, trace) is not None]
+    assert fits == [own]
+
+
+def test_layers_of_a_program(target: Target) -> None:
+    space = Space(matmul_relu().dag, target)
+    row = space.sample(np.random.default_rng(3), 1)
+    layers = Layers(space.dag, space.trace(int(row.sketch[0]), row.rows[0]), target, "demo")
+    assert layers.text("trace").count("\n") == len(layers.steps)
+    assert layers.text("sketch").startswith(f"sketch {space.sketches[row.sketch[0]].name}")
+    assert "program demo" in layers.text("nest")
+    assert "define void @demo" in layers.text("ir")
+    with pytest.raises(tw.InputError, match="unknown layer 'asm'"):
+        layers.text("asm")
+
+
+def test_programs_without_a_sketch_say_so(target: Target) -> None:
+    assert "No sketch" in Layers(matmul_relu().dag, (), target, "plain").sketch
+
+
+def test_an_empty_database_has_no_programs(tmp_path: Path) -> None:
+    with (
+        Database.open(tmp_path / "empty.db") as database,
+        pytest.raises(tw.InputError, match="holds no trials"),
+    ):
+        find_program(database)
