@@ -1,9 +1,9 @@
 """Options and fixtures shared by all tests.
 
-    pytest --update-golden          rewrite the golden files, then look at the diff
-    pytest --rows 1000              candidates an operator, where features are checked
-    pytest --native-rows 50         compiled candidates an operator
-    pytest --programs 20000         random programs of the property tests
+pytest --update-golden          rewrite the golden files, then look at the diff
+pytest --rows 1000              candidates an operator, where features are checked
+pytest --native-rows 50         compiled candidates an operator
+pytest --programs 20000         random programs of the property tests
 """
 
 from __future__ import annotations

@@ -137,8 +137,14 @@ class Conv:
 
 
 def conv2d(
-    s: Conv, y_tile: int, x_tile: int, f_tile: int, *, attach_pad: bool = False,
-    f_panels: int = 1, c_inner: int = 1,
+    s: Conv,
+    y_tile: int,
+    x_tile: int,
+    f_tile: int,
+    *,
+    attach_pad: bool = False,
+    f_panels: int = 1,
+    c_inner: int = 1,
 ) -> Program:
     """relu(conv2d(pad(X), W) + bias); W is [f panels, ry, rx, c, f_tile].
 
@@ -147,12 +153,13 @@ def conv2d(
     oh, ow = s.out
     y, x, f = tile("y", oh, y_tile), tile("x", ow, x_tile), tile("f", s.f, f_panels, f_tile)
     c = tile("c", s.c, c_inner)
-    ry, rx = (Var("ry") if s.kernel > 1 else as_expr(0)), (Var("rx") if s.kernel > 1 else as_expr(0))
+    ry, rx = (
+        (Var("ry") if s.kernel > 1 else as_expr(0)),
+        (Var("rx") if s.kernel > 1 else as_expr(0)),
+    )
     data = placeholder((s.h, s.w, s.c), name="X")
     panels = f.lengths[0] * f.lengths[1]
-    weights = placeholder(
-        (panels, s.kernel, s.kernel, s.c, f_tile), name="W", constant=True
-    )
+    weights = placeholder((panels, s.kernel, s.kernel, s.c, f_tile), name="W", constant=True)
     bias = placeholder((s.f,), name="bias", constant=True)
     out = Tensor("Y", (oh, ow, s.f), FLOAT32)
     acc = Tensor("Y.local", (y_tile, x_tile, f_tile), FLOAT32)
@@ -175,7 +182,9 @@ def conv2d(
     spatial = [y.loop(1, U), x.loop(1, U), f.loop(2, V)]
     guards = [*y.guards, *x.guards, *f.guards]
     window = Tensor(
-        "pad", ((y_tile - 1) * s.stride + s.kernel, (x_tile - 1) * s.stride + s.kernel, s.c), FLOAT32
+        "pad",
+        ((y_tile - 1) * s.stride + s.kernel, (x_tile - 1) * s.stride + s.kernel, s.c),
+        FLOAT32,
     )
     source = window[iy, ix, c.index] if attach_pad else padded(iy, ix, c.index)
     init = nest(spatial, under(guards, Store(acc, at, zero)))
@@ -183,7 +192,9 @@ def conv2d(
         [("ry", s.kernel, S), ("rx", s.kernel, S), c.loop(0), c.loop(1, U), *spatial],
         under([*guards, *c.guards], Store(acc, at, source * weight, "sum")),
     )
-    final = nest(spatial, under(guards, Store(out, at, binary("max", acc[at] + bias[f.index], zero))))
+    final = nest(
+        spatial, under(guards, Store(out, at, binary("max", acc[at] + bias[f.index], zero)))
+    )
     body: Node = Alloc(acc, (y.start(1), x.start(1), f.start(2)), seq(init, reduction, final))
     body = nest([f.loop(1)], body)
     if attach_pad:

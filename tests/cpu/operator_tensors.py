@@ -103,9 +103,7 @@ CONTRACTIONS: dict[str, Callable[[], Made]] = {
         x(1, 8, 9, 5), w(3, 2, 5, 7), stride=(2, 1), padding=((1, 0), (0, 2))
     ),
     "transposed stride 1": lambda: ops.conv_transpose(x(1, 5, 5, 6), w(3, 3, 6, 4), padding=1),
-    "transposed 1d": lambda: ops.conv_transpose(
-        x(2, 7, 5), w(3, 5, 6), stride=3, output_padding=1
-    ),
+    "transposed 1d": lambda: ops.conv_transpose(x(2, 7, 5), w(3, 5, 6), stride=3, output_padding=1),
     "depth multiplier": lambda: ops.depthwise_conv(x(1, 7, 7, 6), w(3, 3, 6, 2), padding=1),
     "winograd 4": lambda: ops.conv2d_winograd(x(1, 8, 8, 16), w(3, 3, 16, 16), padding=1),
     "winograd 2 odd": lambda: ops.conv2d_winograd(
@@ -234,7 +232,9 @@ def _masks() -> Sequence[Tensor]:
 
 def _logits(dtype: str) -> Tensor:
     """Attention's matrix product and softmax in a narrow float."""
-    return ops.softmax(ops.matmul(x(6, 32, dtype=dtype, name="a"), x(32, 21, dtype=dtype, name="b")))
+    return ops.softmax(
+        ops.matmul(x(6, 32, dtype=dtype, name="a"), x(32, 21, dtype=dtype, name="b"))
+    )
 
 
 ELEMENTWISE: dict[str, Callable[[], Made]] = {

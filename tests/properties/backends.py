@@ -1,8 +1,8 @@
 """Ways to run a lowered program; every one must agree with `ComputeDAG.evaluate`.
 
-    interpreted(lowered, arrays) -> {"C": c}          the NumPy interpreter
-    shuffled(lowered, arrays) -> {"C": c}             … with parallel loops in random order
-    compiled(lowered, arrays) -> {"C": c}             native code on this machine
+interpreted(lowered, arrays) -> {"C": c}          the NumPy interpreter
+shuffled(lowered, arrays) -> {"C": c}             … with parallel loops in random order
+compiled(lowered, arrays) -> {"C": c}             native code on this machine
 """
 
 from __future__ import annotations

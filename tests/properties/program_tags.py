@@ -1,6 +1,6 @@
 """What a scheduled program exercises, so that a run can prove that everything occurred.
 
-    tags(state, program) -> {"halo", "padded tile", …}
+tags(state, program) -> {"halo", "padded tile", …}
 """
 
 from __future__ import annotations

@@ -65,7 +65,9 @@ class Builder:
             found.append(self.extent(max(1, min(17, LARGEST // (4 * max(1, prod(found)))))))
         return tuple(found)
 
-    def given(self, shape: tuple[int, ...], *, constant: bool = False, dtype: str = "float32") -> Tensor:
+    def given(
+        self, shape: tuple[int, ...], *, constant: bool = False, dtype: str = "float32"
+    ) -> Tensor:
         self.inputs += 1
         return placeholder(shape, dtype, name=f"p{self.inputs}", constant=constant)
 

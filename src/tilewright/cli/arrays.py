@@ -101,7 +101,6 @@ def difference(outputs: Sequence[Array], reference: Sequence[Array]) -> tuple[fl
         a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         gaps = np.abs(np.where(same, 0.0, a) - np.where(same, 0.0, b))
-        worst = max(worst, float(gaps.max(initial=0.0)))
-        finite = np.abs(b[np.isfinite(b)])
-        scale = max(scale, float(finite.max(initial=0.0)))
+        worst = float(np.max(gaps, initial=worst))  # NaN stays, as it would not with Python's max
+        scale = float(np.max(np.abs(b[np.isfinite(b)]), initial=scale))
     return worst, worst / scale if scale else worst

@@ -13,10 +13,10 @@ variables; a position decision gives a `Hoist`, a parallel-prefix decision a `Fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from tilewright.errors import ScheduleError
 from tilewright.expr.intervals import Interval, interval
 from tilewright.expr.nodes import (
     Axis,
@@ -65,7 +65,7 @@ class Lowered:
 
 
 def lower(state: State, name: str) -> Lowered:
-    """Lower a state. Raises ScheduleError where a reduction was reordered into parallel loops."""
+    """Lower a state to a program; see the module's docstring."""
     return _Lowering(state, infer_bounds(state)).run(name)
 
 
@@ -153,11 +153,6 @@ class _Lowering:
             return body
         kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
         if isinstance(stage.parallel, int):
-            if i < stage.parallel and loop.reduce:
-                raise ScheduleError(
-                    f"{stage.name}: the reduction {loop.leaf} is among its {stage.parallel} "
-                    "parallel loops; reorder before making loops parallel"
-                )
             if i < stage.parallel:
                 kind = Kind.PARALLEL
             return For(loop.var, loop.extent, body, kind)
@@ -240,7 +235,7 @@ class _Lowering:
                 tests[simplify(value >= 0, self.ranges)] = None
         if any(isinstance(t, Const) and not t.value for t in tests):
             return NOTHING
-        open_tests = [t for t in tests if not isinstance(t, Const)]
+        open_tests: list[Expr] = [t for t in tests if not isinstance(t, Const)]
         if not open_tests:
             return node
         return If(reduce(lambda x, y: binary("and", x, y), open_tests), node)

@@ -172,6 +172,8 @@ class Fuse(Step):
             raise ScheduleError(f"{self.stage}: cannot fuse spatial with reduction loops")
         if any(s.attach is not None for s in state.attached(self.stage)):
             raise ScheduleError(f"{self.stage}: fuse before attaching stages to it")
+        if stage.parallel != 0:
+            raise ScheduleError(f"{self.stage}: fuse before making its loops parallel")
         fused = "@".join(self.leaves)
         groups = [[leaf] for leaf in self.leaves]
         if [g for g in stage.groups if g[0] in self.leaves] == groups:
@@ -200,6 +202,7 @@ class Reorder(Step):
         order = [leaf for level in self.levels for leaf in level]
         if sorted(order) != sorted(stage.leaves):
             raise ScheduleError(f"{self.stage}: the order {order} is not of {stage.leaves}")
+        _require_spatial(stage, order, stage.parallel)
         groups = [list(level) for level in self.levels if level]
         for child in state.attached(self.stage):
             level = child.attach.level if child.attach is not None else 0
@@ -492,11 +495,16 @@ class Parallel(Step):
             raise ScheduleError(
                 f"{self.stage} is computed in {stage.attach.target}, not at the root"
             )
-        if isinstance(self.count, int):
-            for leaf in stage.leaves[: self.count]:
-                if stage.is_reduction(leaf):
-                    raise ScheduleError(f"{self.stage}: the reduction {leaf} cannot be parallel")
+        _require_spatial(stage, stage.leaves, self.count)
         stage.parallel = self.count
+
+
+def _require_spatial(stage: Stage, leaves: list[str], parallel: Extent) -> None:
+    """The outermost `parallel` leaves must not be reductions."""
+    if isinstance(parallel, int):
+        for leaf in leaves[:parallel]:
+            if stage.is_reduction(leaf):
+                raise ScheduleError(f"{stage.name}: the reduction {leaf} cannot be parallel")
 
 
 @dataclass(frozen=True, slots=True)

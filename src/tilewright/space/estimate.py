@@ -30,6 +30,7 @@ DIVIDE_CYCLES = 8.0
 GATHER_CYCLES = 1.0  # per lane
 LOOP_CYCLES = 1.5
 REGION_S = 4e-6  # entering and leaving a parallel region
+EXPOSED = 0.2  # share of the shorter of computing and moving that the other does not hide
 FILL = 0.7  # share of a cache that a working set may take
 L2_BYTES_PER_S = 120e9
 L3_BYTES_PER_S = 25e9
@@ -59,7 +60,8 @@ class Estimator:
 
 def statement_latency(a: Analysis, target: Target) -> Floats:
     """Estimated seconds of one statement over all its iterations, `[n]`."""
-    serial = np.maximum(compute_time(a, target), 0.0) + traffic_time(a, target)
+    busy, moving = compute_time(a, target), traffic_time(a, target)
+    serial = np.maximum(busy, moving) + EXPOSED * np.minimum(busy, moving)
     tasks = np.ones(a.n)
     for i in range(a.L):
         tasks = tasks * np.where(np.asarray(a.parallel[i], bool), a.extents[i], 1.0)

@@ -240,10 +240,10 @@ class _Access:
         fn = self.m.declare(f"llvm.masked.load.{mangled(kind)}.p0", kind, ["ptr", test, kind])
         mask = self.mask()
         args = f"ptr align {self.align} {at}, {test} {mask}, {kind} zeroinitializer"
-        raw = self.load_text(f"call {kind} {fn}({args})", at, mask)
-        return (
-            raw if kind == self.type else self.b.pure(f"bitcast {kind} {raw} to {self.type}", raw)
-        )
+        if kind == self.type:
+            return self.load_text(f"call {kind} {fn}({args})", at, mask)
+        raw = self.load_text(f"call {kind} {fn}({args})", at, mask, key="bits")
+        return self.b.pure(f"bitcast {kind} {raw} to {self.type}", raw)
 
     def pieces(self, at: str) -> str:
         """A tail in pieces of 8, 4, 2, 1 elements put into one vector."""
