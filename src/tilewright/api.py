@@ -291,7 +291,8 @@ class _TunerMeasurer:
     ) -> list[_Result]:
         """Build, check and time candidates of a task."""
         requests = [self._request(task, trace_from_json(t)) for t in traces]
-        return [_as_result(r) for r in self.local.measure(self._task(task), requests)]
+        results = self.local.measure(self._task(task), requests, best_s=best_s)
+        return [_as_result(r) for r in results]
 
     def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
         """Latencies of finalists from fresh processes; empty for one that failed there."""

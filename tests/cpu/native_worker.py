@@ -34,6 +34,7 @@ from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.schedule.steps import Step
+from tilewright.schedule.trace import trace_to_json
 from tilewright.space.default import default_of
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -160,7 +161,7 @@ def _work(pipe: Connection, job: Job) -> None:
         try:
             run_checked(build(workload.dag, trace, target, "kernel"), workload)
         except Exception as error:
-            message = f"{type(error).__name__}: {error}"
+            message = f"{type(error).__name__}: {error}\ntrace: {trace_to_json(trace)}"
         pipe.send(("end", message))
 
 

@@ -12,12 +12,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.build.compile import compile_lowered
 from tilewright.expr.nodes import Tensor
 from tilewright.nest.interpret import interpret
-from tilewright.runtime.artifact import BufferSpec, Packing
+from tilewright.runtime import BufferSpec, CompiledFunction, Packing
 from tilewright.schedule.lower import Lowered
 from tilewright.schedule.steps import extent_int
+from tilewright.target import Target
 
+HOST = Target.parse("cpu")
 Array = np.ndarray[Any, Any]
 Arrays: TypeAlias = Mapping[str, Array]
 Backend: TypeAlias = Callable[[Lowered, Arrays], dict[str, Array]]
@@ -52,11 +55,8 @@ def shuffled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
 
 def compiled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
     """Built for this machine and run in this process."""
-    from tilewright.build.compile import artifact
-    from tilewright.runtime import CompiledFunction
-    from tilewright.target import Target
-
-    function = CompiledFunction(artifact(lowered, Target.parse("cpu")))
+    artifact, _ = compile_lowered(lowered, HOST)
+    function = CompiledFunction(artifact)
     function.prepare({t.name: arrays[t.name] for t in lowered.program.constants})
     outputs = function.run({t.name: arrays[t.name] for t in lowered.program.inputs})
     return {t.name: y for t, y in zip(lowered.program.outputs, outputs, strict=True)}

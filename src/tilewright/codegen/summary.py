@@ -17,8 +17,8 @@ from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 class Summary:
     """`stores` and `index_vars` as above; `writes` includes own allocations; `ops` maps a tensor
     to the reductions that update it (None among them for any other access), `loops` are variables
-    of serial and parallel loops inside, `parallel` whether one is parallel; `statements` counts
-    stores once each.
+    of serial and parallel loops inside, `parallel` whether one is parallel; `cond_vars` are the
+    variables of conditions around statements.
     """
 
     stores: frozenset[str]
@@ -27,7 +27,7 @@ class Summary:
     ops: Mapping[str, frozenset[str | None]]
     loops: frozenset[str]
     parallel: bool
-    statements: int
+    cond_vars: frozenset[str]
 
 
 class Summaries:
@@ -63,6 +63,7 @@ class Summaries:
                 touched.add(name, found, p.ops[name])
         loops = frozenset().union(*(p.loops for p in parts))
         parallel = any(p.parallel for p in parts)
+        cond_vars = frozenset().union(*(p.cond_vars for p in parts))
         match node:
             case For(var, _, _, kind):
                 loops |= {var.name} if kind in (Kind.SERIAL, Kind.PARALLEL) else set()
@@ -71,11 +72,11 @@ class Summaries:
                     touched.reads(node.extent)
             case If(cond, _):
                 touched.reads(cond)
+                cond_vars |= free_vars(cond)
             case Alloc(tensor, _, _):
                 stores -= {tensor.name}
                 touched.vars.pop(tensor.name, None)
-        count = sum(p.statements for p in parts)
-        return Summary(stores, writes, touched.vars, touched.ops, loops, parallel, count)
+        return Summary(stores, writes, touched.vars, touched.ops, loops, parallel, cond_vars)
 
 
 class _Touched:
@@ -104,7 +105,7 @@ def _of_store(node: Store) -> Summary:
     name = node.tensor.name
     touched.add(name, own, frozenset((node.reduce,)))
     written = frozenset((name,))
-    return Summary(written, written, touched.vars, touched.ops, frozenset(), False, 1)
+    return Summary(written, written, touched.vars, touched.ops, frozenset(), False, frozenset())
 
 
 def reads_under(e: Expr, conditional: bool = False) -> Iterator[tuple[Read, bool]]:

@@ -11,7 +11,7 @@ exhausted. `STRATEGIES` names them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +25,8 @@ from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Population, Space
 
 EXHAUSTIVE_LIMIT = 100_000
+PER_TRIAL = 128  # population per program to be measured: a small batch needs a short search
+SMALLEST_POPULATION = 256
 
 
 class Strategy(Protocol):
@@ -112,6 +114,8 @@ class EvolutionStrategy:
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """The best new candidates of an evolution run, and a few random ones."""
+        size = min(self.settings.population, max(SMALLEST_POPULATION, PER_TRIAL * n))
+        self.evolution.settings = replace(self.settings, population=size)
         found = self.evolution.run(rng, self._score, self._parents())
         random = int(rng.binomial(n, self.epsilon))
         batch = self._memory.candidates(found, n - random, with_score=True)

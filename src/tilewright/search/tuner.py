@@ -331,3 +331,6 @@ class Tuner:
             trial = known.get(trace_hash(trace))
             if trial is not None and trial.id is not None and len(seconds):
                 self.database.confirm(trial.id, seconds)
+        best = self.database.best(search.task.hash, self.machine.fingerprint)
+        if best is not None:  # what will be compiled, and how fast it is to be believed
+            search.best_s, search.best_trace = best.latency_s, best.trace

@@ -34,7 +34,7 @@ GREATEST_GATHER_OFFSET = 1 << 30
 class Buffer:
     """Storage of a tensor: base pointer, strides in elements, where its window starts.
 
-    `version` counts the stores written so far: equal loads of one version are one load.
+    `version` changes with every store: equal loads of one version are one load.
     """
 
     tensor: Tensor
@@ -73,6 +73,12 @@ class Memory:
         self.ix = ix
         self.m = m
         self.features = features
+        self.clock = 0
+
+    def touch(self, buffer: Buffer) -> None:
+        """The memory of a buffer changes: what was loaded before is out of date."""
+        self.clock += 1
+        buffer.version = self.clock
 
     # ---- loads ------------------------------------------------------------------------------
 
@@ -119,7 +125,7 @@ class Memory:
         self, buffer: Buffer, at: Linear, value: Value, lanes: Lanes | None, mask: Value | None
     ) -> None:
         """Write `value` (as many lanes as the address has). `mask` switches lanes off."""
-        buffer.version += 1
+        self.touch(buffer)
         raw = to_storage(self.b, value, buffer.tensor.dtype, self.features.half)
         access = _Access(self, buffer, at, lanes if at.coefficient(LANE) else None, mask)
         if access.lanes is None:
@@ -133,7 +139,7 @@ class Memory:
         self, buffer: Buffer, at: Value, value: Value, lanes: Lanes, mask: Value | None
     ) -> None:
         """Write lanes at a vector of element numbers (i64)."""
-        buffer.version += 1
+        self.touch(buffer)
         raw = to_storage(self.b, value, buffer.tensor.dtype, self.features.half)
         access = _Access(self, buffer, Linear(0), lanes, mask)
         access.scatter_to(access.address(at.text), raw)

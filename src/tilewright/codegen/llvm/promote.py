@@ -141,8 +141,10 @@ class Scan:
                 self.visit(node.body, conditional, times)
             self.ev.lanes = None
             return
-        found = self.summaries.of(node).index_vars
-        if not any(name in found.get(t, ()) for t in self.live):
+        summary = self.summaries.of(node)
+        found = summary.index_vars
+        matters = name in summary.cond_vars or any(name in found.get(t, ()) for t in self.live)
+        if not matters:
             env[name] = Linear(0)
             self.visit(node.body, conditional, times * node.extent)
             return

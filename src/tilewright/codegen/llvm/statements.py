@@ -230,7 +230,7 @@ class Walker:
         """What was loaded from these tensors may be out of date."""
         for name in stores:
             if name in self.ev.buffers:
-                self.ev.buffers[name].version += 1
+                self.ev.memory.touch(self.ev.buffers[name])
 
     # ---- conditions -------------------------------------------------------------------------
 

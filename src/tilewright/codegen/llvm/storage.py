@@ -66,6 +66,7 @@ class Frame:
         buffer = Buffer(tensor, "", row_major(shape), offset, prod(shape))
         hidden, start = ev.buffers.get(tensor.name), self.offset
         ev.buffers[tensor.name] = buffer
+        ev.memory.touch(buffer)
         yield buffer
         self.offset = start
         if hidden is None:
