@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 
 import tilewright as tw
 from cli_models import save_classifier
-from tilewright.cli import app
+from tilewright.cli.app import app
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
 from tilewright.cli.options import parse_objective, parse_shape
 from tilewright.cli.progress import LiveTable, PlainLines, Snapshot, share_line, state_line
@@ -210,6 +210,22 @@ def test_symbolic_shapes_are_given_by_option(tmp_path: Path) -> None:
     assert "y: float32[5, 40]" in named.output
 
 
+@pytest.mark.cpu
+def test_tune_takes_several_models_an_objective_and_a_runner(model: Path, tmp_path: Path) -> None:
+    """Equal tasks of both models become one."""
+    twin = save_classifier(tmp_path / "twin.onnx")
+    result = cli(
+        "tune", model, twin, "--trials", 2, "--db", tmp_path / "both.db", "--seed", 3,
+        "--objective", "requirement:1e-9,1e-9", "--strategy", "random",
+        "--runner", f"{sys.executable} -m tilewright.measure.runner",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    with Database.open(tmp_path / "both.db", readonly=True) as database:
+        summary = database.summary()
+    assert summary.workloads == 1
+    assert [m.name for m in summary.models] == ["classifier", "twin"]
+
+
 # ---- errors ---------------------------------------------------------------------------------
 
 
@@ -284,6 +300,21 @@ def test_an_unknown_task_lists_the_known_ones(tuned: tuple[Path, Result]) -> Non
 def test_traceback_is_shown_on_request(tmp_path: Path) -> None:
     result = cli("--traceback", "run", tmp_path / "none.onnx")
     assert isinstance(result.exception, tw.UnsupportedModel)
+
+
+def test_a_missing_openmp_runtime(tmp_path: Path) -> None:
+    """A library that cannot be loaded stands in for LightGBM's without libgomp."""
+    (tmp_path / "lightgbm.py").write_text("raise OSError('libgomp.so.1: cannot open')")
+    done = subprocess.run(
+        [sys.executable, "-c", "from tilewright.cli import main; main()", "--help"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: LightGBM does not load")
+    assert "apt-get install libgomp1" in done.stderr
 
 
 # ---- arrays ---------------------------------------------------------------------------------

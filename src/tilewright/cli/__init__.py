@@ -1,85 +1,22 @@
-"""The command line.
+"""The command line: `tilewright tune|compile|run|bench|show|records|export`, one file a command.
 
-    tilewright tune|compile|run|bench|show|records|export ...
-
-One file a command; this one puts them together and turns errors into messages: an error of ours is
-one line on standard error and exit status 1, wrong usage 2, Ctrl-C 130. Any other exception is a
-bug and shows its traceback.
+`app.py` puts them together and turns errors into messages.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import sys
 
-import typer
-from typer.core import TyperGroup
-
-import tilewright as tw
-from tilewright.cli.bench import bench
-from tilewright.cli.compile import compile
-from tilewright.cli.console import complain
-from tilewright.cli.records import export, records
-from tilewright.cli.run import run
-from tilewright.cli.show import show
-from tilewright.cli.tune import INTERRUPTED, tune
+from tilewright.cli.console import FAILED, complain
 from tilewright.errors import TilewrightError
-
-FAILED = 1
-
-
-class Commands(TyperGroup):
-    """The command group, which reports errors of ours."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        try:
-            return super().invoke(ctx)
-        except TilewrightError as error:
-            if ctx.params["traceback"]:
-                raise
-            complain(str(error))
-            raise typer.Exit(FAILED) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
-
-
-app = typer.Typer(
-    cls=Commands,
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"tilewright {tw.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def options(
-    traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where in the code an error arose.")
-    ] = False,
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
-) -> None:
-    """Tilewright makes neural networks and tensor programs fast on this very machine.
-
-    It cuts an ONNX model into kernels, searches for fast programs of each one by measuring them,
-    and compiles the best. Start with: tilewright tune MODEL.onnx
-    """
-
-
-for command in (tune, compile, run, bench, show, records, export):
-    app.command()(command)
 
 
 def main() -> None:
     """The entry point of the command `tilewright`."""
+    try:
+        # Not at the top: the import fails where no OpenMP runtime is installed.
+        from tilewright.cli.app import app
+    except TilewrightError as error:
+        complain(str(error))
+        sys.exit(FAILED)
     app()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
+FAILED = 1  # the exit status after an error of ours
 LOG_WIDTH = 132  # columns when the output is no terminal
 
 

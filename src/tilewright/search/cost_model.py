@@ -23,12 +23,19 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import lightgbm as lgb
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.errors import InputError
+from tilewright.errors import InputError, RunError
 from tilewright.search.forest import Forest
+
+try:
+    import lightgbm as lgb
+except OSError as error:
+    raise RunError(
+        f"LightGBM does not load, most likely for want of an OpenMP runtime ({error}): install "
+        "the Debian package libgomp1 (apt-get install libgomp1)"
+    ) from error
 
 Features = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

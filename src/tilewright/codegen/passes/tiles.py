@@ -10,6 +10,7 @@ too much run instead, outermost first; (4) a long vector loop becomes a loop ove
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
@@ -17,12 +18,14 @@ from tilewright.codegen.llvm.lanes import chunk_count, widest_bits
 from tilewright.codegen.passes.rewrite import rebuilt, substituted, together
 from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.summary import Summaries
-from tilewright.expr.nodes import Extent, Tensor, Var
-from tilewright.nest.nodes import Alloc, For, Kind, Node, bodies
+from tilewright.expr.nodes import Expr, Extent, Var, free_vars, reads
+from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
 from tilewright.target import Target
 
 GREATEST_UNROLLED = 512
 """Statements that unrolled loops may write out."""
+GREATEST_TILE = 256
+"""Statements that an allocation kept in registers may cause."""
 LONG_VECTOR = 16
 """Vectors of one vector loop that are written out; a longer one runs over groups of VECTORS."""
 VECTORS = 4
@@ -51,19 +54,44 @@ class _Tiles:
     def small_allocations(self, node: Node) -> Node:
         """Unroll the loops that index an allocation which fits the registers."""
         node = rebuilt(node, tuple(self.small_allocations(b) for b in bodies(node)))
-        if not isinstance(node, Alloc) or not self.fits(node.tensor):
+        if not isinstance(node, Alloc):
             return node
-        names = self.summaries.of(node.body).index_vars.get(node.tensor.name, frozenset())
+        name = node.tensor.name
+        values = self.values(node.body, name)
+        if values is None or values > self.target.vector_registers:
+            return node
+        names = self.summaries.of(node.body).index_vars.get(name, frozenset())
         body = _with_kind(node.body, names, Kind.UNROLLED)
-        return node if self.size(body) > GREATEST_UNROLLED else replace(node, body=body)
+        return node if self.size(body) > GREATEST_TILE else replace(node, body=body)
 
-    def fits(self, tensor: Tensor) -> bool:
-        """Whether all elements fit the register file."""
-        if not all(isinstance(d, int) for d in tensor.shape):
-            return False
-        elements = prod(d for d in tensor.shape if isinstance(d, int))
-        bits = elements * tensor.dtype.compute.bits
-        return bits <= self.target.vector_registers * self.bits and elements <= 1024
+    def values(self, body: Node, name: str) -> int | None:
+        """Registers for a tensor whose indexing loops are unrolled; None where vectors and scalars
+        of it mix, so that it could not stay in registers.
+        """
+        counts: list[int] = []
+        widths: set[int] = set()
+
+        def visit(node: Node, around: tuple[For, ...]) -> None:
+            if isinstance(node, For):
+                around = (*around, node)
+            for b in bodies(node):
+                visit(b, around)
+            if isinstance(node, Store):
+                for indices in _accesses(node, name):
+                    found = frozenset[str]().union(*(free_vars(i) for i in indices))
+                    moving = [f for f in around if f.var.name in found]
+                    counts.append(prod(self.repeats(f) for f in moving))
+                    lanes = [int_extent(f.extent) for f in moving if f.kind is Kind.VECTOR]
+                    widths.add(lanes[0] if lanes else 0)
+
+        visit(body, ())
+        return max(counts, default=0) if len(widths) == 1 else None
+
+    def repeats(self, loop: For) -> int:
+        """Registers along one loop."""
+        if loop.kind is Kind.VECTOR:
+            return chunk_count(loop, self.bits)
+        return int_extent(loop.extent)
 
     # ---- the pragma -------------------------------------------------------------------------
 
@@ -133,6 +161,13 @@ def strip_mined(node: For, width: int) -> Node:
         tail = substituted(node.body, {node.var.name: start}) if whole else node.body
         parts.append(replace(node, extent=rest, kind=kind, body=tail))
     return together(tuple(parts))
+
+
+def _accesses(store: Store, name: str) -> Iterator[tuple[Expr, ...]]:
+    """Indices of a statement's accesses to a tensor."""
+    if store.tensor.name == name:
+        yield store.indices
+    yield from (r.indices for r in reads(store.value) if r.tensor.name == name)
 
 
 def _with_kind(node: Node, names: frozenset[str], kind: Kind) -> Node:

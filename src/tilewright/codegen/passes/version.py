@@ -38,8 +38,8 @@ from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 GREATEST_CASES = 6
 """Versions of one body for one condition."""
 GREATEST_STATEMENTS = 1024
-"""Statements in all versions of a body for guards."""
-GREATEST_PADDED_STATEMENTS = 512
+"""Statements of the whole program up to which guards get versions of their own."""
+GREATEST_PADDED_STATEMENTS = 448
 """The same for padding: what is not separated is read through redirected pointers."""
 GREATEST_INSTANCES = 4096
 """Instances of one condition that are looked at."""
@@ -109,12 +109,13 @@ class Group:
 
 def versioned(node: Node, vector_bits: int) -> Node:
     """The nest with separate versions for full and partial tiles and for padding."""
-    return _Versions(vector_bits).visit(node, {}, frozenset())
+    return _Versions(vector_bits, statement_count(node, vector_bits)).visit(node, {}, frozenset())
 
 
 class _Versions:
-    def __init__(self, vector_bits: int) -> None:
+    def __init__(self, vector_bits: int, statements: int) -> None:
         self.vector_bits = vector_bits
+        self.statements = statements
         self.forms = Linearizer()
 
     def visit(self, node: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
@@ -128,26 +129,25 @@ class _Versions:
         collapsed = isinstance(body, For) and node.kind is body.kind is Kind.PARALLEL
         if collapsed:
             return rebuilt(node, (self.visit(body, inside, names),))
-        return rebuilt(node, (self.level(body, inside, names, 1),))
+        return rebuilt(node, (self.level(body, inside, names),))
 
-    def level(
-        self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str], versions: int
-    ) -> Node:
+    def level(self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
         """Split `body`, whose outer variables are all bound, by one group of conditions at a time.
 
-        `versions` counts the bodies that the splits so far have made.
+        `statements` counts what the whole program has become.
         """
         size = statement_count(body, self.vector_bits)
         for group in self.groups(body, ranges, fresh):
             t = Linear(0, group.terms)
             cases = group.cases(t.bounds(ranges), max(1, t.stride()))
-            if cases is None or not self.pays(group, len(cases), size * versions):
+            if cases is None or not self.pays(group, len(cases), size):
                 continue
+            self.statements += size * (len(cases) - 1)
             parts = []
             for lo, hi in cases:
                 inner = self.specialised(body, group, lo, ranges)
                 if not is_empty(inner):
-                    inner = self.level(inner, ranges, fresh, versions * len(cases))
+                    inner = self.level(inner, ranges, fresh)
                     parts.append(guarded(self.between(t, lo, hi, ranges), inner))
             return together(tuple(parts))
         return self.visit(body, ranges, frozenset())
@@ -156,8 +156,8 @@ class _Versions:
         """Whether versions are worth their code: for guards, and selects over much code."""
         if cases == 1:
             return True
-        limit = GREATEST_STATEMENTS if cases == 2 else GREATEST_PADDED_STATEMENTS
-        if size * cases > limit or (group.runs and cases > 2):
+        limit = GREATEST_STATEMENTS if group.guards and cases == 2 else GREATEST_PADDED_STATEMENTS
+        if self.statements + size * (cases - 1) > limit or (group.runs and cases > 2):
             return False
         return group.guards or group.deep or size > 2
 

@@ -17,7 +17,7 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
 
 
-class Rejected(Exception):  # noqa: N818 (a reason that is collected, not an error of its own)
+class Rejected(Exception):
     """This node cannot be translated; the message says why."""
 
 
