@@ -30,7 +30,7 @@ from tilewright.expr.tensors import Compute
 from tilewright.graph.executor import Network
 from tilewright.graph.onnx_import import load as load_onnx
 from tilewright.graph.passes import simplify
-from tilewright.measure.measurer import LocalMeasurer, MeasureResult
+from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
@@ -45,7 +45,7 @@ from tilewright.search.objectives import Model as ObjectiveModel
 from tilewright.search.objectives import Objective, TotalLatency
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import AllFailedError, TuningTask
 from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
 from tilewright.space.derivation import Rule
@@ -291,7 +291,10 @@ class _TunerMeasurer:
     ) -> list[_Result]:
         """Build, check and time candidates of a task."""
         requests = [self._request(task, trace_from_json(t)) for t in traces]
-        results = self.local.measure(self._task(task), requests, best_s=best_s)
+        try:
+            results = self.local.measure(self._task(task), requests, best_s=best_s)
+        except BatchFailedError as error:
+            raise AllFailedError(str(error), [_as_result(r) for r in error.results]) from error
         return [_as_result(r) for r in results]
 
     def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:

@@ -12,7 +12,6 @@ before each of two runs, and every element is compared with `ComputeDAG.evaluate
 from __future__ import annotations
 
 import ctypes
-import faulthandler
 import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
@@ -40,6 +39,7 @@ from tilewright.space.space import Space
 from tilewright.target import Target
 
 TIMEOUT_S = 120.0
+SPACE = "space"  # the label of what comes before a job's programs
 # NaN to floats and -1 to integers; something else to both. No output can equal both everywhere.
 POISONS = (0xFF, 0x5A)
 
@@ -138,8 +138,7 @@ def _filled(spec: BufferSpec, array: Array) -> GuardedBuffer:
 
 
 def serve(pipe: Connection) -> None:
-    """The worker: a job in; ("begin", label) and ("end", message) out per program, then ("done",)."""
-    faulthandler.enable()
+    """Take a job; send ("begin", label, trace), ("end", message) for each program; ("done",)."""
     while True:
         job: Job = pipe.recv()
         try:
@@ -150,18 +149,18 @@ def serve(pipe: Connection) -> None:
 
 
 def _work(pipe: Connection, job: Job) -> None:
-    pipe.send(("begin", "space"))
+    pipe.send(("begin", SPACE))
     target = Target.parse(job.target)
     workload = Workload.of(job.name)
     for number, (label, trace) in enumerate(programs(workload, target, job)):
         if number < job.skip:
             continue
-        pipe.send(("begin", label))
+        pipe.send(("begin", label, trace_to_json(trace)))
         message = ""
         try:
             run_checked(build(workload.dag, trace, target, "kernel"), workload)
         except Exception as error:
-            message = f"{type(error).__name__}: {error}\ntrace: {trace_to_json(trace)}"
+            message = f"{type(error).__name__}: {error}"
         pipe.send(("end", message))
 
 
@@ -182,25 +181,25 @@ class NativeWorker:
         """What is wrong with each program of the job, by label; "" where nothing is."""
         found: dict[str, str] = {}
         while not self._attempt(replace(job, skip=len(found)), found):
-            if "space" in found:
+            if SPACE in found:
                 break
         return found
 
     def _attempt(self, job: Job, found: dict[str, str]) -> bool:
         """Add results to `found`; False where the process died and there may be more to do."""
-        label = "space"
+        label, note = SPACE, ""
         try:
             self._pipe.send(job)
             while True:
                 match self._receive():
-                    case ("begin", str(name)):
-                        label = name
+                    case ("begin", str(name), *trace):
+                        label, note = name, "".join(f"\ntrace: {t}" for t in trace)
                     case ("end", str(message)):
-                        found[label] = message
+                        found[label] = message and message + note
                     case _:
                         return True
         except (EOFError, OSError, TimeoutError) as error:
-            found[label] = self._post_mortem(error)
+            found[label] = self._post_mortem(error) + note
             self._start()
             return False
 

@@ -1,12 +1,13 @@
 """From a task to a tuned, compiled, right function: real builders, runners and records.
 
-    tw.tune(task, trials=32, db=…) → records → tw.compile(task, db=…) → the best record's program
+tw.tune(task, trials=32, db=…) → records → tw.compile(task, db=…) → the best record's program
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 from tilewright import operators as ops
-from tilewright.api import as_target, host_target, kernel_name, machine_of, tasks_of
+from tilewright.api import host_target, kernel_name, machine_of, tasks_of
 from tilewright.build import build
 from tilewright.errors import TilewrightError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import Array
-from tilewright.measure.measurer import BatchFailedError
 from tilewright.measure.task import tolerance_of
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
@@ -142,7 +142,7 @@ def dense_model(name: str, widths: tuple[int, ...], seed: int) -> onnx.ModelProt
     """Dense layers with ReLU between; weights by `seed`."""
     rng = np.random.default_rng(seed)
     nodes, weights, last = [], [], "x"
-    for i, (k, n) in enumerate(zip(widths, widths[1:], strict=False)):
+    for i, (k, n) in enumerate(pairwise(widths)):
         scale = rng.standard_normal((k, n)).astype(np.float32) / np.sqrt(k).astype(np.float32)
         weights.append(numpy_helper.from_array(scale, f"{name}_w{i}"))
         nodes.append(helper.make_node("MatMul", [last, f"{name}_w{i}"], [f"{name}_m{i}"]))
@@ -151,9 +151,7 @@ def dense_model(name: str, widths: tuple[int, ...], seed: int) -> onnx.ModelProt
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (16, widths[0]))
     y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (16, widths[-1]))
     graph = helper.make_graph(nodes, name, [x], [y], weights)
-    return helper.make_model(
-        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
-    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def test_equal_tasks_of_two_networks_are_tuned_once(tmp_path: Path) -> None:
@@ -205,8 +203,9 @@ def test_a_geometric_mean_spends_on_both_models(tmp_path: Path) -> None:
 
 
 def test_a_target_that_cannot_run_here_is_named(tmp_path: Path) -> None:
-    other = "cortex-a53" if as_target(None).architecture == "x86_64" else "haswell"
-    with pytest.raises(TilewrightError, match=f"compiled for.*|{other}"):
+    on_x86 = host_target().architecture == "x86_64"
+    other, named = ("cortex-a53", "aarch64") if on_x86 else ("haswell", "x86_64")
+    with pytest.raises(TilewrightError, match=f"compiled for .*{named}"):
         tw.tune(matmul(), trials=8, db=tmp_path / "t.db", target=f"cpu:{other}")
 
 
@@ -218,7 +217,7 @@ def test_a_runner_that_does_not_start_is_named(tmp_path: Path) -> None:
 def test_a_batch_that_fails_alike_stops_the_run_and_is_recorded(tmp_path: Path) -> None:
     db = tmp_path / "t.db"
     hopeless = RunOptions(repeats=1, min_repeat_ms=0.1, timeout_s=1e-4)
-    with pytest.raises(BatchFailedError, match="failed alike, in stage"):
+    with pytest.raises(tw.RunError, match="failed alike, in stage"):
         tw.tune(matmul(), trials=64, db=db, options=hopeless)
     trials = recorded(db)
     assert len(trials) >= 8
@@ -232,12 +231,12 @@ def test_a_database_that_cannot_be_used_is_named(bad: str, tmp_path: Path) -> No
         db.write_bytes(b"not a database" * 100)
     else:
         db = tmp_path / "missing" / "t.db"
-    with pytest.raises(tw.RecordsError, match="t.db"):
+    with pytest.raises(tw.RecordsError, match=r"t\.db"):
         tw.tune(matmul(), trials=4, db=db)
 
 
 def test_an_unknown_strategy_or_target_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(tw.InputError, match="known: .*evolution"):
+    with pytest.raises(tw.InputError, match=r"known: .*evolution"):
         tw.tune(matmul(), trials=4, db=tmp_path / "t.db", strategy="luck")
     with pytest.raises(tw.TargetError, match="known: "):
         tw.tune(matmul(), trials=4, db=tmp_path / "t.db", target="cpu:abacus")

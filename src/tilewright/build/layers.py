@@ -52,7 +52,7 @@ class Layers:
                 listed = "".join(f"  {name} = {value}\n" for name, value in values.items())
                 nest = program_text(sketch.lowered.program)
                 return f"sketch {sketch.name or 'plain loops'}\ndecisions\n{listed}\n{nest}"
-        return "No sketch of the standard rules gives this program.\n"
+        return "No sketch of this version's standard rules gives this program.\n"
 
     @cached_property
     def trace(self) -> str:

@@ -34,7 +34,7 @@ from tilewright.expr.nodes import (
     select,
     substitute,
 )
-from tilewright.expr.simplify import simplify
+from tilewright.expr.simplify import FALSE, affine, simplify
 from tilewright.schedule.state import At, Fuse, Split, Stage, State
 
 
@@ -56,10 +56,27 @@ class StageBounds:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """All values `base <= x < base + span` that an index takes."""
+    """All values `base <= x < base + span` that an index takes.
+
+    `rough`: the span is more than the index needs (a division whose base is not aligned), so it
+    may cover a whole axis although loops outside still move the base.
+    """
 
     base: Expr
     span: Extent
+    rough: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where a window is looked at: iterations of loop variables inside and outside of it.
+
+    A loop that is inside or outside by a position decision is in both; where it is on the other
+    side its extent there is 1.
+    """
+
+    inside: Mapping[str, Extent]
+    outside: Mapping[str, Extent]
 
 
 def loop_var(stage: str, leaf: str) -> Var:
@@ -190,7 +207,7 @@ def outside(state: State, at: At) -> dict[str, Expr | bool]:
 
 
 def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
-    inside = _inside_extents(state, outside(state, at), done)
+    where = _surroundings(state, outside(state, at), done)
     axes = stage.compute.axes
     windows: list[Window | None] = [None] * len(axes)
     for consumer in state.consumers(stage.name):
@@ -199,79 +216,67 @@ def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
             if read.tensor.name != stage.name:
                 continue
             for d, index in enumerate(read.indices):
-                here = window(simplify(substitute(index, values)), inside)
+                here = window(simplify(substitute(index, values)), where)
                 windows[d] = _union(windows[d], here, axes[d])
     return [_clip(w, axis) for w, axis in zip(windows, axes, strict=True)]
 
 
-def _inside_extents(
-    state: State, around: Mapping[str, Expr | bool], done: Bounds
-) -> dict[str, Extent]:
-    """Loop variable -> how many of its iterations run inside the attach point."""
+def _surroundings(state: State, around: Mapping[str, Expr | bool], done: Bounds) -> Surroundings:
     inside: dict[str, Extent] = {}
+    outside: dict[str, Extent] = {}
     for name, bounds in done.stages.items():
         for leaf in state[name].leaves:
-            var = loop_var(name, leaf).name
+            var, extent = loop_var(name, leaf).name, bounds.extents[leaf]
             live = around.get(var, False)
             if live is True:
-                continue
-            extent = bounds.extents[leaf]
-            inside[var] = (
-                extent
-                if isinstance(live, bool) or extent == 1
-                else select(live, as_expr(1), as_expr(extent))
-            )
-    return inside
+                outside[var] = extent
+            elif live is False or extent == 1:
+                inside[var] = extent
+            else:
+                inside[var] = select(live, as_expr(1), as_expr(extent))
+                outside[var] = select(live, as_expr(extent), as_expr(1))
+    return Surroundings(inside, outside)
 
 
 FULL = None  # an index whose window is not known: take the whole axis
 
 
-def window(e: Expr, inside: Mapping[str, Extent]) -> Window | None:
+def window(e: Expr, where: Surroundings) -> Window | None:
     """Split an index into base and span; None where it can be anything."""
     match e:
         case Const():
             return Window(e, 1)
+        case Var(name, _) if name in where.inside and name not in where.outside:
+            return Window(as_expr(0), where.inside[name])
         case Var(name, _):
-            return Window(as_expr(0), inside[name]) if _fixed(name, inside) else _kept(e, inside)
+            return Window(e, where.inside.get(name, 1))
         case Binary(op, a, b):
-            left, right = window(a, inside), window(b, inside)
-            if left is None or right is None:
-                return FULL
-            return _combine(op, left, right)
+            left, right = window(a, where), window(b, where)
+            return FULL if left is None or right is None else _combine(op, left, right, where)
         case Select(_, a, b):
-            left, right = window(a, inside), window(b, inside)
+            left, right = window(a, where), window(b, where)
             return FULL if left is None or right is None else _hull(left, right)
     return FULL
 
 
-def _fixed(name: str, inside: Mapping[str, Extent]) -> bool:
-    """Whether the variable moves inside only (its extent there does not depend on a position)."""
-    return name in inside and not isinstance(inside[name], Select)
-
-
-def _kept(e: Var, inside: Mapping[str, Extent]) -> Window:
-    """A variable outside (span 1), or one that is inside or outside by a position decision."""
-    return Window(e, inside.get(e.name, 1))
-
-
-def _combine(op: str, a: Window, b: Window) -> Window | None:
+def _combine(op: str, a: Window, b: Window, where: Surroundings) -> Window | None:
     if a.span == 1 and b.span == 1:
         return Window(binary(op, a.base, b.base), 1)
+    rough = a.rough or b.rough
     match op:
         case "add":
-            return Window(a.base + b.base, sub(add(a.span, b.span), 1))
+            return Window(a.base + b.base, sub(add(a.span, b.span), 1), rough)
         case "sub":
             low = b.base + as_expr(sub(b.span, 1))
-            return Window(a.base - low, sub(add(a.span, b.span), 1))
+            return Window(a.base - low, sub(add(a.span, b.span), 1), rough)
         case "mul":
             if b.span == 1:
                 return _scale(a, b.base)
             return _scale(b, a.base) if a.span == 1 else FULL
-        case "floordiv":
-            return _floordiv(a, b)
-        case "mod":
-            return Window(as_expr(0), as_extent(b.base)) if b.span == 1 else FULL
+        case "floordiv" if b.span == 1:
+            return _floordiv(a, b.base, where)
+        case "mod" if b.span == 1:
+            return Window(as_expr(0), as_extent(b.base))
     return FULL
 
 
@@ -279,28 +284,44 @@ def _scale(w: Window, by: Expr) -> Window:
     reach = sub(w.span, 1)
     if isinstance(by, Const) and by.value < 0:
         low = (w.base + as_expr(reach)) * by
-        return Window(low, add(mul(reach, -int(by.value)), 1))
-    return Window(w.base * by, add(mul(reach, as_extent(by)), 1))
+        return Window(low, add(mul(reach, -int(by.value)), 1), w.rough)
+    return Window(w.base * by, add(mul(reach, as_extent(by)), 1), w.rough)
 
 
-def _floordiv(a: Window, b: Window) -> Window | None:
-    if b.span != 1:
-        return FULL
-    base = simplify(a.base // b.base)
-    if simplify(base * b.base - a.base) == as_expr(0):
-        return Window(base, ceildiv(a.span, as_extent(b.base)))
+def _floordiv(a: Window, by: Expr, where: Surroundings) -> Window:
+    base, divisor = simplify(a.base // by), as_extent(by)
+    exact = ceildiv(a.span, divisor)
     # an unaligned base may reach one element further
-    return Window(base, add(ceildiv(sub(a.span, 1), as_extent(b.base)), 1))
+    further = add(ceildiv(sub(a.span, 1), divisor), 1)
+    match _is_multiple(a.base, by, where):
+        case Const(True, _):
+            return Window(base, exact, a.rough)
+        case Const():
+            return Window(base, further, True)
+        case aligned:
+            return Window(base, as_extent(select(aligned, as_expr(exact), as_expr(further))), True)
+
+
+def _is_multiple(base: Expr, by: Expr, where: Surroundings) -> Expr:
+    """The condition that `by` divides `base` for all values of the loops that really run."""
+    split = affine(base, where.outside)
+    if split is None:
+        return FALSE
+    terms, rest = split
+    found = (rest % by).eq(0)
+    for name, k in terms.items():
+        found = found & ((k % by).eq(0) | as_expr(where.outside[name]).eq(1))
+    return simplify(found)
 
 
 def _hull(a: Window, b: Window) -> Window | None:
     gap = simplify(b.base - a.base)
     if not isinstance(gap, Const):
         return FULL
-    shift = int(gap.value)
+    shift, rough = int(gap.value), a.rough or b.rough
     if shift >= 0:
-        return Window(a.base, maximum(a.span, add(b.span, shift)))
-    return Window(b.base, maximum(b.span, sub(a.span, shift)))
+        return Window(a.base, maximum(a.span, add(b.span, shift)), rough)
+    return Window(b.base, maximum(b.span, sub(a.span, shift)), rough)
 
 
 def _union(old: Window | None, new: Window | None, axis: Axis) -> Window:
@@ -321,7 +342,10 @@ def _clip(w: Window | None, axis: Axis) -> Window:
         if span >= axis.extent:
             return Window(as_expr(0), axis.extent)
         return Window(simplify(w.base), span)
-    return Window(simplify(w.base), minimum(span, axis.extent))
+    if not w.rough:
+        return Window(simplify(w.base), minimum(span, axis.extent))
+    moves = select(as_expr(span) < as_expr(axis.extent), as_expr(1), as_expr(0))
+    return Window(simplify(w.base * moves), minimum(span, axis.extent))
 
 
 def as_extent(e: Expr) -> Extent:

@@ -30,6 +30,7 @@ from tilewright.expr.nodes import (
     as_expr,
     binary,
     reads,
+    select,
     substitute,
     transform,
 )
@@ -144,21 +145,24 @@ class _Lowering:
                 body = self.with_attached(stage, loops[i].level, body)
             body = self.loop(stage, loops, i, body)
             if i == first_reduce:
-                body = seq(self.init(stage, loops[i:]), body)
-        return _with_pragma(body, stage.unroll_step)
+                body = seq(self.init(stage, loops, i), body)
+        return body
 
     def loop(self, stage: Stage, loops: list[_Loop], i: int, body: Node) -> Node:
         loop = loops[i]
         if loop.extent == 1 or body == NOTHING:
             return body
+        is_outermost = all(outer.extent == 1 for outer in loops[:i])
+        pragma = stage.unroll_step if is_outermost else 0
         kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
         if isinstance(stage.parallel, int):
             if i < stage.parallel:
                 kind = Kind.PARALLEL
-            return For(loop.var, loop.extent, body, kind)
+            return For(loop.var, loop.extent, body, kind, None, pragma)
         if kind is Kind.SERIAL and not loop.reduce:
-            return For(loop.var, loop.extent, body, Kind.PARALLEL, as_expr(stage.parallel) > i)
-        return For(loop.var, loop.extent, body, kind)
+            when = as_expr(stage.parallel) > i
+            return For(loop.var, loop.extent, body, Kind.PARALLEL, when, pragma)
+        return For(loop.var, loop.extent, body, kind, None, pragma)
 
     def with_attached(self, stage: Stage, level: int, body: Node) -> Node:
         """`body` preceded by the stages attached at this tile level of `stage`."""
@@ -178,18 +182,21 @@ class _Lowering:
         live = tuple(position >= loop.level for loop in loops)
         return Hoist(tuple(loop.var for loop in loops), live, body)
 
-    def init(self, stage: Stage, loops: list[_Loop]) -> Node:
-        """Fill the accumulators that the loops from the outermost reduction on update."""
+    def init(self, stage: Stage, loops: list[_Loop], at: int) -> Node:
+        """Fill the accumulators that the loops from the outermost reduction (`at`) on update."""
         assert isinstance(stage.compute.body, Reduce)
         neutral = identity(stage.compute.body.op, stage.tensor)
         indices = self.indices(stage)
         body = self.guarded(
             stage, stage.compute.axes, Store(self.storage(stage.tensor), indices, neutral)
         )
-        for loop in reversed(loops):
-            if not loop.reduce and loop.extent != 1 and body != NOTHING:
+        moving = [loop for loop in loops[at:] if not loop.reduce and loop.extent != 1]
+        is_outermost = all(outer.extent == 1 for outer in loops[:at])
+        for loop in reversed(moving):
+            if body != NOTHING:
                 kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
-                body = For(loop.var, loop.extent, body, kind)
+                pragma = stage.unroll_step if is_outermost and loop is moving[0] else 0
+                body = For(loop.var, loop.extent, body, kind, None, pragma)
         return body
 
     def indices(self, stage: Stage) -> tuple[Expr, ...]:
@@ -297,6 +304,8 @@ class _Lowering:
         around = self._chain(self.state[target])
         if isinstance(level, int):
             around = [loop for loop in around if loop.stage != target or loop.level <= level]
+        else:
+            around = [_masked(loop, level) if loop.stage == target else loop for loop in around]
         return around + own
 
     def _radix(self, read: Read, d: int, value: Expr, chain: list[_Loop]) -> list[_Loop]:
@@ -322,10 +331,7 @@ class _Lowering:
         return loops if covered >= extent_int(read.tensor.shape[d]) else []
 
 
-def _with_pragma(body: Node, unroll_step: Extent) -> Node:
-    """Put the pragma on the stage's outermost loop."""
-    if unroll_step == 0:
-        return body
-    if isinstance(body, For):
-        return replace(body, unroll_step=unroll_step)
-    return body
+def _masked(loop: _Loop, position: Expr) -> _Loop:
+    """The loop where a position decision puts it outside; elsewhere it has extent 1."""
+    extent = select(position >= loop.level, as_expr(loop.extent), as_expr(1))
+    return loop if loop.extent == 1 else replace(loop, extent=extent)

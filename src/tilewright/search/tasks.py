@@ -18,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tilewright.errors import RunError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import structure_hash, workload_hash
 from tilewright.search.cost_model import CostModel, TrainingSet
@@ -50,6 +51,14 @@ class TuningTask:
         return self.dag.useful_flops
 
 
+class AllFailedError(RunError):
+    """Every candidate of a batch failed in the same way; `results` are theirs, to be recorded."""
+
+    def __init__(self, message: str, results: Sequence[Measured]) -> None:
+        super().__init__(message)
+        self.results = tuple(results)
+
+
 class Measured(Protocol):
     """One candidate's result, as a measurer gives it. `latencies_s` is empty after a failure."""
 
@@ -78,7 +87,10 @@ class Measurer(Protocol):
     def measure(
         self, task: TuningTask, traces: Sequence[str], best_s: float | None
     ) -> Sequence[Measured]:
-        """Results of traces (JSON), in order. Raises when nothing can be measured at all."""
+        """Results of traces (JSON), in order.
+
+        Raises AllFailedError for a batch that fails alike, others when nothing can be measured.
+        """
         ...
 
     def confirm(self, task: TuningTask, traces: Sequence[str]) -> Sequence[Sequence[float]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
 from tilewright.search.memory import Candidate
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
-from tilewright.search.tasks import Measured, Measurer, TaskSearch, TuningTask
+from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSearch, TuningTask
 from tilewright.space.default import default_of
 from tilewright.space.derivation import Rule
 from tilewright.space.features import COLUMNS, FeatureExtractor
@@ -229,7 +230,11 @@ class Tuner:
         if not batch:
             return []
         started = time.monotonic()
-        results = self.measurer.measure(search.task, [c.trace for c in batch], search.best_s)
+        failure: AllFailedError | None = None
+        try:
+            results = self.measurer.measure(search.task, [c.trace for c in batch], search.best_s)
+        except AllFailedError as error:
+            failure, results = error, error.results
         wall = time.monotonic() - started
         trials = [self._trial(search, c, r) for c, r in zip(batch, results, strict=True)]
         build, run = sum(r.build_s for r in results), sum(r.run_s for r in results)
@@ -238,6 +243,8 @@ class Tuner:
         self.shares.other += max(0.0, wall - build - run)
         if record:
             self.database.add_trials(trials)
+        if failure is not None:
+            raise failure
         return trials
 
     def _trial(self, search: TaskSearch, candidate: Candidate, result: Measured) -> Trial:
@@ -331,6 +338,8 @@ class Tuner:
             trial = known.get(trace_hash(trace))
             if trial is not None and trial.id is not None and len(seconds):
                 self.database.confirm(trial.id, seconds)
+                if trial.sketch_key == DEFAULT:
+                    search.default_s = median(seconds)
         best = self.database.best(search.task.hash, self.machine.fingerprint)
         if best is not None:  # what will be compiled, and how fast it is to be believed
             search.best_s, search.best_trace = best.latency_s, best.trace

@@ -226,7 +226,7 @@ class Evaluator:
             return self.value(e.a if known else e.b)
         cond = self.condition(e.cond)
         a = self._branch(e.a, cond)
-        if self._reads_zero(e, a):
+        if isinstance(e.a, Read) and _is_zero(e.b) and self._zeroed(e.a):
             return a
         b = self._branch(e.b, invert(self.b, cond)) if reads(e.b) else self.value(e.b)
         a, b = self.matched(a, b)
@@ -240,27 +240,50 @@ class Evaluator:
         with self.guarded(cond):
             return self.value(e)
 
-    def _reads_zero(self, e: Select, a: Value) -> bool:
-        """Whether `a` is already zero where the condition fails (a redirected read)."""
-        other = e.b
-        if not (isinstance(e.a, Read) and isinstance(other, Const)):
-            return False
-        if repr(other.value) not in ("0", "0.0", "False"):
-            return False
-        at = self.ix.resolve(self.form(e.a, e.a.tensor, e.a.indices))
+    def _zeroed(self, e: Read) -> bool:
+        """Whether a read under a condition gives zero where the condition fails."""
+        at = self.ix.resolve(self.form(e, e.tensor, e.indices))
         if at is None:
             return True
-        buffer = self.buffers[e.a.tensor.name]
-        promoted = self.registers.get(e.a.tensor.name, at) is not None
+        buffer = self.buffers[e.tensor.name]
+        promoted = self.registers.get(e.tensor.name, at) is not None
         return not promoted and not self.memory.in_bounds(buffer, at)
 
     # ---- reductions -------------------------------------------------------------------------
 
     def accumulate(self, op: str, old: Value, e: Expr) -> Value:
         """`old (op) e`; a float sum of products is a fused multiply-add."""
-        product = isinstance(e, Binary) and e.op == "mul" and e.dtype.is_float
-        if op == "sum" and product and isinstance(e, Binary):
-            x, y, z = self.matched(self.value(e.a), self.value(e.b), old)
-            return fma(self.b, self.m, self.features.fma, x, y, z)
+        if op == "sum" and e.dtype.is_float:
+            if isinstance(e, Select) and self._is_product(e.a) and _is_zero(e.b):
+                return self._conditional_sum(old, e)
+            if self._is_product(e):
+                return self._multiply_add(old, e)
         old, value = self.matched(old, self.value(e))
         return combine(self.b, self.m, op, old, value)
+
+    def _is_product(self, e: Expr) -> bool:
+        return isinstance(e, Binary) and e.op == "mul"
+
+    def _multiply_add(self, old: Value, e: Expr) -> Value:
+        assert isinstance(e, Binary)
+        x, y, z = self.matched(self.value(e.a), self.value(e.b), old)
+        return fma(self.b, self.m, self.features.fma, x, y, z)
+
+    def _conditional_sum(self, old: Value, e: Select) -> Value:
+        """`old + (a*b where cond)`: a factor read as zero makes the product vanish by itself."""
+        known = self.ix.decide(e.cond)
+        if known is not None:
+            return self.accumulate("sum", old, e.a) if known else old
+        cond = self.condition(e.cond)
+        with self.guarded(cond):
+            new = self._multiply_add(old, e.a)
+        assert isinstance(e.a, Binary)
+        if any(isinstance(x, Read) and self._zeroed(x) for x in (e.a.a, e.a.b)):
+            return new
+        cond, new, old = self.matched(cond, new, old) if cond.lanes > 1 else (cond, new, old)
+        return choose(self.b, cond, new, self.widen(old, new.lanes))
+
+
+def _is_zero(e: Expr) -> bool:
+    """Whether an expression is the literal 0 (not -0.0)."""
+    return isinstance(e, Const) and repr(e.value) in ("0", "0.0", "False")

@@ -13,7 +13,7 @@ from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
-from tilewright.codegen.passes.zero_terms import without_zero_terms
+from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
 from tilewright.nest.nodes import Node, Program
 from tilewright.target import Target
 
@@ -23,6 +23,7 @@ PASSES: tuple[tuple[str, Callable[[Node, Target], Node]], ...] = (
     ("zero terms", lambda node, _: without_zero_terms(node)),
     ("guards", lambda node, _: hoisted_guards(node)),
     ("versions", lambda node, target: versioned(node, target.vector_bits)),
+    ("zero terms again", lambda node, target: with_zero_terms(node, target.vector_bits)),
     ("unroll", lambda node, target: unrolled(node, target.vector_bits)),
     ("simplify again", lambda node, _: simplified(node)),
 )

@@ -95,28 +95,30 @@ class _Simplify:
         conds = list(conjuncts(test))
         inner = dict(narrow)
         for c in conds:
-            self.learn(c, inner)
+            inner = narrowed(c, inner, self.forms)
         inside = self.visit(body, ranges, inner)
         if isinstance(inside, If):
             known = [c for c in conjuncts(inside.cond) if c not in conds]
             return guarded([*conds, *known], inside.body)
         return guarded(conds, inside)
 
-    def learn(self, cond: Expr, ranges: dict[str, Interval]) -> None:
-        """Narrow the bounds of a variable by `k*v + rest >= 0`."""
-        form = condition(cond, self.forms)
-        if form is None:
-            return
-        for name, k in form.terms:
-            known = ranges.get(name)
-            if known is None or known.lo is None or known.hi is None:
-                continue
-            rest = form.without(name).bounds(ranges)
-            if rest.hi is None:
-                continue
-            if k > 0:
-                lo = max(known.lo, -(rest.hi // k))
-                ranges[name] = Interval(min(lo, known.hi), known.hi)
-            else:
-                hi = min(known.hi, rest.hi // -k)
-                ranges[name] = Interval(known.lo, max(hi, known.lo))
+
+def narrowed(cond: Expr, ranges: Mapping[str, Interval], forms: Linearizer) -> dict[str, Interval]:
+    """Bounds of variables where `k*v + rest >= 0` holds too."""
+    known = dict(ranges)
+    form = condition(cond, forms)
+    for name, k in form.terms if form else ():
+        reach = known.get(name)
+        if reach is None or reach.lo is None or reach.hi is None:
+            continue
+        assert form is not None
+        rest = form.without(name).bounds(known)
+        if rest.hi is None:
+            continue
+        if k > 0:
+            low = max(reach.lo, -(rest.hi // k))
+            known[name] = Interval(min(low, reach.hi), reach.hi)
+        else:
+            high = min(reach.hi, rest.hi // -k)
+            known[name] = Interval(reach.lo, max(high, reach.lo))
+    return known

@@ -15,10 +15,10 @@ stride). The same serves padding: a 3-wide kernel gives a left, a middle and a r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from itertools import product
+from dataclasses import replace
 
-from tilewright.codegen.linear import Linear, Linearizer, Terms, condition
+from tilewright.codegen.linear import Linear, Linearizer, Terms
+from tilewright.codegen.passes.cases import Group, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.rewrite import (
     EMPTY,
@@ -32,79 +32,14 @@ from tilewright.codegen.passes.rewrite import (
 from tilewright.codegen.passes.size import statement_count
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Select, transform, walk
+from tilewright.expr.nodes import Const, Expr, Select, transform, walk
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 
-GREATEST_CASES = 6
-"""Versions of one body for one condition."""
 GREATEST_STATEMENTS = 1024
 """Statements of the whole program up to which guards get versions of their own."""
-GREATEST_PADDED_STATEMENTS = 448
+GREATEST_PADDED_STATEMENTS = 704
 """The same for padding: what is not separated is read through redirected pointers."""
-GREATEST_INSTANCES = 4096
-"""Instances of one condition that are looked at."""
 FALSE = Const(False, BOOL)
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A condition `sign*t + const + inner >= 0`; `inner` are (coefficient, extent) of variables
-    inside. `runs`: they count running loops.
-    """
-
-    sign: int
-    const: int
-    inner: tuple[tuple[int, int], ...]
-    runs: bool
-
-    def thresholds(self) -> set[int]:
-        """Values of t where the truth of some instance changes: true from (or until) there."""
-        offsets = {self.const + sum(parts) for parts in product(*map(_multiples, self.inner))}
-        return {-o for o in offsets} if self.sign > 0 else {o + 1 for o in offsets}
-
-    @property
-    def count(self) -> int:
-        total = 1
-        for _, extent in self.inner:
-            total *= extent
-        return total
-
-
-def _multiples(term: tuple[int, int]) -> list[int]:
-    return [term[0] * i for i in range(term[1])]
-
-
-@dataclass(slots=True)
-class Group:
-    """Conditions over one outer part `terms` (its first coefficient is positive)."""
-
-    terms: Terms
-    instances: list[Instance] = field(default_factory=list)
-    guards: bool = False
-    deep: bool = False
-
-    @property
-    def runs(self) -> bool:
-        """Whether some condition bounds a loop that runs."""
-        return any(i.runs for i in self.instances)
-
-    def cases(self, reach: Interval, stride: int) -> list[tuple[int, int]] | None:
-        """Ranges of t over which no instance changes; None where there are too many."""
-        if reach.lo is None or reach.hi is None:
-            return None
-        if sum(i.count for i in self.instances) > GREATEST_INSTANCES:
-            return None
-        cuts = {c for i in self.instances for c in i.thresholds() if reach.lo < c <= reach.hi}
-        starts = [reach.lo, *sorted(cuts)]
-        ends = [s - 1 for s in starts[1:]] + [reach.hi]
-        found = []
-        for lo, hi in zip(starts, ends, strict=True):
-            first = reach.lo + -(-(lo - reach.lo) // stride) * stride
-            if first <= hi:
-                found.append((first, reach.lo + (hi - reach.lo) // stride * stride))
-            if len(found) > GREATEST_CASES:
-                return None
-        return found
 
 
 def versioned(node: Node, vector_bits: int) -> Node:
@@ -138,17 +73,16 @@ class _Versions:
         """
         size = statement_count(body, self.vector_bits)
         for group in self.groups(body, ranges, fresh):
-            t = Linear(0, group.terms)
-            cases = group.cases(t.bounds(ranges), max(1, t.stride()))
+            cases = group.cases(self.forms, ranges)
             if cases is None or not self.pays(group, len(cases), size):
                 continue
             self.statements += size * (len(cases) - 1)
             parts = []
-            for lo, hi in cases:
-                inner = self.specialised(body, group, lo, ranges)
+            for case in cases:
+                inner = hoisted_guards(self.settle(body, group, case.t, ranges, {}))
                 if not is_empty(inner):
                     inner = self.level(inner, ranges, fresh)
-                    parts.append(guarded(self.between(t, lo, hi, ranges), inner))
+                    parts.append(guarded(list(case.conds), inner))
             return together(tuple(parts))
         return self.visit(body, ranges, frozenset())
 
@@ -161,25 +95,14 @@ class _Versions:
             return False
         return group.guards or group.deep or size > 2
 
-    def between(self, t: Linear, lo: int, hi: int, ranges: dict[str, Interval]) -> list[Expr]:
-        """The conditions that select a case."""
-        reach = t.bounds(ranges)
-        e = self.forms.expr(t)
-        conds = []
-        if lo != reach.lo:
-            conds.append(e >= lo)
-        if hi != reach.hi and (reach.hi is None or hi + t.stride() <= reach.hi):
-            conds.append(e <= hi)
-        return conds
-
     # ---- finding conditions -----------------------------------------------------------------
 
     def groups(self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> list[Group]:
         """Conditions by outer part: guards first, then those with the fewest instances."""
-        found: dict[Terms, Group] = {}
+        found: dict[tuple[Terms, int], Group] = {}
         self.collect(body, ranges, {}, False, found)
         mine = [g for g in found.values() if fresh & self.forms.variables(Linear(0, g.terms))]
-        return sorted(mine, key=lambda g: (not g.guards, sum(i.count for i in g.instances)))
+        return sorted(mine, key=lambda g: (not g.guards, not g.modulus, g.count))
 
     def collect(
         self,
@@ -187,80 +110,45 @@ class _Versions:
         outer: dict[str, Interval],
         inner: dict[str, For],
         deep: bool,
-        found: dict[Terms, Group],
+        found: dict[tuple[Terms, int], Group],
     ) -> None:
         for cond, guard in _conditions(node):
-            parts = self.parts(cond, outer, inner)
-            if parts is not None and (guard or not parts[1].runs):
-                group = found.setdefault(parts[0], Group(parts[0]))
-                if parts[1] not in group.instances:
-                    group.instances.append(parts[1])
+            part = split(cond, outer, inner, self.forms)
+            if part is not None and (guard or not part.runs):
+                key = (part.terms, part.modulus)
+                group = found.setdefault(key, Group(*key))
+                if part not in group.conditions:
+                    group.conditions.append(part)
                 group.guards |= guard
                 group.deep |= deep
         if isinstance(node, For):
-            deep |= _runs(node)
+            deep |= runs(node)
             inner = inner | {node.var.name: node}
         for b in bodies(node):
             self.collect(b, outer, inner, deep, found)
 
-    def parts(
-        self, cond: Expr, outer: dict[str, Interval], inner: dict[str, For]
-    ) -> tuple[Terms, Instance] | None:
-        """(outer part, the rest) of a condition; None where loops inside that run also vary it
-        together with unrolled ones.
-        """
-        form = condition(cond, self.forms)
-        if form is None:
-            return None
-        t, u = form.split(frozenset(n for n, _ in form.terms if self.bound(n, outer, inner)))
-        loops = [(k, inner.get(n)) for n, k in u.terms]
-        varying = [(k, x.extent) for k, x in loops if x and isinstance(x.extent, int)]
-        running = {_runs(x) for _, x in loops if x}
-        if not t.terms or len(varying) != len(loops) or len(running) > 1:
-            return None
-        sign = 1 if t.terms[0][1] > 0 else -1
-        instance = Instance(sign, u.const, tuple(varying), True in running)
-        return t.times(sign).terms, instance
-
-    def bound(self, name: str, outer: dict[str, Interval], inner: dict[str, For]) -> bool:
-        """Whether all variables behind a name are bound outside."""
-        used = self.forms.inside.get(name, frozenset((name,)))
-        return all(v in outer and v not in inner for v in used)
-
     # ---- one version ------------------------------------------------------------------------
 
-    def specialised(self, body: Node, group: Group, t: int, ranges: dict[str, Interval]) -> Node:
-        """`body` where the group's outer part is as in the case that contains `t`."""
-        return hoisted_guards(self.settle(body, group.terms, t, ranges, {}))
-
     def settle(
-        self, node: Node, terms: Terms, t: int, outer: dict[str, Interval], inner: dict[str, For]
+        self, node: Node, group: Group, t: int, outer: dict[str, Interval], inner: dict[str, For]
     ) -> Node:
+        """`node` with the group's conditions as they are where its outer part is `t`."""
+
         def leaf(e: Expr) -> Expr | None:
-            if not isinstance(e, Binary):
+            part = split(e, outer, inner, self.forms)
+            if part is None or (part.terms, part.modulus) != (group.terms, group.modulus):
                 return None
-            parts = self.parts(e, outer, inner)
-            if parts is None or parts[0] != terms:
-                return None
-            form = condition(e, self.forms)
-            assert form is not None
-            _, rest = form.split(frozenset(n for n, _ in terms))
-            rest = rest.shifted(parts[1].sign * t)
-            return self.forms.expr(rest) >= 0 if rest.terms else Const(rest.const >= 0, BOOL)
+            return part.settled(e, t, self.forms)
 
         if isinstance(node, Store):
             return replace(node, value=transform(node.value, leaf))
         if isinstance(node, For):
             inner = inner | {node.var.name: node}
-        parts = tuple(self.settle(b, terms, t, outer, inner) for b in bodies(node))
+        parts = tuple(self.settle(b, group, t, outer, inner) for b in bodies(node))
         if isinstance(node, If):
             conds = [c for part in conjuncts(node.cond) for c in conjuncts(transform(part, leaf))]
             return EMPTY if FALSE in conds else guarded(conds, parts[0])
         return rebuilt(node, parts)
-
-
-def _runs(loop: For) -> bool:
-    return loop.kind in (Kind.SERIAL, Kind.PARALLEL)
 
 
 def _conditions(node: Node) -> Iterator[tuple[Expr, bool]]:

@@ -1,6 +1,9 @@
-"""Pass: do not add products with a padding zero.
+"""Passes: do not add products with a padding zero.
 
     s += select(inside, X[..], 0.0) * W[..]    ->    if inside: s += X[..] * W[..]
+
+and back where, after the versions, such a condition is left in the innermost code: there a read
+redirected to zeros is cheaper than a branch.
 
 A padded convolution thus skips its border instead of multiplying it with zeros, as libraries do:
 fewer operations, and no read needs a redirection. The results agree for finite `W`; an infinite or
@@ -11,9 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.codegen.passes.rewrite import reads_memory, rebuilt
-from tilewright.expr.nodes import Binary, Const, Expr, Select, free_vars
-from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
+from tilewright.codegen.linear import Linearizer
+from tilewright.codegen.passes.rewrite import conjuncts, reads_memory, rebuilt, within
+from tilewright.codegen.passes.simplify import narrowed
+from tilewright.codegen.passes.size import statement_count
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Binary, Const, Expr, Select, as_expr, free_vars
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
+
+FEW_STATEMENTS = 8
+"""Statements under one condition up to which selects replace it."""
 
 
 def without_zero_terms(node: Node, lanes: frozenset[str] = frozenset()) -> Node:
@@ -59,3 +69,81 @@ def _taken(e: Expr, select: Select) -> Expr:
     if isinstance(e, Binary) and e.op == "mul":
         return Binary("mul", _taken(e.a, select), _taken(e.b, select))
     return e
+
+
+def with_zero_terms(node: Node, vector_bits: int) -> Node:
+    """The nest with the conditions of a few sums as selects again.
+
+    Only where the updated elements exist without the condition: a guard stays a guard.
+    """
+    return _Restored(vector_bits).visit(node, {}, {})
+
+
+class _Restored:
+    def __init__(self, vector_bits: int) -> None:
+        self.vector_bits = vector_bits
+        self.forms = Linearizer()
+
+    def visit(
+        self, node: Node, ranges: dict[str, Interval], windows: dict[str, tuple[Expr, ...]]
+    ) -> Node:
+        """`ranges` bounds the variables around, `windows` says where allocations start."""
+        match node:
+            case For():
+                inside = within(ranges, node)
+                return rebuilt(node, (self.visit(node.body, inside, windows),))
+            case Alloc(tensor, offset, body):
+                inner = self.visit(body, ranges, windows | {tensor.name: offset})
+                return rebuilt(node, (inner,))
+            case If(cond, body):
+                return self.branch(cond, body, ranges, windows)
+        return rebuilt(node, tuple(self.visit(b, ranges, windows) for b in bodies(node)))
+
+    def branch(
+        self,
+        cond: Expr,
+        body: Node,
+        ranges: dict[str, Interval],
+        windows: dict[str, tuple[Expr, ...]],
+    ) -> Node:
+        inside = ranges
+        for c in conjuncts(cond):
+            inside = narrowed(c, inside, self.forms)
+        inner = self.visit(body, inside, windows)
+        few = statement_count(inner, self.vector_bits) <= FEW_STATEMENTS
+        if few and not reads_memory(cond) and _sums(inner) and self.exist(inner, ranges, windows):
+            return _selected(inner, cond)
+        return If(cond, inner)
+
+    def exist(
+        self, node: Node, ranges: dict[str, Interval], windows: dict[str, tuple[Expr, ...]]
+    ) -> bool:
+        """Whether all elements that a nest updates exist."""
+        if isinstance(node, For):
+            ranges = within(ranges, node)
+        if not isinstance(node, Store):
+            return all(self.exist(b, ranges, windows) for b in bodies(node))
+        starts = windows.get(node.tensor.name, (as_expr(0),) * len(node.indices))
+        for e, start, extent in zip(node.indices, starts, node.tensor.shape, strict=True):
+            reach = self.forms.of(e).plus(self.forms.of(start), -1).bounds(ranges)
+            if not isinstance(extent, int) or not reach.within(0, extent - 1):
+                return False
+        return True
+
+
+def _sums(node: Node) -> bool:
+    """Whether a nest is written out and all it does is add products."""
+    match node:
+        case Store(_, _, value, "sum"):
+            return isinstance(value, Binary | Select) and value.dtype.is_float
+        case For(kind=Kind.UNROLLED | Kind.VECTOR) | If() | Seq():
+            return all(_sums(b) for b in bodies(node))
+    return False
+
+
+def _selected(node: Node, cond: Expr) -> Node:
+    """The condition inside the sums' values."""
+    if isinstance(node, Store):
+        zero = Const(0.0, node.value.dtype)
+        return Store(node.tensor, node.indices, Select(cond, node.value, zero), node.reduce)
+    return rebuilt(node, tuple(_selected(b, cond) for b in bodies(node)))

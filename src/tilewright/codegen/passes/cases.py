@@ -1,0 +1,179 @@
+"""The cases of a condition: for which values of its outer part the inner conditions agree.
+
+    f0*64 + f < 200, f0 < 4, f < 64 (vector)     t = f0*64: t <= 128 all hold; t = 192 the first 8
+    (rh + h) % 2 == 0, rh < 4, h unrolled        t % 2 = 0; t % 2 = 1
+
+The outer part t is over loops that run around; the rest is over loops inside, which are written
+out (or, for plain guards, run from a constant start to a constant end).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from tilewright.codegen.linear import Linear, Linearizer, Terms, condition
+from tilewright.expr.dtypes import BOOL
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Binary, Const, Expr
+from tilewright.nest.nodes import For, Kind
+
+GREATEST_CASES = 6
+"""Versions of one body for one condition."""
+GREATEST_INSTANCES = 4096
+"""Instances of one condition that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A condition over `sign*t + rest`: `>= 0`, or (`modulus` > 0) a remainder that is tested.
+
+    `terms` are those of t, `inner` the (coefficient, extent) of loops inside in `rest`; `runs`:
+    these loops run.
+    """
+
+    terms: Terms
+    modulus: int
+    sign: int
+    rest: Linear
+    inner: tuple[tuple[int, int], ...]
+    runs: bool
+
+    def settled(self, e: Expr, t: int, forms: Linearizer) -> Expr:
+        """The condition `e` that this splits, for one value of t."""
+        rest = self.rest.shifted(self.sign * t)
+        if self.modulus:
+            assert isinstance(e, Binary)
+            left = forms.expr(Linear(rest.const % self.modulus, rest.terms))
+            return Binary(e.op, left % self.modulus, e.b)
+        return forms.expr(rest) >= 0 if rest.terms else Const(rest.const >= 0, BOOL)
+
+    def thresholds(self) -> set[int]:
+        """Values of t where the truth of some instance changes: true from (or until) there."""
+        spread = product(*([k * i for i in range(extent)] for k, extent in self.inner))
+        offsets = {self.rest.const + sum(parts) for parts in spread}
+        return {-o for o in offsets} if self.sign > 0 else {o + 1 for o in offsets}
+
+    @property
+    def count(self) -> int:
+        """Instances of the condition."""
+        return prod(extent for _, extent in self.inner)
+
+
+def split(
+    e: Expr, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: Linearizer
+) -> Split | None:
+    """Separate a condition's outer part; None where it has none, or where loops inside that run
+    vary it together with unrolled ones.
+    """
+    modulus, form = 0, condition(e, forms)
+    if form is None:
+        match e:
+            case Binary("eq" | "ne", Binary("mod", x, Const(m, kind)), Const()):
+                if kind.name == "int64" and m > 1:
+                    modulus, form = int(m), forms.of(x)
+    if form is None:
+        return None
+    names = frozenset(n for n, _ in form.terms if _bound(n, outer, inner, forms))
+    t, rest = form.split(names)
+    loops = [(k, inner.get(n)) for n, k in rest.terms]
+    varying = [(k, x.extent) for k, x in loops if x and isinstance(x.extent, int)]
+    running = {runs(x) for _, x in loops if x}
+    if not t.terms or len(varying) != len(loops) or len(running) > 1:
+        return None
+    if modulus and True in running:
+        return None
+    sign = 1 if t.terms[0][1] > 0 else -1
+    return Split(t.times(sign).terms, modulus, sign, rest, tuple(varying), True in running)
+
+
+def _bound(
+    name: str, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: Linearizer
+) -> bool:
+    """Whether all variables behind a name are bound outside."""
+    used = forms.inside.get(name, frozenset((name,)))
+    return all(v in outer and v not in inner for v in used)
+
+
+def runs(loop: For) -> bool:
+    """Whether a loop runs, rather than being written out."""
+    return loop.kind in (Kind.SERIAL, Kind.PARALLEL)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case: the conditions that select it and a value of t in it."""
+
+    conds: tuple[Expr, ...]
+    t: int
+
+
+@dataclass(slots=True)
+class Group:
+    """Conditions with one outer part. `guards`: some guard statements; `deep`: some stand inside
+    a loop that runs.
+    """
+
+    terms: Terms
+    modulus: int
+    conditions: list[Split] = field(default_factory=list)
+    guards: bool = False
+    deep: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether some condition bounds a loop that runs."""
+        return any(c.runs for c in self.conditions)
+
+    @property
+    def count(self) -> int:
+        """Instances of all conditions."""
+        return sum(c.count for c in self.conditions)
+
+    def cases(self, forms: Linearizer, ranges: Mapping[str, Interval]) -> list[Case] | None:
+        """The cases that can occur; None where there are too many."""
+        t = Linear(0, self.terms)
+        reach, stride = t.bounds(ranges), max(1, t.stride())
+        if self.modulus:
+            return self.residues(forms.expr(t), reach, stride)
+        if reach.lo is None or reach.hi is None or self.count > GREATEST_INSTANCES:
+            return None
+        found = self.ranges(reach.lo, reach.hi, stride)
+        if found is None:
+            return None
+        e = forms.expr(t)
+        last = found[-1][1]
+        return [
+            Case((*([e >= lo] * (lo != reach.lo)), *([e <= hi] * (hi != last))), lo)
+            for lo, hi in found
+        ]
+
+    def ranges(self, low: int, high: int, stride: int) -> list[tuple[int, int]] | None:
+        """[first, last] values of t over which no instance changes."""
+        cuts = {c for s in self.conditions for c in s.thresholds() if low < c <= high}
+        starts = [low, *sorted(cuts)]
+        ends = [s - 1 for s in starts[1:]] + [high]
+        found = []
+        for lo, hi in zip(starts, ends, strict=True):
+            first = low + -(-(lo - low) // stride) * stride
+            if first <= hi:
+                found.append((first, low + (hi - low) // stride * stride))
+            if len(found) > GREATEST_CASES:
+                return None
+        return found
+
+    def residues(self, e: Expr, reach: Interval, stride: int) -> list[Case] | None:
+        """One case a remainder of t that can occur."""
+        m = self.modulus
+        if reach.lo is None:
+            values = set(range(m))
+        else:
+            steps = m if reach.hi is None else min(m, (reach.hi - reach.lo) // stride + 1)
+            values = {(reach.lo + i * stride) % m for i in range(steps)}
+        if len(values) > GREATEST_CASES:
+            return None
+        if len(values) == 1:
+            return [Case((), values.pop())]
+        return [Case(((e % m).eq(r),), r) for r in sorted(values)]
