@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.cases import CASES
 
+from benchmarks.cases import CASES
 from tilewright import api
 from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
 from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
