@@ -21,7 +21,14 @@ from tilewright.expr.nodes import Extent
 from tilewright.nest.nodes import Kind
 from tilewright.space.decisions import Ints
 from tilewright.space.space import Population, Sketch, Space
-from tilewright.space.statements import OPERATIONS, Statement, statements, tensor_strides
+from tilewright.space.statements import (
+    OPERATIONS,
+    Access,
+    Dimension,
+    Statement,
+    statements,
+    tensor_strides,
+)
 
 Floats = NDArray[np.float64]
 Float32s = NDArray[np.float32]
@@ -75,15 +82,24 @@ LINEAR = np.array([unit == "flag" for _, unit in COLUMNS])  # one-hot columns ar
 
 
 @dataclass
+class _Slots:
+    """Where the numbers of one dimension of an access stand in the column program's results."""
+
+    extent: int
+    step: int  # elements between neighbours
+    coefficients: dict[int, int] | None
+    alone: dict[int, int]
+    inside: dict[int, int]
+
+
+@dataclass
 class _Plan:
     """One statement's structure with where its numbers stand in the column program's results."""
 
     statement: Statement
     extents: list[int]
     parallel: list[int]
-    coefficients: list[list[dict[int, int] | None]]
-    shapes: list[list[int]]
-    strides: list[list[int]]
+    accesses: list[list[_Slots]]
     unroll_step: int
 
 
@@ -134,23 +150,30 @@ def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
         exprs.append(int(e) if isinstance(e, bool) else e)
         return len(exprs) - 1
 
-    plans = []
-    for s in statements(sketch.lowered.program):
-        coefficients = [
-            [None if c is None else {i: slot(e) for i, e in c.items()} for c in a.coefficients]
-            for a in s.accesses
-        ]
-        plans.append(
-            _Plan(
-                statement=s,
-                extents=[slot(loop.extent) for loop in s.loops],
-                parallel=[slot(loop.parallel) for loop in s.loops],
-                coefficients=coefficients,
-                shapes=[[slot(e) for e in a.shape] for a in s.accesses],
-                strides=[[slot(e) for e in tensor_strides(a.shape)] for a in s.accesses],
-                unroll_step=slot(s.unroll_step),
-            )
+    def slots(d: Dimension, step: Extent) -> _Slots:
+        return _Slots(
+            slot(d.extent),
+            slot(step),
+            None if d.coefficients is None else {i: slot(e) for i, e in d.coefficients.items()},
+            {i: slot(e) for i, e in d.alone.items()},
+            {i: slot(e) for i, e in d.inside.items()},
         )
+
+    def access(a: Access) -> list[_Slots]:
+        return [
+            slots(d, n) for d, n in zip(a.dimensions, tensor_strides(a.tensor.shape), strict=True)
+        ]
+
+    plans = [
+        _Plan(
+            statement=s,
+            extents=[slot(loop.extent) for loop in s.loops],
+            parallel=[slot(loop.parallel) for loop in s.loops],
+            accesses=[access(a) for a in s.accesses],
+            unroll_step=slot(s.unroll_step),
+        )
+        for s in statements(sketch.lowered.program, sketch.state)
+    ]
     return ColumnProgram(exprs, sketch.bounds.definitions), plans
 
 
@@ -188,26 +211,23 @@ class Analysis:
 
     def _access(self, b: int, values: list) -> None:  # type: ignore[type-arg]
         """Footprints, strides and the contiguous run of one access."""
-        access = self.accesses[b]
-        spans = []
-        for d, terms in enumerate(self.plan.coefficients[b]):
-            full = values[self.plan.shapes[b][d]]
-            step = values[self.plan.strides[b][d]]
+        running = np.ones(self.n, bool)
+        for slots in reversed(self.plan.accesses[b]):
+            full, step = values[slots.extent], values[slots.step]
             self.size[b] *= full
-            for loop in access.touched[d]:
-                self.touches[b, loop] = True
             span: Floats | None
-            if terms is None:
-                span = self._any_of(access.touched[d], full)
+            if slots.coefficients is None:
+                span = self._curved({i: values[w] for i, w in slots.inside.items()}, full)
+                for i, w in slots.alone.items():
+                    self.touches[b, i] = True
+                    self.stride[b, i] += values[w] * step / np.maximum(self.extents[i] - 1.0, 1.0)
             else:
-                span = self._affine({i: values[c] for i, c in terms.items()}, full)
-                for i, c in terms.items():
+                span = self._affine({i: values[c] for i, c in slots.coefficients.items()}, full)
+                for i, c in slots.coefficients.items():
+                    self.touches[b, i] = True
                     self.stride[b, i] += np.abs(values[c] * step)
-            spans.append((span, full))
             if span is not None:
                 self.footprint[b] *= span
-        running = np.ones(self.n, bool)
-        for span, full in reversed(spans):
             reach = np.ones(self.n) if span is None else span[0]
             self.run[b] *= np.where(running, reach, 1.0)
             running &= reach >= full
@@ -226,11 +246,13 @@ class Analysis:
         span[: last + 1] += reach
         return np.minimum(span, full)
 
-    def _any_of(self, touched: frozenset[int], full: Ints) -> Floats:
-        """A dimension that is not affine reaches at most its loops' iterations."""
+    def _curved(self, widths: dict[int, Ints], full: Ints) -> Floats:
+        """The same for an index that is not affine, from its width over loops i.. of each i."""
         span = np.ones((self.L + 1, self.n))
-        for i in touched:
-            span[: i + 1] *= self.extents[i]
+        above = 0
+        for i in sorted(widths):
+            span[above : i + 1] += widths[i]
+            above = i + 1
         return np.minimum(span, full)
 
     # ---- columns ------------------------------------------------------------------------------
@@ -314,8 +336,8 @@ class Analysis:
     def _buffer(self, b: int, unique: Floats, level_bytes: Floats, out: Floats) -> None:
         access = self.accesses[b]
         out[("read", "write", "update").index(access.kind)] = 1.0
-        moves = self.live & self.touches[b][:, None]
-        fixed = self.live & ~self.touches[b][:, None]
+        moves = self.live & (self.stride[b] > 0.0)
+        fixed = self.live & ~moves
         each = np.arange(self.n)
         width = self.bytes[b]
         at = self.L - 1 - moves[::-1].argmax(0) if self.L else np.zeros(self.n, int)

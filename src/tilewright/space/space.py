@@ -72,15 +72,16 @@ class Sketch:
         """Named amounts as expressions over the decisions.
 
         `<stage>.registers`: vector registers that a register tile takes, its accumulators, one
-        row of the other operand and a broadcast. A reduction whose loops are all unrolled (Ansor's
-        rule for constant tensors) carries no accumulators through a loop and has none.
+        row of the other operand and a broadcast. Only where tiles are decisions: code generation
+        cuts a vector loop that nobody split. A reduction whose loops are all unrolled (Ansor's rule
+        for constant tensors) carries no accumulators through a loop.
         """
         found: dict[str, Extent] = {}
         for stage in self.state.stages.values():
             extents = self.bounds[stage.name].extents
             marked = [(leaf, k) for leaf, k in stage.kinds.items() if k is not Kind.SERIAL]
             running = set(stage.leaves) - {leaf for leaf, _ in marked}
-            if not marked or not any(stage.is_reduction(leaf) for leaf in running):
+            if not stage.relations or not any(stage.is_reduction(leaf) for leaf in running):
                 continue
             rows: Extent = 1
             vectors: Extent = 1

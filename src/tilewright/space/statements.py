@@ -1,37 +1,46 @@
 """Statements of a symbolic loop nest, flattened for whole-column analysis.
 
-    statements(program, line_bytes) -> [Statement, …]
+    statements(program, state) -> [Statement, …]
 
 A statement is a `Store` with the loops around it and its accesses. Loops moved out by a position
 decision get extent 1 by a select, so that one list of loops serves all candidates of a sketch.
 Everything here is structure and expressions, made once a sketch; numbers come from evaluating
-`Statement.exprs` over the decision columns.
+the expressions over the decision columns.
+
+How far an index moves over some loops is its *width*: largest minus smallest value, with all other
+loops at 0. It does not depend on how far an index was simplified.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
 
-from tilewright.expr.extents import mul
+from tilewright.expr.extents import add, floordiv, maximum, minimum, mul, sub
 from tilewright.expr.nodes import (
     COMPARISONS,
     Binary,
     Call,
-    Cast,
     Const,
     Expr,
     Extent,
     Read,
+    Reduce,
     Select,
     Tensor,
+    Var,
     as_expr,
+    children,
     free_vars,
     select,
 )
 from tilewright.expr.simplify import affine
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store
+from tilewright.schedule.bounds import loop_var
+from tilewright.schedule.state import Stage, State
 
+ONE: Extent = 1
 OPERATIONS = ("mad", "addsub", "mul", "divmod", "cmp", "math", "other")
 
 
@@ -47,18 +56,31 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Access:
-    """One tensor access: per dimension the loops' coefficients and the full extent.
+class Dimension:
+    """One dimension of an access: its extent and how the loops (by number) move its index.
 
-    `coefficients[d]` maps loop index -> coefficient; None where the dimension is not affine in
-    the loops of `touched[d]` (it may then reach any element).
+    `coefficients` where the index is affine in the loops. Otherwise None, and `alone[i]` is the
+    width of the index over loop i, `inside[i]` over loop i and those inside of it.
     """
 
+    extent: Extent
+    coefficients: dict[int, Extent] | None
+    alone: dict[int, Extent] = field(default_factory=dict)
+    inside: dict[int, Extent] = field(default_factory=dict)
+
+    @property
+    def loops(self) -> set[int]:
+        """Loops that occur in the index."""
+        return set(self.alone if self.coefficients is None else self.coefficients)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One tensor access; `kind` is "read", "write" or "update"."""
+
     tensor: Tensor
-    kind: str  # "read", "write" or "update"
-    coefficients: tuple[dict[int, Extent] | None, ...]
-    touched: tuple[frozenset[int], ...]
-    shape: tuple[Extent, ...]
+    kind: str
+    dimensions: tuple[Dimension, ...]
 
 
 @dataclass
@@ -75,9 +97,14 @@ class Statement:
     shared: set[str] = field(default_factory=set)
 
 
-def statements(program: Program) -> list[Statement]:
-    """All statements of a program, in order."""
-    found = list(_walk(program.body, _Context()))
+def statements(program: Program, state: State) -> list[Statement]:
+    """All statements of a program, in order. `state` is what the program was lowered from."""
+    owners = {
+        loop_var(stage.name, leaf).name: stage
+        for stage in state.stages.values()
+        for leaf in stage.leaves
+    }
+    found = list(_walk(program.body, _Context(state, owners)))
     seen: dict[str, int] = {}
     for s in found:
         for name in {a.tensor.name for a in s.accesses}:
@@ -89,12 +116,16 @@ def statements(program: Program) -> list[Statement]:
 
 @dataclass
 class _Context:
-    """Loops entered so far, where buffers were allocated, and which loops are hoisted over."""
+    """Loops entered so far, where buffers were allocated, and which loops are hoisted over.
 
+    `owners` says which stage a loop variable belongs to.
+    """
+
+    state: State
+    owners: dict[str, Stage]
     loops: tuple[For, ...] = ()
     allocated: dict[str, int] = field(default_factory=dict)
     live: dict[str, Expr] = field(default_factory=dict)
-    unroll_step: Extent = 0
 
 
 def _walk(node: Node, c: _Context) -> Iterator[Statement]:
@@ -106,13 +137,12 @@ def _walk(node: Node, c: _Context) -> Iterator[Statement]:
             yield from _walk(body, c)
         case Alloc(tensor, _, body):
             inner = {**c.allocated, tensor.name: len(c.loops)}
-            yield from _walk(body, _Context(c.loops, inner, c.live, c.unroll_step))
+            yield from _walk(body, replace(c, allocated=inner))
         case Hoist(loops, live, body):
             masks = {**c.live, **{v.name: e for v, e in zip(loops, live, strict=True)}}
-            yield from _walk(body, _Context(c.loops, c.allocated, masks, c.unroll_step))
+            yield from _walk(body, replace(c, live=masks))
         case For():
-            step = c.unroll_step if node.unroll_step == 0 else node.unroll_step
-            yield from _walk(node.body, _Context((*c.loops, node), c.allocated, c.live, step))
+            yield from _walk(node.body, replace(c, loops=(*c.loops, node)))
         case Store():
             yield _statement(node, c)
 
@@ -120,9 +150,9 @@ def _walk(node: Node, c: _Context) -> Iterator[Statement]:
 def _statement(store: Store, c: _Context) -> Statement:
     written = {name for i in store.indices for name in free_vars(i)}
     is_reduction = store.reduce is not None
-    names = [f.var.name for f in c.loops]
-    stage = store.tensor.name
-    own = c.allocated.get(stage, 0)  # the stage's own loops stand inside its allocation
+    is_init = not is_reduction and isinstance(store.value, Const)
+    stage = c.state[store.tensor.name]
+    own = c.allocated.get(stage.name, 0)  # the stage's own loops stand inside its allocation
     loops = [
         Loop(
             f.var.name,
@@ -134,16 +164,16 @@ def _statement(store: Store, c: _Context) -> Statement:
         for i, f in enumerate(c.loops)
     ]
     kind = "update" if is_reduction else "write"
-    accesses = [_access(store.tensor, store.indices, kind, names)]
-    accesses += [_access(r.tensor, r.indices, "read", names) for r in _reads(store.value)]
+    accesses = [_access(store.tensor, store.indices, kind, loops)]
+    accesses += [_access(r.tensor, r.indices, "read", loops) for r in _reads(store.value)]
     return Statement(
-        stage=stage,
-        is_init=not is_reduction and isinstance(store.value, Const),
+        stage=stage.name,
+        is_init=is_init,
         loops=loops,
         accesses=accesses,
-        counts=operations(store),
+        counts={} if is_init else operations(stage),
         allocated_outside=own,
-        unroll_step=c.unroll_step,
+        unroll_step=_unroll_step(loops, c.owners),
     )
 
 
@@ -151,6 +181,20 @@ def _masked(loop: For, live: Expr | None) -> Extent:
     if live is None or loop.extent == 1:
         return loop.extent
     return select(live, as_expr(loop.extent), as_expr(1))
+
+
+def _unroll_step(loops: list[Loop], owners: Mapping[str, Stage]) -> Extent:
+    """The pragma in effect: that of the innermost stage that has one and a loop that runs here."""
+    step: Extent = 0
+    for name in dict.fromkeys(owners[loop.name].name for loop in loops):
+        own = [loop for loop in loops if owners[loop.name].name == name]
+        pragma = owners[own[0].name].unroll_step
+        if pragma == 0:
+            continue
+        runs = as_expr(reduce(mul, (loop.extent for loop in own), ONE)) > 1
+        test = runs & as_expr(pragma).ne(0)
+        step = extent_of(select(test, as_expr(pragma), as_expr(step)))
+    return step
 
 
 def _reads(e: Expr) -> list[Read]:
@@ -161,38 +205,76 @@ def _reads(e: Expr) -> list[Read]:
         x = stack.pop()
         if isinstance(x, Read):
             found[x] = None
-        stack.extend(reversed(_operands(x)))
+        stack.extend(reversed(children(x)))
     return list(found)
 
 
-def _operands(e: Expr) -> list[Expr]:
+def _access(tensor: Tensor, indices: tuple[Expr, ...], kind: str, loops: list[Loop]) -> Access:
+    pairs = zip(indices, tensor.shape, strict=True)
+    return Access(tensor, kind, tuple(_dimension(i, extent, loops) for i, extent in pairs))
+
+
+def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:
+    place = {loop.name: i for i, loop in enumerate(loops)}
+    split = affine(index, place)
+    if split is not None:
+        return Dimension(extent, {place[n]: extent_of(e) for n, e in split[0].items()})
+    moved = sorted(place[n] for n in free_vars(index) if n in place)
+    most = {loops[i].name: sub(loops[i].extent, 1) for i in moved}
+    alone, inside = {}, {}
+    for at, i in enumerate(moved):
+        name = loops[i].name
+        alone[i] = width(index, {name: most[name]}, most)
+        inside[i] = width(index, {loops[j].name: most[loops[j].name] for j in moved[at:]}, most)
+    return Dimension(extent, None, alone, inside)
+
+
+def width(e: Expr, most: Mapping[str, Extent], loops: Collection[str]) -> Extent:
+    """How far `e` moves while the variables in `most` run from 0 to there and the other `loops`
+    stand at 0.
+    """
+    low, high = _reach(e, most, loops)
+    return sub(high, low)
+
+
+def _reach(e: Expr, most: Mapping[str, Extent], loops: Collection[str]) -> tuple[Extent, Extent]:
+    """Smallest and largest value, by interval arithmetic; decision variables are positive."""
     match e:
-        case Binary(_, a, b):
-            return [a, b]
-        case Call(_, args):
-            return list(args)
-        case Cast(_, x):
-            return [x]
-        case Select(cond, a, b):
-            return [cond, a, b]
-        case Read(_, indices):
-            return list(indices)
-    return []
+        case Const(value, _):
+            return int(value), int(value)
+        case Var(name, _):
+            return (0, most.get(name, 0)) if name in loops else (e, e)
+        case Binary(op, a, b):
+            return _combined(op, _reach(a, most, loops), _reach(b, most, loops))
+        case Select(_, a, b):
+            (a0, a1), (b0, b1) = _reach(a, most, loops), _reach(b, most, loops)
+            return minimum(a0, b0), maximum(a1, b1)
+    # a table or data decides: as many different values as there are iterations
+    names = free_vars(e)
+    count = reduce(mul, (add(most[n], 1) for n in most if n in names), ONE)
+    return 0, sub(count, 1)
 
 
-def _access(tensor: Tensor, indices: tuple[Expr, ...], kind: str, names: list[str]) -> Access:
-    place = {name: i for i, name in enumerate(names)}
-    coefficients: list[dict[int, Extent] | None] = []
-    touched: list[frozenset[int]] = []
-    for index in indices:
-        touched.append(frozenset(place[n] for n in free_vars(index) if n in place))
-        split = affine(index, names)
-        if split is None:
-            coefficients.append(None)
-        else:
-            terms = {place[n]: extent_of(e) for n, e in split[0].items()}
-            coefficients.append(terms)
-    return Access(tensor, kind, tuple(coefficients), tuple(touched), tensor.shape)
+def _combined(op: str, a: tuple[Extent, Extent], b: tuple[Extent, Extent]) -> tuple[Extent, Extent]:
+    (a0, a1), (b0, b1) = a, b
+    match op:
+        case "add":
+            return add(a0, b0), add(a1, b1)
+        case "sub":
+            return sub(a0, b1), sub(a1, b0)
+        case "mul" if isinstance(b0, int) and b0 < 0:
+            return mul(a1, b1), mul(a0, b0)
+        case "mul":
+            return mul(a0, b0), mul(a1, b1)
+        case "floordiv":
+            return floordiv(a0, b1), floordiv(a1, b1)
+        case "mod":
+            return 0, minimum(sub(a1, a0), sub(b1, 1))
+        case "min":
+            return minimum(a0, b0), minimum(a1, b1)
+        case "max":
+            return maximum(a0, b0), maximum(a1, b1)
+    return 0, 0  # a condition
 
 
 def extent_of(e: Expr) -> Extent:
@@ -200,42 +282,44 @@ def extent_of(e: Expr) -> Extent:
     return int(e.value) if isinstance(e, Const) else e
 
 
-def operations(store: Store) -> dict[tuple[str, str], int]:
-    """Operations of one iteration, by ("float" | "int" | "bool" | "select", operation).
+def operations(stage: Stage) -> dict[tuple[str, str], int]:
+    """Operations of one iteration of a stage, by ("float" | "int" | "bool" | "select", operation).
 
-    A product that is summed counts as one multiply-add.
+    Counted on the stage's expression, before tiles enter its indices. A product that is summed
+    counts as one multiply-add.
     """
     counts: dict[tuple[str, str], int] = {}
 
-    def add(kind: str, op: str) -> None:
+    def count(kind: str, op: str) -> None:
         counts[kind, op] = counts.get((kind, op), 0) + 1
 
     def visit(e: Expr) -> None:
-        if isinstance(e, Binary | Call | Select):
-            kind = _class_of(e)
-            if isinstance(e, Select):
-                add("select", "select")
-            elif isinstance(e, Binary) and e.op in ("and", "or"):
-                add("bool", "bool")
-            else:
-                add(kind, _operation(e))
-        for x in _operands(e):
+        if isinstance(e, Select):
+            count("select", "select")
+        elif isinstance(e, Binary) and e.op in ("and", "or"):
+            count("bool", "bool")
+        elif isinstance(e, Binary | Call):
+            count(_class_of(e), _operation(e))
+        for x in children(e):
             visit(x)
 
-    visit(store.value)
-    for index in store.indices:
-        visit(index)
-    if store.reduce is not None:
-        kind = "float" if store.tensor.dtype.is_float else "int"
-        if store.reduce == "sum" and isinstance(store.value, Binary) and store.value.op == "mul":
-            counts[kind, "mul"] -= 1
-            add(kind, "mad")
-        else:
-            add(kind, {"sum": "addsub", "prod": "mul"}.get(store.reduce, "cmp"))
+    body = stage.compute.body
+    if not isinstance(body, Reduce):
+        visit(body)
+        return counts
+    value = body.body
+    kind = "float" if stage.tensor.dtype.is_float else "int"
+    if body.op == "sum" and isinstance(value, Binary) and value.op == "mul":
+        count(kind, "mad")
+        visit(value.a)
+        visit(value.b)
+    else:
+        count(kind, {"sum": "addsub", "prod": "mul"}.get(body.op, "cmp"))
+        visit(value)
     return counts
 
 
-def _class_of(e: Binary | Call | Select) -> str:
+def _class_of(e: Binary | Call) -> str:
     operand = e.a if isinstance(e, Binary) else e
     return "float" if operand.dtype.is_float else "int"
 

@@ -79,13 +79,13 @@ class Partials:
         """How many accumulators each element gets; 0: it stays as it is."""
         elements = list(use.elements.values())
         folded = {e.folded for e in elements}
-        if MIXED in folded or len(folded) != 1:
+        promoted = use.tensor.name in self.ev.registers.tensors
+        if MIXED in folded or len(folded) != 1 or not (promoted or use.sure):
             return 0
         enough = -(-CHAINS // len(elements))
         n = max(1, min(enough, min(e.uses for e in elements)))
         if folded != {0}:
             return n
-        promoted = use.tensor.name in self.ev.registers.tensors
         return n if promoted and n > 1 and self.summaries.of(node).loops else 0
 
     def enter(self, use: Use, op: str, n: int) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tilewright.codegen.passes.guards import hoisted_guards
+from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
@@ -19,6 +20,7 @@ from tilewright.target import Target
 
 PASSES: tuple[tuple[str, Callable[[Node, Target], Node]], ...] = (
     ("simplify", lambda node, _: simplified(node)),
+    ("join", lambda node, target: joined(node, target.vector_bits)),
     ("tiles", tiled),
     ("zero terms", lambda node, _: without_zero_terms(node)),
     ("guards", lambda node, _: hoisted_guards(node)),

@@ -4,8 +4,9 @@
       ->  the same with every loop over y unrolled: acc stays in registers
 
 In order: (1) every loop that indexes a small allocation is unrolled, so that it can live in
-registers; (2) the auto-unroll pragma unrolls what it allows; (3) unrolled loops that would write
-too much run instead, outermost first; (4) a long vector loop becomes a loop over a few vectors.
+registers; (2) the auto-unroll pragma unrolls what it allows; (3) a kernel's width is unrolled where
+padding depends on it; (4) unrolled loops that would write too much run instead, outermost first;
+(5) a long vector loop becomes a loop over a few vectors.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from tilewright.codegen.llvm.lanes import chunk_count, widest_bits
 from tilewright.codegen.passes.rewrite import rebuilt, substituted, together
 from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.summary import Summaries
-from tilewright.expr.nodes import Expr, Extent, Var, free_vars, reads
+from tilewright.expr.nodes import Expr, Extent, Select, Var, free_vars, reads, walk
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
+from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import Target
 
 GREATEST_UNROLLED = 512
 """Statements that unrolled loops may write out."""
 GREATEST_TILE = 256
 """Statements that an allocation kept in registers may cause."""
+GREATEST_KERNEL = 8
+GREATEST_KERNEL_STATEMENTS = 128
 LONG_VECTOR = 16
 """Vectors of one vector loop that are written out; a longer one runs over groups of VECTORS."""
 VECTORS = 4
@@ -36,6 +40,7 @@ def tiled(node: Node, target: Target) -> Node:
     tiles = _Tiles(target)
     node = tiles.small_allocations(node)
     node = tiles.pragmas(node, 0)
+    node = tiles.kernels(node)
     node = tiles.limited(node, 1)
     return tiles.long_vectors(node, 1)
 
@@ -107,6 +112,22 @@ class _Tiles:
         fits = node.extent * self.size(node.body) <= step
         return replace(node, kind=Kind.UNROLLED) if fits else node
 
+    # ---- kernels ----------------------------------------------------------------------------
+
+    def kernels(self, node: Node) -> Node:
+        """Unroll short innermost reduction loops that conditions depend on: a kernel's width.
+
+        The conditions of its padding or striding then hold or fail outside of all loops.
+        """
+        node = rebuilt(node, tuple(self.kernels(b) for b in bodies(node)))
+        if not isinstance(node, For) or node.kind is not Kind.SERIAL or runs_loops(node.body):
+            return node
+        short = 1 < int_extent(node.extent) <= GREATEST_KERNEL
+        small = int_extent(node.extent) * self.size(node.body) <= GREATEST_KERNEL_STATEMENTS
+        if short and small and _decides(node):
+            return replace(node, kind=Kind.UNROLLED)
+        return node
+
     # ---- limits -----------------------------------------------------------------------------
 
     def limited(self, node: Node, around: int) -> Node:
@@ -161,6 +182,17 @@ def strip_mined(node: For, width: int) -> Node:
         tail = substituted(node.body, {node.var.name: start}) if whole else node.body
         parts.append(replace(node, extent=rest, kind=kind, body=tail))
     return together(tuple(parts))
+
+
+def _decides(loop: For) -> bool:
+    """Whether the loop reduces and a select in its statements depends on it."""
+    name = loop.var.name
+    for s in walk_nodes(loop.body):
+        if isinstance(s, Store) and s.reduce and not any(name in free_vars(i) for i in s.indices):
+            conds = (x.cond for x in walk(s.value) if isinstance(x, Select))
+            if any(name in free_vars(c) for c in conds):
+                return True
+    return False
 
 
 def _accesses(store: Store, name: str) -> Iterator[tuple[Expr, ...]]:

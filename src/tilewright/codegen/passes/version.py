@@ -22,6 +22,7 @@ from tilewright.codegen.passes.cases import Group, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.rewrite import (
     EMPTY,
+    conjunction,
     conjuncts,
     guarded,
     is_empty,
@@ -39,7 +40,7 @@ GREATEST_STATEMENTS = 1024
 """Statements of the whole program up to which guards get versions of their own."""
 GREATEST_PADDED_STATEMENTS = 704
 """The same for padding: what is not separated is read through redirected pointers."""
-FALSE = Const(False, BOOL)
+TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 
 
 def versioned(node: Node, vector_bits: int) -> Node:
@@ -135,6 +136,13 @@ class _Versions:
         """`node` with the group's conditions as they are where its outer part is `t`."""
 
         def leaf(e: Expr) -> Expr | None:
+            if isinstance(e, Select):
+                conds = [transform(c, leaf) for c in conjuncts(e.cond)]
+                if FALSE in conds:
+                    return transform(e.b, leaf)
+                conds = [c for c in conds if c != TRUE]
+                taken = transform(e.a, leaf)
+                return Select(conjunction(conds), taken, transform(e.b, leaf)) if conds else taken
             part = split(e, outer, inner, self.forms)
             if part is None or (part.terms, part.modulus) != (group.terms, group.modulus):
                 return None

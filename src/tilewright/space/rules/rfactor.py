@@ -12,7 +12,7 @@ import math
 
 from tilewright.expr.nodes import Axis
 from tilewright.schedule.steps import RFactor, extent_int
-from tilewright.space.decisions import TileFactors, variables
+from tilewright.space.decisions import Choice, divisors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_more_reduction_parallel
 
@@ -25,23 +25,33 @@ def _can_factor(d: Derivation) -> Verdict:
         return Verdict.NO
     if stage.name.endswith(".rf") or stage.name.endswith(".local") or stage.relations:
         return Verdict.NO
-    if any(a.name.endswith(".f") for a in stage.compute.reduce_axes):
+    if any(a.name.endswith(".f") for a in stage.compute.reduce_axes) or not _places(d):
         return Verdict.NO
     return Verdict.APPLY if has_more_reduction_parallel(stage, d.target.cores) else Verdict.NO
 
 
-def _factor(d: Derivation) -> list[Derivation]:
-    """Chunks of the outermost axis suit threads, interleaved lanes of the innermost one vectors."""
+def _places(d: Derivation) -> list[tuple[Axis, bool]]:
+    """(axis, outer part?) where a factor fits: chunks of the outermost axis suit threads,
+    interleaved lanes of the innermost one vectors.
+    """
     axes = [a for a in d.working.compute.reduce_axes if a.extent != 1]
-    return [_with_factor(d.fork(), axes[0], True), _with_factor(d.fork(), axes[-1], False)]
+    pairs = [(axes[0], True), (axes[-1], False)] if axes else []
+    return [(axis, outer) for axis, outer in pairs if _factors(axis)]
+
+
+def _factors(axis: Axis) -> tuple[int, ...]:
+    """Proper divisors of the extent: by 1 or by all of it, nothing would be factored."""
+    return divisors(extent_int(axis.extent))[1:-1]
+
+
+def _factor(d: Derivation) -> list[Derivation]:
+    return [_with_factor(d.fork(), axis, outer) for axis, outer in _places(d)]
 
 
 def _with_factor(d: Derivation, axis: Axis, outer: bool) -> Derivation:
-    name, extent = d.working.name, extent_int(axis.extent)
-    part = "outer" if outer else "inner"
-    decision = d.decide(
-        TileFactors(f"{name}.{axis.name}.{part}", name, extent, 2, extent, padded=False)
-    )
+    name, part = d.working.name, "outer" if outer else "inner"
+    label = f"{name}.{axis.name}.{part}"
+    decision = d.decide(Choice(label, name, "tile", _factors(axis), ordered=True))
     d.apply(RFactor(name, axis.name, variables(decision)[0], outer))
     d.variant = (*d.variant, f"{name}: rfactor {part} {axis.name}")
     return d.advance().advance()
