@@ -75,8 +75,8 @@ class Surroundings:
     side its extent there is 1.
     """
 
-    inside: Mapping[str, Extent]
-    outside: Mapping[str, Extent]
+    inside: dict[str, Extent]
+    outside: dict[str, Extent]
 
 
 def loop_var(stage: str, leaf: str) -> Var:
@@ -207,10 +207,10 @@ def outside(state: State, at: At) -> dict[str, Expr | bool]:
 
 
 def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
-    where = _surroundings(state, outside(state, at), done)
     axes = stage.compute.axes
     windows: list[Window | None] = [None] * len(axes)
     for consumer in state.consumers(stage.name):
+        where = _surroundings(state, at, consumer, done)
         values = done[consumer.name].values
         for read in reads(consumer.compute.body):
             if read.tensor.name != stage.name:
@@ -221,21 +221,35 @@ def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
     return [_clip(w, axis) for w, axis in zip(windows, axes, strict=True)]
 
 
-def _surroundings(state: State, around: Mapping[str, Expr | bool], done: Bounds) -> Surroundings:
-    inside: dict[str, Extent] = {}
-    outside: dict[str, Extent] = {}
+def _surroundings(state: State, at: At, consumer: Stage, done: Bounds) -> Surroundings:
+    """The loops around a consumer, seen from an attach point further out.
+
+    A loop that does not enclose the consumer (or, further out, the attach point's target) by a
+    position decision stands at 0 there.
+    """
+    around = outside(state, at)
+    found = Surroundings({}, {})
+    mine = {loop_var(consumer.name, leaf).name: True for leaf in consumer.leaves}
+    here: dict[str, Expr | bool] = {**mine}
+    if consumer.attach is not None:
+        here |= outside(state, consumer.attach)
     for name, bounds in done.stages.items():
         for leaf in state[name].leaves:
             var, extent = loop_var(name, leaf).name, bounds.extents[leaf]
             live = around.get(var, False)
-            if live is True:
-                outside[var] = extent
-            elif live is False or extent == 1:
-                inside[var] = extent
-            else:
-                inside[var] = select(live, as_expr(1), as_expr(extent))
-                outside[var] = select(live, as_expr(extent), as_expr(1))
-    return Surroundings(inside, outside)
+            if live is not False:
+                found.outside[var] = _where(live, extent, 1)
+            if live is False:
+                found.inside[var] = _where(here.get(var, False), extent, 1)
+            elif live is not True and name == at.target:
+                found.inside[var] = _where(live, 1, _where(here.get(var, False), extent, 1))
+    return found
+
+
+def _where(test: Expr | bool, yes: Extent, no: Extent) -> Extent:
+    if isinstance(test, bool):
+        return yes if test else no
+    return yes if yes == no else select(test, as_expr(yes), as_expr(no))
 
 
 FULL = None  # an index whose window is not known: take the whole axis

@@ -33,6 +33,7 @@ from tilewright.expr.nodes import (
     as_expr,
     children,
     free_vars,
+    reads,
     select,
 )
 from tilewright.expr.simplify import affine
@@ -293,7 +294,11 @@ def operations(stage: Stage) -> dict[tuple[str, str], int]:
     def count(kind: str, op: str) -> None:
         counts[kind, op] = counts.get((kind, op), 0) + 1
 
+    axes = {a.name for a in stage.axes}
+
     def visit(e: Expr) -> None:
+        if isinstance(e, Binary) and not reads(e) and not free_vars(e) & axes:
+            return  # an extent: in a program it is a literal
         if isinstance(e, Select):
             count("select", "select")
         elif isinstance(e, Binary) and e.op in ("and", "or"):

@@ -4,8 +4,8 @@
     extent 7                         ->   8 lanes from 0, of which 7 exist
 
 The width follows from the widest type its statements compute with. A tail takes the next power of
-two; where the loop is a reduction its tail keeps the full width, so that all chunks share their
-accumulators.
+two (at least two); where the loop is a reduction its tail keeps the full width, so that all chunks
+share their accumulators.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def chunks(node: For, vector_bits: int) -> Iterator[tuple[int, Lanes]]:
     for i in range(whole):
         yield i * width, Lanes(node.var.name, width, width)
     if rest:
-        count = width if whole and folds(node) else next_power(rest)
+        # one lane would be no vector to LLVM: two, of which one exists
+        count = width if whole and folds(node) else max(2, next_power(rest))
         yield whole * width, Lanes(node.var.name, count, rest)
 
 

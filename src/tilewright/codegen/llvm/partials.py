@@ -86,7 +86,10 @@ class Partials:
         n = max(1, min(enough, min(e.uses for e in elements)))
         if folded != {0}:
             return n
-        return n if promoted and n > 1 and self.summaries.of(node).loops else 0
+        # Vectors along spatial lanes sum in loop order: a full tile and the tail beside it, which
+        # has fewer elements, must round alike where their terms are equal.
+        spatial = any(e.lanes for e in elements)
+        return n if promoted and n > 1 and not spatial and self.summaries.of(node).loops else 0
 
     def enter(self, use: Use, op: str, n: int) -> None:
         registers, name = self.ev.registers, use.tensor.name

@@ -144,7 +144,8 @@ class _Versions:
                 taken = transform(e.a, leaf)
                 return Select(conjunction(conds), taken, transform(e.b, leaf)) if conds else taken
             part = split(e, outer, inner, self.forms)
-            if part is None or (part.terms, part.modulus) != (group.terms, group.modulus):
+            # one whose truth may change within the case was not collected and stays
+            if part is None or part not in group.conditions:
                 return None
             return part.settled(e, t, self.forms)
 
