@@ -1,6 +1,6 @@
 """Workloads that several test folders share: the ten operators at small shapes, figure 5's inputs.
 
-    OPERATORS["C2D"]() -> ComputeDAG
+OPERATORS["C2D"]() -> ComputeDAG
 """
 
 from __future__ import annotations

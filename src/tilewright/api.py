@@ -205,9 +205,10 @@ def tune(
             seed=seed,
             rules=(*rules, *CPU_RULES),
         )
-        searches = tuner.run(Budget(trials, minutes), observe)
+        tuner.register()
         for model, group in zip(given, groups, strict=True):
             database.add_model(_model_row(model, group, tasks))
+        searches = tuner.run(Budget(trials, minutes), observe)
     results = tuple(
         TaskResult(
             s.task.name, s.task.weight, s.task.flops, s.trials, s.errors, s.default_s, s.best_s

@@ -21,7 +21,7 @@ from tilewright.schedule.steps import (
     Reorder,
     Split,
 )
-from tilewright.space.decisions import INNERMOST_LIMIT, Choice, TileFactors, variables
+from tilewright.space.decisions import Choice, TileFactors, variables
 from tilewright.space.derivation import Derivation, dag_node
 from tilewright.space.predicates import is_inlinable, vector_axis
 
@@ -130,9 +130,9 @@ def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
     extent = next(a.extent for a in stage.axes if a.name == axis)
     attached_copy = stage.attach is not None and not stage.compute.reduce_axes
     has_children = bool(d.state.attached(stage.name))
-    if attached_copy or has_children or not isinstance(extent, int) or extent <= INNERMOST_LIMIT:
-        return axis
     lanes = d.target.lanes(stage.tensor.dtype)
+    if attached_copy or has_children or not isinstance(extent, int) or extent <= lanes:
+        return axis
     tile = d.decide(TileFactors(f"{stage.name}.{axis}", stage.name, extent, 2, lanes=lanes))
     d.apply(Split(stage.name, axis, variables(tile)))
     return f"{axis}.1"

@@ -46,6 +46,9 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
         extent, levels = extent_int(axis.extent), counts[axis.reduce]
         if extent == 1:
             continue
+        if levels == 1:
+            tiles[axis.name] = (axis.name,)
+            continue
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         name = f"{node}.{axis.name}"
