@@ -247,6 +247,8 @@ def _reach(e: Expr, most: Mapping[str, Extent], loops: Collection[str]) -> tuple
             return (0, most.get(name, 0)) if name in loops else (e, e)
         case Binary(op, a, b):
             return _combined(op, _reach(a, most, loops), _reach(b, most, loops))
+        case Select() if not free_vars(e) & set(loops):
+            return e, e  # decided by the row
         case Select(_, a, b):
             (a0, a1), (b0, b1) = _reach(a, most, loops), _reach(b, most, loops)
             return minimum(a0, b0), maximum(a1, b1)

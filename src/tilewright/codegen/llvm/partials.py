@@ -88,7 +88,7 @@ class Partials:
             return n
         # Vectors along spatial lanes sum in loop order: a full tile and the tail beside it, which
         # has fewer elements, must round alike where their terms are equal.
-        spatial = any(e.lanes for e in elements)
+        spatial = False
         return n if promoted and n > 1 and not spatial and self.summaries.of(node).loops else 0
 
     def enter(self, use: Use, op: str, n: int) -> None:
