@@ -22,7 +22,7 @@ GOLDEN = Path(__file__).parent / "golden"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
     parser.addoption("--rows", type=int, default=48, help="candidates an operator (features)")
-    parser.addoption("--native-rows", type=int, default=6, help="compiled candidates an operator")
+    parser.addoption("--native-rows", type=int, default=4, help="compiled candidates an operator")
     parser.addoption("--programs", type=int, default=4096, help="random programs (properties)")
 
 

@@ -20,7 +20,7 @@ from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Extent
 from tilewright.nest.nodes import Kind
 from tilewright.space.decisions import Ints
-from tilewright.space.space import Population, Sketch, Space
+from tilewright.space.space import Bools, Population, Sketch, Space
 from tilewright.space.statements import (
     OPERATIONS,
     Access,
@@ -35,6 +35,7 @@ Float32s = NDArray[np.float32]
 
 BUFFERS = 5
 CURVE = 10
+BLOCK = 1024  # candidates analysed at once: their tables stay in a fast cache
 POSITIONS = (
     "InnerSpatial", "MiddleSpatial", "OuterSpatial", "InnerReduce", "MiddleReduce", "OuterReduce",
     "Mixed", "None",
@@ -119,16 +120,19 @@ class FeatureExtractor:
 
     def extract(self, population: Population) -> tuple[Float32s, Ints]:
         """Feature rows of all candidates; see the module's docstring."""
-        blocks: list[Float32s] = []
-        owners: list[Ints] = []
-        for sketch, at in self.space.groups(population):
-            raw = self.tables(sketch, population.rows[at])
-            stack = np.stack([_scaled(t) for t in raw], axis=1)
-            blocks.append(stack.reshape(-1, len(COLUMNS)))
-            owners.append(np.repeat(at, len(raw)))
-        features, owner = np.concatenate(blocks), np.concatenate(owners)
-        order = np.argsort(owner, kind="stable")
-        return features[order], owner[order]
+        groups = self.space.groups(population)
+        counts = np.zeros(len(population), np.int64)
+        for sketch, at in groups:
+            counts[at] = len(self.plans(sketch)[1])
+        owner = np.repeat(np.arange(len(population)), counts)
+        first = np.cumsum(counts) - counts
+        features = np.zeros((len(owner), len(COLUMNS)), np.float32)
+        for sketch, at in groups:
+            for start in range(0, len(at), BLOCK):
+                part = at[start : start + BLOCK]
+                for k, raw in enumerate(self.tables(sketch, population.rows[part])):
+                    features[first[part] + k] = _scaled(raw)
+        return features, owner
 
     def tables(self, sketch: Sketch, rows: Ints) -> list[Floats]:
         """Unscaled columns `[len(COLUMNS), n]` of each statement."""
@@ -138,9 +142,10 @@ class FeatureExtractor:
 
 
 def _scaled(raw: Floats) -> Float32s:
-    out = np.log2(raw + 1.0)
-    out[LINEAR] = raw[LINEAR]
-    return out.T.astype(np.float32)
+    out = raw.astype(np.float32)
+    amounts = raw.any(axis=1) & ~LINEAR
+    out[amounts] = np.log2(out[amounts] + np.float32(1.0))
+    return out.T
 
 
 def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
@@ -291,32 +296,36 @@ class Analysis:
 
     def _annotation(self, which: str, out: Floats) -> None:
         """Loops, product, innermost extent and position of one kind of annotated loops."""
-        marked = np.zeros((self.L, self.n), bool)
-        for i, loop in enumerate(self.loops):
-            if which == "parallel":
-                marked[i] = np.asarray(self.parallel[i], bool)
-            elif loop.kind is Kind(which):
-                marked[i] = True
-        marked &= self.live
+        loops, marked = self._marked(which)
         count = marked.sum(0)
         any_marked = count > 0
         out[0] = count
-        out[1] = np.where(any_marked, np.where(marked, self.extents, 1.0).prod(0), 0.0)
         if not any_marked.any():
             out[3 + POSITIONS.index("None")] = 1.0
             return
-        innermost = self.L - 1 - marked[::-1].argmax(0)
-        out[2] = np.where(any_marked, self.extents[innermost, np.arange(self.n)], 0.0)
-        reduce = np.array([loop.reduce for loop in self.loops])[:, None]
+        extents = np.where(marked, self.extents[loops], 1.0)
+        out[1] = np.where(any_marked, extents.prod(0), 0.0)
+        each = np.arange(self.n)
+        innermost = len(loops) - 1 - marked[::-1].argmax(0)
+        out[2] = np.where(any_marked, extents[innermost, each], 0.0)
+        reduce = np.array([self.loops[i].reduce for i in loops])[:, None]
         has_reduce = (marked & reduce).any(0)
         has_space = (marked & ~reduce).any(0)
-        last = self.L - 1 - self.live[::-1].argmax(0)
-        first = self.live.argmax(0)
-        each = np.arange(self.n)
-        inner, outer = marked[last, each], marked[first, each]
+        inner = loops[innermost] == self.L - 1 - self.live[::-1].argmax(0)
+        outer = loops[marked.argmax(0)] == self.live.argmax(0)
         place = np.where(inner, 0, np.where(outer, 2, 1)) + np.where(has_reduce, 3, 0)
         place = np.where(has_reduce & has_space, 6, np.where(any_marked, place, 7))
         out[3 + place, each] = 1.0
+
+    def _marked(self, which: str) -> tuple[Ints, Bools]:
+        """The loops that may have an annotation, and in which candidates they do."""
+        if which == "parallel":
+            found = [i for i, loop in enumerate(self.loops) if loop.parallel is not False]
+            flags = [self.live[i] & np.asarray(self.parallel[i], bool) for i in found]
+        else:
+            found = [i for i, loop in enumerate(self.loops) if loop.kind is Kind(which)]
+            flags = [self.live[i] for i in found]
+        return np.array(found, np.int64), np.array(flags, bool).reshape(len(found), self.n)
 
     def _buffers(self, out: Floats) -> None:
         """The 18 columns of the five accesses with the most unique bytes."""
@@ -366,7 +375,10 @@ class Analysis:
         """Float operations per byte of footprint at each live loop, innermost first, sampled."""
         counts = self.plan.statement.counts
         work = sum(c * (2 if op == "mad" else 1) for (k, op), c in counts.items() if k == "float")
-        if not self.L or not work:
+        if not work:
+            return
+        if not self.L:
+            out[:CURVE] = work / (self.footprint[:, 0] * self.bytes[:, None]).sum(0)
             return
         level_bytes = (self.footprint * self.bytes[:, None, None]).sum(0)
         curve = self.inner[: self.L] * work / level_bytes[: self.L]

@@ -172,7 +172,7 @@ def _statement(store: Store, c: _Context) -> Statement:
         is_init=is_init,
         loops=loops,
         accesses=accesses,
-        counts={} if is_init else operations(stage),
+        counts={} if is_init else operations(stage, is_reduction),
         allocated_outside=own,
         unroll_step=_unroll_step(loops, c.owners),
     )
@@ -285,11 +285,11 @@ def extent_of(e: Expr) -> Extent:
     return int(e.value) if isinstance(e, Const) else e
 
 
-def operations(stage: Stage) -> dict[tuple[str, str], int]:
+def operations(stage: Stage, accumulates: bool) -> dict[tuple[str, str], int]:
     """Operations of one iteration of a stage, by ("float" | "int" | "bool" | "select", operation).
 
     Counted on the stage's expression, before tiles enter its indices. A product that is summed
-    counts as one multiply-add.
+    counts as one multiply-add; a reduction of one element (not `accumulates`) only as that element.
     """
     counts: dict[tuple[str, str], int] = {}
 
@@ -311,10 +311,10 @@ def operations(stage: Stage) -> dict[tuple[str, str], int]:
             visit(x)
 
     body = stage.compute.body
-    if not isinstance(body, Reduce):
-        visit(body)
+    value = body.body if isinstance(body, Reduce) else body
+    if not isinstance(body, Reduce) or not accumulates:
+        visit(value)
         return counts
-    value = body.body
     kind = "float" if stage.tensor.dtype.is_float else "int"
     if body.op == "sum" and isinstance(value, Binary) and value.op == "mul":
         count(kind, "mad")

@@ -22,14 +22,16 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import features
 from tilewright.codegen.llvm.memory import Buffer
 from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.statements import Walker
 from tilewright.codegen.llvm.storage import Frame, aligned, interface_buffer
 from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.passes import Prepared
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
 from tilewright.expr.tensors import Table
-from tilewright.nest.nodes import For, Kind, Node, Program
+from tilewright.nest.nodes import For, Kind, Node
 from tilewright.target import Target
 
 ENTRY = "ENTRY"
@@ -46,14 +48,15 @@ class Emitted:
     externals: tuple[str, ...]
 
 
-def emit(program: Program, target: Target) -> Emitted:
-    """The LLVM module of a concrete program whose loops are already prepared by the passes."""
-    return _Emission(program, target).run()
+def emit(prepared: Prepared, target: Target) -> Emitted:
+    """The LLVM module of a concrete program that has been through the passes."""
+    return _Emission(prepared, target).run()
 
 
 class _Emission:
-    def __init__(self, program: Program, target: Target) -> None:
-        self.program = program
+    def __init__(self, prepared: Prepared, target: Target) -> None:
+        self.program = prepared.program
+        self.copies = prepared.copies
         self.target = target
         self.m = Module()
         self.forms = Linearizer()
@@ -107,7 +110,10 @@ class _Emission:
     ) -> Walker:
         ev = Evaluator(b, self.m, self.target, self.forms, env)
         ev.buffers = buffers
-        walker = Walker(ev, frame, self.summaries, self.target, lambda n: self.region(walker, n))
+        partials = Partials(ev, self.summaries, self.copies)
+        walker = Walker(
+            ev, frame, self.summaries, partials, self.target, lambda n: self.region(walker, n)
+        )
         walker.budget(0)
         walker.visit(body)
         return walker

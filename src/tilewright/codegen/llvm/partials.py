@@ -2,39 +2,40 @@
 
     for k (vector, 64): s += x[k]*x[k]      4 vectors of 16 partial sums, added up after the loop
 
-Where lanes run over a reduction axis, every lane keeps a sum of its own. Where a loop updates too
-few elements to keep the multiply-add units busy, consecutive updates of one element take turns
-between copies. A sum is thereby reassociated (its tolerance knows its depth); max and min are not
-affected.
+Where lanes run over a reduction axis, every lane keeps a sum of its own. Where a tile has too few
+elements to keep the multiply-add units busy (`passes.copies`), consecutive updates of one element
+take turns between copies. A sum is thereby reassociated (its tolerance knows its depth); max and
+min are not affected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import apply, choose, combine, horizontal, neutral
 from tilewright.codegen.llvm.lanes import folds
 from tilewright.codegen.llvm.memory import Lanes
-from tilewright.codegen.llvm.promote import MIXED, Element, Scan, Use
+from tilewright.codegen.llvm.promote import Element, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key
-from tilewright.codegen.llvm.types import Value, mask_literal
+from tilewright.codegen.llvm.types import Value, mask_literal, shuffle_mask
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.nodes import Expr
 from tilewright.nest.nodes import For, Kind, Store, walk
 
-CHAINS = 8
-"""Independent multiply-adds in flight that hide their latency (4 cycles, 2 a cycle)."""
-
 
 class Partials:
-    """Opens and closes partial accumulators around loops, and updates them."""
+    """Opens and closes partial accumulators around loops, and updates them.
 
-    def __init__(self, ev: Evaluator, summaries: Summaries) -> None:
+    `wanted` is the number of copies of each element, by tensor (1 where it is missing).
+    """
+
+    def __init__(self, ev: Evaluator, summaries: Summaries, wanted: Mapping[str, int]) -> None:
         self.ev = ev
+        self.wanted = wanted
         self.summaries = summaries
         self._folds: dict[int, tuple[For, bool]] = {}
 
@@ -78,18 +79,16 @@ class Partials:
     def copies(self, use: Use, node: For) -> int:
         """How many accumulators each element gets; 0: it stays as it is."""
         elements = list(use.elements.values())
-        folded = {e.folded for e in elements}
+        folded = any(e.folded for e in elements)
         promoted = use.tensor.name in self.ev.registers.tensors
-        if MIXED in folded or len(folded) != 1 or not (promoted or use.sure):
+        if not (promoted or use.sure):
             return 0
-        enough = -(-CHAINS // len(elements))
-        n = max(1, min(enough, min(e.uses for e in elements)))
-        if folded != {0}:
+        n = self.wanted.get(use.tensor.name, 1)
+        while any(e.uses % n for e in elements):
+            n //= 2
+        if folded:
             return n
-        # Vectors along spatial lanes sum in loop order: a full tile and the tail beside it, which
-        # has fewer elements, must round alike where their terms are equal.
-        spatial = False
-        return n if promoted and n > 1 and not spatial and self.summaries.of(node).loops else 0
+        return n if promoted and n > 1 and self.summaries.of(node).loops else 0
 
     def enter(self, use: Use, op: str, n: int) -> None:
         registers, name = self.ev.registers, use.tensor.name
@@ -133,10 +132,35 @@ class Partials:
             return False
         assert node.reduce is not None
         old = ev.registers.values[key]
-        new = ev.accumulate(node.reduce, old, node.value)
-        mask = self.mask(ev.lanes) if ev.lanes else ev.guard
-        ev.registers.values[key] = new if mask is None else choose(ev.b, mask, new, old)
+        if (ev.lanes.count if ev.lanes else 1) == old.lanes:
+            new = ev.accumulate(node.reduce, old, node.value)
+            mask = self.mask(ev.lanes) if ev.lanes else ev.guard
+            new = new if mask is None else choose(ev.b, mask, new, old)
+        else:
+            value = self.spread(node.reduce, self.masked(node.reduce, node.value), old.lanes)
+            new = combine(ev.b, ev.m, node.reduce, old, value)
+        ev.registers.values[key] = new
         return True
+
+    def spread(self, op: str, value: Value, lanes: int) -> Value:
+        """A scalar or a short vector in the first lanes, the others neutral."""
+        b, rest = self.ev.b, neutral(op, value.dtype, lanes)
+        if value.lanes == 1:
+            text = f"insertelement {rest}, {value}, i64 0"
+            return Value(b.pure(text, value.text), value.dtype, lanes)
+        filler = neutral(op, value.dtype, value.lanes)
+        order = [min(i, value.lanes) for i in range(lanes)]
+        text = f"shufflevector {value}, {filler}, {shuffle_mask(order)}"
+        return Value(b.pure(text, value.text), value.dtype, lanes)
+
+    def masked(self, op: str, e: Expr) -> Value:
+        """The value in all lanes, neutral in those that do not count."""
+        ev = self.ev
+        value = ev.widen(ev.value(e))
+        mask = self.mask(ev.lanes) if ev.lanes else ev.guard
+        if mask is None:
+            return value
+        return choose(ev.b, mask, value, neutral(op, value.dtype, value.lanes))
 
     def mask(self, lanes: Lanes) -> Value | None:
         """Lanes that count; None where all do."""
@@ -149,9 +173,5 @@ class Partials:
     def folded(self, op: str, before: Value, e: Expr) -> Value:
         """`before` combined with all lanes of `e` at once."""
         ev = self.ev
-        assert ev.lanes is not None
-        value = ev.widen(ev.value(e))
-        mask = self.mask(ev.lanes)
-        if mask is not None:
-            value = choose(ev.b, mask, value, neutral(op, value.dtype, value.lanes))
-        return combine(ev.b, ev.m, op, before, horizontal(ev.b, ev.m, op, value))
+        total = horizontal(ev.b, ev.m, op, self.masked(op, e))
+        return combine(ev.b, ev.m, op, before, total)

@@ -26,7 +26,6 @@ from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
 
 GREATEST_SCAN = 4096
 """Accesses looked at in one scan; a region with more is not promoted."""
-MIXED = -1
 
 
 @dataclass(slots=True)
@@ -35,8 +34,7 @@ class Element:
 
     `load`: its memory is read before it is written. `sure`: some access always happens, so its
     address exists. `ops`: the reductions applied, None among them for anything else. `uses` counts
-    accesses, `folded` the lanes that each update brings to a scalar element (MIXED: not always
-    as many).
+    accesses, `folded` the most lanes that one update brings to a scalar element.
     """
 
     at: Linear
@@ -199,7 +197,7 @@ class Scan:
             self.live.discard(tensor.name)
             return
         if lanes is not None and stride == 0 and how == "update":
-            element.folded = lanes.count if element.folded in (0, lanes.count) else MIXED
+            element.folded = max(element.folded, lanes.count)
         if not element.written and how != "write":
             element.load = True
         if conditional and not element.written:

@@ -40,6 +40,7 @@ class Walker:
         ev: Evaluator,
         frame: Frame,
         summaries: Summaries,
+        partials: Partials,
         target: Target,
         parallel: Callable[[For], None],
     ) -> None:
@@ -48,7 +49,7 @@ class Walker:
         self.summaries = summaries
         self.target = target
         self.parallel = parallel
-        self.partials = Partials(ev, summaries)
+        self.partials = partials
         self.used = 0
         self.idle: set[str] = set()
 

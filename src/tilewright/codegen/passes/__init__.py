@@ -1,13 +1,16 @@
 """Nest to nest: from what a schedule wrote to loops that code generation writes as they stand.
 
-Each pass takes a valid concrete nest and returns one with the same results (`PASSES` in order).
+Each pass takes a valid concrete nest and returns one with the same results (`PASSES` in order):
+the first decide what a register tile is, the others separate its cases.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.simplify import simplified
@@ -18,10 +21,14 @@ from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_t
 from tilewright.nest.nodes import Node, Program
 from tilewright.target import Target
 
-PASSES: tuple[tuple[str, Callable[[Node, Target], Node]], ...] = (
+Pass: TypeAlias = tuple[str, Callable[[Node, Target], Node]]
+
+SHAPING: tuple[Pass, ...] = (
     ("simplify", lambda node, _: simplified(node)),
     ("join", lambda node, target: joined(node, target.vector_bits)),
     ("tiles", tiled),
+)
+SPLITTING: tuple[Pass, ...] = (
     ("zero terms", lambda node, _: without_zero_terms(node)),
     ("guards", lambda node, _: hoisted_guards(node)),
     ("versions", lambda node, target: versioned(node, target.vector_bits)),
@@ -29,11 +36,23 @@ PASSES: tuple[tuple[str, Callable[[Node, Target], Node]], ...] = (
     ("unroll", lambda node, target: unrolled(node, target.vector_bits)),
     ("simplify again", lambda node, _: simplified(node)),
 )
+PASSES = (*SHAPING, *SPLITTING)
 
 
-def prepared(program: Program, target: Target) -> Program:
-    """The program after all passes."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A program after all passes; `copies` are the partial accumulators of reduced tensors."""
+
+    program: Program
+    copies: Mapping[str, int]
+
+
+def prepared(program: Program, target: Target) -> Prepared:
+    """The program as it will be written."""
     body = program.body
-    for _, run in PASSES:
+    for _, run in SHAPING:
         body = run(body, target)
-    return replace(program, body=body)
+    copies = accumulator_copies(body, target.vector_bits)
+    for _, run in SPLITTING:
+        body = run(body, target)
+    return Prepared(replace(program, body=body), copies)

@@ -1,0 +1,91 @@
+"""Columns of a whole population equal what a slow walk over each lowered program finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from slow_features import slow_features
+from workloads import OPERATORS, attention, conv_layer
+
+from tilewright.expr.dag import ComputeDAG
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.space.features import COLUMNS, LINEAR, PAPER_COLUMNS, FeatureExtractor
+from tilewright.space.space import Space
+from tilewright.target import Target
+
+MADE: dict[str, Callable[[], ComputeDAG]] = {
+    **OPERATORS,
+    "ConvLayer": conv_layer,
+    "TBS": attention,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_columns_equal_those_of_the_lowered_program(
+    name: str, target: Target, request: pytest.FixtureRequest
+) -> None:
+    dag = MADE[name]()
+    space = Space(dag, target)
+    extractor = FeatureExtractor(space)
+    population = space.sample(np.random.default_rng(0), request.config.getoption("--rows"))
+    features, owner = extractor.extract(population)
+    for i in range(len(population)):
+        sketch = space.sketches[population.sketch[i]]
+        state = State(dag).replay(sketch.trace(population.rows[i]))
+        slow = slow_features(state, lower(state, name).program, target.line_bytes)
+        plans = [p.statement for p in extractor.plans(sketch)[1]]
+        names = [s.stage + "=" * s.is_init for s in plans]
+        assert sorted(names) == sorted(slow), sketch.name
+        for statement, row in zip(names, features[owner == i], strict=True):
+            expected = scaled(slow[statement])
+            wrong = np.flatnonzero(~np.isclose(row, expected, rtol=1e-5, atol=1e-5))
+            listed = [(COLUMNS[c][0], float(row[c]), float(expected[c])) for c in wrong]
+            assert not listed, (sketch.name, statement, population.rows[i], listed)
+
+
+def scaled(columns: dict[str, float]) -> np.ndarray:
+    """A row as the extractor writes it."""
+    assert set(columns) <= {n for n, _ in COLUMNS}
+    raw = np.array([columns.get(name, 0.0) for name, _ in COLUMNS])
+    return np.where(LINEAR, raw, np.log2(raw + 1.0))
+
+
+def test_columns_are_the_papers_and_ours() -> None:
+    names = [name for name, _ in COLUMNS]
+    assert len(set(names)) == len(names)
+    assert all(unit for _, unit in COLUMNS)
+    # 57 of operations and annotations, 18 for each of 5 buffers, 10 of the curve, 4 of the
+    # allocation, 3 of the loops (paper appendix B)
+    assert PAPER_COLUMNS == 57 + 5 * 18 + 10 + 4 + 3
+    assert names[PAPER_COLUMNS:] == ["padding_waste", "is_init"]
+
+
+def test_rows_follow_their_candidates(target: Target) -> None:
+    space = Space(conv_layer(), target)
+    extractor = FeatureExtractor(space)
+    population = space.sample(np.random.default_rng(0), 300)
+    features, owner = extractor.extract(population)
+    assert (np.diff(owner) >= 0).all() and set(owner) == set(range(300))
+    order = np.random.default_rng(1).permutation(300)
+    again, theirs = extractor.extract(population[order])
+    for at in range(0, 300, 17):
+        np.testing.assert_array_equal(again[theirs == at], features[owner == order[at]])
+
+
+def test_annotations_have_exactly_one_position(target: Target) -> None:
+    space = Space(OPERATORS["C2D"](), target)
+    features, _ = FeatureExtractor(space).extract(space.sample(np.random.default_rng(0), 200))
+    names = [name for name, _ in COLUMNS]
+    seen = set()
+    for kind in ("vector", "unrolled", "parallel"):
+        at = [i for i, n in enumerate(names) if n.startswith(f"{kind}_at_")]
+        assert (features[:, at].sum(axis=1) == 1.0).all()
+        seen |= {names[at[k]] for k in features[:, at].argmax(axis=1)}
+    assert {
+        "vector_at_InnerSpatial",
+        "parallel_at_OuterSpatial",
+        "unrolled_at_MiddleSpatial",
+    } <= seen
