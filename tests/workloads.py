@@ -72,7 +72,7 @@ def figure5_input1() -> ComputeDAG:
 def figure5_input2() -> ComputeDAG:
     """B = max(A, 0); C = B padded with zeros from 400 to 512 columns; E = C · D."""
     a, d = given(8, 400, name="A"), given(512, 4, name="D")
-    b = compute((8, 400), lambda i, l: select(a[i, l] > 0.0, a[i, l], 0.0), name="B")
+    b = compute((8, 400), lambda i, k: select(a[i, k] > 0.0, a[i, k], 0.0), name="B")
     c = compute((8, 512), lambda i, k: select(k < 400, b[i, k], 0.0), name="C")
     k = reduce_axis(512, "k")
     return ComputeDAG([compute((8, 4), lambda i, j: sum_over(c[i, k] * d[k, j], k), name="E")])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from workloads import OPERATORS, attention, conv_layer
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.evaluate import ColumnProgram
@@ -16,6 +15,7 @@ from tilewright.schedule.state import State
 from tilewright.space.decisions import sample
 from tilewright.space.space import Population, Sketch, Space
 from tilewright.target import Target
+from workloads import OPERATORS, attention, conv_layer
 
 MADE = {**OPERATORS, "ConvLayer": conv_layer, "TBS": attention}
 NARROW = Target.parse("cpu:haswell cores=2")
@@ -75,7 +75,7 @@ def test_windows_start_where_the_replayed_schedule_says(name: str, target: Targe
             theirs = ColumnProgram(bounds[stage.name].base)
             expected = theirs.run(place)
             found = mine.run({**sketch.environment(row), **place})
-            assert [int(x) for x in found] == expected, (sketch.name, stage.name, row)
+            assert [np.asarray(x).item() for x in found] == expected, (sketch.name, stage.name, row)
 
 
 @pytest.mark.parametrize("name", MADE)

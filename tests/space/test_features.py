@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from slow_features import slow_features
-from workloads import OPERATORS, attention, conv_layer
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
@@ -15,6 +14,7 @@ from tilewright.schedule.state import State
 from tilewright.space.features import COLUMNS, LINEAR, PAPER_COLUMNS, FeatureExtractor
 from tilewright.space.space import Space
 from tilewright.target import Target
+from workloads import OPERATORS, attention, conv_layer
 
 MADE: dict[str, Callable[[], ComputeDAG]] = {
     **OPERATORS,

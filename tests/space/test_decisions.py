@@ -1,0 +1,154 @@
+"""Decision kinds: valid values, encoding, mutation."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+from tilewright.space.decisions import (
+    WASTE,
+    Choice,
+    Decision,
+    TileFactors,
+    another,
+    divisors,
+    encode,
+    sample,
+    variables,
+)
+
+DECISIONS: dict[str, Decision] = {
+    "composite": TileFactors("c.i", "c", 48, 4),
+    "power of two": TileFactors("c.i", "c", 512, 4),
+    "prime": TileFactors("c.i", "c", 61, 4),
+    "two levels": TileFactors("c.k", "c", 36, 2, padded=False),
+    "vector": TileFactors("c.j", "c", 40, 4, lanes=16),
+    "tiny": TileFactors("c.i", "c", 2, 4),
+    "steps": Choice("c.unroll", "c", "pragma", (0, 16, 64, 512), ordered=True),
+    "places": Choice("c.at", "c", "location", (0, 1, 2)),
+    "fixed": Choice("c.at", "c", "location", (1,)),
+}
+MANY = {n: d for n, d in DECISIONS.items() if len(d.table) > 1}
+
+
+def brute_force(extent: int, levels: int, innermost: int) -> set[tuple[int, ...]]:
+    """Exact tilings: inner lengths whose product divides the extent."""
+    rows = product(*(divisors(extent) for _ in range(levels - 1)))
+    return {r for r in rows if extent % prod(r) == 0 and r[-1] <= innermost}
+
+
+@pytest.mark.parametrize(("extent", "levels"), [(48, 4), (36, 2), (7, 3), (60, 3)])
+def test_exact_tiles_are_all_factorisations(extent: int, levels: int) -> None:
+    table = TileFactors("t", "s", extent, levels, padded=False).table
+    assert {tuple(int(x) for x in row) for row in table} == brute_force(extent, levels, 64)
+    assert TileFactors("t", "s", extent, levels, innermost=4, padded=False).table[:, -1].max() <= 4
+
+
+@pytest.mark.parametrize("extent", [31, 61, 127, 100])
+def test_padded_tiles_cover_the_axis_within_the_waste(extent: int) -> None:
+    decision = TileFactors("t", "s", extent, 4)
+    inner = decision.table.prod(axis=1)
+    covered = -(-extent // inner) * inner
+    assert (covered >= extent).all() and (covered <= extent + extent // WASTE).all()
+    assert (covered - extent < decision.table[:, -1]).all()
+    exact = {tuple(int(x) for x in row) for row in decision.table[covered == extent]}
+    assert exact == brute_force(extent, 4, 64)
+    assert extent < WASTE or (covered > extent).any()
+
+
+def test_vector_tiles_fill_whole_vectors() -> None:
+    last = TileFactors("t", "s", 40, 4, lanes=16).table[:, -1]
+    assert set(last) == {1, 2, 4, 5, 8, 10, 16, 40}
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_tables_are_sorted_unique_and_encode_back(name: str) -> None:
+    decision = DECISIONS[name]
+    table = decision.table
+    assert table.shape == (len(table), len(decision.columns)) and len(table)
+    assert [v.name for v in variables(decision)] == list(decision.columns)
+    assert sorted(map(tuple, table.tolist())) == [tuple(r) for r in table.tolist()]
+    np.testing.assert_array_equal(encode(decision, table), np.arange(len(table)))
+    assert len(set(map(tuple, table.tolist()))) == len(table)
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_values_outside_the_table_are_refused(name: str) -> None:
+    decision = DECISIONS[name]
+    table = decision.table
+    rng = np.random.default_rng(0)
+    strange = rng.integers(-3, int(table.max()) + 9, (400, table.shape[1]))
+    known = set(map(tuple, table.tolist()))
+    expected = np.array([tuple(r) in known for r in strange.tolist()])
+    np.testing.assert_array_equal(encode(decision, strange) >= 0, expected)
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_mutations_are_valid_and_move(name: str) -> None:
+    decision = MANY[name]
+    rng = np.random.default_rng(3)
+    rows = sample(decision, rng, 2000)
+    before = rows.copy()
+    moved = decision.mutate(rng, rows)
+    np.testing.assert_array_equal(rows, before)
+    assert (encode(decision, moved) >= 0).all()
+    assert (moved != rows).any(axis=1).all()
+    other = another(decision, rng, rows)
+    assert (encode(decision, other) >= 0).all() and (other != rows).any(axis=1).all()
+
+
+def test_the_only_value_stays() -> None:
+    decision = DECISIONS["fixed"]
+    rows = sample(decision, np.random.default_rng(0), 5)
+    np.testing.assert_array_equal(decision.mutate(np.random.default_rng(1), rows), rows)
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_mutation_reaches_every_value(name: str) -> None:
+    """From one value, step by step."""
+    decision = MANY[name]
+    rng = np.random.default_rng(4)
+    rows = np.repeat(decision.table[:1], 512, axis=0)
+    seen: set[int] = set()
+    for _ in range(60):
+        seen.update(encode(decision, rows).tolist())
+        rows = decision.mutate(rng, rows)
+    assert len(seen) == len(decision.table)
+
+
+def test_tile_mutation_moves_one_factor() -> None:
+    """Most children of an exact tiling keep the product and differ in two levels."""
+    decision = TileFactors("t", "s", 96, 4, padded=False)
+    rng = np.random.default_rng(5)
+    rows = sample(decision, rng, 1000)
+    moved = decision.mutate(rng, rows)
+    before = np.column_stack([96 // rows.prod(axis=1), rows])
+    after = np.column_stack([96 // moved.prod(axis=1), moved])
+    assert ((before != after).sum(axis=1) == 2).mean() > 0.6
+
+
+def test_ordered_choices_take_neighbours() -> None:
+    decision = DECISIONS["steps"]
+    rng = np.random.default_rng(6)
+    rows = sample(decision, rng, 500)
+    gap = encode(decision, decision.mutate(rng, rows)) - encode(decision, rows)
+    assert set(np.abs(gap)) == {1}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_sampling_is_uniform(name: str) -> None:
+    decision = MANY[name]
+    drawn = encode(decision, sample(decision, np.random.default_rng(7), 40 * len(decision.table)))
+    counts = np.bincount(drawn, minlength=len(decision.table))
+    assert chi_square_z(counts) < 4
+
+
+def chi_square_z(counts: np.ndarray) -> float:
+    """How many standard deviations the statistic lies above its mean, for equal frequencies."""
+    expected = counts.sum() / len(counts)
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    freedom = len(counts) - 1
+    return float((statistic - freedom) / np.sqrt(2 * freedom))

@@ -1,0 +1,158 @@
+"""Sketch sets: golden text for the ten operators and the paper's figure 5, and what must not
+change them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor, select
+from tilewright.expr.tensors import compute, reduce_axis
+from tilewright.expr.tensors import sum as sum_over
+from tilewright.nest.nodes import Kind
+from tilewright.nest.print import extent_text
+from tilewright.schedule.state import Stage
+from tilewright.space.space import Sketch, Space
+from tilewright.target import Target
+from workloads import (
+    OPERATORS,
+    attention,
+    conv_layer,
+    figure5_input1,
+    figure5_input2,
+    given,
+    weight,
+)
+
+MARKS = {Kind.VECTOR: "~", Kind.UNROLLED: "*"}
+
+
+def stage_text(stage: Stage) -> str:
+    """Tile levels between bars; `~` marks the vector loop, `*` unrolled ones."""
+    levels = [
+        " ".join(leaf + MARKS.get(stage.kinds.get(leaf, Kind.SERIAL), "") for leaf in group)
+        for group in stage.groups
+    ]
+    text = f"{stage.name}: {' | '.join(levels)}"
+    if stage.attach is not None:
+        text += f"   at {stage.attach.target}, level {extent_text(stage.attach.level)}"
+    if stage.packed:
+        text += f"   packs {', '.join(stage.packed)}"
+    return text
+
+
+def sketch_text(sketch: Sketch) -> str:
+    """Name, loops of every stage, decisions with the number of their values."""
+    lines = [sketch.name, *(f"  {stage_text(s)}" for s in sketch.state.stages.values())]
+    lines += [f"  {d.name}: {d.role}, {len(d.table)} values" for d in sketch.decisions]
+    return "\n".join(lines)
+
+
+def space_text(dag: ComputeDAG, target: Target) -> str:
+    return "\n\n".join(sketch_text(s) for s in Space(dag, target).sketches) + "\n"
+
+
+MADE: dict[str, Callable[[], ComputeDAG]] = {
+    **OPERATORS,
+    "ConvLayer": conv_layer,
+    "figure5_1": figure5_input1,
+    "figure5_2": figure5_input2,
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_sketches(name: str, target: Target, golden: Callable[[str, str], None]) -> None:
+    golden(f"sketches/{name}.txt", space_text(MADE[name](), target))
+
+
+def skeletons(dag: ComputeDAG, target: Target) -> set[tuple[str, ...]]:
+    """The stages of every sketch as text, without decisions."""
+    return {
+        tuple(stage_text(s) for s in sketch.state.stages.values())
+        for sketch in Space(dag, target).sketches
+    }
+
+
+def test_figure5_input1_has_the_papers_sketch(target: Target) -> None:
+    """Sketch 1: C tiled SSRSRS inside the tiles of D."""
+    tiles = "i.0 j.0 | i.1 j.1 | k.0 | i.2 j.2 | k.1 | i.3* j.3~"
+    found = skeletons(figure5_input1(), target)
+    assert any(s[0].startswith(f"C: {tiles}   at D, level") for s in found)
+    # the untiled consumer comes too: rule 3 without rule 4
+    assert any(s[0] == f"C: {tiles}" for s in found)
+
+
+def test_figure5_input2_has_the_papers_sketches(target: Target) -> None:
+    """Sketch 2: B inlined, C at the root, E cached and tiled; sketch 3: E factored along k."""
+    sketches = Space(figure5_input2(), target).sketches
+    stages = {s.name: list(s.state.stages) for s in sketches}
+    assert all("B" not in names for names in stages.values())
+    cached = [s for s in sketches if "E.local" in s.state.stages and "C" in s.state.stages]
+    tiles = "i.0 j.0 | i.1 j.1 | k.0 | i.2 j.2 | k.1 | i.3* j.3~"
+    assert any(
+        s.state["C"].attach is None
+        and stage_text(s.state["E.local"]).startswith(f"E.local: {tiles}   at E, level")
+        for s in cached
+    )
+    factored = [s for s in sketches if "E.rf" in s.state.stages and "C" in s.state.stages]
+    assert any(
+        s.state["C"].attach is None
+        and stage_text(s.state["E.rf"]) == "E.rf: i | j | k.r | k.f~"
+        and stage_text(s.state["E"]) == "E: i | j | k.f~"
+        for s in factored
+    )
+
+
+def test_names_and_keys_are_unique(target: Target) -> None:
+    for make in (*MADE.values(), attention):
+        sketches = Space(make(), target).sketches
+        assert len({s.name for s in sketches}) == len(sketches)
+        assert len({s.key for s in sketches}) == len(sketches)
+
+
+def test_renaming_stages_keeps_the_sketches(target: Target) -> None:
+    def layer(conv: str, out: str) -> ComputeDAG:
+        y = ops.conv2d(given(1, 8, 8, 6), weight(3, 3, 6, 8), padding=1, name=conv)
+        return ComputeDAG([ops.relu(y, name=out)])
+
+    one = space_text(layer("conv", "relu"), target)
+    other = space_text(layer("zzz", "aaa"), target)
+    assert other.replace("zzz", "conv").replace("aaa", "relu") == one
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 2, 0), (2, 3, 0, 1), (0, 2, 1, 3)])
+def test_permuting_spatial_axes_keeps_the_sketches(order: tuple[int, ...], target: Target) -> None:
+    assert summary(permuted(order), target) == summary(permuted((0, 1, 2, 3)), target)
+
+
+def permuted(order: tuple[int, ...]) -> ComputeDAG:
+    """A padded convolution with ReLU whose output axes n, h, w, c stand in this order."""
+    x, w = given(2, 8, 10, 6), weight(3, 3, 6, 12)
+    padded = ops.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    rh, rw, rc = reduce_axis(3, "rh"), reduce_axis(3, "rw"), reduce_axis(6, "rc")
+    extents, names = (2, 8, 10, 12), ("n", "h", "w", "c")
+    shape = tuple(extents[d] for d in order)
+
+    def logical(index: tuple[object, ...]) -> dict[str, object]:
+        return {names[d]: index[k] for k, d in enumerate(order)}
+
+    def body(*index: object) -> object:
+        at = logical(index)
+        value = padded[at["n"], at["h"] + rh, at["w"] + rw, rc]  # type: ignore[operator]
+        return sum_over(value * w[rh, rw, rc, at["c"]], (rh, rw, rc))
+
+    conv: Tensor = compute(shape, body, name="conv")
+    relu = compute(shape, lambda *i: select(conv[i] > 0.0, conv[i], 0.0), name="relu")
+    return ComputeDAG([relu])
+
+
+def summary(dag: ComputeDAG, target: Target) -> list[tuple[str, list[str]]]:
+    """Names of the sketches with the roles of their decisions.
+
+    Which axis runs along the vector follows from the strides, so tile tables may differ.
+    """
+    return [(s.name, sorted(d.role for d in s.decisions)) for s in Space(dag, target).sketches]

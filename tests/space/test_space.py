@@ -1,0 +1,136 @@
+"""The candidate matrix: sampling, enumeration, validity, canonical rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_decisions import chi_square_z
+
+from tilewright.errors import ScheduleError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.trace import trace_to_json
+from tilewright.space.default import default_of, default_trace
+from tilewright.space.space import Population, Space, concatenate
+from tilewright.target import Target
+from workloads import OPERATORS, conv_layer, given, weight
+
+
+def small_space(target: Target) -> Space:
+    """A matrix product with ReLU, small enough to list."""
+    y = ops.matmul(given(4, 3, name="a"), given(3, 4, name="b"), name="c")
+    return Space(ComputeDAG([ops.relu(y, name="d")]), target)
+
+
+def keys(population: Population) -> list[tuple[int, ...]]:
+    rows = np.column_stack([population.sketch, population.rows])
+    return [tuple(r) for r in rows.tolist()]
+
+
+def test_sampling_is_uniform_within_each_sketch(target: Target) -> None:
+    space = small_space(target)
+    every = space.enumerate(100_000)
+    drawn = space.canonical(space.sample(np.random.default_rng(0), 12 * len(every)))
+    place = {key: i for i, key in enumerate(keys(every))}
+    counts = np.bincount([place[k] for k in keys(drawn)], minlength=len(every))
+    shares = np.bincount(drawn.sketch) / len(drawn)
+    np.testing.assert_allclose(shares, 1 / len(space.sketches), atol=0.02)
+    for k in range(len(space.sketches)):
+        assert chi_square_z(counts[every.sketch == k]) < 4
+
+
+def test_enumeration_lists_every_valid_candidate_once(target: Target) -> None:
+    space = small_space(target)
+    every = space.enumerate(100_000)
+    assert len(set(keys(every))) == len(every) and space.valid(every).all()
+    assert set(every.sketch) == set(range(len(space.sketches)))
+    rng = np.random.default_rng(1)
+    assert set(keys(space.canonical(space.sample(rng, 500)))) <= set(keys(every))
+    some = every[:: max(1, len(every) // 1000)]
+    traces = [
+        trace_to_json(space.trace(int(some.sketch[i]), some.rows[i])) for i in range(len(some))
+    ]
+    assert len(set(traces)) == len(some)
+
+
+def test_enumeration_refuses_large_spaces(target: Target) -> None:
+    with pytest.raises(ScheduleError, match=r"has \d+ candidates, more than 10; use evolution"):
+        small_space(target).enumerate(10)
+
+
+def test_samples_are_valid_and_repeat_by_seed(target: Target) -> None:
+    space = Space(conv_layer(), target)
+    one = space.sample(np.random.default_rng(5), 300)
+    two = space.sample(np.random.default_rng(5), 300)
+    assert len(one) == 300 and space.valid(one).all()
+    assert keys(one) == keys(two)
+    assert keys(one) != keys(space.sample(np.random.default_rng(6), 300))
+
+
+def test_samples_are_in_random_order(target: Target) -> None:
+    """Rows that were drawn again because of a constraint do not come last."""
+    space = Space(conv_layer(), target)
+    sketch = space.sample(np.random.default_rng(2), 4000).sketch
+    first, last = (np.bincount(s, minlength=len(space.sketches)) for s in np.split(sketch, 2))
+    assert np.abs(first - last).max() < 5 * np.sqrt(4000 / len(space.sketches))
+
+
+def test_an_impossible_space_says_so() -> None:
+    space = Space(OPERATORS["GMM"](), Target.parse("cpu:haswell vector_registers=2"))
+    with pytest.raises(ScheduleError, match="no valid candidate in"):
+        space.sample(np.random.default_rng(0), 16)
+
+
+def test_any_tampered_row_is_invalid(target: Target) -> None:
+    space = Space(OPERATORS["C2D"](), target)
+    population = space.sample(np.random.default_rng(3), 200)
+    rng = np.random.default_rng(4)
+    for i in range(len(population)):
+        columns = space.sketches[population.sketch[i]].columns
+        population.rows[i, rng.choice(columns)] = 1009  # a prime that is no option
+    assert not space.valid(population).any()
+
+
+def test_canonical_rows_name_the_same_programs(target: Target) -> None:
+    space = Space(conv_layer(), target)
+    population = space.sample(np.random.default_rng(7), 100)
+    canonical = space.canonical(population)
+    assert space.valid(canonical).all()
+    for i in range(0, 100, 9):
+        sketch = int(population.sketch[i])
+        assert space.trace(sketch, canonical.rows[i]) == space.trace(sketch, population.rows[i])
+        unread = np.setdiff1d(np.arange(space.width), space.sketches[sketch].columns)
+        assert not canonical.rows[i, unread].any()
+
+
+def test_decisions_of_one_name_share_their_columns(target: Target) -> None:
+    """A child that changes its sketch keeps its tiles."""
+    space = Space(OPERATORS["GMM"](), target)
+    tiled, cached = space.sketches
+    shared = set(tiled.variables) & set(cached.variables)
+    assert {"matmul.i#1", "matmul.k#1", "matmul.unroll"} <= shared
+    for name in shared - {"matmul.parallel"}:
+        mine = tiled.columns[tiled.variables.index(name)]
+        assert mine == cached.columns[cached.variables.index(name)]
+
+
+def test_selection_and_concatenation(target: Target) -> None:
+    population = small_space(target).sample(np.random.default_rng(0), 10)
+    again = concatenate([population[:4], population[np.arange(4, 10)]])
+    assert keys(again) == keys(population) and len(again) == 10
+
+
+def test_default_programs_are_valid_and_repeat(target: Target) -> None:
+    dag = conv_layer()
+    trace = default_trace(dag, target)
+    assert trace == default_of(Space(dag, target))
+    program = lower(State(dag).replay(trace), "layer").program
+    assert program.outputs == dag.outputs
+
+
+def test_constants_without_reduction_have_a_space(target: Target) -> None:
+    dag = ComputeDAG([ops.add(given(3, 5), weight(5), name="y")])
+    space = Space(dag, target)
+    assert space.valid(space.sample(np.random.default_rng(0), 8)).all()
