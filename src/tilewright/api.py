@@ -58,7 +58,8 @@ class Task:
     """A tensor expression to compile: all its tensors, or just its results.
 
     `Task([A, B, C])` keeps the argument order: placeholders are the inputs, computed tensors that
-    no other tensor of the list reads are the outputs.
+    no other tensor of the list reads are the outputs. `arguments` are the names of the inputs as
+    they are passed; those not listed come last.
     """
 
     def __init__(self, tensors: Sequence[Tensor], name: str = "task") -> None:
@@ -66,12 +67,20 @@ class Task:
         computed = [t for t in tensors if isinstance(t.source, Compute)]
         if not computed:
             raise InputError(f"{name}: give at least one computed tensor, got {list(tensors)}")
-        inner = {t.name for c in computed for t in ComputeDAG([c]).stages if t.name != c.name}
+        outputs = [t for t in computed if not any(_reads(other, t) for other in computed)]
         self.name = name
-        self.dag = ComputeDAG([t for t in computed if t.name not in inner])
+        self.dag = ComputeDAG(outputs)
+        inputs = [t.name for t in self.dag.inputs]
+        listed = [self.dag.name_of(t) for t in tensors]
+        self.arguments = tuple(dict.fromkeys([n for n in listed if n in inputs] + inputs))
 
     def __repr__(self) -> str:
         return f"Task({self.name}: {self.dag})"
+
+
+def _reads(consumer: Tensor, tensor: Tensor) -> bool:
+    """Whether `consumer` is computed from `tensor`, directly or not."""
+    return consumer is not tensor and ComputeDAG([consumer]).name_of(tensor) is not None
 
 
 @dataclass(frozen=True)
@@ -353,7 +362,7 @@ def compile(
     traces = [None if m.trial is None else trace_from_json(m.trial.trace) for m in matches]
     kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
-        return CompiledFunction(kernels[tasks[0].hash])
+        return CompiledFunction(kernels[tasks[0].hash], arguments=model.arguments)
     return Network(model.partition, kernels, chosen)
 
 

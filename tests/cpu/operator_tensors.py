@@ -321,8 +321,29 @@ TYPES: dict[str, Callable[[], Made]] = {
     },
 }  # fmt: skip
 
+# Long enough for vector loops that are cut, several caches and every thread.
+LARGER: dict[str, Callable[[], Made]] = {
+    "softmax 1000": lambda: ops.softmax(x(33, 1000)),
+    "layer norm 768": lambda: ops.layer_norm(x(65, 768), w(768, name="scale"), w(768, name="bias")),
+    "gelu 768": lambda: ops.gelu(x(33, 768)),
+    "transpose 257": lambda: ops.transpose(x(130, 257)),
+    "max pool 28": lambda: ops.max_pool(x(1, 28, 28, 64), 3, stride=2, padding=1),
+    "global avg 2048": lambda: ops.global_avg_pool(x(1, 7, 7, 2048)),
+    "concat 28": lambda: ops.concat([x(1, 28, 28, 72), x(1, 28, 28, 57, name="y")], axis=3),
+    "dense 1000": lambda: ops.dense(x(1, 1024), w(1024, 1000), w(1000, name="bias")),
+    "argmax 1000": lambda: ops.argmax(x(17, 1000), axis=1),
+    "sum 10007": lambda: ops.reduce_sum(x(3, 10007), (1,)),
+    "conv 1x1 stride 2": lambda: ops.relu(ops.conv2d(x(1, 28, 28, 64), w(1, 1, 64, 96), stride=2)),
+    "depthwise 28": lambda: ops.depthwise_conv(x(1, 28, 28, 72), w(3, 3, 72, 1), padding=1),
+    "matmul 127": lambda: ops.matmul(x(127, 131, name="a"), x(131, 137, name="b")),
+    "matmul int8 128": lambda: ops.matmul(
+        x(128, 128, dtype="int8", name="a"), w(128, 128, dtype="int8")
+    ),
+}
+
 OPERATORS: dict[str, Callable[[], Made]] = {
     **PAPER, **CONTRACTIONS, **POOLING, **NORMS, **MOVEMENT, **REDUCTIONS, **ELEMENTWISE, **TYPES,
+    **LARGER,
 }  # fmt: skip
 
 

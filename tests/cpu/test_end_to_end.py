@@ -103,6 +103,15 @@ def test_a_tuned_task_compiles_to_its_best_record(
     check_result(task, function)
 
 
+def test_inputs_are_taken_in_the_order_of_the_tasks_tensors() -> None:
+    a, b = tw.placeholder((24, 24)), tw.placeholder((24, 24))
+    x, y = np.random.default_rng(0).standard_normal((2, 24, 24)).astype(np.float32)
+    product = ops.matmul(a, b)
+    for tensors, given in (([a, b, product], (x, y)), ([b, a, product], (y, x))):
+        (got,) = tw.compile(tw.Task(tensors))(*given)
+        np.testing.assert_allclose(got, x @ y, rtol=1e-4, atol=1e-4)
+
+
 def test_compiling_never_needs_records(tmp_path: Path) -> None:
     notes: list[str] = []
     check_result(conv(), tw.compile(conv(), notes=notes.append))

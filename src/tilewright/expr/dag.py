@@ -46,7 +46,9 @@ class ComputeDAG:
     """
 
     def __init__(self, outputs: Sequence[Tensor]) -> None:
-        self.outputs, ordered = _normalise(outputs)
+        self._written = list(_topological(outputs))  # kept, because `_made` knows them by id
+        ordered, self._made = _normalise(outputs, self._written)
+        self.outputs = tuple(self._made[id(t)] for t in outputs)
         self.stages = tuple(t for t in ordered if isinstance(t.source, Compute))
         self.tables = tuple(t for t in ordered if isinstance(t.source, Table))
         given = [(t, t.source) for t in ordered if isinstance(t.source, Placeholder)]
@@ -67,6 +69,14 @@ class ComputeDAG:
         if name not in self._tensors:
             raise ExprError(f"no tensor {name!r} in this DAG; it has {', '.join(self._tensors)}")
         return self._tensors[name]
+
+    def name_of(self, tensor: Tensor) -> str | None:
+        """What a tensor that the outputs were written with is called here; None for another one.
+
+        It is the very object that counts: two placeholders may be called x, and one is then x_1.
+        """
+        found = self._made.get(id(tensor))
+        return None if found is None else found.name
 
     def producers(self, stage: Tensor) -> tuple[Tensor, ...]:
         """The tensors a stage reads, in the order of its expression, without duplicates."""
@@ -185,13 +195,16 @@ def _producers(stage: Tensor) -> tuple[Tensor, ...]:
     return tuple({r.tensor.name: r.tensor for r in reads(compute_of(stage).body)}.values())
 
 
-def _normalise(outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tensor]]:
-    """Outputs and all tensors in topological order, with unique names and wide accumulators."""
+def _normalise(
+    outputs: Sequence[Tensor], original: Sequence[Tensor]
+) -> tuple[list[Tensor], dict[int, Tensor]]:
+    """All tensors in topological order, with unique names and wide accumulators; and what became
+    of each original one, by id.
+    """
     if not outputs:
         raise ExprError("a DAG needs at least one output")
     if len({id(t) for t in outputs}) != len(outputs):
         raise ExprError(f"an output is listed twice: {[t.name for t in outputs]}")
-    original = list(_topological(outputs))
     taken: set[str] = set()
     made: dict[int, Tensor] = {}
     ordered: list[Tensor] = []
@@ -204,7 +217,7 @@ def _normalise(outputs: Sequence[Tensor]) -> tuple[tuple[Tensor, ...], list[Tens
         ordered.extend(wide)
         ordered.append(final)
         made[id(t)] = final
-    return tuple(made[id(t)] for t in outputs), ordered
+    return ordered, made
 
 
 def _topological(outputs: Sequence[Tensor]) -> Iterator[Tensor]:

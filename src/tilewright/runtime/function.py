@@ -30,19 +30,33 @@ from tilewright.runtime.cpu import LoadedKernel, Pointers, pointer_array
 class CompiledFunction:
     """A loaded artifact with its constants and scratch memory."""
 
-    def __init__(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        parts: Sequence[Artifact] = (),
+        arguments: Sequence[str] | None = None,
+    ) -> None:
         """Load `artifact`, linked with `parts`; a function without constants is ready at once.
 
-        Raises RunError when this machine cannot run it.
+        `arguments` are the names of the inputs in the order in which a caller gives them (None:
+        the artifact's). Raises RunError when this machine cannot run it.
         """
         self.artifact = artifact
         self._kernel = LoadedKernel(artifact, parts)
         self._scratch = aligned_empty((max(artifact.scratch_bytes, ALIGNMENT),), np.dtype(np.uint8))
+        self._arguments = self._in_order(arguments)
         self._constants: list[Array] | None = None
         self._staged: dict[str, Array] = {}
         self._lock = threading.Lock()
         if not artifact.constants:
             self._constants = []
+
+    def _in_order(self, arguments: Sequence[str] | None) -> tuple[BufferSpec, ...]:
+        if arguments is None:
+            return self.artifact.inputs
+        specs = {s.name: s for s in self.artifact.inputs}
+        _check_names("argument", dict.fromkeys(arguments), list(specs))
+        return tuple(specs[name] for name in arguments)
 
     def prepare(self, constants: Mapping[str, Any]) -> None:
         """Take the constants (in their logical layouts, by name) and pack them as the code wants.
@@ -100,10 +114,11 @@ class CompiledFunction:
     def _inputs(self, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
         specs = self.artifact.inputs
         if not isinstance(inputs, Mapping):
-            if len(inputs) != len(specs):
-                wanted = ", ".join(map(str, specs)) or "none"
-                raise InputError(f"{len(inputs)} inputs given, {len(specs)} needed: {wanted}")
-            inputs = {s.name: x for s, x in zip(specs, inputs, strict=True)}
+            wanted = self._arguments
+            if len(inputs) != len(wanted):
+                listed = ", ".join(map(str, wanted)) or "none"
+                raise InputError(f"{len(inputs)} inputs given, {len(wanted)} needed: {listed}")
+            inputs = {s.name: x for s, x in zip(wanted, inputs, strict=True)}
         _check_names("input", inputs, [s.name for s in specs])
         return [_as_array(s, inputs[s.name]) for s in specs]
 

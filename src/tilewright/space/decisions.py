@@ -150,8 +150,8 @@ class TileFactors:
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """Move a factor from one level to another (paper §5.1).
 
-        Where the result is no valid value (or the axis has nothing to move), another value of
-        the same innermost or outermost structure is drawn from the table.
+        Where the result is no valid value (or the level has no factor to move), any other value
+        is drawn.
         """
         n, k = rows.shape
         outer = -(-self.extent // rows.prod(axis=1))
@@ -164,9 +164,18 @@ class TileFactors:
         full[each, target] *= factor
         moved = full[:, 1:]
         failed = (encode(self, moved) < 0) | (moved == rows).all(axis=1)
-        if failed.any():
-            moved[failed] = sample(self, rng, int(failed.sum()))
+        moved[failed] = another(self, rng, rows[failed])
         return moved
+
+
+def another(decision: Decision, rng: np.random.Generator, rows: Ints) -> Ints:
+    """A uniform value other than each of `rows` (`[n, k]`), or itself where it is the only one."""
+    table = decision.table
+    m = len(table)
+    if m == 1:
+        return rows.copy()
+    there: Ints = (encode(decision, rows) + rng.integers(1, m, len(rows))) % m
+    return table[there]
 
 
 def _random_divisor(rng: np.random.Generator, values: Ints) -> Ints:
@@ -203,13 +212,9 @@ class Choice:
         """Another option: the next or previous one when `ordered`."""
         table = self.table
         m = len(table)
-        if m == 1:
-            return rows.copy()
+        if not self.ordered or m == 1:
+            return another(self, rng, rows)
         at = encode(self, rows)
-        if self.ordered:
-            step = np.where(rng.random(len(rows)) < 0.5, -1, 1)
-            there = at + step
-            there = np.where((there < 0) | (there >= m), at - step, there)
-        else:
-            there = (at + rng.integers(1, m, len(rows))) % m
-        return table[there]
+        step = np.where(rng.random(len(rows)) < 0.5, -1, 1)
+        there = at + step
+        return table[np.where((there < 0) | (there >= m), at - step, there)]

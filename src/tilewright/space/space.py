@@ -189,21 +189,18 @@ class Space:
 
         Raises ScheduleError when valid rows are not found.
         """
-        found: list[Population] = []
         sketch = rng.integers(0, len(self.sketches), n)
+        rows = np.empty((n, self.width), np.int64)
+        todo = np.arange(n)
         for _ in range(SAMPLE_ROUNDS):
-            rows = np.empty((len(sketch), self.width), np.int64)
             for decision in self.decisions:
-                rows[:, self.span(decision)] = sample(decision, rng, len(sketch))
-            drawn = Population(rows, sketch)
-            ok = self.valid(drawn)
-            found.append(drawn[ok])
-            sketch = sketch[~ok]
-            if not len(sketch):
-                return concatenate(found)
-        if sum(len(p) for p in found) == 0:
+                rows[todo, self.span(decision)] = sample(decision, rng, len(todo))
+            todo = todo[~self.valid(Population(rows[todo], sketch[todo]))]
+            if not len(todo):
+                break
+        if 0 < len(todo) == n:
             raise ScheduleError(f"no valid candidate in {SAMPLE_ROUNDS} draws of {n}")
-        return concatenate(found)
+        return Population(np.delete(rows, todo, axis=0), np.delete(sketch, todo))
 
     def enumerate(self, limit: int) -> Population:
         """All valid candidates, sketch by sketch. Raises ScheduleError beyond `limit` rows."""

@@ -1,0 +1,101 @@
+"""One case a transform step: a DAG, the steps before it, the step itself.
+
+CASES["split"].before() -> State        CASES["split"].step -> Split("C", "i", (2, 4))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import select
+from tilewright.expr.tensors import compute, placeholder, reduce_axis
+from tilewright.expr.tensors import sum as sum_over
+from tilewright.schedule import steps
+from tilewright.schedule.state import State
+
+
+@dataclass(frozen=True)
+class Case:
+    """`step` applied to the DAG after `prelude`."""
+
+    dag: Callable[[], ComputeDAG]
+    step: steps.Step
+    prelude: tuple[steps.Step, ...] = ()
+
+    def before(self) -> State:
+        return State(self.dag()).replay(self.prelude)
+
+
+def matmul() -> ComputeDAG:
+    """C = A · B, 8 x 12 x 6; B is a constant."""
+    a, b = placeholder((8, 6), name="A"), placeholder((6, 12), name="B", constant=True)
+    return ComputeDAG([ops.matmul(a, b, name="C")])
+
+
+def matmul_relu() -> ComputeDAG:
+    """D = max(C, 0)."""
+    return ComputeDAG([ops.relu(matmul().outputs[0], name="D")])
+
+
+def shifted() -> ComputeDAG:
+    """D takes columns 1 to 8 of C: where C is computed inside, it needs a part of B."""
+    c = matmul().outputs[0]
+    return ComputeDAG([ops.strided_slice(c, (0, 1), (8, 9), name="D")])
+
+
+def blur() -> ComputeDAG:
+    """P pads x by one on either side; y[i] = Σ P[i + r] over r < 3."""
+    x = placeholder((10,), name="x")
+    p = compute((12,), lambda i: select((i >= 1) & (i < 11), x[i - 1], 0.0), name="P")
+    r = reduce_axis(3, "r")
+    return ComputeDAG([compute((10,), lambda i: sum_over(p[i + r], r), name="y")])
+
+
+TILED = (
+    steps.Split("C", "i", (4,)),
+    steps.Split("C", "j", (4,)),
+    steps.Reorder("C", (("i.0", "j.0"), ("k",), ("i.1", "j.1"))),
+)
+
+CASES: dict[str, Case] = {
+    "split": Case(matmul, steps.Split("C", "i", (2, 2))),
+    "split_padded": Case(matmul, steps.Split("C", "j", (5,))),
+    "split_twice_padded": Case(
+        matmul, steps.Split("C", "k.1", (2,)), (steps.Split("C", "k", (3,)),)
+    ),
+    "follow_split": Case(
+        matmul_relu,
+        steps.FollowSplit("D", "i0", "C", "i", 2),
+        (steps.Split("C", "i", (2, 2)),),
+    ),
+    "follow_fused_split": Case(
+        matmul_relu,
+        steps.FollowFusedSplit("D", "i0@i1", "C", ("i", "j"), 1),
+        (*TILED[:2], steps.Fuse("D", ("i0", "i1"))),
+    ),
+    "fuse": Case(matmul, steps.Fuse("C", ("i", "j"))),
+    "reorder": Case(
+        matmul, steps.Reorder("C", (("k",), ("j", "i.0"), ("i.1",))), (steps.Split("C", "i", (4,)),)
+    ),
+    "compute_at": Case(matmul_relu, steps.ComputeAt("C", "D", 0)),
+    "compute_at_window": Case(blur, steps.ComputeAt("P", "y", 0), (steps.Split("y", "i", (4,)),)),
+    "compute_root": Case(blur, steps.ComputeRoot("P"), (steps.ComputeAt("P", "y", 0),)),
+    "compute_inline": Case(blur, steps.ComputeInline("P")),
+    "cache_write": Case(matmul, steps.CacheWrite("C")),
+    "cache_read": Case(matmul, steps.CacheRead("A", ("C",))),
+    "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
+    "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),
+    "annotate": Case(matmul, steps.Annotate("C", "j.1", "vector"), TILED),
+    "parallel": Case(matmul, steps.Parallel("C", 2), TILED),
+    "pragma": Case(matmul, steps.Pragma("C", 16), TILED),
+    "storage_align": Case(
+        matmul_relu, steps.StorageAlign("C", "i", 8, 1), (steps.ComputeAt("C", "D", 0),)
+    ),
+    "layout_rewrite": Case(matmul, steps.LayoutRewrite("C", "B"), TILED),
+    "layout_rewrite_window": Case(
+        shifted, steps.LayoutRewrite("C", "B"), (steps.ComputeAt("C", "D", 0),)
+    ),
+}

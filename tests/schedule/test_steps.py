@@ -1,0 +1,229 @@
+"""Transform steps: the nest before and after as golden text; what is illegal and what is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from step_cases import CASES, TILED, blur, matmul, matmul_relu
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Var
+from tilewright.expr.tensors import compute, placeholder
+from tilewright.nest.print import program_text
+from tilewright.nest.verify import verify
+from tilewright.schedule import steps
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.trace import trace_from_json, trace_hash, trace_to_json
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nest_before_and_after(name: str, golden: Callable[[str, str], None]) -> None:
+    case = CASES[name]
+    state = case.before()
+    before = program_text(lower(state, "before").program)
+    lowered = lower(state.apply(case.step), "after")
+    verify(lowered.program)
+    text = f"{before}\n# {trace_to_json([case.step])}\n\n{program_text(lowered.program)}"
+    for layout in lowered.layouts.values():
+        text += f"\n# {layout.source.name}: splits {layout.splits}, order {layout.permutation}\n"
+    golden(f"steps/{name}.txt", text)
+
+
+def test_every_step_has_a_case() -> None:
+    assert {c.step.name for c in CASES.values()} == set(steps.STEPS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_traces_round_trip_and_replay_identically(name: str) -> None:
+    case = CASES[name]
+    state = case.before().apply(case.step)
+    text = trace_to_json(state.trace)
+    trace = trace_from_json(text)
+    assert trace == state.trace
+    assert trace_to_json(trace) == text and trace_hash(text) == trace_hash(trace_to_json(trace))
+    again = State(case.dag()).replay(trace)
+    assert lower(again, "p") == lower(state, "p")
+    assert repr(again.stages) == repr(state.stages)
+
+
+def test_copies_are_independent() -> None:
+    state = State(matmul()).replay(TILED)
+    before = program_text(lower(state, "p").program)
+    state.copy().apply(steps.Fuse("C", ("i.0", "j.0"))).apply(steps.Annotate("C", "k", "unrolled"))
+    assert program_text(lower(state, "p").program) == before
+    assert len(state.trace) == len(TILED)
+
+
+# ---- binding --------------------------------------------------------------------------------
+
+
+def test_decisions_are_bound_to_ints() -> None:
+    t = Var("T")
+    trace = [steps.Split("C", "i", (t, t * 2)), steps.Parallel("C", Var("p"))]
+    with pytest.raises(ScheduleError, match="unbound decisions; bind a row first"):
+        trace_to_json(trace)
+    bound = [s.bind({"T": 2, "p": 1}) for s in trace]
+    assert bound == [steps.Split("C", "i", (2, 4)), steps.Parallel("C", 1)]
+    with pytest.raises(ScheduleError, match="still depends on decisions"):
+        trace[0].bind({"p": 1})
+
+
+def test_unknown_steps_in_a_trace_are_named() -> None:
+    with pytest.raises(ScheduleError, match="unknown schedule step 'spilt'; known: split, "):
+        trace_from_json('[["spilt","C","i",[4]]]')
+
+
+# ---- illegal steps --------------------------------------------------------------------------
+
+ATTACHED = (steps.ComputeAt("C", "D", 1),)
+SPLIT_I = (steps.Split("C", "i", (4,)),)
+
+ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps.Step, str]] = {
+    "unknown stage": (matmul, (), steps.Split("X", "i", (2,)), r"no stage 'X'; stages: C"),
+    "unknown loop": (
+        matmul, SPLIT_I, steps.Split("C", "i", (2,)),
+        r"stage C has no loop 'i'; it has \['i.0', 'i.1', 'j', 'k'\]",
+    ),
+    "split by zero": (
+        matmul, (), steps.Split("C", "i", (0,)), r"C: split lengths of i must be positive: \(0,\)"
+    ),
+    "follow nothing": (
+        matmul_relu, (), steps.FollowSplit("D", "i0", "C", "i", 2), r"C.i was not split"
+    ),
+    "follow too far": (
+        matmul_relu, SPLIT_I, steps.FollowSplit("D", "i0", "C", "i", 3),
+        r"cannot follow a split in 2 with 3 parts",
+    ),
+    "no such level": (
+        matmul_relu, SPLIT_I, steps.FollowFusedSplit("D", "i0", "C", ("i",), 2),
+        r"C.i has no inner tile level 2",
+    ),
+    "fuse both kinds": (matmul, (), steps.Fuse("C", ("j", "k")), r"C: cannot fuse spatial with"),
+    "fuse apart": (
+        matmul, TILED, steps.Fuse("C", ("i.0", "i.1")), r"C: loops \['i.0', 'i.1'\] are not adjac"
+    ),
+    "fuse a target": (
+        matmul_relu, ATTACHED, steps.Fuse("D", ("i0", "i1")), r"D: fuse before attaching stages"
+    ),
+    "fuse parallel": (
+        matmul, (steps.Parallel("C", 2),), steps.Fuse("C", ("i", "j")),
+        r"C: fuse before making its loops parallel",
+    ),
+    "reorder some": (
+        matmul, (), steps.Reorder("C", (("k",), ("i",))), r"C: the order \['k', 'i'\] is not of"
+    ),
+    "reorder a target": (
+        matmul_relu, ATTACHED, steps.Reorder("D", (("i1", "i0"),)),
+        r"D: C is computed at tile level 1, 1 levels would be left",
+    ),
+    "reduction in front": (
+        matmul, (steps.Parallel("C", 1),), steps.Reorder("C", (("k",), ("i",), ("j",))),
+        r"C: the reduction k cannot be parallel",
+    ),
+    "attach an output": (
+        matmul_relu, (), steps.ComputeAt("D", "C", 0), r"D is an output; it cannot be attached"
+    ),
+    "attach too deep": (
+        matmul_relu, (), steps.ComputeAt("C", "D", 2), r"D has tile levels 0..1, not 2"
+    ),
+    "attach elsewhere": (
+        blur, (steps.CacheWrite("y"),), steps.ComputeAt("P", "y", 0),
+        r"P cannot be computed at y: its consumer y.local is outside",
+    ),
+    "attach too late": (
+        blur,
+        (steps.CacheWrite("y"), steps.Split("y", "i", (5,)),
+         steps.Reorder("y", (("i.0",), ("i.1",))), steps.ComputeAt("y.local", "y", 0)),
+        steps.ComputeAt("P", "y", 1),
+        r"P cannot be computed at tile level 1 of y: its consumer y.local runs at level 0 already",
+    ),
+    "detach a consumer": (
+        blur,
+        (steps.CacheWrite("y"), steps.ComputeAt("y.local", "y", 0), steps.ComputeAt("P", "y", 0)),
+        steps.ComputeRoot("y.local"),
+        r"P cannot be computed at y: its consumer y.local is outside",
+    ),
+    "attach what is parallel": (
+        matmul_relu, (steps.Parallel("C", 1),), steps.ComputeAt("C", "D", 0), r"C runs in parallel"
+    ),
+    "inline a reduction": (
+        matmul_relu, (), steps.ComputeInline("C"), r"C is a reduction or an output; it cannot be"
+    ),
+    "inline an output": (
+        matmul_relu, (), steps.ComputeInline("D"), r"D is a reduction or an output"
+    ),
+    "inline a target": (
+        blur, (steps.CacheRead("x", ("P",)), steps.ComputeAt("x.P", "P", 0)),
+        steps.ComputeInline("P"), r"P has stages attached; it cannot be inlined",
+    ),
+    "cache late": (
+        matmul, SPLIT_I, steps.CacheWrite("C"), r"C: cache_write must come before other steps"
+    ),
+    "cache for nobody": (matmul, (), steps.CacheRead("A", ()), r"cache_read of A names no reader"),
+    "cache unread": (
+        matmul_relu, (), steps.CacheRead("A", ("D",)), r"none of \('D',\) reads A"
+    ),
+    "cache what is attached": (
+        blur, (steps.ComputeAt("P", "y", 0),), steps.CacheRead("P", ("y",)),
+        r"P is attached already; cache it before that",
+    ),
+    "cache what is packed": (
+        matmul, (steps.LayoutRewrite("C", "B"),), steps.CacheRead("B", ("C",)),
+        r"B has its layout rewritten; cache it before that",
+    ),
+    "factor a spatial axis": (
+        matmul, (), steps.RFactor("C", "i", 2), r"C: rfactor needs an unsplit reduction axis, not i"
+    ),
+    "factor late": (
+        matmul, SPLIT_I, steps.RFactor("C", "k", 2), r"C: rfactor needs an unsplit reduction axis"
+    ),
+    "factor above attached": (
+        blur, (steps.ComputeAt("P", "y", 0),), steps.RFactor("y", "r", 3),
+        r"P is attached; factor y before that",
+    ),
+    "annotate parallel": (
+        matmul, (), steps.Annotate("C", "i", "parallel"), r"cannot annotate a loop 'parallel'"
+    ),
+    "parallel reduction": (
+        matmul, (), steps.Parallel("C", 3), r"C: the reduction k cannot be parallel"
+    ),
+    "parallel inside": (
+        matmul_relu, ATTACHED, steps.Parallel("C", 1), r"C is computed in D, not at the root"
+    ),
+    "align a column": (
+        matmul_relu, (), steps.StorageAlign("C", "j", 8), r"C: only the row stride \(axis \['i'\]\)"
+    ),
+    "align an output": (
+        matmul, (), steps.StorageAlign("C", "i", 8), r"C: only the row stride .* of scratch"
+    ),
+    "align badly": (
+        matmul_relu, (), steps.StorageAlign("C", "i", 4, 4), r"C: bad alignment 4 mod 4"
+    ),
+    "rewrite an input": (
+        matmul, (), steps.LayoutRewrite("C", "A"), r"C reads no constant 'A' to rewrite"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_illegal_steps_are_refused_and_change_nothing(name: str) -> None:
+    dag, prelude, step, message = ILLEGAL[name]
+    state = State(dag()).replay(prelude)
+    before = repr((state.stages, state.trace))
+    with pytest.raises(ScheduleError, match=message):
+        state.apply(step)
+    assert repr((state.stages, state.trace)) == before
+
+
+def test_constants_read_twice_keep_their_layout() -> None:
+    w = placeholder((4, 4), name="w", constant=True)
+    x = placeholder((4, 4), name="x")
+    twice = compute((4, 4), lambda i, j: x[i, j] * w[i, j] + w[j, i], name="y")
+    with pytest.raises(ScheduleError, match="w is read in several places; its layout stays"):
+        State(ComputeDAG([twice])).apply(steps.LayoutRewrite("y", "w"))
+    shifted = compute((4, 2), lambda i, j: x[i, j] * w[i, j + 1], name="y")
+    with pytest.raises(ScheduleError, match="w is not indexed by plain axes; its layout stays"):
+        State(ComputeDAG([shifted])).apply(steps.LayoutRewrite("y", "w"))
