@@ -14,10 +14,12 @@ from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.simplify import simplified
+from tilewright.codegen.passes.size import statement_count
 from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
+from tilewright.errors import BuildError
 from tilewright.nest.nodes import Node, Program
 from tilewright.target import Target
 
@@ -33,10 +35,12 @@ SPLITTING: tuple[Pass, ...] = (
     ("guards", lambda node, _: hoisted_guards(node)),
     ("versions", lambda node, target: versioned(node, target.vector_bits)),
     ("zero terms again", lambda node, target: with_zero_terms(node, target.vector_bits)),
-    ("unroll", lambda node, target: unrolled(node, target.vector_bits)),
+    ("unroll", unrolled),
     ("simplify again", lambda node, _: simplified(node)),
 )
 PASSES = (*SHAPING, *SPLITTING)
+GREATEST_PROGRAM = 16384
+"""Statements of a whole program; about a second of code generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,17 @@ class Prepared:
 
 
 def prepared(program: Program, target: Target) -> Prepared:
-    """The program as it will be written."""
+    """The program as it will be written. Raises BuildError when that is too much code."""
     body = program.body
     for _, run in SHAPING:
         body = run(body, target)
     copies = accumulator_copies(body, target.vector_bits)
     for _, run in SPLITTING:
         body = run(body, target)
+    size = statement_count(body, target.vector_bits)
+    if size > GREATEST_PROGRAM:
+        raise BuildError(
+            f"{program.name} would become {size} statements, more than {GREATEST_PROGRAM}; "
+            "unroll less or use smaller tiles"
+        )
     return Prepared(replace(program, body=body), copies)

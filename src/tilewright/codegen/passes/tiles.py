@@ -144,7 +144,7 @@ class _Tiles:
         if isinstance(node, For) and isinstance(node.extent, int):
             if node.kind is Kind.UNROLLED:
                 around *= node.extent
-            if node.kind is Kind.VECTOR and not runs_loops(node.body):
+            if node.kind is Kind.VECTOR:
                 count = chunk_count(node, self.bits)
                 tile = 2 * self.target.vector_registers
                 if count > LONG_VECTOR and around * count > tile:

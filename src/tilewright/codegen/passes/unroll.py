@@ -15,19 +15,22 @@ from tilewright.codegen.passes.rewrite import rebuilt
 from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.passes.tiles import strip_mined
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies, walk
+from tilewright.target import Target
 
 REPEATS = (8, 4, 2)
 REDUCTION_STATEMENTS = 96
 """The body of a reduction loop may grow to as many statements."""
 OTHER_STATEMENTS = 8
+FULL_TILE = 0.75
+"""A body that fills more of the registers is not repeated: loads of the next step would spill."""
 TOTAL_STATEMENTS = 320
 """All innermost loops together may grow to as many."""
 
 
-def unrolled(node: Node, vector_bits: int) -> Node:
+def unrolled(node: Node, target: Target) -> Node:
     """The nest with small bodies of innermost running loops repeated 8, 4 or 2 times."""
-    total = sum(statement_count(loop.body, vector_bits) for loop in _candidates(node))
-    return _repeated(node, vector_bits, TOTAL_STATEMENTS // max(1, total))
+    total = sum(statement_count(loop.body, target.vector_bits) for loop in _candidates(node))
+    return _repeated(node, target, TOTAL_STATEMENTS // max(1, total))
 
 
 def _candidates(node: Node) -> Iterator[For]:
@@ -36,18 +39,21 @@ def _candidates(node: Node) -> Iterator[For]:
     yield from (n for n in loops if not isinstance(n.body, If) and not runs_loops(n.body))
 
 
-def _repeated(node: Node, vector_bits: int, most: int) -> Node:
+def _repeated(node: Node, target: Target, most: int) -> Node:
     if not runs_loops(node):
         return node
-    node = rebuilt(node, tuple(_repeated(b, vector_bits, most) for b in bodies(node)))
+    node = rebuilt(node, tuple(_repeated(b, target, most) for b in bodies(node)))
     if not isinstance(node, For) or node.kind is not Kind.SERIAL:
         return node
     if isinstance(node.body, If) or runs_loops(node.body) or not isinstance(node.extent, int):
         return node
+    size = statement_count(node.body, target.vector_bits)
     limit = REDUCTION_STATEMENTS if _reduces(node) else OTHER_STATEMENTS
-    limit = min(limit // statement_count(node.body, vector_bits), node.extent // 2, most)
+    limit = min(limit // size, node.extent // 2, most)
     times = next((r for r in REPEATS if r <= limit), 1)
-    return strip_mined(node, times) if times > 1 else node
+    if times == 1 or size > FULL_TILE * target.vector_registers:
+        return node
+    return strip_mined(node, times)
 
 
 def _reduces(node: Node) -> bool:

@@ -1,0 +1,226 @@
+"""What the written code looks like: register tiles without memory, stable names, clear errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from kernel_nests import Conv, P, S, V, conv2d, gemm, nest
+from kernel_runs import loop_bodies
+
+from tilewright.codegen import Kernel, compile_program
+from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.errors import BuildError
+from tilewright.expr.dtypes import FLOAT32, FLOAT64
+from tilewright.expr.nodes import Const, Tensor, Var, call
+from tilewright.expr.tensors import placeholder
+from tilewright.nest.nodes import Alloc, Program, Store, seq
+from tilewright.target import Target
+
+AVX512 = Target.parse("cpu:icelake-server cores=2")
+AVX2 = Target.parse("cpu:haswell cores=2")
+ARM = Target.parse("cpu:cortex-a53 cores=2")
+I, J, K = Var("i"), Var("j"), Var("k")  # noqa: E741
+
+
+def fused(body: list[str]) -> int:
+    return sum(x.startswith(("vfmadd", "fmla")) for x in body)
+
+
+@pytest.mark.parametrize(
+    ("program", "target", "rows", "vectors"),
+    [
+        (gemm(60, 256, 512, 6, 64, packed=True), AVX512, 6, 4),
+        (gemm(60, 256, 512, 4, 64), AVX512, 4, 4),
+        (gemm(56, 256, 512, 14, 32, packed=True), AVX512, 14, 2),
+        (gemm(61, 250, 512, 6, 64, packed=True), AVX512, 6, 4),  # with tails
+        (gemm(60, 256, 512, 6, 16, packed=True), AVX2, 6, 2),
+        (gemm(60, 256, 512, 8, 8, packed=True), ARM, 8, 2),
+        (conv2d(Conv(14, 14, 64, 64), 1, 14, 32), AVX512, 14, 2),
+        (conv2d(Conv(14, 14, 64, 64), 1, 14, 32, attach_pad=True), AVX512, 14, 2),
+    ],
+)
+def test_a_register_tile_stays_in_registers(
+    program: Program, target: Target, rows: int, vectors: int
+) -> None:
+    """The full tile's loop loads its operands once, multiplies, and touches nothing else."""
+    kernel = compile_program(program, target)
+    tiles = [b for b in loop_bodies(kernel.ir, target) if fused(b) >= rows * vectors]
+    assert tiles
+    body = max(tiles, key=lambda b: fused(b) % (rows * vectors) == 0)
+    steps = fused(body) // (rows * vectors)
+    assert fused(body) == steps * rows * vectors
+    assert not [x for x in body if "rsp" in x or "[sp" in x or x.startswith(("st", "vmovups\t%z"))]
+    loads = [x for x in body if "(" in x or "[" in x]
+    if target is not ARM:  # one load brings several broadcast operands there
+        assert len(loads) <= steps * (rows + vectors)
+
+
+def test_accumulators_have_no_memory() -> None:
+    assert "alloca [" not in compile_program(gemm(12, 128, 32, 6, 64), replace(AVX512, cores=1)).ir
+
+
+def test_an_accumulator_without_an_allocation_is_stored_once() -> None:
+    ir = compile_program(gemm(6, 64, 32, 6, 64, local=False), AVX512).ir
+    assert ir.count("store <16 x float>") == 24
+
+
+def kernel_of(program: Program, target: Target = AVX512) -> Kernel:
+    return compile_program(program, target)
+
+
+def test_names_are_symbols_and_differ_by_content() -> None:
+    one, other = gemm(6, 64, 32, 6, 64), gemm(6, 64, 33, 6, 64)
+    names = [replace(p, name="2 GEMM·a/b") for p in (one, other, one)]
+    entries = [kernel_of(p).entry for p in names]
+    assert entries[0] == entries[2] != entries[1]
+    assert all(e.startswith("k_2_GEMM_a_b_") and e.isascii() and e.isidentifier() for e in entries)
+
+
+def test_code_is_the_same_in_every_process() -> None:
+    """Hash randomisation must not reach the code: caches are keyed by it."""
+    script = (
+        "from kernel_nests import *; from tilewright.codegen import compile_program\n"
+        "from tilewright.target import Target\n"
+        "p = conv2d(Conv(7, 5, 3, 20), 2, 3, 16, attach_pad=True)\n"
+        "print(compile_program(p, Target.parse('cpu:icelake-server')).entry)"
+    )
+    found = set()
+    for seed in ("1", "2"):
+        env = {**os.environ, "PYTHONHASHSEED": seed}
+        run = subprocess.run(
+            [sys.executable, "-c", script], cwd=Path(__file__).parent, env=env,
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        found.add(run.stdout)
+    assert len(found) == 1
+
+
+def test_parallel_loops_need_an_openmp_runtime() -> None:
+    program = gemm(60, 256, 32, 6, 64)
+    expected = ("GOMP_parallel", "omp_get_num_threads", "omp_get_thread_num")
+    assert kernel_of(program).externals == expected
+    assert kernel_of(program, replace(AVX512, cores=1)).externals == ()
+
+
+def unary(fn: str, dtype: str) -> Program:
+    x = placeholder((64,), dtype, name="x")
+    y = Tensor("y", (64,), x.dtype)
+    return Program("f", (x,), (), (), (y,), nest([("i", 64, V)], Store(y, (I,), call(fn, x[I]))))
+
+
+def test_externals_name_library_functions() -> None:
+    assert kernel_of(unary("exp", "float32")).externals == ()
+    assert kernel_of(unary("exp", "float64")).externals == ("_ZGVeN8v_exp",)
+    assert kernel_of(unary("exp", "float64"), AVX2).externals == ("_ZGVdN4v_exp",)
+    assert kernel_of(unary("exp", "float64"), ARM).externals == ("exp",)
+    assert kernel_of(unary("tanh", "float64")).externals == ("tanh",)
+
+
+@pytest.mark.parametrize(
+    "cpu", ["cortex-a72", "neoverse-v1", "apple-m1", "x86-64", "haswell", "znver4"]
+)
+def test_every_named_cpu_compiles(cpu: str) -> None:
+    target = Target.parse(f"cpu:{cpu} cores=2")
+    for program in (
+        conv2d(Conv(7, 5, 3, 20), 2, 3, 16),
+        gemm(13, 37, 9, 4, 16, dtype=placeholder((1,), "float16").dtype),
+    ):
+        kernel = compile_program(program, target)
+        assert kernel.object_code[:4] == (
+            b"\xcf\xfa\xed\xfe" if "apple" in target.triple else b"\x7fELF"
+        )
+
+
+def test_scratch_is_what_all_threads_need() -> None:
+    """32 KB and more leaves the stack: one block, and one a thread inside a parallel loop."""
+    x, y = placeholder((8, 9000), name="x"), Tensor("y", (8, 9000), FLOAT32)
+    own = Tensor("own", (9000,), FLOAT32)
+    body = seq(
+        nest([("j", 9000, V)], Store(own, (J,), x[I, J])),
+        nest([("k", 9000, V)], Store(y, (I, K), own[Const(8999, J.dtype) - K])),
+    )
+    body = Alloc(own, (Const(0, J.dtype),), body)
+    for kind, blocks in ((P, 2), (S, 1)):
+        program = Program("own", (x,), (), (), (y,), nest([("i", 8, kind)], body))
+        assert kernel_of(program).scratch_bytes == blocks * 36032  # 9000 floats in whole lines
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+def test_a_symbolic_program_is_refused() -> None:
+    n = Var("n")
+    x, y = placeholder((64,), name="x"), Tensor("y", (64,), FLOAT32)
+    symbolic = nest([("i", 1 << 40, S)], Store(y, (I,), x[I]))
+    program = Program("s", (x,), (), (), (y,), replace(symbolic, extent=n))
+    with pytest.raises(BuildError, match="loop i has the symbolic extent"):
+        compile_program(program, AVX512)
+
+
+def test_lanes_that_write_one_element_are_refused() -> None:
+    x, y = placeholder((64,), name="x"), Tensor("y", (1,), FLOAT32)
+    body = nest([("i", 16, V)], Store(y, (Const(0, I.dtype),), x[I]))
+    with pytest.raises(BuildError, match="writes one element of y from several lanes"):
+        compile_program(Program("s", (x,), (), (), (y,), body), AVX512)
+
+
+def test_math_on_integers_is_refused() -> None:
+    with pytest.raises(BuildError, match="exp needs float operands, not int32"):
+        compile_program(unary("exp", "int32"), AVX512)
+
+
+def test_llvms_message_is_kept() -> None:
+    with pytest.raises(BuildError, match="LLVM rejects the generated IR"):
+        compile_ir("define nonsense", AVX512)
+
+
+def test_an_unknown_triple_is_refused() -> None:
+    with pytest.raises(BuildError, match="no code generator for 'pdp11-dec-none'"):
+        compile_ir("", replace(AVX512, triple="pdp11-dec-none"))
+
+
+# ---- the builder -----------------------------------------------------------------------------
+
+
+def test_what_does_not_change_leaves_the_loop() -> None:
+    b = Builder("f", ["ptr %a", "i64 %n"])
+    with b.loop("8") as i:
+        inside = b.pure(f"mul i64 {i}, %n", i)
+        outside = b.pure("shl i64 %n, 3")
+        assert b.pure("shl i64 %n, 3") == outside
+    assert (b.depth[inside], b.depth[outside]) == (1, 0)
+
+
+def test_nothing_leaves_a_branch() -> None:
+    b = Builder("f", ["i64 %n", "i1 %c"])
+    with b.branch("%c"):
+        inside = b.pure("udiv i64 7, %n")
+    assert b.depth[inside] == 1
+    assert b.pure("udiv i64 7, %n") != inside  # it does not exist where the branch was not taken
+
+
+def test_an_unchanged_value_is_not_carried() -> None:
+    b = Builder("f", ["ptr %a"])
+    x = b.here("load double, ptr %a, align 8")
+    with b.loop("8"):
+        phi = b.phi("double", x)
+        assert b.finish_phi(phi, phi.name) == x
+    b.do(f"store double {phi.name}, ptr %a, align 8")
+    text = b.text("define void", "nounwind")
+    assert "phi double" not in text and f"store double {x}" in text
+
+
+def test_a_budget_bounds_hoisted_vectors() -> None:
+    b = Builder("f", ["ptr %a"], vector_budget=2)
+    with b.loop("8"):
+        depths = [
+            b.depth[b.load(f"load <4 x float>, ptr %a, align {4 << k}", k, 0)] for k in range(4)
+        ]
+    assert depths == [0, 0, 1, 1]
+    assert FLOAT64.bits == 64

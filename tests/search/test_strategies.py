@@ -1,0 +1,217 @@
+"""One conformance suite for every search strategy, and what each does besides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tilewright.errors import ScheduleError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.search.cost_model import TrainingSet
+from tilewright.search.evolution import ORIGINS, EvolutionSettings
+from tilewright.search.memory import Candidate
+from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy
+from tilewright.search.tasks import TaskSearch, TuningTask
+from tilewright.space.features import FeatureExtractor
+from tilewright.space.space import Space
+from tilewright.target import Target
+from workloads import conv_layer, given
+
+
+class Untrained:
+    """A cost model that has seen nothing."""
+
+    trained = False
+
+    def update(self, rows: TrainingSet) -> None:
+        raise AssertionError("strategies do not train")
+
+    def predict(self, features: np.ndarray, owner: np.ndarray, n: int) -> np.ndarray:
+        raise AssertionError("an untrained model is not asked")
+
+
+class PrefersWideVectors(Untrained):
+    """A trained model whose score is the vector length of the longest statement."""
+
+    trained = True
+
+    def predict(self, features: np.ndarray, owner: np.ndarray, n: int) -> np.ndarray:
+        score = np.zeros(n)
+        np.maximum.at(score, owner, features[:, 17])
+        return score
+
+
+def small(target: Target) -> Space:
+    """A space that can be listed."""
+    return Space(ComputeDAG([ops.matmul(given(4, 3, name="a"), given(3, 2, name="b"))]), target)
+
+
+def tiny(target: Target) -> Space:
+    """A few dozen programs."""
+    return Space(ComputeDAG([ops.relu(given(6, 48))]), target)
+
+
+def strategy(name: str, space: Space, model: Untrained | None = None) -> Strategy:
+    return STRATEGIES[name](space, FeatureExtractor(space), model or Untrained())
+
+
+def told(s: Strategy, batch: Sequence[Candidate]) -> None:
+    """Every third candidate fails."""
+    s.tell(batch, [None if i % 3 == 2 else 1e-3 + 1e-5 * len(c.trace) for i, c in enumerate(batch)])
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
+    space = small(target)
+    s, rng = strategy(name, space), np.random.default_rng(0)
+    seen: list[str] = []
+    for _ in range(5):
+        batch = s.ask(rng, 12)
+        assert 0 < len(batch) <= 12
+        seen += [c.trace for c in batch]
+        told(s, batch)
+    assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_candidates_are_valid_programs(name: str, target: Target) -> None:
+    space = small(target)
+    for c in strategy(name, space).ask(np.random.default_rng(1), 16):
+        row = np.array(c.row)
+        assert trace_to_json(space.trace(c.sketch, row)) == c.trace
+        lower(State(space.dag).replay(trace_from_json(c.trace)), "program")
+        assert c.origin in ORIGINS
+        assert c.predicted is None or np.isfinite(c.predicted)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> None:
+    """After a restart: the records are told, in whatever rounds they were measured."""
+    space = tiny(target)
+    first = strategy("random", space).ask(np.random.default_rng(2), 8)
+    s = strategy(name, space)
+    told(s, first)
+    batch = s.ask(np.random.default_rng(3), 16)
+    assert batch and not {c.trace for c in batch} & {c.trace for c in first}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_proposals_repeat_by_seed_and_history(name: str, target: Target) -> None:
+    def run(seed: int) -> list[str]:
+        s = strategy(name, small(target))
+        traces = []
+        for round_ in range(3):
+            batch = s.ask(np.random.default_rng([seed, round_]), 6)
+            told(s, batch)
+            traces += [c.trace for c in batch]
+        return traces
+
+    assert run(4) == run(4)
+
+
+@pytest.mark.parametrize("name", ["random", "exhaustive", "evolution"])
+def test_a_tiny_space_is_exhausted(name: str, target: Target) -> None:
+    space = tiny(target)
+    every = space.enumerate(1000)
+    s, rng = strategy(name, space), np.random.default_rng(5)
+    seen: set[str] = set()
+    for _ in range(200):
+        batch = s.ask(rng, 4)
+        if not batch:
+            break
+        told(s, batch)
+        seen |= {c.trace for c in batch}
+    assert not s.ask(rng, 4)
+    programs = {
+        trace_to_json(space.trace(int(every.sketch[i]), every.rows[i])) for i in range(len(every))
+    }
+    assert seen == programs if name == "exhaustive" else seen <= programs
+    assert len(seen) >= 0.8 * len(programs)
+
+
+def test_exhaustive_search_lists_everything_once(target: Target) -> None:
+    space = tiny(target)
+    s, rng = strategy("exhaustive", space), np.random.default_rng(6)
+    order = [c.trace for c in iter_all(s, rng)]
+    assert len(order) == len(set(order)) == len(space.enumerate(1000))
+    again = [c.trace for c in iter_all(strategy("exhaustive", space), np.random.default_rng(7))]
+    assert again == order
+
+
+def iter_all(s: Strategy, rng: np.random.Generator) -> list[Candidate]:
+    found: list[Candidate] = []
+    while batch := s.ask(rng, 7):
+        found += batch
+    return found
+
+
+def test_exhaustive_search_refuses_large_spaces(target: Target) -> None:
+    with pytest.raises(ScheduleError, match="use evolution or random search"):
+        strategy("exhaustive", Space(conv_layer(), target))
+
+
+def evolution(target: Target, model: Untrained, epsilon: float = 0.05) -> EvolutionStrategy:
+    space = Space(conv_layer(), target)
+    settings = EvolutionSettings(population=256)
+    return EvolutionStrategy(space, FeatureExtractor(space), model, settings, epsilon)
+
+
+def test_evolution_follows_the_model(target: Target) -> None:
+    s = evolution(target, PrefersWideVectors(), epsilon=0.0)
+    batch = s.ask(np.random.default_rng(0), 8)
+    scores = [c.predicted for c in batch]
+    assert scores == sorted(scores, reverse=True)
+    random = s.space.sample(np.random.default_rng(1), 200)
+    features, owner = s.extractor.extract(random)
+    usual = PrefersWideVectors().predict(features, owner, 200)
+    assert min(scores) >= np.quantile(usual, 0.9)
+
+
+def test_evolution_starts_from_the_estimate(target: Target) -> None:
+    batch = evolution(target, Untrained(), epsilon=0.0).ask(np.random.default_rng(0), 8)
+    assert all(c.predicted is not None and 0 < c.predicted <= 1 for c in batch)
+
+
+def test_a_share_of_every_batch_is_random(target: Target) -> None:
+    batch = evolution(target, Untrained(), epsilon=1.0).ask(np.random.default_rng(0), 16)
+    assert len(batch) == 16 and all(c.predicted is None for c in batch)
+    batch = evolution(target, Untrained(), epsilon=0.5).ask(np.random.default_rng(0), 16)
+    assert 2 < sum(c.predicted is None for c in batch) < 14
+
+
+def test_winners_are_counted_by_operator(target: Target) -> None:
+    s = evolution(target, Untrained())
+    rng = np.random.default_rng(0)
+    latency = 1.0
+    for _ in range(3):
+        batch = s.ask(rng, 6)
+        s.tell(batch, [latency := latency * 0.9 for _ in batch])
+    assert sum(s.winners.values()) == 18
+    s.tell(s.ask(rng, 6), [None] * 6)
+    s.tell(s.ask(rng, 6), [2.0] * 6)
+    assert sum(s.winners.values()) == 18
+    assert sum(s.evolution.attempts.values()) > 0
+
+
+def test_task_search_counts_and_remembers_the_best(target: Target) -> None:
+    task = TuningTask("relu", ComputeDAG([ops.relu(given(6, 48))]))
+    search = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"])
+    first = search.propose(0, 5)
+    again = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"])
+    assert [c.trace for c in again.propose(0, 5)] == [c.trace for c in first]
+    search.tell(first, [3.0, None, 1.0, 2.0, 5.0])
+    assert (search.rounds, search.trials, search.errors) == (1, 5, 1)
+    assert (search.best_s, search.best_trace) == (1.0, first[2].trace)
+    assert [latency for latency, _ in search.finalists] == [1.0, 2.0, 3.0, 5.0]
+    for _ in range(100):
+        batch = search.propose(0, 5)
+        if search.exhausted:
+            break
+        search.tell(batch, [4.0] * len(batch))
+    assert search.exhausted and search.best_s == 1.0
