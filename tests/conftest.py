@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
     parser.addoption("--rows", type=int, default=48, help="candidates an operator (features)")
     parser.addoption("--native-rows", type=int, default=4, help="compiled candidates an operator")
-    parser.addoption("--programs", type=int, default=4096, help="random programs (properties)")
+    parser.addoption("--programs", type=int, default=2560, help="random programs (properties)")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
 from kernel_runs import HOST, random_arrays
 
-from tilewright.codegen.linear import Linear, Linearizer, condition
+from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.passes import PASSES, prepared
 from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
@@ -106,7 +106,7 @@ def test_what_is_not_linear_gets_a_name() -> None:
     ],
 )
 def test_conditions_as_forms(cond: If, form: Linear) -> None:
-    assert condition(cond, Linearizer()) == form
+    assert Linearizer().condition(cond) == form
 
 
 # ---- simplify --------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from tilewright.space.space import Population, Space
 from tilewright.target import Target
 
 ROWS = 8  # candidates of one DAG
-SHARDS = 4
+SHARDS = 2
 TARGETS = (
     Target.parse("cpu:icelake-server cores=2"),
     Target.parse("cpu:cortex-a53"),

@@ -108,6 +108,33 @@ class Linearizer:
         self.opaque: dict[str, Expr] = {}
         self.inside: dict[str, frozenset[str]] = {}
         self._names: dict[Expr, str] = {}
+        self._conditions: dict[int, tuple[Expr, Linear | None]] = {}
+
+    def condition(self, e: Expr) -> Linear | None:
+        """A comparison of integers as a form that is `>= 0` where it holds; None for other
+        conditions. Remembered for each node.
+
+        i < 7   ->   6 - i
+        """
+        hit = self._conditions.get(id(e))
+        if hit is None:
+            hit = self._conditions[id(e)] = (e, self._condition(e))
+        return hit[1]
+
+    def _condition(self, e: Expr) -> Linear | None:
+        if not isinstance(e, Binary) or e.a.dtype.name != "int64":
+            return None
+        a, b = e.a, e.b
+        match e.op:
+            case "lt":
+                return self.of(b).plus(self.of(a), -1).shifted(-1)
+            case "le":
+                return self.of(b).plus(self.of(a), -1)
+            case "gt":
+                return self.of(a).plus(self.of(b), -1).shifted(-1)
+            case "ge":
+                return self.of(a).plus(self.of(b), -1)
+        return None
 
     def of(self, e: Expr) -> Linear:
         """The linear form of an int64 expression."""
@@ -156,23 +183,3 @@ class Linearizer:
         if total is None:
             return as_expr(form.const)
         return total if form.const == 0 else total + form.const
-
-
-def condition(e: Expr, forms: Linearizer) -> Linear | None:
-    """A comparison of integers as a form that is `>= 0` where it holds; None for other conditions.
-
-    i < 7   ->   6 - i
-    """
-    if not isinstance(e, Binary) or e.a.dtype.name != "int64":
-        return None
-    a, b = e.a, e.b
-    match e.op:
-        case "lt":
-            return forms.of(b).plus(forms.of(a), -1).shifted(-1)
-        case "le":
-            return forms.of(b).plus(forms.of(a), -1)
-        case "gt":
-            return forms.of(a).plus(forms.of(b), -1).shifted(-1)
-        case "ge":
-            return forms.of(a).plus(forms.of(b), -1)
-    return None

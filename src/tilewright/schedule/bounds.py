@@ -268,10 +268,8 @@ def window(e: Expr, where: Surroundings) -> Window | None:
         case Binary(op, a, b):
             left, right = window(a, where), window(b, where)
             return FULL if left is None or right is None else _combine(op, left, right, where)
-        case Select() if not free_vars(e) & where.inside.keys():
-            return Window(e, 1)  # decisions choose, not loops
-        case Select() if not any(n in where.inside or n in where.outside for n in free_vars(e)):
-            return Window(e, 1)  # decided by the row
+        case Select() if not reads(e) and not free_vars(e) & where.inside.keys():
+            return Window(e, 1)  # decisions or outer loops choose; data might lie past a guard
         case Select(_, a, b):
             left, right = window(a, where), window(b, where)
             return FULL if left is None or right is None else _hull(left, right)

@@ -68,7 +68,7 @@ class _Emission:
         p = self.program
         passed = (*p.inputs, *p.constants, *p.outputs)
         bases = [f"%arg{i}" for i in range(len(passed))]
-        main = self.builder("main", [f"ptr noalias {n}" for n in (*bases, "%scratch")])
+        main = Builder("main", [f"ptr noalias {n}" for n in (*bases, "%scratch")])
         buffers = {t.name: interface_buffer(t, base) for t, base in zip(passed, bases, strict=True)}
         for t in p.tables:
             if not isinstance(t.source, Table):
@@ -89,16 +89,13 @@ class _Emission:
         return Emitted(entry, ir, self.scratch_bytes, tuple(sorted(self.m.externals)))
 
     def entry(self, count: int) -> str:
-        b = self.builder(ENTRY, ["ptr %buffers", "ptr %params", "ptr %scratch"])
+        b = Builder(ENTRY, ["ptr %buffers", "ptr %params", "ptr %scratch"])
         loads = self.slots(b, "%buffers", ["ptr"] * count)
         args = ", ".join(f"ptr {x}" for x in (*loads, "%scratch"))
         b.do(f"call void @main({args})")
         return b.text("define void", "#0")
 
     # ---- functions --------------------------------------------------------------------------
-
-    def builder(self, name: str, params: list[str]) -> Builder:
-        return Builder(name, params)
 
     def walk(
         self,
@@ -166,7 +163,7 @@ class _Emission:
 
     def thread(self, n: int, values: list[str], total: int, local_bytes: int) -> str:
         """What each thread runs: its chunk of 0..total, with its slice of scratch."""
-        b = self.builder(f"region{n}", ["ptr %ctx"])
+        b = Builder(f"region{n}", ["ptr %ctx"])
         kinds = [v.split(" ")[0] for v in values]
         loaded = self.slots(b, "%ctx", kinds)
         ids = []
@@ -200,7 +197,7 @@ class _Emission:
         names = {x: f"%c{i}" for i, x in enumerate(carried)}
         pointers = [f"ptr noalias %b{i}" for i in range(len(used))] + ["ptr noalias %local"]
         ints = [f"i64 {x}" for x in (*names.values(), "%lo", "%hi")]
-        b = self.builder(f"work{n}", pointers + ints)
+        b = Builder(f"work{n}", pointers + ints)
         for old, new in names.items():
             b.ranges[new] = outer.b.ranges.get(old, Interval(None, None))
         buffers = dict(outer.ev.buffers)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import groupby
 
-from tilewright.codegen.linear import Linear, Linearizer, condition
+from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import Value
 from tilewright.expr.intervals import Interval
@@ -182,7 +182,7 @@ class Indexer:
                 return left if left is right else None
             case Binary("eq" | "ne" as op, a, b) if a.dtype.name == "int64":
                 return self._decide_equal(a, b, op == "eq")
-        form = condition(cond, self.forms)
+        form = self.forms.condition(cond)
         here = None if form is None else self.resolve(form)
         if here is None:
             return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.codegen.lanes import Lanes
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.conversions import from_storage, to_storage
@@ -50,19 +51,6 @@ class Buffer:
         for e, start, stride in zip(indices, self.offset, self.strides, strict=True):
             total = total.plus(forms.of(e), stride).plus(start, -stride)
         return total
-
-
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """A vectorised statement: `count` lanes, of which the first `active` exist."""
-
-    var: str
-    count: int
-    active: int
-
-    @property
-    def full(self) -> bool:
-        return self.count == self.active
 
 
 class Memory:

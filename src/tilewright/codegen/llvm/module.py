@@ -48,7 +48,7 @@ class Module:
 
     def table(self, name: str, values: np.ndarray[Any, Any], dtype: DType) -> str:
         """A constant array in the object file."""
-        symbol = f'@"table.{name}"'
+        symbol = f"@table{len(self.globals)}"
         element = STORAGE[dtype.name]
         text = ", ".join(f"{element} {_stored(v, dtype)}" for v in values.reshape(-1).tolist())
         self.globals[name] = (

@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from tilewright.codegen.lanes import Lanes, folds
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import apply, choose, combine, horizontal, neutral
-from tilewright.codegen.llvm.lanes import folds
-from tilewright.codegen.llvm.memory import Lanes
 from tilewright.codegen.llvm.promote import Element, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key
 from tilewright.codegen.llvm.types import Value, mask_literal, shuffle_mask

@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tilewright.codegen.lanes import Lanes
 from tilewright.codegen.linear import Linear, Terms
 from tilewright.codegen.llvm.indices import LANE
-from tilewright.codegen.llvm.memory import Lanes
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Tensor

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tilewright.codegen.linear import Linear, condition
+from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
@@ -19,7 +19,7 @@ from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.types import Value
 from tilewright.codegen.llvm.values import Evaluator
-from tilewright.codegen.passes.rewrite import conjuncts, guarded
+from tilewright.codegen.rewrite import conjuncts, guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
@@ -195,7 +195,7 @@ class Walker:
         assert isinstance(node.extent, int)
         low, high, rest = Linear(0), Linear(node.extent), []
         for cond in conjuncts(guard.cond):
-            form = condition(cond, self.ev.forms)
+            form = self.ev.forms.condition(cond)
             k = form.coefficient(node.var.name) if form else 0
             outer = self.ix.resolve(form.without(node.var.name)) if form and k else None
             limit = None if outer is None else self.ix.quotient(outer, abs(k))

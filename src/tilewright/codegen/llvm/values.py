@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tilewright.codegen.lanes import Lanes, chunks
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.arithmetic import (
     apply,
@@ -24,10 +25,9 @@ from tilewright.codegen.llvm.arithmetic import (
 )
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.indices import LANE, Indexer
-from tilewright.codegen.llvm.lanes import chunks
 from tilewright.codegen.llvm.machine import features as machine_features
 from tilewright.codegen.llvm.mathematics import MathLibrary
-from tilewright.codegen.llvm.memory import Buffer, Lanes, Memory, splat
+from tilewright.codegen.llvm.memory import Buffer, Memory, splat
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import Value, constant, iota

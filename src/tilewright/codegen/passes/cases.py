@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
-from tilewright.codegen.linear import Linear, Linearizer, Terms, condition
+from tilewright.codegen.linear import Linear, Linearizer, Terms
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr
@@ -68,7 +68,7 @@ def split(
     """Separate a condition's outer part; None where it has none, or where loops inside that run
     vary it together with unrolled ones.
     """
-    modulus, form = 0, condition(e, forms)
+    modulus, form = 0, forms.condition(e)
     if form is None:
         match e:
             case Binary("eq" | "ne", Binary("mod", x, Const(m, kind)), Const()):

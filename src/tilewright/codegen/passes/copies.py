@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from math import prod
 
-from tilewright.codegen.llvm.lanes import chunk_count, next_power
+from tilewright.codegen.lanes import chunk_count, next_power
 from tilewright.expr.nodes import free_vars
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 

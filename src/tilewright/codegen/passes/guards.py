@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.codegen.linear import Linearizer, condition
-from tilewright.codegen.passes.rewrite import (
+from tilewright.codegen.linear import Linearizer
+from tilewright.codegen.rewrite import (
     EMPTY,
     conjuncts,
     guarded,
@@ -97,7 +97,7 @@ def _bounded(loop: For, conds: list[Expr], body: Node) -> Node:
 
 def constant_bounds(cond: Expr, var: Var) -> tuple[int, int | None] | None:
     """[low, high) of `var` where a condition over it alone holds; high None is unbounded."""
-    form = condition(cond, Linearizer())
+    form = Linearizer().condition(cond)
     if form is None or len(form.terms) != 1 or form.terms[0][0] != var.name:
         return None
     k = form.terms[0][1]

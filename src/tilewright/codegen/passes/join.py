@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tilewright.codegen.lanes import widest_bits
 from tilewright.codegen.linear import Linearizer
-from tilewright.codegen.llvm.lanes import widest_bits
-from tilewright.codegen.passes.rewrite import rebuilt, substituted
+from tilewright.codegen.rewrite import rebuilt, substituted
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, children, reads
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies, walk
 

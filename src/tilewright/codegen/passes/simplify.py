@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.codegen.linear import Linearizer, condition
-from tilewright.codegen.passes.rewrite import (
+from tilewright.codegen.linear import Linearizer
+from tilewright.codegen.rewrite import (
     EMPTY,
     conjuncts,
     guarded,
@@ -106,7 +106,7 @@ class _Simplify:
 def narrowed(cond: Expr, ranges: Mapping[str, Interval], forms: Linearizer) -> dict[str, Interval]:
     """Bounds of variables where `k*v + rest >= 0` holds too."""
     known = dict(ranges)
-    form = condition(cond, forms)
+    form = forms.condition(cond)
     for name, k in form.terms if form else ():
         reach = known.get(name)
         if reach is None or reach.lo is None or reach.hi is None:

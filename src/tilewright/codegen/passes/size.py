@@ -5,7 +5,7 @@ for rc < 512: for y (unrolled) < 6: for f (vector) < 64: S      24 statements of
 
 from __future__ import annotations
 
-from tilewright.codegen.llvm.lanes import chunk_count
+from tilewright.codegen.lanes import chunk_count
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
-from tilewright.codegen.llvm.lanes import chunk_count, widest_bits
-from tilewright.codegen.passes.rewrite import rebuilt, substituted, together
+from tilewright.codegen.lanes import chunk_count, widest_bits
 from tilewright.codegen.passes.size import runs_loops, statement_count
+from tilewright.codegen.rewrite import rebuilt, substituted, together
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Extent, Select, Var, free_vars, reads, walk
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
@@ -26,6 +26,8 @@ from tilewright.target import Target
 
 GREATEST_UNROLLED = 512
 """Statements that unrolled loops may write out."""
+GREATEST_PRAGMA = 128
+"""What a pragma may ask for: longer bodies only cost code generation and instruction cache."""
 GREATEST_TILE = 256
 """Statements that an allocation kept in registers may cause."""
 GREATEST_KERNEL = 8
@@ -103,7 +105,7 @@ class _Tiles:
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
         if isinstance(node, For):
-            step = int_extent(node.unroll_step) or step
+            step = min(int_extent(node.unroll_step), GREATEST_PRAGMA) or step
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
             return node

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.codegen.passes.rewrite import rebuilt
 from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.passes.tiles import strip_mined
+from tilewright.codegen.rewrite import rebuilt
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies, walk
 from tilewright.target import Target
 

@@ -20,7 +20,8 @@ from dataclasses import replace
 from tilewright.codegen.linear import Linear, Linearizer, Terms
 from tilewright.codegen.passes.cases import Group, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.rewrite import (
+from tilewright.codegen.passes.size import statement_count
+from tilewright.codegen.rewrite import (
     EMPTY,
     conjunction,
     conjuncts,
@@ -30,7 +31,6 @@ from tilewright.codegen.passes.rewrite import (
     together,
     within,
 )
-from tilewright.codegen.passes.size import statement_count
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, transform, walk

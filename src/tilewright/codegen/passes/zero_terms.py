@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.codegen.linear import Linearizer
-from tilewright.codegen.passes.rewrite import conjuncts, reads_memory, rebuilt, within
 from tilewright.codegen.passes.simplify import narrowed
 from tilewright.codegen.passes.size import statement_count
+from tilewright.codegen.rewrite import conjuncts, reads_memory, rebuilt, within
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr, Select, as_expr, free_vars
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies

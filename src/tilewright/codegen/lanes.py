@@ -11,12 +11,27 @@ share their accumulators.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tilewright.codegen.llvm.memory import Lanes
-from tilewright.expr.dtypes import INT64
-from tilewright.expr.nodes import Cast, Expr, Read, free_vars, walk
+from tilewright.expr.nodes import Cast, Const, Expr, Read, Var, children, free_vars
 from tilewright.nest.nodes import For, Store
 from tilewright.nest.nodes import walk as walk_nodes
+
+NARROWEST = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """A vectorised statement: `count` lanes, of which the first `active` exist."""
+
+    var: str
+    count: int
+    active: int
+
+    @property
+    def full(self) -> bool:
+        """Whether no lane is missing."""
+        return self.count == self.active
 
 
 def chunks(node: For, vector_bits: int) -> Iterator[tuple[int, Lanes]]:
@@ -59,13 +74,16 @@ def widest_bits(node: For) -> int:
 
 
 def _store_bits(store: Store) -> int:
-    return max(store.tensor.dtype.compute.bits, *(_bits(e) for e in walk(store.value)))
+    return max(store.tensor.dtype.compute.bits, _bits(store.value))
 
 
 def _bits(e: Expr) -> int:
-    """Index arithmetic is int64 but not data: only reads and casts count."""
-    if isinstance(e, Read):
-        return e.dtype.bits if e.dtype != INT64 else 64
-    if isinstance(e, Cast):
-        return e.dtype.bits
-    return 8
+    """The widest data in a value: reads and casts count, index arithmetic (int64) does not."""
+    match e:
+        case Read():
+            return e.dtype.bits
+        case Cast(to, x):
+            return max(to.bits, _bits(x))
+        case Const() | Var():
+            return NARROWEST
+    return max(map(_bits, children(e)))
