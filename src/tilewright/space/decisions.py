@@ -66,16 +66,20 @@ def sample(decision: Decision, rng: np.random.Generator, n: int) -> Ints:
 def encode(decision: Decision, rows: Ints) -> Ints:
     """Index of every row in the table, -1 where the row is not a valid value."""
     table = decision.table
-    keys, wanted = _keys(table, rows)
-    at = np.minimum(np.searchsorted(keys, wanted), len(table) - 1)
+    keys, weights, most = _keys(table.shape[1], table.tobytes())
+    at = np.minimum(keys.searchsorted(np.clip(rows, 0, most) @ weights), len(table) - 1)
     return np.where((table[at] == rows).all(axis=1), at, -1)
 
 
-def _keys(table: Ints, rows: Ints) -> tuple[Ints, Ints]:
-    """One sortable number a row (columns as digits); out-of-range digits are clamped."""
+@lru_cache(maxsize=4096)
+def _keys(width: int, data: bytes) -> tuple[Ints, Ints, int]:
+    """Of a table `[m, width]`: one ascending number a row (its columns as digits), the weights of
+    the digits, and the largest digit, one more than occurs.
+    """
+    table = np.frombuffer(data, np.int64).reshape(-1, width)
     base = int(table.max()) + 2
-    weights = base ** np.arange(table.shape[1] - 1, -1, -1, dtype=np.int64)
-    return table @ weights, np.clip(rows, 0, base - 1) @ weights
+    weights = base ** np.arange(width - 1, -1, -1, dtype=np.int64)
+    return table @ weights, weights, base - 1
 
 
 @lru_cache(maxsize=4096)

@@ -4,13 +4,15 @@
     features, owner = extractor.extract(population)     float32 [m, columns], int64 [m]
 
 One row a statement (an innermost store); `owner[r]` is the candidate that row r belongs to. Rows
-of one candidate are adjacent and candidates are in population order. Values are log2(1 + x)
-except one-hot columns. A loop of extent 1 equals an absent loop in every column. `COLUMNS` names
-each column with its unit; the first 164 are the paper's, the rest are ours.
+stand in the order in which they are computed, statement by statement, and the matrix is stored
+column by column. Values are log2(1 + x) except one-hot columns. A loop of extent 1 equals an
+absent loop in every column. `COLUMNS` names each column with its unit; the first 164 are the
+paper's, the rest are ours.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +37,7 @@ Float32s = NDArray[np.float32]
 
 BUFFERS = 5
 CURVE = 10
-BLOCK = 1024  # candidates analysed at once: their tables stay in a fast cache
+BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
 POSITIONS = (
     "InnerSpatial", "MiddleSpatial", "OuterSpatial", "InnerReduce", "MiddleReduce", "OuterReduce",
     "Mixed", "None",
@@ -121,31 +123,28 @@ class FeatureExtractor:
     def extract(self, population: Population) -> tuple[Float32s, Ints]:
         """Feature rows of all candidates; see the module's docstring."""
         groups = self.space.groups(population)
-        counts = np.zeros(len(population), np.int64)
-        for sketch, at in groups:
-            counts[at] = len(self.plans(sketch)[1])
-        owner = np.repeat(np.arange(len(population)), counts)
-        first = np.cumsum(counts) - counts
-        features = np.zeros((len(owner), len(COLUMNS)), np.float32)
+        total = sum(len(at) * len(self.plans(sketch)[1]) for sketch, at in groups)
+        owner = np.empty(total, np.int64)
+        features = np.zeros((len(COLUMNS), total), np.float32)
+        end = 0
         for sketch, at in groups:
             for start in range(0, len(at), BLOCK):
                 part = at[start : start + BLOCK]
-                for k, raw in enumerate(self.tables(sketch, population.rows[part])):
-                    features[first[part] + k] = _scaled(raw)
-        return features, owner
+                program, plans = self.plans(sketch)
+                values = program.run(sketch.environment(population.rows[part]))
+                for plan in plans:
+                    begin, end = end, end + len(part)
+                    owner[begin:end] = part
+                    columns = features[:, begin:end]
+                    Analysis(plan, values, len(part), self.line_bytes).columns(columns)
+                    _scale(columns)
+        return features.T, owner
 
-    def tables(self, sketch: Sketch, rows: Ints) -> list[Floats]:
-        """Unscaled columns `[len(COLUMNS), n]` of each statement."""
-        program, plans = self.plans(sketch)
-        values = program.run(sketch.environment(rows))
-        return [Analysis(p, values, len(rows), self.line_bytes).columns() for p in plans]
 
-
-def _scaled(raw: Floats) -> Float32s:
-    out = raw.astype(np.float32)
-    amounts = raw.any(axis=1) & ~LINEAR
-    out[amounts] = np.log2(out[amounts] + np.float32(1.0))
-    return out.T
+def _scale(columns: Float32s) -> None:
+    for column in np.flatnonzero(columns.any(axis=1) & ~LINEAR):
+        columns[column] += 1.0
+        np.log2(columns[column], out=columns[column])
 
 
 def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
@@ -182,6 +181,19 @@ def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
     return ColumnProgram(exprs, sketch.bounds.definitions), plans
 
 
+def _last(marked: Bools) -> Ints:
+    """The last row of `[L, n]` that holds in each column; 0 where none does."""
+    numbers = np.arange(len(marked), dtype=np.int16)[:, None]  # small: argmax is slower
+    last: Ints = (marked * numbers).max(0).astype(np.int64)
+    return last
+
+
+def _first(marked: Bools) -> Ints:
+    """The first row of `[L, n]` that holds in each column; the last of all where none does."""
+    first: Ints = len(marked) - 1 - _last(marked[::-1])
+    return first
+
+
 class Analysis:
     """Loop and access tables of one statement over `n` candidates.
 
@@ -199,6 +211,8 @@ class Analysis:
         for i, e in enumerate(plan.extents):
             self.extents[i] = values[e]
         self.live = self.extents > 1
+        if L:
+            self.outermost, self.innermost = _first(self.live), _last(self.live)
         self.inner = np.ones((L + 1, n))
         for i in range(L - 1, -1, -1):
             np.multiply(self.inner[i + 1], self.extents[i], out=self.inner[i])
@@ -220,51 +234,41 @@ class Analysis:
         for slots in reversed(self.plan.accesses[b]):
             full, step = values[slots.extent], values[slots.step]
             self.size[b] *= full
-            span: Floats | None
             if slots.coefficients is None:
-                span = self._curved({i: values[w] for i, w in slots.inside.items()}, full)
                 for i, w in slots.alone.items():
                     self.touches[b, i] = True
                     self.stride[b, i] += values[w] * step / np.maximum(self.extents[i] - 1.0, 1.0)
             else:
-                span = self._affine({i: values[c] for i, c in slots.coefficients.items()}, full)
                 for i, c in slots.coefficients.items():
                     self.touches[b, i] = True
                     self.stride[b, i] += np.abs(values[c] * step)
-            if span is not None:
-                self.footprint[b] *= span
-            reach = np.ones(self.n) if span is None else span[0]
-            self.run[b] *= np.where(running, reach, 1.0)
-            running &= reach >= full
+            span: Floats | float = 1.0
+            above = self.L
+            for i, reach in self._reaches(slots, values):
+                self.footprint[b, i + 1 : above + 1] *= span
+                span = np.minimum(reach + 1.0, full)
+                above = i
+            self.footprint[b, : above + 1] *= span
+            self.run[b] *= np.where(running, span, 1.0)
+            running &= span >= full
 
-    def _affine(self, terms: dict[int, Ints], full: Ints) -> Floats | None:
-        """Distinct indices `[L+1, n]` over loops l.. of one affine dimension."""
-        if not terms:
-            return None
-        span = np.ones((self.L + 1, self.n))
-        reach = np.zeros(self.n)
-        last = self.L
-        for i in sorted(terms, reverse=True):
-            span[i + 1 : last + 1] += reach
-            reach = reach + np.abs(terms[i]) * (self.extents[i] - 1.0)
-            last = i
-        span[: last + 1] += reach
-        return np.minimum(span, full)
-
-    def _curved(self, widths: dict[int, Ints], full: Ints) -> Floats:
-        """The same for an index that is not affine, from its width over loops i.. of each i."""
-        span = np.ones((self.L + 1, self.n))
-        above = 0
-        for i in sorted(widths):
-            span[above : i + 1] += widths[i]
-            above = i + 1
-        return np.minimum(span, full)
+    def _reaches(self, slots: _Slots, values: list) -> Iterator[tuple[int, Floats]]:  # type: ignore[type-arg]
+        """Loops that move the index of one dimension, innermost first, and how far it moves over
+        that loop and those inside of it.
+        """
+        if slots.coefficients is None:
+            for i in sorted(slots.inside, reverse=True):
+                yield i, values[slots.inside[i]]
+            return
+        reach: Floats = np.zeros(self.n)
+        for i in sorted(slots.coefficients, reverse=True):
+            reach = reach + np.abs(values[slots.coefficients[i]]) * (self.extents[i] - 1.0)
+            yield i, reach
 
     # ---- columns ------------------------------------------------------------------------------
 
-    def columns(self) -> Floats:
-        """All columns, unscaled, `[len(COLUMNS), n]`."""
-        out = np.zeros((len(COLUMNS), self.n))
+    def columns(self, out: Float32s) -> None:
+        """Write all columns, unscaled, to `out`: `[len(COLUMNS), n]`, zeros."""
         s = self.plan.statement
         for (kind, op), count in s.counts.items():
             name = f"{kind}_{op}" if kind in ("float", "int") else f"{kind}_ops"
@@ -283,7 +287,6 @@ class Analysis:
         out[INDEX["unroll_step"]] = self.unroll_step
         out[INDEX["padding_waste"]] = np.maximum(self.footprint_total() - 1.0, 0.0)
         out[INDEX["is_init"]] = float(s.is_init)
-        return out
 
     def footprint_total(self) -> Floats:
         """Spatial iterations per distinct element written (1: nothing is computed twice)."""
@@ -294,7 +297,7 @@ class Analysis:
         spatial: Floats = self.total / reduce / self.footprint[0, 0]
         return spatial
 
-    def _annotation(self, which: str, out: Floats) -> None:
+    def _annotation(self, which: str, out: Float32s) -> None:
         """Loops, product, innermost extent and position of one kind of annotated loops."""
         loops, marked = self._marked(which)
         count = marked.sum(0)
@@ -306,13 +309,13 @@ class Analysis:
         extents = np.where(marked, self.extents[loops], 1.0)
         out[1] = np.where(any_marked, extents.prod(0), 0.0)
         each = np.arange(self.n)
-        innermost = len(loops) - 1 - marked[::-1].argmax(0)
+        innermost = _last(marked)
         out[2] = np.where(any_marked, extents[innermost, each], 0.0)
         reduce = np.array([self.loops[i].reduce for i in loops])[:, None]
         has_reduce = (marked & reduce).any(0)
         has_space = (marked & ~reduce).any(0)
-        inner = loops[innermost] == self.L - 1 - self.live[::-1].argmax(0)
-        outer = loops[marked.argmax(0)] == self.live.argmax(0)
+        inner = loops[innermost] == self.innermost
+        outer = loops[_first(marked)] == self.outermost
         place = np.where(inner, 0, np.where(outer, 2, 1)) + np.where(has_reduce, 3, 0)
         place = np.where(has_reduce & has_space, 6, np.where(any_marked, place, 7))
         out[3 + place, each] = 1.0
@@ -327,10 +330,10 @@ class Analysis:
             flags = [self.live[i] for i in found]
         return np.array(found, np.int64), np.array(flags, bool).reshape(len(found), self.n)
 
-    def _buffers(self, out: Floats) -> None:
+    def _buffers(self, out: Float32s) -> None:
         """The 18 columns of the five accesses with the most unique bytes."""
         unique = self.footprint[:, 0] * self.bytes[:, None]
-        table = np.zeros((self.B, len(BUFFER_COLUMNS), self.n))
+        table = np.zeros((self.B, len(BUFFER_COLUMNS), self.n), np.float32)
         level_bytes = (self.footprint * self.bytes[:, None, None]).sum(0)
         for b in range(self.B):
             self._buffer(b, unique[b], level_bytes, table[b])
@@ -342,14 +345,14 @@ class Analysis:
         order = np.argsort(-unique, axis=0, kind="stable")[:kept]
         block[:kept] = np.take_along_axis(table, order[:, None, :], axis=0)
 
-    def _buffer(self, b: int, unique: Floats, level_bytes: Floats, out: Floats) -> None:
+    def _buffer(self, b: int, unique: Floats, level_bytes: Floats, out: Float32s) -> None:
         access = self.accesses[b]
         out[("read", "write", "update").index(access.kind)] = 1.0
         moves = self.live & (self.stride[b] > 0.0)
         fixed = self.live & ~moves
         each = np.arange(self.n)
         width = self.bytes[b]
-        at = self.L - 1 - moves[::-1].argmax(0) if self.L else np.zeros(self.n, int)
+        at = _last(moves) if self.L else np.zeros(self.n, int)
         moving = moves.any(0)
         stride = np.where(moving, self.stride[b, at, each], 0.0) if self.L else np.zeros(self.n)
         repeats = np.where(moving, self.inner[at + 1, each], self.total) if self.L else self.total
@@ -362,7 +365,7 @@ class Analysis:
         out[7] = reused
         out[8 if again else 9] = ~reused
         if self.L:
-            loop = self.L - 1 - fixed[::-1].argmax(0)
+            loop = _last(fixed)
             out[10] = np.where(reused, self.inner[loop + 1, each], 0.0)
             out[11] = np.where(reused, level_bytes[loop + 1, each], 0.0)
             out[12] = np.where(reused, self.extents[loop, each], 0.0)
@@ -371,7 +374,7 @@ class Analysis:
         out[13:17] = out[3:7] * per
         out[17] = stride
 
-    def _intensity(self, out: Floats) -> None:
+    def _intensity(self, out: Float32s) -> None:
         """Float operations per byte of footprint at each live loop, innermost first, sampled."""
         counts = self.plan.statement.counts
         work = sum(c * (2 if op == "mad" else 1) for (k, op), c in counts.items() if k == "float")
