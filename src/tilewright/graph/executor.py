@@ -164,9 +164,9 @@ class Network:
         self.function = CompiledFunction(self.artifact, self.kernels)
         self.function.prepare({c.spec.name: c.value.constant for c in linker.constants})
 
-    def __call__(self, *inputs: Any) -> list[Array]:
-        """The outputs for inputs given by position."""
-        return self.function.run(inputs)
+    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
+        """The outputs for inputs given by position; see `CompiledFunction.__call__`."""
+        return self.function(*inputs, out=out)
 
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
