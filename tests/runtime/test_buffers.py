@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import RunError
-from tilewright.runtime.buffers import PAGE, GuardedBuffer, aligned_empty, is_aligned
+from tilewright.runtime.buffers import PAGE, GuardedBuffer, address, aligned_empty, is_aligned
 
 FLOAT = np.dtype(np.float32)
 
@@ -22,6 +22,13 @@ def test_aligned_arrays(shape: tuple[int, ...]) -> None:
     assert array.dtype == FLOAT
     assert is_aligned(array)
     assert array.flags.writeable
+
+
+def test_addresses() -> None:
+    array = np.zeros((8, 8), FLOAT)
+    views = (array, array[3:, 1:], array[::-1], array.T, array[:0], array.view(np.matrix))
+    for view in (*views, np.array(1.5)):
+        assert address(view) == view.ctypes.data
 
 
 def test_what_is_not_aligned() -> None:

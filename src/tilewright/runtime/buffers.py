@@ -30,6 +30,7 @@ ALIGNMENT = 64
 PAGE = mmap.PAGESIZE
 BYTE = np.dtype(np.uint8)
 OBJECT_HEAD = object.__basicsize__
+SIZE_AT = ctypes.c_size_t.from_address
 PATTERN = 0xFF  # every float dtype reads it as NaN, every signed integer as -1
 HUGE_PAGE_BYTES = 1 << 22  # NumPy asks for huge pages from this size on
 WRITTEN_SLACK = 0xA5
@@ -43,7 +44,7 @@ def address(array: Array) -> int:
     NumPy's C interface fixes the layout that is read here: the pointer to the data is the first
     field of an array behind what every Python object begins with.
     """
-    return ctypes.c_size_t.from_address(id(array) + OBJECT_HEAD).value
+    return SIZE_AT(id(array) + OBJECT_HEAD).value
 
 
 def aligned_empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:

@@ -1,0 +1,83 @@
+"""What a compiled call costs beyond its kernel, in µs.
+
+    python -m benchmarks.call_overhead
+
+The kernel is timed natively (`bench`), the call from Python by `timeit`, in turns; figures are
+medians over the turns. The kernels are untuned: an elementwise one of 64 floats, a matrix product
+whose default program has a parallel region, and a network of one elementwise kernel.
+"""
+
+from __future__ import annotations
+
+import statistics
+import timeit
+from collections.abc import Callable
+
+import numpy as np
+from onnx import TensorProto, helper
+
+import tilewright as tw
+from tilewright.graph.executor import Network
+from tilewright.runtime import CompiledFunction, aligned_empty
+from tilewright.runtime.artifact import Array, numpy_dtype
+
+TURNS, CALLS = 41, 1000
+
+
+def elementwise() -> Network | CompiledFunction:
+    """64 floats, one thread."""
+    a = tw.placeholder((64,), name="a")
+    return tw.compile(tw.Task([a, tw.compute((64,), lambda i: a[i] + 1.0, name="b")]))
+
+
+def product() -> Network | CompiledFunction:
+    """128 x 128 x 128: the smallest power of two whose default program is parallel."""
+    n = 128
+    a, b = tw.placeholder((n, n), name="a"), tw.placeholder((n, n), name="b")
+    k = tw.reduce_axis(n, "k")
+    c = tw.compute((n, n), lambda i, j: tw.sum(a[i, k] * b[k, j], k), name="c")
+    return tw.compile(tw.Task([a, b, c]))
+
+
+def network() -> Network | CompiledFunction:
+    """The smallest model: Relu of 64 floats."""
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [64]) for n in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [y])
+    return tw.compile(tw.load(helper.make_model(graph).SerializeToString()))
+
+
+def overheads(compiled: Network | CompiledFunction) -> tuple[float, dict[str, float]]:
+    """The kernel's time, and what each way to call it takes beyond that; µs."""
+    function = compiled.function if isinstance(compiled, Network) else compiled
+    named = {s.name: _ones(s.shape, s.dtype) for s in function.artifact.inputs}
+    given = list(named.values())
+    out = [_ones(s.shape, s.dtype) for s in function.artifact.outputs]
+    calls: dict[str, Callable[[], object]] = {
+        "fn(x)": lambda: compiled(*given),
+        "fn(x, out=…)": lambda: compiled(*given, out=out),
+        "fn.run({…})": lambda: compiled.run(named),
+    }
+    kernel, beyond = [], {name: list[float]() for name in calls}
+    for _ in range(TURNS):
+        kernel.append(float(np.median(function.bench(given, CALLS))) * 1e6)
+        for name, call in calls.items():
+            call_us = timeit.timeit(call, number=CALLS) / CALLS * 1e6
+            beyond[name].append(call_us - kernel[-1])
+    return statistics.median(kernel), {n: statistics.median(b) for n, b in beyond.items()}
+
+
+def _ones(shape: tuple[int, ...], dtype: str) -> Array:
+    array = aligned_empty(shape, numpy_dtype(dtype))
+    array.fill(1)
+    return array
+
+
+def main() -> None:
+    for make in (elementwise, product, network):
+        kernel, beyond = overheads(make())
+        listed = ", ".join(f"{name} {us:.2f}" for name, us in beyond.items())
+        print(f"{make.__name__}: kernel {kernel:.2f} µs; beyond it: {listed} µs")
+
+
+if __name__ == "__main__":
+    main()
