@@ -5,7 +5,7 @@
     batch = search.propose(seed, n)          deterministic given what was told before
     search.tell(batch, results)
 
-`TaskSearch` is rebuilt from records after a kill by telling it the recorded rounds in order.
+After a kill a new `TaskSearch` is told the recorded rounds in order, and goes on as the old one.
 """
 
 from __future__ import annotations

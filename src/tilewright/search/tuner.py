@@ -4,10 +4,10 @@
     result = tuner.run(Budget(minutes=3), observe)
 
 Every round is one decision of the task scheduler: that task's strategy proposes a batch, the
-measurer runs it, the batch is recorded in one transaction, and the shared cost model learns. A
-tuner that starts on a database with records of the same seed first replays them in order, so a
-killed run goes on as if it had not been: the trials of a round cut short are looked up, not
-measured again.
+measurer runs it, the batch is recorded in one transaction, and the shared cost model learns. On a
+database with records of the same seed the loop takes each round's candidates from there instead of
+searching for them, and results that anyone recorded are looked up, not measured again: a killed
+run goes on as if it had not been.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ class Tuner:
         self.model = GradientBoostedModel(seed=self.seed)
         self.rows = TrainingSet(len(COLUMNS))
         self.learned = 0
+        self.recorded: dict[tuple[int, int], list[Candidate]] = {}  # by task and round
+        self.resuming = True
         make = STRATEGIES[self.strategy]
         self.searches = [
             TaskSearch.start(task, Space(task.dag, self.target, self.rules), self.model, make)
@@ -127,7 +129,7 @@ class Tuner:
             self.tasks, [s.best_s or float("inf") for s in self.searches], self.seed
         )
         self._pretrain()
-        self._replay(scheduler)
+        self.recorded = self._recorded()
         unit = unit_trials(budget.expected_trials, len(self.tasks))
         while not (self._spent(budget) or scheduler.done):
             task = scheduler.next()
@@ -173,10 +175,10 @@ class Tuner:
             trace = trace_to_json(default_of(self._standard_space(search)))
             known = self._known(search, [trace]).get(trace_hash(trace))
             if known is None:
-                (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)], record=True)
+                (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)])
             search.default_s = known.latency_s
-            if known.latency_s is not None:
-                search.note(known.latency_s, trace)
+            if known.measured_s is not None:  # a later confirmation must not change the search
+                search.note(known.measured_s, trace)
             observe(self._progress(i, budget, "default programs"))
 
     def _standard_space(self, search: TaskSearch) -> Space:
@@ -187,32 +189,37 @@ class Tuner:
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
-        self._train()
-        started = time.monotonic()
-        batch = search.propose(self.seed, size)
-        self.shares.search += time.monotonic() - started
+        batch = self._batch(index, size)
         if not batch:
             scheduler.exhausted(index)
             return
         known = self._known(search, [c.trace for c in batch])
         missing = [c for c in batch if c.trace_hash not in known]
-        measured = {t.trace_hash: t for t in self._measure(search, missing, record=True)}
-        self._finish(index, batch, {**known, **measured}, scheduler)
-
-    def _finish(
-        self,
-        index: int,
-        batch: Sequence[Candidate],
-        results: dict[str, Trial],
-        scheduler: TaskScheduler,
-    ) -> None:
-        """Tell everyone the results of a complete round."""
-        search = self.searches[index]
-        latencies = [results[c.trace_hash].measured_s for c in batch]
+        known |= {t.trace_hash: t for t in self._measure(search, missing)}
+        latencies = [known[c.trace_hash].measured_s for c in batch]
         search.learn(self.rows, batch, latencies)
         search.tell(batch, latencies)
         self.trials += len(batch)
         scheduler.tell(index, search.best_s or float("inf"), len(batch))
+
+    def _batch(self, index: int, size: int) -> list[Candidate]:
+        """The candidates of a task's next round: as recorded, or else proposed.
+
+        A recorded round may lack candidates that had been recorded before, as default program or
+        by another run. Proposing again finds them, while the settings are still the same.
+        """
+        search = self.searches[index]
+        recorded = self.recorded.get((index, search.rounds), [])
+        if recorded and (len(recorded) >= size or not self.resuming):
+            return recorded
+        self._train()
+        started = time.monotonic()
+        batch = search.propose(self.seed, size)
+        self.shares.search += time.monotonic() - started
+        if {c.trace_hash for c in recorded} <= {c.trace_hash for c in batch}:
+            return batch
+        self.resuming = False
+        return recorded
 
     def _train(self) -> None:
         if self.rows.programs == self.learned:
@@ -228,7 +235,8 @@ class Tuner:
         hashes = [trace_hash(t) for t in traces]
         return self.database.lookup(search.task.hash, self.machine.fingerprint, hashes)
 
-    def _measure(self, search: TaskSearch, batch: Sequence[Candidate], record: bool) -> list[Trial]:
+    def _measure(self, search: TaskSearch, batch: Sequence[Candidate]) -> list[Trial]:
+        """Measure and record; the trials as the database has them, whoever was first."""
         if not batch:
             return []
         started = time.monotonic()
@@ -243,10 +251,11 @@ class Tuner:
         self.shares.build += build
         self.shares.run += run
         self.shares.other += max(0.0, wall - build - run)
-        if record:
-            self.database.add_trials(trials)
+        placed = self.database.add_trials(trials)
         if failure is not None:
             raise failure
+        if None in placed:  # another run measured the same meanwhile
+            return list(self._known(search, [c.trace for c in batch]).values())
         return trials
 
     def _trial(self, search: TaskSearch, candidate: Candidate, result: Measured) -> Trial:
@@ -270,31 +279,16 @@ class Tuner:
             run_s=result.run_s,
         )
 
-    def _replay(self, scheduler: TaskScheduler) -> None:
-        """Repeat the complete rounds of this seed that the database holds, in their order."""
-        for round_ in self.database.rounds(self.machine.fingerprint):
-            index = next(
-                (i for i, t in enumerate(self.tasks) if t.hash == round_.workload_hash), None
-            )
-            if index is None or round_.seed != self.seed:
-                continue
-            self._replay_round(index, round_.number, scheduler)
-
-    def _replay_round(self, index: int, number: int, scheduler: TaskScheduler) -> None:
-        search = self.searches[index]
-        keys = {s.key: i for i, s in enumerate(search.space.sketches)}
-        trials = [
-            t
-            for t in self.database.trials(search.task.hash, self.machine.fingerprint)
-            if t.round == number and t.seed == self.seed and t.sketch_key in keys
-        ]
-        if not trials or number != search.rounds:
-            return
-        scheduler.next()
-        batch = [
-            Candidate(keys[t.sketch_key], t.row, t.trace, t.origin, t.predicted) for t in trials
-        ]
-        self._finish(index, batch, {t.trace_hash: t for t in trials}, scheduler)
+    def _recorded(self) -> dict[tuple[int, int], list[Candidate]]:
+        """The candidates that this seed's rounds have recorded, by task and number of the round."""
+        found: dict[tuple[int, int], list[Candidate]] = {}
+        for index, search in enumerate(self.searches):
+            keys = {s.key: i for i, s in enumerate(search.space.sketches)}
+            for t in self.database.trials(search.task.hash, self.machine.fingerprint):
+                if t.seed == self.seed and t.sketch_key in keys:
+                    one = Candidate(keys[t.sketch_key], t.row, t.trace, t.origin, t.predicted)
+                    found.setdefault((index, t.round), []).append(one)
+        return found
 
     def _pretrain(self) -> None:
         """Learn from every other workload that this machine's records hold."""

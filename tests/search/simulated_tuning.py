@@ -1,0 +1,148 @@
+"""Tuning runs on a simulated machine, as processes that tell their parent each step.
+
+    run = Run(context, ("run.db", 0, 40))      database, seed, trials
+    run.event()                                the next trial is about to be measured
+    run.go(), run.finish(), run.kill()         let it, let it and all others, or strike
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerContext
+from typing import Any
+
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.records.database import Database
+from tilewright.records.machine import Machine
+from tilewright.schedule.trace import trace_hash
+from tilewright.search.objectives import Model, TotalLatency
+from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
+from tilewright.search.tasks import TuningTask
+from tilewright.search.tuner import Budget, Tuner
+from tilewright.target import Target
+from workloads import given
+
+TARGET = Target.parse("cpu:icelake-server cores=2")
+MACHINE = Machine.of("cpu", cpu="simulated", features="", cores=2, compiler="none")
+
+
+@dataclass
+class Result:
+    """What a simulated machine measured."""
+
+    latencies_s: tuple[float, ...]
+    stage: str = "ok"
+    error: str | None = None
+    message: str = ""
+    build_s: float = 0.0
+    run_s: float = 0.0
+
+
+def simulated(trace: str, noise: float = 0.0) -> Result:
+    """A latency that depends on the trace, and a little on `noise`; some traces fail."""
+    number = int(hashlib.sha256(trace.encode()).hexdigest()[:8], 16)
+    if number % 17 == 0:
+        return Result((), "run", "RunError", "simulated crash")
+    return Result(((1e-3 + number % 1000 * 1e-6) * (1 + noise),))
+
+
+@dataclass
+class SteppingMachine:
+    """Tells `parent` of every trial, and begins it when the parent has answered."""
+
+    parent: Connection
+    noise: float
+
+    def measure(
+        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+    ) -> list[Result]:
+        results = []
+        for trace in traces:
+            self.parent.send(("trial", task.hash, trace_hash(trace)))
+            self.parent.recv()
+            results.append(simulated(trace, self.noise))
+        return results
+
+    def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+        return [simulated(t).latencies_s for t in traces]
+
+    def close(self) -> None:
+        pass
+
+
+def make_tasks() -> list[TuningTask]:
+    """One task of a single program, one of some dozens and one of many; the costliest comes last.
+
+    The small spaces run out, and their default programs are proposed again by the search.
+    """
+    return [
+        TuningTask("single", ComputeDAG([ops.relu(given(3))])),
+        TuningTask("small", ComputeDAG([ops.relu(given(6, 48))])),
+        TuningTask("large", ComputeDAG([ops.matmul(given(16, 16, name="a"), given(16, 16))]), 2.0),
+    ]
+
+
+def make_scheduler(
+    tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int
+) -> TaskScheduler:
+    infos = [
+        TaskInfo(t.name, t.flops, t.structure, s) for t, s in zip(tasks, latencies, strict=True)
+    ]
+    model = Model("m", tuple(range(len(tasks))), tuple(t.weight for t in tasks))
+    return TaskScheduler(infos, [model], TotalLatency(), seed=seed)
+
+
+def tune(parent: Connection, file: str, seed: int, trials: int, noise: float = 0.0) -> None:
+    """One run of the tuner: events go to `parent`, at last how many trials it counted."""
+    with Database.open(file) as database:
+        machine = SteppingMachine(parent, noise)
+        tuner = Tuner(make_tasks(), database, MACHINE, machine, TARGET, make_scheduler, seed=seed)
+        tuner.run(Budget(trials=trials))
+    parent.send(("done", tuner.trials))
+
+
+@dataclass
+class Run:
+    """A process that tunes, seen from its parent."""
+
+    context: ForkServerContext
+    arguments: tuple[Any, ...]
+    measured: list[tuple[str, str]] = field(default_factory=list)  # workload, trace
+    trials: int | None = None
+
+    def __post_init__(self) -> None:
+        self.pipe, childs = self.context.Pipe()
+        self.process = self.context.Process(target=tune, args=(childs, *self.arguments))
+        self.process.start()
+        childs.close()
+
+    def event(self) -> bool:
+        """Wait for the next trial to be announced; False when the run has finished."""
+        if not self.pipe.poll(60):
+            raise TimeoutError(f"no trial for a minute, after {len(self.measured)}")
+        kind, *rest = self.pipe.recv()  # EOFError: the process died
+        if kind == "done":
+            (self.trials,) = rest
+            return False
+        self.measured.append(tuple(rest))
+        return True
+
+    def go(self) -> None:
+        """Let the announced trial be measured."""
+        self.pipe.send(None)
+
+    def finish(self) -> None:
+        """Let it measure until it has finished."""
+        while self.event():
+            self.go()
+        self.process.join(60)
+        assert self.process.exitcode == 0
+
+    def kill(self) -> None:
+        """Kill it as the system would."""
+        self.process.kill()
+        self.process.join()
