@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import os
@@ -21,6 +20,7 @@ from typer.testing import CliRunner, Result
 
 import tilewright as tw
 from cli_models import save_classifier
+from processes import processes_with
 from tilewright.cli.app import app
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
 from tilewright.cli.options import parse_objective, parse_shape
@@ -510,17 +510,7 @@ def test_sigint_ends_a_real_run_and_keeps_its_records(model: Path, tmp_path: Pat
     deadline = time.monotonic() + 10
     while processes_with(mark) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert processes_with(mark) == []
-
-
-def processes_with(mark: str) -> list[str]:
-    """Living processes whose environment has `mark`."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if mark.encode() in (folder / "environ").read_bytes():
-                found.append(folder.name)
-    return found
+    assert processes_with(mark) == set()
 
 
 # ---- the package's names --------------------------------------------------------------------

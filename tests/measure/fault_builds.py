@@ -16,15 +16,34 @@ from tilewright.target import Target
 SIZE = 1000
 GOOD = "%d = fmul float %xv, 2.0\n  %v = fadd float %d, 1.0"
 
+# What each kind of bad candidate is recorded as: stage and error.
+FAULTS = {
+    "compile error": ("build", "BuildError"),
+    "bug": ("build", "KeyError"),
+    "builder crash": ("build", "SIGSEGV"),
+    "builder hang": ("timeout", "TimeoutError"),
+    "segfault": ("run", "SIGSEGV"),
+    "writes behind": ("run", "SIGSEGV"),
+    "illegal instruction": ("run", "SIGILL"),
+    "killed": ("run", "SIGKILL"),
+    "endless loop": ("timeout", "TimeoutError"),
+    "missing symbol": ("run", "RunError"),
+    "wrong": ("check", "WrongAnswer"),
+    "unwritten tail": ("check", "WrongAnswer"),
+}
+
 LOOPS = "br label %spin\nspin:\n  br label %spin"
 TRAP = "call void @llvm.trap()"
 CRASH = "store i8 1, ptr null"
 PRINT = "call i32 @puts(ptr @text)"
+KILL = f"%pid = call i32 @getpid()\n  call i32 @kill(i32 %pid, i32 {int(signal.SIGKILL)})"
 
 WITH_STATEMENT = """
 declare void @llvm.trap()
 declare i32 @puts(ptr)
 declare i32 @usleep(i32)
+declare i32 @getpid()
+declare i32 @kill(i32, i32)
 @text = private constant [6 x i8] c"noise\\00"
 define void @kernel(ptr %buffers, ptr %params, ptr %scratch) {
   {statement}
@@ -84,6 +103,8 @@ def candidate(kind: str, n: int = SIZE, us: int = 0) -> Artifact:
             return statement_artifact(LOOPS, n, tail="")
         case "illegal instruction":
             return statement_artifact(TRAP, n)
+        case "killed":
+            return statement_artifact(KILL, n)
         case "prints":
             return statement_artifact(PRINT, n, tail="ret void")
         case "slow":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import fault_builds
 import pytest
-from fault_builds import request
+from fault_builds import FAULTS, request
 from test_workers import group_is_gone
 
 from tilewright.errors import BuildError, RunError, WrongAnswer
@@ -39,25 +39,12 @@ def measurer(worker_env: Mapping[str, str]) -> Iterator[LocalMeasurer]:
 
 
 def test_every_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
-    faults = {
-        "compile error": ("build", "BuildError"),
-        "bug": ("build", "KeyError"),
-        "builder crash": ("build", "SIGSEGV"),
-        "builder hang": ("timeout", "TimeoutError"),
-        "segfault": ("run", "SIGSEGV"),
-        "writes behind": ("run", "SIGSEGV"),
-        "illegal instruction": ("run", "SIGILL"),
-        "endless loop": ("timeout", "TimeoutError"),
-        "missing symbol": ("run", "RunError"),
-        "wrong": ("check", "WrongAnswer"),
-        "unwritten tail": ("check", "WrongAnswer"),
-    }
-    mixed = [kind for fault in faults for kind in (fault, "good")]
+    mixed = [kind for fault in FAULTS for kind in (fault, "good")]
     results = measurer.measure(make_task(), [request(kind) for kind in mixed])
     for kind, result in zip(mixed, results, strict=True):
-        assert (result.stage, result.error) == faults.get(kind, ("ok", "")), (kind, result)
+        assert (result.stage, result.error) == FAULTS.get(kind, ("ok", "")), (kind, result)
         assert (result.latency_s < 1) == (kind == "good")
-        assert bool(result.message) == (kind in faults)
+        assert bool(result.message) == (kind in FAULTS)
     good = [r for r in results if r.stage == "ok"]
     assert all(len(r.latencies_s) == 2 and r.build_s > 0 and r.run_s > 0 for r in good)
 

@@ -1,8 +1,8 @@
 """Tuning runs on a simulated machine, as processes that tell their parent each step.
 
-    run = Run(context, ("run.db", 0, 40))      database, seed, trials
-    run.event()                                the next trial is about to be measured
-    run.go(), run.finish(), run.kill()         let it, let it and all others, or strike
+run = Run(context, ("run.db", 0, 40))      database, seed, trials
+run.event()                                the next trial is about to be measured
+run.go(), run.finish(), run.kill()         let it, let it and all others, or strike
 """
 
 from __future__ import annotations

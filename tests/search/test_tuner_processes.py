@@ -18,8 +18,8 @@ from simulated_tuning import MACHINE, Run
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 
-TRIALS = 90
-UNIT = 5  # trials a round: six rounds for each of three tasks
+TRIALS = 72
+UNIT = 4  # trials a round: six rounds for each of three tasks
 KILLS = 20
 
 
@@ -97,7 +97,8 @@ def test_a_run_killed_at_random_moments_ends_as_an_undisturbed_one(
 def together(processes: ForkServerContext, *commands: tuple[object, ...]) -> list[Run]:
     """Run commands at the same time; both have announced a trial before one of them goes on."""
     runs = [Run(processes, command) for command in commands]
-    assert all([run.event() for run in runs])
+    for run in runs:
+        assert run.event()
     threads = []
     for run in runs:
         run.go()
