@@ -1,0 +1,125 @@
+"""A side in a process of its own, which runs only while it is asked something.
+
+    with SideProcess("torch", "C2D-2-b1", threads=2) as side:
+        side.mode                          "compile, channels-last"
+        side.output(file)                  writes the result as .npy
+        side.time(0.05)                    Block(median_s, least_s, calls)
+
+Between requests the process and its children are stopped (SIGSTOP), so that no thread pool of its
+takes cores from another side; OpenMP threads wait passively all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from benchmarks.peers.sides import OURS
+
+LIMIT_S = 900.0  # of one request: building, compiling and trying modes included
+ERROR_CHARACTERS = 2000
+PEER_ENVIRONMENT = {"OMP_WAIT_POLICY": "passive", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+
+
+class SideError(RuntimeError):
+    """A side that failed or died; the message is its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One turn of a side: seconds of a call, and how many calls were counted."""
+
+    median_s: float
+    least_s: float
+    calls: int
+
+
+class SideProcess:
+    """The handle; a context manager. Every method raises SideError when the side fails."""
+
+    def __init__(self, side: str, case: str, threads: int, db: Path | None = None) -> None:
+        words = [side, case, str(threads), *([] if db is None else [str(db)])]
+        self.name = side
+        self._errors = tempfile.TemporaryFile()
+        # A process group of its own, so that children are stopped with it, in this session: then
+        # the system ends it, stopped or not, when the benchmark is killed.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.peers.worker", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            process_group=0,
+            env=os.environ | ({} if side == OURS else PEER_ENVIRONMENT),
+            text=True,
+        )
+        try:
+            self.mode: str = self._answer()["mode"]
+        except BaseException:
+            self.close()
+            raise
+
+    def output(self, file: Path) -> None:
+        """Save the result as `file` (.npy)."""
+        self._ask({"output": str(file)})
+
+    def time(self, seconds: float) -> Block:
+        """Call for about `seconds`, at least once."""
+        return Block(**self._ask({"seconds": seconds}))
+
+    def close(self) -> None:
+        """End the process; harmless when it has ended."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.communicate()
+        self._errors.close()
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        os.killpg(self._process.pid, signal.SIGCONT)
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise SideError(f"{self.name} died: {self._complaint()}") from None
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        """The next line; the process is stopped afterwards."""
+        assert self._process.stdout is not None
+        watchdog = threading.Timer(LIMIT_S, os.killpg, (self._process.pid, signal.SIGKILL))
+        watchdog.start()
+        try:
+            line = self._process.stdout.readline()
+        finally:
+            watchdog.cancel()
+        if not line:
+            raise SideError(f"{self.name} died or took {LIMIT_S:.0f} s: {self._complaint()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise SideError(f"{self.name}: {answer['error']}")
+        os.killpg(self._process.pid, signal.SIGSTOP)
+        return answer
+
+    def _complaint(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")[-ERROR_CHARACTERS:].strip()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,76 @@
+"""The process of one side and one case; started by `benchmarks.peers.process`.
+
+    python -m benchmarks.peers.worker SIDE CASE THREADS [DB]
+
+Reads one JSON request a line from standard input, answers one line each:
+
+    (when built)              {"mode": "compile, channels-last"}
+    {"output": "y.npy"}       {}                      the result is saved, channels-last
+    {"seconds": 0.05}         {"median_s": ..., "least_s": ..., "calls": ...}
+    any failure               {"error": "..."}
+
+Standard output is the protocol's alone: what libraries print goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import CASES
+from benchmarks.peers.sides import SIDES
+
+WARM_S = 0.005  # calls that do not count wake threads and fill caches; at least one
+
+
+def timed(call: Callable[[], Any], seconds: float) -> dict[str, float]:
+    """Call for about `seconds`, at least once, after uncounted calls; figures of one call."""
+    begun = time.perf_counter()
+    call()
+    while time.perf_counter() - begun < WARM_S:
+        call()
+    taken: list[float] = []
+    begun = time.perf_counter()
+    while not taken or time.perf_counter() - begun < seconds:
+        started = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - started)
+    return {"median_s": median(taken), "least_s": min(taken), "calls": len(taken)}
+
+
+def main() -> int:
+    """Serve until standard input ends."""
+    name, case, threads, *db = sys.argv[1:]
+    with os.fdopen(os.dup(1), "w") as replies:
+        os.dup2(2, 1)
+
+        def reply(message: dict[str, Any]) -> None:
+            print(json.dumps(message), file=replies, flush=True)
+
+        # A peer may fail with any exception; the benchmark reports it and goes on without it.
+        try:
+            side = SIDES[name](CASES[case], int(threads), Path(db[0]) if db else None)
+            reply({"mode": side.mode})
+            for line in sys.stdin:
+                request = json.loads(line)
+                if "output" in request:
+                    np.save(request["output"], np.ascontiguousarray(side.output()))
+                    reply({})
+                else:
+                    reply(timed(side.call, request["seconds"]))
+        except Exception as error:
+            reply({"error": f"{type(error).__name__}: {error}"})
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
