@@ -1,0 +1,306 @@
+"""Tilewright against libraries on the published operators and subgraphs (Ansor, appendix C).
+
+    python -m benchmarks.operators --cases 'C2D-*,GMM-2-b1' --trials 256 --json operators.json
+    python -m benchmarks.operators --tune-only --minutes 60          a slice of tuning
+    python -m benchmarks.operators --measure-only --missing          a slice of measuring
+
+Tuning and measuring are separate and resumable. A case whose records hold `--trials` trials is not
+tuned again, one with fewer gets the rest. Measured cases stay in the JSON file, which is written
+after each; a case measured again replaces its entry.
+
+Every side runs in a process of its own, on `--threads` threads, in float32, and is called as its
+Python user calls it (benchmarks/peers). Sides take turns: in every round each is called for
+`BLOCK_S` seconds, or once, in an order that rotates, while all others are stopped. A figure is the
+median over the rounds of the median call of a round. The outputs of all sides are compared first.
+PyTorch runs in the fastest of its modes. benchmarks/roofline.py says what the roofline is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fnmatch
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import tilewright as tw
+from benchmarks.cases import CASES, Case
+from benchmarks.ceilings import Ceilings, lines, measure
+from benchmarks.comparison import Results, entry_of, print_cases, print_summary
+from benchmarks.peers.problems import useful_flops
+from benchmarks.peers.process import Block, SideError, SideProcess
+from benchmarks.peers.sides import OURS, PEERS, missing
+from benchmarks.roofline import bound_of
+from tilewright.api import host_target, machine_of, tasks_of
+from tilewright.cli.arrays import difference
+from tilewright.cli.console import complain, output
+from tilewright.cli.text import duration
+from tilewright.records.database import Database
+from tilewright.target import Target
+
+ROUNDS = 11
+BLOCK_S = 0.04
+# Float32 sums in another order: more than this of the largest output is an error.
+TOLERANCE = 1e-3
+DEFAULT = "default"  # the sketch of a default program's record, which is no trial of the search
+
+
+@dataclass(frozen=True)
+class Deadline:
+    """When a slice ends; no case begins afterwards."""
+
+    at: float
+
+    @classmethod
+    def after(cls, minutes: float) -> Deadline:
+        return cls(time.monotonic() + 60 * minutes)
+
+    @property
+    def passed(self) -> bool:
+        return time.monotonic() >= self.at
+
+
+def main() -> int:
+    """Run the benchmark; the exit status."""
+    options = arguments()
+    try:
+        return run(options, output())
+    except (tw.TilewrightError, ValueError) as error:
+        complain(str(error))
+        return 1
+    except KeyboardInterrupt:
+        complain("stopped; what was tuned and measured is kept")
+        return 130
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--cases", default="*", help="names or globs, comma-separated (all)")
+    parser.add_argument("--trials", type=int, default=256, help="trials a case (%(default)s)")
+    parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
+    parser.add_argument("--db", type=Path, default=Path("operators.db"), help="(%(default)s)")
+    parser.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
+    parser.add_argument(
+        "--minutes", type=float, default=float("inf"), help="begin no case after that time"
+    )
+    parser.add_argument("--missing", action="store_true", help="measure only what --json lacks")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--tune-only", action="store_true")
+    only.add_argument("--measure-only", action="store_true")
+    return parser.parse_args()
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Tune, then measure."""
+    cases = chosen(options.cases)
+    target = replace(host_target(), cores=options.threads)
+    deadline = Deadline.after(options.minutes)
+    if not options.measure_only:
+        tune(console, cases, options.trials, options.db, target, deadline)
+    if options.tune_only:
+        return 0
+    results = Results.read(options.json)
+    peers = installed(options.peers)
+    if options.missing:
+        cases = [c for c in cases if c.name not in results.cases]
+    ceilings = measure(target)
+    console.print("\n".join(lines(ceilings)), highlight=False)
+    results.head = {
+        "machine": {"target": str(target), "threads": target.cores},
+        "ceilings": ceilings.to_json(),
+    }
+    bench = Bench(console, results, peers, options.db, options.rounds, ceilings, target)
+    names = [c.name for c in cases]
+    for case in cases:
+        if deadline.passed:
+            console.print(f"out of time before {case.name}")
+            break
+        bench.case(case)
+    print_cases(console, [e for e in results.sorted() if e["case"] in names], peers)
+    print_summary(console, results, peers)
+    return 1 if any(n in results.failed for n in names) else 0
+
+
+def chosen(patterns: str) -> list[Case]:
+    """Cases by names and globs, in the published order. Raises ValueError for one without any."""
+    wanted = [p.strip() for p in patterns.split(",") if p.strip()]
+    for pattern in wanted:
+        if not fnmatch.filter(CASES, pattern):
+            raise ValueError(f"no case is called {pattern}; cases: {', '.join(CASES)}")
+    return [c for c in CASES.values() if any(fnmatch.fnmatchcase(c.name, p) for p in wanted)]
+
+
+def installed(peers: str) -> list[str]:
+    """The wanted peers that can run; a message names those that cannot.
+
+    Raises ValueError for an unknown name.
+    """
+    wanted = [p.strip() for p in peers.split(",") if p.strip()]
+    unknown = [p for p in wanted if p not in PEERS]
+    if unknown:
+        raise ValueError(f"unknown peers {', '.join(unknown)}; known: {', '.join(PEERS)}")
+    absent = missing(wanted)
+    if absent:
+        complain(
+            f"not installed: {', '.join(absent)}; the comparison goes on without "
+            f"(pip install '.[peers]' installs all peers)"
+        )
+    return [p for p in wanted if p not in absent]
+
+
+# ---- tuning -----------------------------------------------------------------------------------
+
+
+def tune(
+    console: Console,
+    cases: Sequence[Case],
+    trials: int,
+    db: Path,
+    target: Target,
+    deadline: Deadline,
+) -> None:
+    """Give every case its trials, one case after the other."""
+    for case in cases:
+        if deadline.passed:
+            console.print(f"out of time before tuning {case.name}")
+            return
+        task = tw.Task(case.dag().outputs, case.name)
+        known = recorded(task, db, target)
+        if known >= trials:
+            continue
+        started = time.monotonic()
+        # The tuner replays what is recorded, so the budget is the sum of all runs.
+        found = tw.tune(task, trials=trials, db=db, target=target).tasks[0]
+        console.print(
+            f"tuned {case.name}: {known} -> {found.trials} trials in "
+            f"{time.monotonic() - started:.0f} s, {duration(found.default_s)} untuned, "
+            f"{duration(found.best_s)} best, {found.errors} failed"
+        )
+
+
+def recorded(task: tw.Task, db: Path, target: Target) -> int:
+    """Trials of the search that the database holds for this task and machine."""
+    if not db.exists():
+        return 0
+    (one,) = tasks_of(task)
+    with Database.open(db, create=False, readonly=True) as database:
+        rows = database.trials(one.hash, machine_of(target).fingerprint)
+        return sum(t.sketch_key != DEFAULT for t in rows)
+
+
+# ---- measuring --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measures cases and keeps their results."""
+
+    console: Console
+    results: Results
+    peers: Sequence[str]
+    db: Path
+    rounds: int
+    ceilings: Ceilings
+    target: Target
+
+    def case(self, case: Case) -> None:
+        """Measure one case; its entry or its failure is on disk afterwards."""
+        try:
+            with contextlib.ExitStack() as stack:
+                entry = self._measured(case, stack)
+        except SideError as error:
+            self.results.fail(case.name, str(error))
+            complain(f"{case.name}: {error}")
+        else:
+            self.results.put(entry)
+            self._say(entry)
+        self.results.write()
+
+    def _measured(self, case: Case, stack: contextlib.ExitStack) -> dict[str, Any]:
+        """Raises SideError when Tilewright fails or outputs differ; a failed peer is left out."""
+        sides = {OURS: stack.enter_context(self._started(OURS, case))}
+        for peer in self.peers:
+            try:
+                sides[peer] = stack.enter_context(self._started(peer, case))
+            except SideError as error:
+                complain(f"{case.name} without {peer}: {error}")
+        differences = compared(sides)
+        wrong = {name: d for name, d in differences.items() if not d <= TOLERANCE}
+        if wrong:
+            raise SideError(
+                f"outputs differ from Tilewright's by {wrong} of the largest value; "
+                f"{TOLERANCE} is allowed"
+            )
+        blocks = in_turns(sides, self.rounds)
+        medians = {name: median(b.median_s for b in found) for name, found in blocks.items()}
+        bound = bound_of(case, self.ceilings, self.target)
+        return entry_of(
+            case.name,
+            medians,
+            OURS,
+            useful_flops(case),
+            bound.total_s,
+            roofline_limit=bound.limit,
+            least_s={name: min(b.least_s for b in found) for name, found in blocks.items()},
+            modes={name: side.mode for name, side in sides.items() if side.mode},
+            differences=differences,
+            rounds=self.rounds,
+        )
+
+    def _started(self, side: str, case: Case) -> SideProcess:
+        return SideProcess(side, case.name, self.target.cores, self.db if side == OURS else None)
+
+    def _say(self, entry: Mapping[str, Any]) -> None:
+        peers = ", ".join(f"{n} {duration(s)}" for n, s in entry["peers"].items())
+        ratio = entry["ratio_best_peer"]
+        self.console.print(
+            f"{entry['case']}: {duration(entry['median_s'])} ({entry['modes'][OURS]}); {peers}; "
+            f"torch mode {entry['modes'].get('torch', '-')}; "
+            f"ratio {'-' if ratio is None else f'{ratio:.2f}'}, {entry['gflops']:.1f} GFLOP/s, "
+            f"{100 * entry['roofline_fraction']:.0f} % of the roofline ({entry['roofline_limit']})",
+            soft_wrap=True,
+        )
+
+
+def compared(sides: Mapping[str, SideProcess]) -> dict[str, float]:
+    """How far each peer's output is from Tilewright's, relative to the largest magnitude."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "output.npy"
+        sides[OURS].output(file)
+        ours = np.load(file)
+        found = {}
+        for name, side in sides.items():
+            if name != OURS:
+                side.output(file)
+                theirs = np.load(file)
+                if theirs.shape != ours.shape:
+                    raise SideError(f"{name} gives {theirs.shape}, Tilewright {ours.shape}")
+                found[name] = difference([ours], [theirs])[1]
+        return found
+
+
+def in_turns(sides: Mapping[str, SideProcess], rounds: int) -> dict[str, list[Block]]:
+    """Every side's block of every round."""
+    names = list(sides)
+    blocks: dict[str, list[Block]] = {name: [] for name in names}
+    for turn in range(rounds):
+        for i in range(len(names)):
+            name = names[(turn + i) % len(names)]
+            blocks[name].append(sides[name].time(BLOCK_S))
+    return blocks
+
+
+if __name__ == "__main__":
+    sys.exit(main())

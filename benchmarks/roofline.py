@@ -1,0 +1,105 @@
+"""The least time a case could take on this machine.
+
+    bound = bound_of(case, ceilings, target)         bound.total_s, bound.limit == "flops"
+
+    total_s = max(flops_s, loads_s, bytes_s) + region_s
+
+    flops_s   useful FLOPs / multiply-add ceiling
+    loads_s   vector loads of the best register tile x vector bytes / what the load ports deliver.
+              A tile of a x b sums takes a + b loads for a·b multiply-adds; a and b are at most the
+              extents along which only one operand moves, and a·b + min(a, b) + 1 registers exist.
+              0 where an operand moves along every axis, as then only bytes_s limits.
+    bytes_s   max(bytes in / read, bytes out / write, all bytes / max(read, copy)), each at the
+              bandwidth of the cache level that holds all inputs, weights and outputs together
+    region_s  an empty parallel region
+
+A measured time may still come out slightly below: ceilings are measured, and the clock varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import ceil, prod
+
+from benchmarks.cases import Case
+from benchmarks.ceilings import Ceilings
+from benchmarks.peers.problems import useful_flops
+from tilewright.expr.access import accesses
+from tilewright.expr.dag import ComputeDAG, stage_flops
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.target import Target
+
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Seconds; see the module's docstring."""
+
+    flops_s: float
+    loads_s: float
+    bytes_s: float
+    region_s: float
+
+    @property
+    def total_s(self) -> float:
+        """The roofline."""
+        return max(self.flops_s, self.loads_s, self.bytes_s) + self.region_s
+
+    @property
+    def limit(self) -> str:
+        """Which of the three is the largest: "flops", "loads" or "bytes"."""
+        return max(("flops", "loads", "bytes"), key=lambda name: getattr(self, f"{name}_s"))
+
+
+def bound_of(case: Case, ceilings: Ceilings, target: Target) -> Bound:
+    """The roofline of a case."""
+    dag, flops = case.dag(), useful_flops(case)
+    vectors = flops / 2 / (target.vector_bits // (8 * FLOAT_BYTES))
+    loads = vectors * loads_per_fma(dag, target)
+    read = sum(_bytes(t) for t in (*dag.inputs, *dag.constants))
+    written = sum(_bytes(t) for t in dag.outputs)
+    bandwidth = ceilings.at(read + written)
+    return Bound(
+        flops_s=flops / ceilings.fma_flops,
+        loads_s=loads * target.vector_bits / 8 / ceilings.load_bytes,
+        bytes_s=max(
+            read / bandwidth.read,
+            written / bandwidth.write,
+            (read + written) / max(bandwidth.read, bandwidth.copy),
+        ),
+        region_s=ceilings.region_s,
+    )
+
+
+def loads_per_fma(dag: ComputeDAG, target: Target) -> float:
+    """Vector loads a vector multiply-add, at best, in the stage with the most operations."""
+    stage = max(dag.stages, key=stage_flops)
+    compute = compute_of(stage)
+    read = accesses(compute)
+    if not compute.reduce_axes or len(read) != 2:
+        return 0.0
+    left, right = (
+        prod(sizes([x for x in compute.axes if x.name in a.axes and x.name not in b.axes]))
+        for a, b in (read, read[::-1])
+    )
+    if min(left, right) == 1:
+        return 0.0
+    return min((a + b) / (a * b) for a, b in _tiles(left, right, target))
+
+
+def _tiles(left: int, right: int, target: Target) -> Iterator[tuple[int, int]]:
+    """Register tiles in vectors: one of the two axes is divided into vectors."""
+    lanes = target.vector_bits // (8 * FLOAT_BYTES)
+    for rows, columns in ((left, ceil(right / lanes)), (ceil(left / lanes), right)):
+        room = target.vector_registers
+        for a, b in product(range(1, min(rows, room) + 1), range(1, min(columns, room) + 1)):
+            if a * b + min(a, b) + 1 <= room:
+                yield a, b
+
+
+def _bytes(tensor: Tensor) -> int:
+    return FLOAT_BYTES * prod(static_shape(tensor))
