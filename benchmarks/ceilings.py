@@ -16,16 +16,17 @@ Kernels are LLVM IR, one parallel region over all threads, each thread on its ow
 
 Sizes go from half of the first-level caches to beyond the second-level ones and on to DRAM, by
 factors of four. Data between two sizes gets the smaller size's figure: a ceiling errs upwards.
-Each figure is the best of several passes, because anything else that runs only takes away.
+Each figure is the best of several calls, because anything else that runs only takes away.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import ctypes
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -38,11 +39,16 @@ from tilewright.target import MIB, Target
 
 LARGEST_BYTES = 256 * MIB  # of the sizes, as DRAM; a virtual machine's cache sizes are not its own
 SIZE_STEP = 4
-PASSES = 8
-MOVED_BYTES = 64 * MIB  # about what one bandwidth pass moves
+KINDS = ("read", "write", "write nontemporal", "copy", "copy nontemporal")
+SWEEPS = 5
+CALLS = 4  # of each kernel in a sweep
+EMPTY_CALLS = 500
+MOVED_BYTES = 64 * MIB  # about what one call moves
 FMA_STEPS = 200_000
 STREAMS = 8  # independent sums; also vectors a step of write and copy
 GB = 1e9
+
+Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 # One thread's share is %share bytes from %begin; {body} is one step of {step} bytes at offset %i.
 REGION = """
@@ -133,50 +139,81 @@ class Ceilings:
 
 
 def measure(target: Target) -> Ceilings:
-    """All ceilings of this machine, in a few seconds, on `target.cores` threads."""
+    """All ceilings of this machine, in some seconds, on `target.cores` threads."""
     buffers = [aligned_empty((LARGEST_BYTES,), np.dtype(np.uint8)) for _ in range(2)]
     for buffer in buffers:
         buffer[:] = 0
-    found = tuple(_bandwidth(size, buffers, target) for size in sizes(target))
-    # Measurement noise must not make a larger level look faster than a smaller one.
-    for i in range(len(found) - 2, -1, -1):
-        after = found[i + 1]
-        highest = {
-            k: max(getattr(found[i], k), getattr(after, k)) for k in ("read", "write", "copy")
+    buffers[0].view(np.float32)[: 2 * target.vector_bits // 32] = 0.5  # the factors
+    jobs = [Job("fma", 0, fma_ir(FMA_STEPS, target), _fma_per_call(target))]
+    for size in sizes(target):
+        passes = max(1, MOVED_BYTES // size)
+        for kind in KINDS:
+            ir = bandwidth_ir(kind, size // (2 if "copy" in kind else 1), passes, target)
+            jobs.append(Job(kind, size, ir, passes * size))
+    rates, region_s = _rates(jobs, buffers, target)
+    bandwidths: list[Bandwidth] = []
+    for size in reversed(sizes(target)):
+        found = {
+            what: max(rates[kind, size] for kind in KINDS if kind.startswith(what))
+            for what in ("read", "write", "copy")
         }
-        found = (*found[:i], replace(found[i], **highest), *found[i + 1 :])
-    return Ceilings(_fma_flops(buffers, target), _region_s(buffers, target), found)
+        # Noise must not make a larger level look faster than a smaller one.
+        if bandwidths:
+            found = {what: max(r, getattr(bandwidths[-1], what)) for what, r in found.items()}
+        bandwidths.append(Bandwidth(size, **found))
+    return Ceilings(rates["fma", 0], region_s, tuple(reversed(bandwidths)))
 
 
 def sizes(target: Target) -> list[int]:
-    """Data sizes in bytes, over all threads: a whole number of steps a thread."""
+    """Data sizes in bytes, over all threads: a whole number of steps a thread, halved or not."""
     size = target.l1_bytes * target.cores // 2
     found = []
-    unit = STREAMS * target.vector_bits // 8 * target.cores
+    unit = 2 * STREAMS * target.vector_bits // 8 * target.cores
     while size < LARGEST_BYTES:
         found.append(size // unit * unit)
         size *= SIZE_STEP
     return [*found, LARGEST_BYTES // unit * unit]
 
 
-def _bandwidth(size: int, buffers: Sequence[np.ndarray[Any, Any]], target: Target) -> Bandwidth:
-    def rate(kind: str, moved: int) -> float:
-        passes = max(1, MOVED_BYTES // moved)
-        ir = bandwidth_ir(kind, size // (2 if kind.startswith("copy") else 1), passes, target)
-        return passes * moved / _best_s(ir, buffers, target)
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A kernel to time: a call does `work` operations or moves so many bytes."""
 
-    return Bandwidth(
-        size,
-        read=rate("read", size),
-        write=max(rate("write", size), rate("write nontemporal", size)),
-        copy=max(rate("copy", size), rate("copy nontemporal", size)),
-    )
+    kind: str
+    size: int
+    ir: str
+    work: int
+
+
+def _rates(
+    jobs: Sequence[Job], buffers: Sequence[Bytes], target: Target
+) -> tuple[dict[tuple[str, int], float], float]:
+    """Work a second of every job by (kind, size), and the seconds of an empty region.
+
+    All kernels take turns, so that a busy moment spoils one pass of each and not all of one.
+    """
+    pointers = pointer_array([b.ctypes.data for b in buffers])
+    address = ctypes.addressof(pointers)
+    best = {(job.kind, job.size): 0.0 for job in jobs}
+    region_s = float("inf")
+    with contextlib.ExitStack() as stack:
+        kernels = [stack.enter_context(_kernel(job.ir, target)) for job in jobs]
+        empty = stack.enter_context(_kernel(_fill(EMPTY, {"threads": target.cores}), target))
+        for _ in range(SWEEPS):
+            region_s = min(region_s, float(np.median(empty.bench(address, 0, EMPTY_CALLS))))
+            for job, kernel in zip(jobs, kernels, strict=True):
+                rate = job.work / float(kernel.bench(address, 0, CALLS).min())
+                best[job.kind, job.size] = max(best[job.kind, job.size], rate)
+    return best, region_s
+
+
+def _kernel(ir: str, target: Target) -> LoadedKernel:
+    code = compile_ir(ir, target)
+    return LoadedKernel(Artifact("ceiling", str(target), code, (), (), (), (), 0))
 
 
 def bandwidth_ir(kind: str, size: int, passes: int, target: Target) -> str:
-    """IR that goes `passes` times over `size` bytes; kinds: read, write, copy, or the latter two
-    followed by " nontemporal".
-    """
+    """IR that goes `passes` times over `size` bytes of each buffer that `kind` (of KINDS) uses."""
     bits = target.vector_bits
     vector, width = f"<{bits // 64} x i64>", bits // 8
     what, _, how = kind.partition(" ")
@@ -196,7 +233,9 @@ def bandwidth_ir(kind: str, size: int, passes: int, target: Target) -> str:
             value = f"%v{k}" if what == "copy" else "zeroinitializer"
             body.append(f"  %q{k} = getelementptr i8, ptr %to, i64 %o{k}")
             body.append(f"  store {vector} {value}, ptr %q{k}, align {width}{hint}")
-    ir = _region(target, size // target.cores, STREAMS * width, passes, before, carried, body, after)
+    ir = _region(
+        target, size // target.cores, STREAMS * width, passes, before, carried, body, after
+    )
     return f"{ir}\n!0 = !{{i32 1}}\n"
 
 
@@ -218,7 +257,7 @@ def fma_ir(steps: int, target: Target) -> str:
         )
         after.append(f"  %r{k} = getelementptr i8, ptr %sums, i64 {k * width}")
         after.append(f"  store {vector} %t{k}, ptr %r{k}, align {width}")
-    # A share of {steps} bytes in steps of 1 is {steps} steps; it also keeps the threads' sums apart.
+    # A share of that many bytes in steps of 1; it also keeps the threads' sums apart.
     return _region(target, steps, 1, 1, before, carried, body, after)
 
 
@@ -258,30 +297,9 @@ def _fill(template: str, words: dict[str, Any]) -> str:
     return template
 
 
-def _fma_flops(buffers: Sequence[np.ndarray[Any, Any]], target: Target) -> float:
-    buffers[0].view(np.float32)[:256] = 0.5
-    flops = 2 * (target.vector_bits // 32) * accumulators(target) * FMA_STEPS * target.cores
-    return flops / _best_s(fma_ir(FMA_STEPS, target), buffers, target)
-
-
-def _region_s(buffers: Sequence[np.ndarray[Any, Any]], target: Target) -> float:
-    ir = _fill(EMPTY, {"threads": target.cores})
-    return float(np.median(_run(ir, buffers, target, 1000)))
-
-
-def _best_s(ir: str, buffers: Sequence[np.ndarray[Any, Any]], target: Target) -> float:
-    return float(_run(ir, buffers, target, PASSES).min())
-
-
-def _run(
-    ir: str, buffers: Sequence[np.ndarray[Any, Any]], target: Target, count: int
-) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Seconds of each of `count` calls, after one that does not count."""
-    artifact = Artifact("ceiling", str(target), compile_ir(ir, target), (), (), (), (), 0)
-    pointers = pointer_array([b.ctypes.data for b in buffers])
-    with LoadedKernel(artifact) as kernel:
-        kernel(ctypes.addressof(pointers), 0)
-        return kernel.bench(ctypes.addressof(pointers), 0, count)
+def _fma_per_call(target: Target) -> int:
+    """Operations of `fma_ir`: a multiply-add is 2."""
+    return 2 * (target.vector_bits // 32) * accumulators(target) * FMA_STEPS * target.cores
 
 
 def lines(ceilings: Ceilings) -> list[str]:

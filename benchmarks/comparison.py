@@ -15,7 +15,6 @@ Ratios are above 1 where Tilewright is faster.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +93,7 @@ class Results:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         partial = self.file.with_name(f"{self.file.name}.partial")
         partial.write_text(json.dumps(self.to_json(), indent=1))
-        os.replace(partial, self.file)
+        partial.replace(self.file)
 
     def to_json(self) -> dict[str, Any]:
         """The file's contents."""

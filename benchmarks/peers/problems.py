@@ -90,18 +90,14 @@ def _convolution(
 def _depthwise(arrays: Arrays, stride: int, padding: int) -> Problem:
     """[*kernel, c, 1] weights: as many groups as channels."""
     weight = np.ascontiguousarray(np.moveaxis(arrays["w"], (-2, -1), (0, 1)))
-    return replace(
-        _convolution(arrays, stride, padding, groups=weight.shape[0]), weight=weight
-    )
+    return replace(_convolution(arrays, stride, padding, groups=weight.shape[0]), weight=weight)
 
 
 def _transposed(arrays: Arrays, stride: int, padding: int) -> Problem:
     """[*kernel, ci, co] weights."""
     weight = np.ascontiguousarray(np.moveaxis(arrays["w"], (-2, -1), (0, 1)))
     x = channels_first(arrays["x"])
-    return Problem(
-        "conv_transpose", (x,), channels_last, weight, stride=stride, padding=padding
-    )
+    return Problem("conv_transpose", (x,), channels_last, weight, stride=stride, padding=padding)
 
 
 def _capsule(arrays: Arrays, stride: int, padding: int) -> Problem:

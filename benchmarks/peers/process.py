@@ -49,7 +49,7 @@ class SideProcess:
     def __init__(self, side: str, case: str, threads: int, db: Path | None = None) -> None:
         words = [side, case, str(threads), *([] if db is None else [str(db)])]
         self.name = side
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         # A process group of its own, so that children are stopped with it, in this session: then
         # the system ends it, stopped or not, when the benchmark is killed.
         self._process = subprocess.Popen(
@@ -84,11 +84,11 @@ class SideProcess:
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._process.stdin is not None
-        os.killpg(self._process.pid, signal.SIGCONT)
         try:
+            os.killpg(self._process.pid, signal.SIGCONT)
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
+        except (BrokenPipeError, ProcessLookupError):
             raise SideError(f"{self.name} died: {self._complaint()}") from None
         return self._answer()
 

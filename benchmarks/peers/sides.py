@@ -48,7 +48,10 @@ def _tilewright(case: Case, threads: int, db: Path | None) -> Side:
     notes: list[str] = []
     records = db if db is not None and db.exists() else None
     function = tw.compile(
-        tw.Task(dag.outputs, case.name), records, replace(host_target(), cores=threads), notes.append
+        tw.Task(dag.outputs, case.name),
+        records,
+        replace(host_target(), cores=threads),
+        notes.append,
     )
     if dag.constants:
         function.prepare({t.name: arrays[t.name] for t in dag.constants})
@@ -82,7 +85,9 @@ def _onnxruntime(case: Case, threads: int, db: Path | None) -> Side:
         onnx_model(problem).SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     feeds = {f"x{i}": x for i, x in enumerate(problem.inputs)}
-    return Side(lambda: session.run(None, feeds), lambda: problem.restore(session.run(None, feeds)[0]))
+    return Side(
+        lambda: session.run(None, feeds), lambda: problem.restore(session.run(None, feeds)[0])
+    )
 
 
 def _openvino(case: Case, threads: int, db: Path | None) -> Side:

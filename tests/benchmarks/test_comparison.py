@@ -1,0 +1,96 @@
+"""Results that grow case by case, and their summary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.comparison import Results, entry_of
+from benchmarks.operators import chosen, installed
+
+
+def entry(case: str, ours: float, **peers: float) -> dict[str, Any]:
+    return entry_of(case, {"tilewright": ours, **peers}, "tilewright", 10**9, ours / 2)
+
+
+def test_an_entry_compares_with_the_best_peer() -> None:
+    found = entry("C2D-0-b1", 0.002, torch=0.004, openvino=0.003)
+    assert found["ratio_best_peer"] == pytest.approx(1.5)
+    assert found["gflops"] == pytest.approx(500)
+    assert found["roofline_fraction"] == pytest.approx(0.5)
+    assert found["peers"] == {"torch": 0.004, "openvino": 0.003}
+
+
+def test_results_resume_and_replace(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    first = Results.read(file)
+    first.head = {"machine": {"target": "cpu"}}
+    first.put(entry("GMM-0-b1", 1.0, torch=1.0))
+    first.put(entry("C2D-0-b1", 1.0, torch=4.0))
+    first.fail("C2D-1-b1", "died")
+    first.write()
+
+    second = Results.read(file)
+    assert (second.cases, second.failed, second.head) == (first.cases, first.failed, first.head)
+    second.put(entry("C2D-0-b1", 2.0, torch=4.0))
+    second.put(entry("C2D-1-b1", 1.0, torch=2.0))
+    second.write()
+
+    data = json.loads(file.read_text())
+    assert [e["case"] for e in data["cases"]] == ["C2D-0-b1", "C2D-1-b1", "GMM-0-b1"]
+    assert [e["ratio_best_peer"] for e in data["cases"]] == [2.0, 2.0, 1.0]
+    assert data["failed"] == {}
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_a_failure_takes_the_place_of_figures() -> None:
+    results = Results()
+    results.put(entry("C2D-0-b1", 1.0, torch=4.0))
+    results.fail("C2D-0-b1", "outputs differ")
+    assert results.to_json()["cases"] == []
+    assert results.to_json()["failed"] == {"C2D-0-b1": "outputs differ"}
+
+
+def test_summary() -> None:
+    results = Results()
+    results.put(entry("C2D-0-b1", 1.0, torch=8.0, openvino=4.0))
+    results.put(entry("C2D-1-b1", 1.0, torch=1.0))
+    results.put(entry("NRM-0-b1", 2.0, openvino=1.0))
+    results.put(entry("NRM-1-b1", 2.0))  # without peers: not compared
+    summary = results.summary()
+    assert summary["geomean_best_peer"] == pytest.approx((4 * 1 * 0.5) ** (1 / 3))
+    assert summary["geomean_torch"] == pytest.approx((8 * 1) ** 0.5)
+    assert (summary["at_least_par"], summary["compared"]) == (2, 3)
+    assert summary["worst"] == {"case": "NRM-0-b1", "ratio": 0.5}
+    assert summary["operators"] == {"C2D": pytest.approx(2.0), "NRM": pytest.approx(0.5)}
+    assert Results().summary()["geomean_best_peer"] is None
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text('{"cases": 3}')
+    with pytest.raises(ValueError, match=r"results\.json"):
+        Results.read(file)
+
+
+def test_cases_are_chosen_by_names_and_globs() -> None:
+    assert [c.name for c in chosen("GMM-0-b1, C2D-?-b1")] == [
+        *(f"C2D-{i}-b1" for i in range(4)),
+        "GMM-0-b1",
+    ]
+    assert len(chosen("*")) == 96
+    with pytest.raises(ValueError, match="C9D"):
+        chosen("C2D-*,C9D-*")
+
+
+def test_peers_not_installed_are_named_and_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name == "torch" or None)
+    assert installed("torch,openvino") == ["torch"]
+    message = capsys.readouterr().err
+    assert "openvino" in message and ".[peers]" in message
+    with pytest.raises(ValueError, match="tensorflow"):
+        installed("tensorflow")

@@ -1,0 +1,61 @@
+"""A side in its own process: asked, stopped in between, gone afterwards."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.cases import CASES
+from benchmarks.peers.problems import random_arrays
+from benchmarks.peers.process import SideError, SideProcess
+from benchmarks.peers.worker import timed
+
+
+def state(pid: int) -> str:
+    """The process's state letter: T is stopped."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def wait_for_state(pid: int, letter: str) -> None:
+    """Signals arrive a moment later."""
+    limit = time.monotonic() + 20
+    while state(pid) != letter:
+        assert time.monotonic() < limit, f"state {state(pid)}, not {letter}"
+
+
+def test_a_side_answers_and_stands_still(tmp_path: Path) -> None:
+    case = CASES["GMM-0-b1"]
+    with SideProcess("onnxruntime", case.name, threads=1) as side:
+        pid = side._process.pid
+        wait_for_state(pid, "T")
+        side.output(tmp_path / "y.npy")
+        arrays = random_arrays(case.dag())
+        y = np.load(tmp_path / "y.npy")
+        np.testing.assert_allclose(y, arrays["a"] @ arrays["b"], rtol=1e-3, atol=1e-4)
+        block = side.time(0.001)
+        assert 0 < block.least_s <= block.median_s
+        assert block.calls >= 1
+        wait_for_state(pid, "T")
+    assert side._process.returncode is not None
+
+
+def test_a_side_that_fails_says_why() -> None:
+    with pytest.raises(SideError, match="KeyError"):
+        SideProcess("onnxruntime", "no such case", threads=1)
+
+
+def test_a_side_that_died_is_an_error() -> None:
+    with SideProcess("onnxruntime", "GMM-0-b1", threads=1) as side:
+        side._process.kill()
+        side._process.wait()
+        with pytest.raises(SideError, match="onnxruntime"):
+            side.time(0.001)
+
+
+def test_a_block_has_at_least_one_counted_call() -> None:
+    calls = []
+    figures = timed(lambda: calls.append(1), seconds=0.0)
+    assert figures["calls"] == 1
+    assert len(calls) >= 2  # the first does not count
