@@ -138,7 +138,7 @@ class CompiledFunction:
             return self._kernel.bench(self._pointers_address, self._scratch_address, count)
 
     def _positional(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
-        if not isinstance(inputs, Mapping):
+        if not isinstance(inputs, (dict, Mapping)):  # a dict is known sooner than a Mapping
             return inputs
         if inputs.keys() != self._names:
             _check_names("input", inputs, [s.name for s in self.artifact.inputs])
