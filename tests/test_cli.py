@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -404,18 +405,36 @@ def test_shapes_and_objectives_parse() -> None:
     assert parse_objective("early-stopping", 1) == tw.EarlyStopping()
 
 
-def test_programs_take_turns() -> None:
+class Clock:
+    """Stands for the module `time`; it moves when told."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_programs_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("tilewright.cli.timing.time", clock)
     calls: list[str] = []
 
-    def slow() -> None:
-        calls.append("slow")
-        time.sleep(0.002)
+    def program(name: str, seconds: float) -> Callable[[], None]:
+        def call() -> None:
+            calls.append(name)
+            clock.sleep(seconds)
 
-    timings = interleaved({"slow": slow, "quick": lambda: calls.append("quick")}, seconds=0.7)
-    assert timings["slow"].median_s >= 0.002
-    assert timings["quick"].least_s < timings["quick"].median_s * 2 < 0.002
+        return call
+
+    both = {"slow": program("slow", 0.02), "quick": program("quick", 0.001)}
+    timings = interleaved(both, seconds=0.7)
+    assert timings["slow"].calls_s == pytest.approx([0.02] * len(timings["slow"].calls_s))
+    assert timings["quick"].median_s == pytest.approx(0.001)
     turns = [a for a, b in zip(calls, [*calls[1:], ""], strict=True) if a != b]
-    assert len(turns) >= 2
+    assert turns == ["slow", "quick", "slow"]  # the second turn begins with the other one
 
 
 # ---- progress -------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import sys
 from collections.abc import Iterator, Mapping
@@ -43,7 +44,7 @@ def test_every_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
     results = measurer.measure(make_task(), [request(kind) for kind in mixed])
     for kind, result in zip(mixed, results, strict=True):
         assert (result.stage, result.error) == FAULTS.get(kind, ("ok", "")), (kind, result)
-        assert (result.latency_s < 1) == (kind == "good")
+        assert math.isfinite(result.latency_s) == (kind == "good")
         assert bool(result.message) == (kind in FAULTS)
     good = [r for r in results if r.stage == "ok"]
     assert all(len(r.latencies_s) == 2 and r.build_s > 0 and r.run_s > 0 for r in good)
@@ -96,7 +97,8 @@ def test_confirm_interleaves_fresh_processes(measurer: LocalMeasurer) -> None:
     slow, good, wrong = measurer.confirm(make_task(), requests, processes=3, passes=2)
     assert len(slow.latencies_s) == len(good.latencies_s) == 3
     assert good.latency_s == statistics.median(good.latencies_s)
-    assert good.latency_s < 1e-3 < slow.latency_s
+    assert good.latency_s < slow.latency_s
+    assert slow.latency_s >= 3e-3
     assert not slow.stopped_early
     assert (wrong.stage, wrong.error, wrong.latencies_s) == ("check", "WrongAnswer", ())
 

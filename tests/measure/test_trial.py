@@ -31,7 +31,8 @@ def test_a_good_candidate_is_timed() -> None:
     task = loaded()
     timing = task.run(fault_builds.candidate("good"), QUICK)
     assert len(timing.latencies_s) == 2
-    assert all(0 < t < 1e-4 for t in timing.latencies_s)
+    # Of one call, not of all the calls that fill a repeat.
+    assert 0 < min(timing.latencies_s) < QUICK.min_repeat_ms * 1e-3
     assert not timing.stopped_early
     assert set(timing.spent_s) == {"load", "bind", "first", "check", "time", "unload"}
     assert task.nbytes >= 3 * 4000

@@ -84,11 +84,9 @@ def test_a_crash_costs_one_request(
 
 
 def test_an_endless_loop_ends_at_the_time_limit(runner: RunnerClient) -> None:
-    started = time.monotonic()
     failure = failure_of(runner, "endless loop", replace(QUICK, timeout_s=0.3))
     assert (failure.stage, failure.error) == ("timeout", "TimeoutError")
     assert "0.3 s" in failure.message
-    assert time.monotonic() - started < 5
     assert runner.run(TASK, GOOD, QUICK).latencies_s
 
 
@@ -105,9 +103,10 @@ def test_errors_keep_the_process(runner: RunnerClient) -> None:
 
 def test_a_runner_killed_between_requests_costs_nothing(runner: RunnerClient) -> None:
     runner.run(TASK, GOOD, QUICK)
-    assert runner.worker.pid is not None
-    os.kill(runner.worker.pid, signal.SIGKILL)
-    time.sleep(0.1)
+    pid = runner.worker.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # dead, and not reaped yet
     assert runner.run(TASK, GOOD, QUICK).latencies_s
 
 
@@ -252,9 +251,10 @@ def test_closing_a_pool_does_not_wait_for_a_build(worker_env: Mapping[str, str])
     pool = BuilderPool("fault_builds:build", 1, timeout_s=600, env=worker_env)
     hangs = pool.build([fault_builds.request("good"), *[fault_builds.request("builder hang")] * 3])
     assert isinstance(next(iter(hangs))[1], Built)
-    started = time.monotonic()
-    pool.close()
-    assert time.monotonic() - started < 5
+    pid = pool.workers[0].pid
+    assert pid is not None
+    pool.close()  # with a test's patience: the builds end after ten minutes
+    assert group_is_gone(pid)
 
 
 PARENT = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from typing import Any
 
 from tilewright.records import Database, Machine, Trial, WorkloadRow
@@ -49,13 +50,15 @@ def failure(number: int, **changes: Any) -> Trial:
     return trial(number, **{**failed, **changes})
 
 
-def write_forever(target: str, first_round: int) -> None:
-    """Open the database and add batches (one round each) until killed."""
+def write_forever(target: str, first_round: int, told: Connection) -> None:
+    """Open the database and add batches (one round each) until killed; tell before each."""
+    told.send(None)
     database = Database.open(target)
     database.add_machine(MACHINE)
     database.add_workload(WORKLOAD)
     number = first_round
     while True:
+        told.send(number)
         database.add_trials([trial(number * BATCH + i) for i in range(BATCH)])
         number += 1
 

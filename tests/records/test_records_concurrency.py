@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
 import signal
 import sqlite3
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -55,17 +53,11 @@ def test_two_processes_write_the_same_trials(target: str, processes: ForkServerC
 
 
 def test_kills_leave_whole_batches(target: str, processes: ForkServerContext) -> None:
-    delays = random.Random(11)
+    chance = random.Random(11)
     rounds = 0
     progressed = 0
     for _ in range(KILLS):
-        writer = processes.Process(target=write_forever, args=(target, rounds))
-        writer.start()
-        time.sleep(0.03 + delays.random() * 0.1)
-        assert writer.pid is not None
-        os.kill(writer.pid, signal.SIGKILL)
-        writer.join()
-        assert writer.exitcode == -signal.SIGKILL
+        kill_a_writer(processes, target, rounds, after=chance.randrange(2, 12))
         with Database.open(target) as database:
             sizes = Counter(entry.round for entry in database.trials())
         assert set(sizes.values()) <= {BATCH}
@@ -75,15 +67,23 @@ def test_kills_leave_whole_batches(target: str, processes: ForkServerContext) ->
     assert progressed >= KILLS // 4  # most kills did strike a writer at work
 
 
+def kill_a_writer(processes: ForkServerContext, target: str, first_round: int, after: int) -> None:
+    """Start one and kill it when it has told `after` times that it begins something."""
+    told, tells = processes.Pipe(duplex=False)
+    writer = processes.Process(target=write_forever, args=(target, first_round, tells))
+    writer.start()
+    for _ in range(after):
+        assert told.poll(30)
+        told.recv()
+    writer.kill()
+    writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+
+
 def test_a_kill_while_creating_leaves_a_usable_file(
     target: str, processes: ForkServerContext
 ) -> None:
-    writer = processes.Process(target=write_forever, args=(target, 0))
-    writer.start()
-    time.sleep(0.02)
-    assert writer.pid is not None
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.join()
+    kill_a_writer(processes, target, 0, after=1)
     with Database.open(target) as database:
         database.add_machine(MACHINE)
         database.add_workload(WORKLOAD)

@@ -2,43 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from simulated_tuning import MACHINE, TARGET, Result, make_scheduler, simulated
 
 from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
 from tilewright.records.database import Database
-from tilewright.records.machine import Machine
 from tilewright.schedule.trace import trace_hash
-from tilewright.search.objectives import Model, TotalLatency
-from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
+from tilewright.search.strategies import STRATEGIES
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Tuner
-from tilewright.target import Target
-
-TARGET = Target.parse("cpu")
-MACHINE = Machine.of("cpu", cpu="simulated", features="", cores=2, compiler="none")
-
-
-@dataclass
-class Result:
-    latencies_s: tuple[float, ...]
-    stage: str = "ok"
-    error: str | None = None
-    message: str = ""
-    build_s: float = 0.0
-    run_s: float = 0.0
+from workloads import given
 
 
 @dataclass
 class SimulatedMachine:
-    """A latency that depends on the trace alone; some traces fail."""
+    """Remembers what it measured, and is interrupted once that is `stop_after` or more."""
 
     measured: list[str] = field(default_factory=list)
     stop_after: int | None = None
@@ -49,16 +35,10 @@ class SimulatedMachine:
         if self.stop_after is not None and len(self.measured) >= self.stop_after:
             raise KeyboardInterrupt
         self.measured += [trace_hash(t) for t in traces]
-        return [self._one(t) for t in traces]
-
-    def _one(self, trace: str) -> Result:
-        number = int(hashlib.sha256(trace.encode()).hexdigest()[:8], 16)
-        if number % 17 == 0:
-            return Result((), "run", "RunError", "simulated crash")
-        return Result((1e-3 + number % 1000 * 1e-6,))
+        return [simulated(t) for t in traces]
 
     def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
-        return [self._one(t).latencies_s for t in traces]
+        return [simulated(t).latencies_s for t in traces]
 
     def close(self) -> None:
         pass
@@ -73,16 +53,10 @@ def make_tasks() -> list[TuningTask]:
     ]
 
 
-def scheduler(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
-    infos = [
-        TaskInfo(t.name, t.flops, t.structure, s) for t, s in zip(tasks, latencies, strict=True)
-    ]
-    model = Model("m", tuple(range(len(tasks))), tuple(t.weight for t in tasks))
-    return TaskScheduler(infos, [model], TotalLatency(), seed=seed)
-
-
 def tuner(file: Path, machine: SimulatedMachine, seed: int = 0) -> Tuner:
-    return Tuner(make_tasks(), Database.open(file), MACHINE, machine, TARGET, scheduler, seed=seed)
+    return Tuner(
+        make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler, seed=seed
+    )
 
 
 def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -> None:
@@ -110,16 +84,47 @@ def test_failures_cost_a_trial_and_keep_their_message(tmp_path: Path) -> None:
     assert {t.message for t in failed} == {"simulated crash"}
 
 
-@pytest.mark.parametrize("stop_after", [2, 10, 40])
-def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path, stop_after: int) -> None:
+def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     whole = SimulatedMachine()
     tuner(tmp_path / "whole.db", whole).run(Budget(trials=64))
-    cut = SimulatedMachine(stop_after=stop_after)
+    cut = SimulatedMachine(stop_after=10)
     with pytest.raises(KeyboardInterrupt):
         tuner(tmp_path / "cut.db", cut).run(Budget(trials=64))
     rest = SimulatedMachine()
     tuner(tmp_path / "cut.db", rest).run(Budget(trials=64))
     assert cut.measured + rest.measured == whole.measured
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_resumes_in_small_spaces(tmp_path: Path, strategy: str) -> None:
+    """Where it proposes the recorded default program again, and runs out of programs."""
+    tasks = [TuningTask(str(n), ComputeDAG([ops.relu(given(6, n))])) for n in (32, 48)]
+
+    def measured(file: str, stop_after: int | None = None) -> list[str]:
+        machine = SimulatedMachine(stop_after=stop_after)
+        database = Database.open(tmp_path / file)
+        one = Tuner(tasks, database, MACHINE, machine, TARGET, make_scheduler, strategy)
+        with nullcontext() if stop_after is None else pytest.raises(KeyboardInterrupt):
+            one.run(Budget(trials=48))
+        return machine.measured
+
+    whole = measured("whole.db")
+    cut = measured("cut.db", 10) + measured("cut.db", 5)
+    assert 15 <= len(cut) < len(whole) < 48
+    assert cut + measured("cut.db") == whole
+
+
+def test_another_budget_goes_on_from_what_is_recorded(tmp_path: Path) -> None:
+    """Its rounds are of another size; the recorded ones count all the same."""
+    first = SimulatedMachine()
+    tuner(tmp_path / "t.db", first).run(Budget(trials=48))
+    more = SimulatedMachine()
+    one = tuner(tmp_path / "t.db", more)
+    searches = one.run(Budget(trials=96))
+    assert one.trials == 96
+    assert not set(first.measured) & set(more.measured)
+    assert len(more.measured) == 48
+    assert sum(s.trials for s in searches) == 96
 
 
 def test_another_seed_searches_elsewhere(tmp_path: Path) -> None:
@@ -133,7 +138,7 @@ def test_another_seed_searches_elsewhere(tmp_path: Path) -> None:
 def test_small_spaces_are_exhausted_and_the_run_ends(tmp_path: Path) -> None:
     tiny = TuningTask("tiny", ComputeDAG([ops.relu(placeholder((3,), name="x"))]))
     machine = SimulatedMachine()
-    one = Tuner([tiny], Database.open(tmp_path / "t.db"), MACHINE, machine, TARGET, scheduler)
+    one = Tuner([tiny], Database.open(tmp_path / "t.db"), MACHINE, machine, TARGET, make_scheduler)
     searches = one.run(Budget(trials=100_000))
     assert searches[0].exhausted
     assert len(set(machine.measured)) == len(machine.measured)
