@@ -37,7 +37,7 @@ from benchmarks.cases import CASES, Case
 from benchmarks.ceilings import Ceilings, lines, measure
 from benchmarks.comparison import Results, entry_of, print_cases, print_summary
 from benchmarks.peers.problems import useful_flops
-from benchmarks.peers.process import Block, SideError, SideProcess
+from benchmarks.peers.process import WAITS, Block, SideError, SideProcess
 from benchmarks.peers.sides import OURS, PEERS, missing
 from benchmarks.roofline import bound_of
 from tilewright.api import host_target, machine_of, tasks_of
@@ -93,6 +93,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="where results are kept, and read from first")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
     parser.add_argument(
+        "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
+    )
+    parser.add_argument(
         "--minutes", type=float, default=float("inf"), help="begin no case after that time"
     )
     parser.add_argument("--missing", action="store_true", help="measure only what --json lacks")
@@ -118,10 +121,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     ceilings = measure(target)
     console.print("\n".join(lines(ceilings)), highlight=False)
     results.head = {
-        "machine": {"target": str(target), "threads": target.cores},
+        "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
         "ceilings": ceilings.to_json(),
     }
-    bench = Bench(console, results, peers, options.db, options.rounds, ceilings, target)
+    bench = Bench(
+        console, results, peers, options.db, options.rounds, options.wait, ceilings, target
+    )
     names = [c.name for c in cases]
     for case in cases:
         if deadline.passed:
@@ -212,6 +217,7 @@ class Bench:
     peers: Sequence[str]
     db: Path
     rounds: int
+    wait: str
     ceilings: Ceilings
     target: Target
 
@@ -260,7 +266,8 @@ class Bench:
         )
 
     def _started(self, side: str, case: Case) -> SideProcess:
-        return SideProcess(side, case.name, self.target.cores, self.db if side == OURS else None)
+        db = self.db if side == OURS else None
+        return SideProcess(side, case.name, self.target.cores, db, self.wait)
 
     def _say(self, entry: Mapping[str, Any]) -> None:
         peers = ", ".join(f"{n} {duration(s)}" for n, s in entry["peers"].items())
