@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from benchmarks.comparison import Results, entry_of
-from benchmarks.operators import chosen, installed
+from benchmarks.operators import chosen, installed, outliers
+from benchmarks.peers.process import SideError
 
 
 def entry(case: str, ours: float, **peers: float) -> dict[str, Any]:
@@ -94,3 +95,10 @@ def test_peers_not_installed_are_named_and_left_out(
     assert "openvino" in message and ".[peers]" in message
     with pytest.raises(ValueError, match="tensorflow"):
         installed("tensorflow")
+
+
+def test_a_case_fails_where_no_peer_agrees() -> None:
+    assert outliers({}) == []
+    assert outliers({"torch": 1e-6, "onnxruntime": 0.01}) == ["onnxruntime"]
+    with pytest.raises(SideError, match="torch"):
+        outliers({"torch": 0.5, "onnxruntime": float("nan")})
