@@ -66,7 +66,8 @@ def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -
     assert one.trials == 48
     assert sum(s.trials for s in searches) == 48
     recorded = list(one.database.trials())
-    assert len(recorded) == 48 + 2  # and the two default programs
+    # and the two default programs, which the search may propose again
+    assert 48 <= len(recorded) <= 48 + 2
     assert len({(t.workload_hash, t.trace_hash) for t in recorded}) == len(recorded)
     assert {t.origin for t in recorded} >= {"default", "sample"}
     for s in searches:
@@ -123,7 +124,8 @@ def test_another_budget_goes_on_from_what_is_recorded(tmp_path: Path) -> None:
     searches = one.run(Budget(trials=96))
     assert one.trials == 96
     assert not set(first.measured) & set(more.measured)
-    assert len(more.measured) == 48
+    # of 96 trials and two default programs, those may have been proposed again
+    assert 96 <= len(first.measured) + len(more.measured) <= 98
     assert sum(s.trials for s in searches) == 96
 
 

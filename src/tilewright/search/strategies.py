@@ -92,7 +92,8 @@ class ExhaustiveStrategy:
 
 @dataclass
 class EvolutionStrategy:
-    """Evolution on the learned cost model; the analytical estimate while there is no data.
+    """Evolution on the learned cost model; the analytical estimate until programs of this
+    workload have been measured: what a model learned from others alone ranks them worse.
 
     `epsilon` of every batch is random (paper: ε-greedy).
     """
@@ -110,7 +111,7 @@ class EvolutionStrategy:
         self._measured: list[tuple[float, Candidate]] = []
         self.evolution = Evolution(self.space, self.settings)
         self.winners: dict[str, int] = {}
-        self._score = ModelScore(self.extractor, self.model)
+        self._score = ModelScore(self.extractor, self.model, learned=False)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """The best new candidates of an evolution run, and a few random ones."""
@@ -124,6 +125,7 @@ class EvolutionStrategy:
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
+        self._score.learned = True
         for candidate, latency in zip(batch, latencies, strict=True):
             if latency is None:
                 continue
@@ -140,14 +142,17 @@ class EvolutionStrategy:
 
 @dataclass
 class ModelScore:
-    """Scores populations by the cost model, by the analytical estimate until it is trained."""
+    """Scores populations by the cost model; by the analytical estimate until it is trained, or
+    while it has not `learned` from this workload.
+    """
 
     extractor: FeatureExtractor
     model: CostModel
+    learned: bool = True
 
     def __call__(self, population: Population) -> Floats:
         """Predicted relative throughput `[n]`; higher is better."""
-        if not self.model.trained:
+        if not (self.learned and self.model.trained):
             latency = Estimator(self.extractor).latency(population)
             relative: Floats = latency.min() / latency
             return relative
