@@ -48,7 +48,7 @@ class BeamStrategy:
         self._memory.remember(batch)
 
     def _beam(self, rng: np.random.Generator, sketch: int, width: int) -> Population:
-        rows = self._undecided()[None, :]
+        rows = undecided(self.space)[None, :]
         for decision in self.space.sketches[sketch].decisions:
             table = decision.table
             tried = table[rng.permutation(len(table))[:OPTIONS]]
@@ -62,9 +62,10 @@ class BeamStrategy:
             rows = population.rows[best]
         return Population(rows, np.full(len(rows), sketch))
 
-    def _undecided(self) -> Ints:
-        """A row in which nothing is tiled and every choice takes its first option."""
-        row = np.zeros(self.space.width, np.int64)
-        for decision in self.space.decisions:
-            row[self.space.span(decision)] = decision.table[0]
-        return row
+
+def undecided(space: Space) -> Ints:
+    """A row `[width]` in which nothing is tiled and every choice takes its first option."""
+    row = np.zeros(space.width, np.int64)
+    for decision in space.decisions:
+        row[space.span(decision)] = decision.table[0]
+    return row

@@ -1,0 +1,340 @@
+"""How well the cost model predicts: the paper's figures 3 and 11.
+
+    python -m benchmarks.cost_model --db tuning.db [MORE.db …] [--json FILE]
+
+The programs are all that this machine measured in the databases, as `benchmarks.operators` leaves
+them. A throughput is always a share of the best of the same task, as the model is trained: the
+best of the programs trained on, or, for a task that none was of, its own best. RMSE and R² are on
+that scale, over the programs of all tasks together.
+
+Figure 11, predictions of complete programs, three kinds of test set:
+
+- random 20 %, as in the paper: the mean over the five fifths;
+- last 20 % of each task, in the order of measurement: harder, because programs found late are
+  better than those known before, and like one another;
+- new task: each task in turn, after training on the others only; the mean over the tasks.
+
+Each with failed programs (as throughput 0, as the search trains) and without them.
+
+Figure 3, predictions of incomplete programs: of each test program, the first decisions up to the
+completion rate are kept, the others are undecided as in the beam search (nothing is tiled, each
+choice takes its first option). The program's sketch is known from the start. Pairwise accuracy is
+over pairs of one task, recall of the top 10 over all. The paper's programs are random ones; for
+those, give databases that were made with the random strategy.
+
+`benchmarks.metrics` defines the figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.metrics import Accuracy, accuracy, mean, pairwise_within, recall
+from benchmarks.provenance import provenance
+from tilewright.api import host_target, machine_of
+from tilewright.errors import InputError
+from tilewright.expr.serialize import dag_from_json
+from tilewright.records.database import Database
+from tilewright.records.rows import TrainingGroup
+from tilewright.search.beam import undecided
+from tilewright.search.cost_model import GradientBoostedModel, Settings, TrainingSet
+from tilewright.space.features import COLUMNS, FeatureExtractor
+from tilewright.space.space import Population, Space, concatenate
+from tilewright.target import Target
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FOLDS = 5
+RATES = tuple(i / 10 for i in range(11))
+TOP_PARTIAL = 10  # k of figure 3
+PAPER = Accuracy(programs=5000, rmse=0.079, r2=0.958, pairwise=0.851, within=np.nan, recall=0.624)
+TARGETS = {"r2": 0.958, "pairwise": 0.88, "recall": 0.65}
+
+
+@dataclass(frozen=True, eq=False)
+class Programs:
+    """Measured programs of one task, in the order of measurement.
+
+    throughput: float64 `[n]`, 1/s; 0 for one that failed.
+    round:      int64 `[n]`, equal for those measured together.
+    features, owner: their statements, as the cost model takes them.
+    """
+
+    name: str
+    space: Space
+    population: Population
+    throughput: Floats
+    round: Ints
+    features: NDArray[np.float32]
+    owner: Ints
+
+    def __len__(self) -> int:
+        return len(self.throughput)
+
+    def take(self, chosen: Bools) -> Programs:
+        """Those where `chosen` `[n]` holds."""
+        rows = chosen[self.owner]
+        return replace(
+            self,
+            population=self.population[chosen],
+            throughput=self.throughput[chosen],
+            round=self.round[chosen],
+            features=self.features[rows],
+            owner=(np.cumsum(chosen) - 1)[self.owner[rows]],
+        )
+
+
+# ---- reading --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """Rows of one task in one database: `order` sorts them, `round` is theirs in that database."""
+
+    population: Population
+    throughput: Floats
+    order: Ints
+    round: Ints
+
+
+def load(files: Sequence[Path | str], target: Target) -> list[Programs]:
+    """All programs that `target`'s machine measured, task by task, each program once.
+
+    Rows of sketches that today's space does not have are left out. Raises InputError where none
+    is left, RecordsError for a file that is not a database.
+    """
+    spaces: dict[str, tuple[str, Space]] = {}
+    found: dict[str, list[_Measured]] = {}
+    fingerprint = machine_of(target).fingerprint
+    for number, file in enumerate(files):
+        with Database.open(file, create=False, readonly=True) as database:
+            for row in database.workloads():
+                if row.hash not in spaces:
+                    spaces[row.hash] = row.name, Space(dag_from_json(row.dag), target)
+            for group in database.training_set(fingerprint, include_failed=True):
+                measured = _measured(group, spaces[group.workload_hash][1], number)
+                if measured is not None:
+                    found.setdefault(group.workload_hash, []).append(measured)
+    if not found:
+        raise InputError(
+            f"{', '.join(map(str, files))}: no program that this machine measured in today's "
+            "search space; tune on this machine first"
+        )
+    return [_programs(*spaces[task], parts) for task, parts in found.items()]
+
+
+def _measured(group: TrainingGroup, space: Space, file: int) -> _Measured | None:
+    """A group's rows as candidates of `space`; None if its sketch is not there any more."""
+    keys = [sketch.key for sketch in space.sketches]
+    if group.sketch_key not in keys:
+        return None
+    sketch = np.full(len(group.ids), keys.index(group.sketch_key))
+    return _Measured(
+        Population(group.rows, sketch),
+        1.0 / group.latency_s,
+        group.ids + (file << 40),
+        group.rounds + (file << 40),
+    )
+
+
+def _programs(name: str, space: Space, parts: Sequence[_Measured]) -> Programs:
+    population = concatenate([p.population for p in parts])
+    keys = np.column_stack([population.sketch, population.rows])
+    order = np.concatenate([p.order for p in parts])
+    by_time = np.argsort(order)
+    _, first = np.unique(keys[by_time], axis=0, return_index=True)
+    kept = by_time[np.sort(first)]
+    features, owner = FeatureExtractor(space).extract(population[kept])
+    throughput = np.concatenate([p.throughput for p in parts])[kept]
+    rounds = np.concatenate([p.round for p in parts])[kept]
+    return Programs(name, space, population[kept], throughput, rounds, features, owner)
+
+
+# ---- training and predicting ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """Which programs of each task to train on (bool `[n]`, one array a task) and which to test."""
+
+    train: tuple[Bools, ...]
+    test: tuple[Bools, ...]
+
+    @staticmethod
+    def testing(test: Sequence[Bools]) -> Split:
+        """Train on all that is not tested."""
+        return Split(tuple(~t for t in test), tuple(test))
+
+
+def random_fifths(tasks: Sequence[Programs], seed: int = 0) -> list[Split]:
+    """Five splits; each program is tested in one of them."""
+    rng = np.random.default_rng(seed)
+    fold = [rng.permutation(len(t)) % FOLDS for t in tasks]
+    return [Split.testing([f == i for f in fold]) for i in range(FOLDS)]
+
+
+def last_fifth(tasks: Sequence[Programs]) -> list[Split]:
+    """The programs of each task that were measured last."""
+    return [Split.testing([np.arange(len(t)) >= len(t) - len(t) // FOLDS for t in tasks])]
+
+
+def new_tasks(tasks: Sequence[Programs]) -> list[Split]:
+    """Each task in turn."""
+    return [
+        Split.testing([np.full(len(t), i == out) for i, t in enumerate(tasks)])
+        for out in range(len(tasks))
+    ]
+
+
+def train(
+    tasks: Sequence[Programs], split: Split, settings: Settings | None = None
+) -> GradientBoostedModel:
+    """A model of the programs of a split, in rounds as the search would have seen them."""
+    rows = TrainingSet(len(COLUMNS))
+    for name, (task, chosen) in enumerate(zip(tasks, split.train, strict=True)):
+        some = task.take(chosen)
+        for number in np.unique(some.round):
+            one = some.take(some.round == number)
+            of = {"workload": str(name), "round_id": int(number)}
+            rows.append(one.features, one.owner, one.throughput, **of)
+    model = GradientBoostedModel(settings=settings or Settings())
+    model.update(rows)
+    return model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictions:
+    """Of the test programs of all tasks, `[n]` each; `truth` and `predicted` as shares."""
+
+    predicted: Floats
+    truth: Floats
+    task: Ints
+
+
+def predict(
+    tasks: Sequence[Programs], split: Split, model: GradientBoostedModel, rate: float = 1.0
+) -> Predictions:
+    """Predictions of the tested programs as they are with the first `rate` of their decisions."""
+    predicted, truth, numbers = [], [], []
+    for number, (task, known, tested) in enumerate(
+        zip(tasks, split.train, split.test, strict=True)
+    ):
+        some = task.take(tested)
+        if not len(some):
+            continue
+        features, owner = some.features, some.owner
+        if rate < 1.0:
+            incomplete = partial(task.space, some.population, rate)
+            features, owner = FeatureExtractor(task.space).extract(incomplete)
+        predicted.append(model.predict(features, owner, len(some)))
+        unit = task.throughput[known].max(initial=0.0) or task.throughput.max()
+        truth.append(some.throughput / unit)
+        numbers.append(np.full(len(some), number))
+    return Predictions(*map(np.concatenate, (predicted, truth, numbers)))
+
+
+def partial(space: Space, population: Population, rate: float) -> Population:
+    """Programs of which only the first `rate` (0 to 1) of their sketch's decisions are made."""
+    rows = np.tile(undecided(space), (len(population), 1))
+    for sketch, at in space.groups(population):
+        for decision in sketch.decisions[: round(rate * len(sketch.decisions))]:
+            columns = space.span(decision)
+            rows[at, columns] = population.rows[at, columns]
+    return Population(rows, population.sketch)
+
+
+# ---- the figures ----------------------------------------------------------------------------
+
+
+def figure_11(tasks: Sequence[Programs], settings: Settings | None = None) -> dict[str, Accuracy]:
+    """The accuracy on complete programs, by kind of test set."""
+    kinds = {"random 20 %": random_fifths, "last 20 %": last_fifth, "new task": new_tasks}
+    return {
+        kind: mean([_accuracy(tasks, split, settings) for split in splits(tasks)])
+        for kind, splits in kinds.items()
+    }
+
+
+def _accuracy(tasks: Sequence[Programs], split: Split, settings: Settings | None) -> Accuracy:
+    found = predict(tasks, split, train(tasks, split, settings))
+    return accuracy(found.predicted, found.truth, found.task)
+
+
+def figure_3(tasks: Sequence[Programs]) -> Iterator[tuple[float, float, float]]:
+    """(completion rate, pairwise accuracy within tasks, recall@10) on the first random fifth."""
+    split = random_fifths(tasks)[0]
+    model = train(tasks, split)
+    for rate in RATES:
+        found = predict(tasks, split, model, rate)
+        yield (
+            rate,
+            pairwise_within(found.predicted, found.truth, found.task),
+            recall(found.predicted, found.truth, TOP_PARTIAL),
+        )
+
+
+def _line(name: str, a: Accuracy) -> str:
+    return (
+        f"{name:30}{a.programs:>9}{a.rmse:8.3f}{a.r2:8.3f}{a.pairwise:10.3f}"
+        f"{a.within:12.3f}{a.recall:11.3f}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run it; the exit status."""
+    parser = argparse.ArgumentParser(description="How well the cost model predicts (figures 3, 11)")
+    parser.add_argument("--db", type=Path, nargs="+", required=True, help="records to learn from")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    options = parser.parse_args(arguments)
+    tasks = load(options.db, host_target())
+    total = sum(map(len, tasks))
+    started = time.perf_counter()
+    train(tasks, Split.testing([np.zeros(len(t), bool) for t in tasks]))
+    seconds = time.perf_counter() - started
+    print(f"{total} programs of {len(tasks)} tasks; {seconds:.2f} s to train on all of them")
+
+    print("\nFigure 11: complete programs")
+    print(f"{'':30}programs    rmse      r2  pairwise  within task  recall@30")
+    found: dict[str, Accuracy] = {}
+    correct = [t.take(t.throughput > 0) for t in tasks if t.throughput.any()]
+    for which, programs in (("all", tasks), ("without failed", correct)):
+        for kind, one in figure_11(programs).items():
+            found[f"{kind}, {which}"] = one
+            print(_line(f"{kind}, {which}", one))
+    print(_line("the paper (random 20 %, all)", PAPER))
+    reached = found["random 20 %, all"]
+    for name, least in TARGETS.items():
+        value = getattr(reached, name)
+        print(f"{name} {value:.3f}: {'reaches' if value >= least else 'misses'} {least}")
+
+    print("\nFigure 3: incomplete programs\ncompletion   pairwise   recall@10")
+    curve = list(figure_3(tasks))
+    for rate, ordered, top in curve:
+        print(f"{rate:10.0%}{ordered:11.3f}{top:12.3f}")
+    if options.json:
+        names = ("completion", "pairwise", "recall@10")
+        content = {
+            "benchmark": "cost_model",
+            **provenance(),
+            "programs": total,
+            "tasks": len(tasks),
+            "train_s": seconds,
+            "figure_11": {name: asdict(one) for name, one in found.items()},
+            "figure_3": [dict(zip(names, point, strict=True)) for point in curve],
+        }
+        options.json.write_text(json.dumps(content))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
