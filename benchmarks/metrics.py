@@ -9,7 +9,6 @@ gets a pairwise accuracy of one half and a recall of k / n.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +29,10 @@ class Accuracy:
     pairwise:  over all pairs of the set, programs of two tasks among them (as in the paper, whose
                throughputs are normalised by task).
     within:    over pairs of one task: what a search asks of the model.
-    recall:    of the top `TOP` of the whole set.
+    recall:    of the top `TOP` of the whole set, as in the paper. Where tasks are many, the top are
+               little more than the best program of each, and noise decides.
+    top:       the same in each task, the mean over tasks of at least twice as many programs; NaN
+               where there is none.
     """
 
     programs: int
@@ -39,6 +41,7 @@ class Accuracy:
     pairwise: float
     within: float
     recall: float
+    top: float
 
 
 def accuracy(predicted: Floats, truth: Floats, task: Ints) -> Accuracy:
@@ -50,16 +53,8 @@ def accuracy(predicted: Floats, truth: Floats, task: Ints) -> Accuracy:
         pairwise=pairwise(predicted, truth),
         within=pairwise_within(predicted, truth, task),
         recall=recall(predicted, truth, TOP),
+        top=recall_within(predicted, truth, task, TOP),
     )
-
-
-def mean(found: Sequence[Accuracy]) -> Accuracy:
-    """The mean figures of several test sets (those that are defined); programs are added."""
-    means = {
-        name: float(np.nanmean([getattr(one, name) for one in found]))
-        for name in ("rmse", "r2", "pairwise", "within", "recall")
-    }
-    return Accuracy(programs=sum(one.programs for one in found), **means)
 
 
 def rmse(predicted: Floats, truth: Floats) -> float:
@@ -109,6 +104,16 @@ def recall(predicted: Floats, truth: Floats, k: int) -> float:
     """
     k = min(k, len(truth))
     return float(_top(truth, k) @ _top(predicted, k)) / k
+
+
+def recall_within(predicted: Floats, truth: Floats, group: Ints, k: int) -> float:
+    """The mean recall@k over the groups of at least 2k programs; NaN where there is none.
+
+    Of a group of m, guessing gets k / m.
+    """
+    large = np.flatnonzero(np.bincount(group) >= 2 * k)
+    found = [recall(predicted[group == g], truth[group == g], k) for g in large]
+    return float(np.mean(found)) if found else float("nan")
 
 
 def _top(values: Floats, k: int) -> Floats:

@@ -1,0 +1,45 @@
+"""Tuning without a device: `api.tune` measures a made-up latency.
+
+batches = simulate(monkeypatch)        grows by the size of every batch measured
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import pytest
+
+from tilewright import api
+from tilewright.search.tasks import TuningTask
+
+
+def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Replace the device by a latency that depends on the trace alone; some programs fail."""
+    batches: list[int] = []
+
+    class Simulated:
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def measure(
+            self, task: TuningTask, traces: Sequence[str], best_s: float | None
+        ) -> list[api._Result]:
+            batches.append(len(traces))
+            return [_result(trace) for trace in traces]
+
+        def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+            return [_result(trace).latencies_s for trace in traces]
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(api, "_TunerMeasurer", Simulated)
+    return batches
+
+
+def _result(trace: str) -> api._Result:
+    number = zlib.crc32(trace.encode())
+    if number % 11 == 0:
+        return api._Result((), "run", "RunError", "simulated crash", 0.0, 0.0)
+    return api._Result(((1 + number % 1000) * 1e-6,), "ok", None, "", 0.0, 0.0)
