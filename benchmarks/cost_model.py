@@ -210,8 +210,9 @@ def train(
         some = task.take(chosen)
         for number in np.unique(some.round):
             one = some.take(some.round == number)
-            of = {"workload": str(name), "round_id": int(number)}
-            rows.append(one.features, one.owner, one.throughput, **of)
+            rows.append(
+                one.features, one.owner, one.throughput, workload=str(name), round_id=int(number)
+            )
     model = GradientBoostedModel(settings=settings or Settings())
     model.update(rows)
     return model
