@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from benchmarks.cases import CASES, Case, conv2d
 from benchmarks.template_space import INNERMOST, TEMPLATE_RULES
-from simulated_tuning import simulate
+from simulated_device import simulate
 
 from benchmarks import ablation
 from tilewright.nest.verify import verify

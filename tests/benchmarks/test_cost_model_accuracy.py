@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.cost_model import Programs, Split
-from simulated_tuning import simulate
+from simulated_device import simulate
 
 from benchmarks import cost_model
 from tilewright import api
