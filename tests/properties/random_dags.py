@@ -232,7 +232,7 @@ def convolution(b: Builder) -> Tensor | None:
     kernel = [b.among((1, 2, 3)) for _ in range(rank)]
     dilation, stride = b.among((1, 2)), b.among((1, 1, 2, 3))
     pads = [(b.among((0, 1, 2)), b.among((0, 1, 2))) for _ in range(rank)]
-    outputs = b.among((1, 2, 3, 5)) * groups
+    outputs = b.among((1, 3, 5, 16)) * groups
     depthwise = b.chance(0.25)
     depth = channels if depthwise else channels // groups
     w = b.given((*kernel, depth, b.among((1, 2)) if depthwise else outputs), constant=b.chance(0.7))

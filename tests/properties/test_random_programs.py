@@ -106,7 +106,7 @@ def test_interpreted_programs_equal_the_math(
 def test_compiled_programs_equal_the_math(shard: int, request: pytest.FixtureRequest) -> None:
     wanted = request.config.getoption("--programs") // 20
     counts: Counter[str] = Counter()
-    seed = 100_000 + shard
+    seed = 200_000 + shard
     while counts["programs"] < wanted:
         check_seed(seed, compiled, counts)
         seed += 2

@@ -26,6 +26,7 @@ DECISIONS: dict[str, Decision] = {
     "prime": TileFactors("c.i", "c", 61, 4),
     "two levels": TileFactors("c.k", "c", 36, 2, padded=False),
     "vector": TileFactors("c.j", "c", 40, 4, lanes=16),
+    "groups": TileFactors("c.j", "c", 96, 4, lanes=16, within=32),
     "tiny": TileFactors("c.i", "c", 2, 4),
     "steps": Choice("c.unroll", "c", "pragma", (0, 16, 64, 512), ordered=True),
     "places": Choice("c.at", "c", "location", (0, 1, 2)),
@@ -62,6 +63,12 @@ def test_padded_tiles_cover_the_axis_within_the_waste(extent: int) -> None:
 def test_vector_tiles_fill_whole_vectors() -> None:
     last = TileFactors("t", "s", 40, 4, lanes=16).table[:, -1]
     assert set(last) == {1, 2, 4, 5, 8, 10, 16, 40}
+
+
+def test_tiles_within_groups_never_cross_them() -> None:
+    tiles = DECISIONS["groups"].table
+    assert {prod(row) for row in tiles.tolist()} == {1, 2, 4, 8, 16, 32}
+    assert set(tiles[:, -1]) == {1, 2, 4, 8, 16, 32}
 
 
 @pytest.mark.parametrize("name", DECISIONS)

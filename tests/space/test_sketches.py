@@ -107,6 +107,19 @@ def test_figure5_input2_has_the_papers_sketches(target: Target) -> None:
     )
 
 
+@pytest.mark.parametrize(("per_group", "vector"), [(32, "c"), (24, "rc"), (8, "rc")])
+def test_groups_of_whole_vectors_are_tiled_one_by_one(
+    per_group: int, vector: str, target: Target
+) -> None:
+    x, w = given(1, 6, 6, 64), weight(3, 3, 16, 4 * per_group)
+    space = Space(ComputeDAG([ops.conv2d(x, w, groups=4, name="conv")]), target)
+    for sketch in space.sketches:
+        kinds = next(s for s in sketch.state.stages.values() if s.compute.reduce_axes).kinds
+        assert [leaf.split(".")[0] for leaf, k in kinds.items() if k is Kind.VECTOR] == [vector]
+    tiles = next(d for d in space.decisions if d.name == "conv.c").table.prod(axis=1)
+    assert (per_group % tiles == 0).all() == (vector == "c")
+
+
 def test_names_and_keys_are_unique(target: Target) -> None:
     for make in (*MADE.values(), attention):
         sketches = Space(make(), target).sketches

@@ -23,7 +23,7 @@ from tilewright.schedule.steps import (
 )
 from tilewright.space.decisions import Choice, TileFactors, variables
 from tilewright.space.derivation import Derivation, dag_node
-from tilewright.space.predicates import is_inlinable, vector_axis
+from tilewright.space.predicates import block_length, is_inlinable, vector_axis
 
 UNROLL_STEPS = (0, 16, 64, 512)
 MAX_VARIANTS = 12  # structures per derived sketch; each costs a fixed time per generation
@@ -111,7 +111,7 @@ def _order_loops(d: Derivation) -> None:
     for stage in list(d.state.stages.values()):
         if stage.relations:
             continue
-        axis = vector_axis(d.state, stage)
+        axis = vector_axis(d.state, stage, d.target)
         if axis is None:
             continue
         inner = _split_vector(d, stage, axis)
@@ -133,7 +133,9 @@ def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
     lanes = d.target.lanes(stage.tensor.dtype)
     if attached_copy or has_children or not isinstance(extent, int) or extent <= lanes:
         return axis
-    tile = d.decide(TileFactors(f"{stage.name}.{axis}", stage.name, extent, 2, lanes=lanes))
+    within = block_length(stage, axis, d.target)
+    name = f"{stage.name}.{axis}"
+    tile = d.decide(TileFactors(name, stage.name, extent, 2, lanes=lanes, within=within))
     d.apply(Split(stage.name, axis, variables(tile)))
     return f"{axis}.1"
 

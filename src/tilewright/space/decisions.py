@@ -90,13 +90,16 @@ def divisors(n: int) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=1024)
-def tile_table(extent: int, levels: int, innermost: int, padded: bool, lanes: int) -> Ints:
+def tile_table(
+    extent: int, levels: int, innermost: int, padded: bool, lanes: int, within: int = 0
+) -> Ints:
     """All inner tile lengths `[m, levels - 1]` of an axis of `extent`.
 
     The outermost length is inferred: ceil(extent / product). A tiling covers the extent exactly,
     or (`padded`) exceeds it by less than one innermost tile and within the waste limit. With
     `lanes` (the axis runs along a vector) the innermost length is a multiple of that, a divisor
-    below it, or the whole extent; then the last vector may be partly filled.
+    below it, or the whole extent; then the last vector may be partly filled. With `within` (a
+    divisor of the extent) the inner tiles together divide that, so that none crosses a multiple.
     """
     found: set[tuple[int, ...]] = set()
     slack = max(extent // WASTE, lanes - 1) if padded else 0
@@ -105,6 +108,8 @@ def tile_table(extent: int, levels: int, innermost: int, padded: bool, lanes: in
             inner = int(np.prod(row))
             outer = -(-extent // inner)
             if not (total - extent < row[-1] <= extent and outer * inner == total):
+                continue
+            if within and within % inner:
                 continue
             if lanes == 0 or _fills_vectors(row[-1], extent, lanes):
                 found.add(row)
@@ -131,7 +136,8 @@ def _factorisations(total: int, parts: int, innermost: int) -> tuple[tuple[int, 
 class TileFactors:
     """Tile lengths of one axis: `levels - 1` columns, the outermost level is inferred.
 
-    `lanes` is the number of vector lanes where the innermost tile runs along a vector, else 0.
+    `lanes` is the number of vector lanes where the innermost tile runs along a vector, else 0;
+    `within` is for an axis that is divided by that number somewhere (groups of channels), else 0.
     """
 
     name: str
@@ -141,6 +147,7 @@ class TileFactors:
     innermost: int = INNERMOST_LIMIT
     padded: bool = True
     lanes: int = 0
+    within: int = 0
     role: str = "tile"
 
     @property
@@ -149,7 +156,9 @@ class TileFactors:
 
     @property
     def table(self) -> Ints:
-        return tile_table(self.extent, self.levels, self.innermost, self.padded, self.lanes)
+        return tile_table(
+            self.extent, self.levels, self.innermost, self.padded, self.lanes, self.within
+        )
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """Move a factor from one level to another (paper §5.1).

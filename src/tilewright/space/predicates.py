@@ -8,12 +8,27 @@ convolution is the ReLU that absorbed it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from tilewright.expr import access
-from tilewright.expr.nodes import Expr, Read, Reduce, Tensor, Var, as_expr, free_vars, reads
+from tilewright.expr.nodes import (
+    Binary,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Tensor,
+    Var,
+    as_expr,
+    free_vars,
+    reads,
+    transform,
+    walk,
+)
 from tilewright.expr.simplify import affine
 from tilewright.expr.tensors import Placeholder
 from tilewright.schedule.state import Stage, State
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +113,12 @@ def _packable(state: State, read: Read) -> bool:
     )
 
 
-def vector_axis(state: State, stage: Stage) -> str | None:
+def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
     """The axis to run along vector lanes: one along which every access is contiguous or fixed.
 
-    A constant whose layout may change is contiguous along any axis. Spatial axes come before
-    reductions, inner before outer; without a clean axis it is the last spatial one. A hint decides.
+    A constant whose layout may change is contiguous along any axis. `axis // length` stands still
+    in tiles that divide the length, see `block_length`. Spatial axes come before reductions, inner
+    before outer; without a clean axis it is the last spatial one. A hint decides.
     """
     hinted = stage.compute.hint("vectorize")
     if hinted is not None:
@@ -112,8 +128,40 @@ def vector_axis(state: State, stage: Stage) -> str | None:
     accessed.append(tuple(a.var for a in stage.compute.axes))
     spatial = [a.name for a in reversed(stage.compute.axes) if a.extent != 1]
     reduction = [a.name for a in reversed(stage.compute.reduce_axes) if a.extent != 1]
-    clean = [n for n in spatial + reduction if all(_is_contiguous(i, n) for i in accessed)]
+    clean = []
+    for name in spatial + reduction:
+        length = block_length(stage, name, target)
+        if all(_is_contiguous(_in_one_block(i, name, length), name) for i in accessed):
+            clean.append(name)
     return next(iter(clean + spatial), None)
+
+
+def block_length(stage: Stage, axis: str, target: Target) -> int:
+    """The length of aligned pieces of `axis` in which each `axis // d` of the stage stands still.
+
+    Groups of channels are such pieces. 0 where the axis is not divided, or where the pieces are
+    not whole vectors or do not divide the axis.
+    """
+    quotients = (_quotient(e, axis) for e in walk(element_expr(stage)))
+    length = gcd(*quotients)
+    extent = next(a.extent for a in stage.axes if a.name == axis)
+    whole = isinstance(extent, int) and length and extent % length == 0
+    return length if whole and length % target.lanes(stage.tensor.dtype) == 0 else 0
+
+
+def _quotient(e: Expr, axis: str) -> int:
+    """d where `e` is axis // d, else 0."""
+    if isinstance(e, Binary) and e.op == "floordiv" and e.a == Var(axis):
+        return int(e.b.value) if isinstance(e.b, Const) else 0
+    return 0
+
+
+def _in_one_block(indices: tuple[Expr, ...], axis: str, length: int) -> tuple[Expr, ...]:
+    """The indices where `axis` runs inside its first block of `length`; as they are for 0."""
+    if not length:
+        return indices
+    zero = as_expr(0)
+    return tuple(transform(i, lambda e: zero if _quotient(e, axis) else None) for i in indices)
 
 
 def _is_contiguous(indices: tuple[Expr, ...], axis: str) -> bool:

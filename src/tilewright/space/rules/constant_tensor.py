@@ -45,7 +45,7 @@ def _unroll(d: Derivation) -> list[Derivation]:
     stage = d.working
     unrolled = table_axes(stage)
     free = [a for a in stage.compute.axes if a.name not in unrolled]
-    vector = vector_axis(d.state, stage)
+    vector = vector_axis(d.state, stage, d.target)
     if vector in unrolled or all(a.name != vector for a in free):
         vector = free[-1].name if free else None
     inner: tuple[str, ...] = ()

@@ -24,6 +24,7 @@ from tilewright.schedule.steps import (
 from tilewright.space.decisions import Choice, TileFactors, divisors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import (
+    block_length,
     fusible_consumer,
     has_data_reuse,
     packable_constants,
@@ -39,7 +40,7 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
     """Tile the working stage; every axis length becomes a decision."""
     stage = d.working
     counts = {True: structure.count("R"), False: structure.count("S")}
-    vector = vector_axis(d.state, stage)
+    vector = vector_axis(d.state, stage, d.target)
     node = dag_node(stage.name)
     tiles: dict[str, tuple[str, ...]] = {}
     for axis in stage.axes:
@@ -52,9 +53,12 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         name = f"{node}.{axis.name}"
-        lanes = d.target.lanes(stage.tensor.dtype) if axis.name == vector else 0
-        decision = d.decide(TileFactors(name, node, extent, levels, padded=padded, lanes=lanes))
-        d.apply(Split(stage.name, axis.name, variables(decision)))
+        lanes = within = 0
+        if axis.name == vector:
+            lanes = d.target.lanes(stage.tensor.dtype)
+            within = block_length(stage, axis.name, d.target)
+        tile = TileFactors(name, node, extent, levels, padded=padded, lanes=lanes, within=within)
+        d.apply(Split(stage.name, axis.name, variables(d.decide(tile))))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
     stage = d.working
     d.apply(Reorder(stage.name, _order(stage, structure, tiles, vector)))
@@ -107,7 +111,7 @@ def fuse_consumer(d: Derivation, consumer: Stage, dimensions: tuple[int, ...]) -
         parts = FUSE_LEVELS + 1
         d.apply(FollowSplit(consumer.name, theirs.name, stage.name, mine.name, parts))
         tiles.append(tuple(f"{theirs.name}.{i}" for i in range(parts)))
-    vector = vector_axis(d.state, d.state[consumer.name])
+    vector = vector_axis(d.state, d.state[consumer.name], d.target)
     tiles.sort(key=lambda t: t[0] == f"{vector}.0")
     order = [tuple(t[level] for t in tiles) for level in range(FUSE_LEVELS + 1)]
     order[-1] = (*units, *order[-1])
