@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import CASES
+from benchmarks.provenance import provenance
 from tilewright import api
 from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
 from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
@@ -91,7 +92,7 @@ def main() -> None:
     rates = {"GMM": candidates_per_s(GMM), "C2D": candidates_per_s(C2D)}
     for name, rate in rates.items():
         print(f"{name}: {rate:,.0f} candidates/s")
-    found = {"candidates_per_s": rates, **trial_cost(arguments.trials)}
+    found = {**provenance(), "candidates_per_s": rates, **trial_cost(arguments.trials)}
     print(f"GMM tuning: {found['seconds_per_trial']:.3f} s a trial, shares {found['shares']}")
     print(f"GMM best: {found['best_gflops']:.0f} GFLOP/s")
     if arguments.json:
