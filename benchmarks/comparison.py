@@ -4,10 +4,10 @@
     results.put(entry); results.write()   replaces the case's entry; the file is whole or old
     results.summary()                     geometric means of best peer's time / Tilewright's
 
-    {"machine": ..., "ceilings": ..., "failed": {"case": "message"}, "summary": {...},
+    {"machine": ..., "ceilings": ..., "provenance": ..., "failed": {"case": "message"}, "summary": {...},
      "cases": [{"case", "median_s", "least_s", "mode", "peers": {"torch": seconds}, "modes",
                 "differences", "ratio_best_peer", "gflops", "roofline_s", "roofline_limit",
-                "roofline_fraction"}]}
+                "roofline_fraction", "trials", "curve": [[trial, seconds]], "commit", "date"}]}
 
 Ratios are above 1 where Tilewright is faster.
 """
@@ -71,7 +71,9 @@ class Results:
         try:
             found = json.loads(file.read_text())
             cases = {entry["case"]: entry for entry in found["cases"]}
-            head = {key: found[key] for key in ("machine", "ceilings") if key in found}
+            head = {
+                key: found[key] for key in ("machine", "ceilings", "provenance") if key in found
+            }
             return cls(file, head, cases, dict(found.get("failed", {})))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file} is no result of this benchmark: {error!r}") from error

@@ -40,12 +40,14 @@ from benchmarks.comparison import Results, entry_of, print_cases, print_summary
 from benchmarks.peers.problems import useful_flops
 from benchmarks.peers.process import WAITS, Block, SideError, SideProcess
 from benchmarks.peers.sides import OURS, PEERS, missing
+from benchmarks.provenance import provenance
 from benchmarks.roofline import bound_of
 from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.arrays import difference
 from tilewright.cli.console import complain, output
 from tilewright.cli.text import duration
 from tilewright.records.database import Database
+from tilewright.records.rows import Trial
 from tilewright.target import Target
 
 ROUNDS = 11
@@ -121,12 +123,22 @@ def run(options: argparse.Namespace, console: Console) -> int:
         cases = [c for c in cases if c.name not in results.cases]
     ceilings = measure(target)
     console.print("\n".join(lines(ceilings)), highlight=False)
+    origin = provenance()
     results.head = {
         "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
         "ceilings": ceilings.to_json(),
+        "provenance": origin,
     }
     bench = Bench(
-        console, results, peers, options.db, options.rounds, options.wait, ceilings, target
+        console,
+        results,
+        peers,
+        options.db,
+        options.rounds,
+        options.wait,
+        ceilings,
+        target,
+        {key: origin[key] for key in ("commit", "date")},
     )
     names = [c.name for c in cases]
     for case in cases:
@@ -183,7 +195,7 @@ def tune(
             console.print(f"out of time before tuning {case.name}")
             return
         task = tw.Task(case.dag().outputs, case.name)
-        known = recorded(task, db, target)
+        known = sum(t.sketch_key != DEFAULT for t in recorded(task, db, target))
         if known >= trials:
             continue
         started = time.monotonic()
@@ -196,14 +208,24 @@ def tune(
         )
 
 
-def recorded(task: tw.Task, db: Path, target: Target) -> int:
-    """Trials of the search that the database holds for this task and machine."""
+def recorded(task: tw.Task, db: Path, target: Target) -> list[Trial]:
+    """What the database holds for this task and machine: the default program, then the search's."""
     if not db.exists():
-        return 0
+        return []
     (one,) = tasks_of(task)
     with Database.open(db, create=False, readonly=True) as database:
-        rows = database.trials(one.hash, machine_of(target).fingerprint)
-        return sum(t.sketch_key != DEFAULT for t in rows)
+        return list(database.trials(one.hash, machine_of(target).fingerprint))
+
+
+def curve(trials: Sequence[Trial]) -> list[tuple[int, float]]:
+    """Each trial that was better than all before, and its seconds; number 0 is the default."""
+    found: list[tuple[int, float]] = []
+    number = 0
+    for trial in trials:
+        number += trial.sketch_key != DEFAULT
+        if trial.measured_s is not None and (not found or trial.measured_s < found[-1][1]):
+            found.append((number, trial.measured_s))
+    return found
 
 
 # ---- measuring --------------------------------------------------------------------------------
@@ -221,6 +243,7 @@ class Bench:
     wait: str
     ceilings: Ceilings
     target: Target
+    origin: Mapping[str, str]
 
     def case(self, case: Case) -> None:
         """Measure one case; its entry or its failure is on disk afterwards."""
@@ -250,6 +273,7 @@ class Bench:
         blocks = in_turns(sides, self.rounds)
         medians = {name: median(b.median_s for b in found) for name, found in blocks.items()}
         bound = bound_of(case, self.ceilings, self.target)
+        trials = recorded(tw.Task(case.dag().outputs, case.name), self.db, self.target)
         return entry_of(
             case.name,
             medians,
@@ -261,6 +285,9 @@ class Bench:
             modes={name: side.mode for name, side in sides.items() if side.mode},
             differences=differences,
             rounds=self.rounds,
+            trials=sum(t.sketch_key != DEFAULT for t in trials),
+            curve=curve(trials),
+            **self.origin,
         )
 
     def _started(self, side: str, case: Case) -> SideProcess:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from benchmarks.comparison import Results, entry_of
-from benchmarks.operators import chosen, installed, outliers
+from benchmarks.operators import DEFAULT, chosen, curve, installed, outliers
 from benchmarks.peers.process import SideError
+
+from tilewright.records.rows import Trial
 
 
 def entry(case: str, ours: float, **peers: float) -> dict[str, Any]:
@@ -102,3 +104,13 @@ def test_a_case_fails_where_no_peer_agrees() -> None:
     assert outliers({"torch": 1e-6, "onnxruntime": 0.01}) == ["onnxruntime"]
     with pytest.raises(SideError, match="torch"):
         outliers({"torch": 0.5, "onnxruntime": float("nan")})
+
+
+def test_a_curve_holds_each_improvement_and_ignores_failures() -> None:
+    def trial(seconds: float | None, sketch: str = "tile") -> Trial:
+        latencies, error = ((), "Crash") if seconds is None else ((seconds,), None)
+        return Trial("w", "m", "t", "[]", sketch, (), 0, 0, latencies, error=error)
+
+    trials = [trial(4.0, DEFAULT), *map(trial, (5.0, None, 3.0, 3.5, 2.0))]
+    assert curve(trials) == [(0, 4.0), (3, 3.0), (5, 2.0)]
+    assert curve([]) == []
