@@ -4,7 +4,8 @@
     results.put(entry); results.write()   replaces the case's entry; the file is whole or old
     results.summary()                     geometric means of best peer's time / Tilewright's
 
-    {"machine": ..., "ceilings": ..., "provenance": ..., "failed": {"case": "message"}, "summary": {...},
+    {"machine": ..., "ceilings": ..., "provenance": ..., "summary": {...},
+     "failed": {"case": "message"},
      "cases": [{"case", "median_s", "least_s", "mode", "peers": {"torch": seconds}, "modes",
                 "differences", "ratio_best_peer", "gflops", "roofline_s", "roofline_limit",
                 "roofline_fraction", "trials", "curve": [[trial, seconds]], "commit", "date"}]}
@@ -28,6 +29,7 @@ from benchmarks.cases import CASES
 from tilewright.cli.text import NONE, duration
 
 Entry = dict[str, Any]
+HEAD = ("machine", "ceilings", "provenance")
 ORDER = {name: i for i, name in enumerate(CASES)}
 
 
