@@ -1,6 +1,6 @@
 """What a compiled call costs beyond its kernel, in µs.
 
-    python -m benchmarks.call_overhead
+    python -m benchmarks.call_overhead [--json FILE]
 
 The kernel is timed natively (`bench`), the call from Python with `perf_counter_ns` (0.05 µs of it
 are the clock's), in turns; every call by itself, since one that waits for a busy core would spoil
@@ -13,14 +13,18 @@ has a parallel region, and a network of one elementwise kernel.
 
 from __future__ import annotations
 
+import argparse
+import json
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto, helper
 
 import tilewright as tw
+from benchmarks.provenance import provenance
 from tilewright.graph.executor import Network
 from tilewright.runtime import CompiledFunction, aligned_empty
 from tilewright.runtime.artifact import Array, numpy_dtype
@@ -85,10 +89,18 @@ def _ones(shape: tuple[int, ...], dtype: str) -> Array:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    options = parser.parse_args()
+    functions = {}
     for make in (elementwise, product, network):
         kernel, beyond = overheads(make())
         listed = ", ".join(f"{name} {us:.2f}" for name, us in beyond.items())
         print(f"{make.__name__}: kernel {kernel:.2f} µs; beyond it: {listed} µs")
+        functions[make.__name__] = {"kernel_us": kernel, "beyond_us": beyond}
+    if options.json:
+        found = {"benchmark": "call_overhead", **provenance(), "functions": functions}
+        options.json.write_text(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":

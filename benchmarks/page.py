@@ -1,0 +1,253 @@
+"""docs/performance.md, written from the files in benchmarks/results.
+
+    python -m benchmarks.page             write it anew after a benchmark's --json went there
+
+Every figure of the page is read from those files; a benchmark without a file has no section.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from benchmarks.cases import SUBGRAPHS
+from benchmarks.comparison import mean, operator_of, ratios
+from benchmarks.peers.sides import PEERS
+from tilewright.cli.text import duration
+
+Content = Mapping[str, Any]
+ROOT = Path(__file__).parent
+RESULTS = ROOT / "results"
+PAGE = ROOT.parent / "docs" / "performance.md"
+CURVE = (0, 16, 64)  # trials at which a tuning curve is shown
+INTRODUCTION = """\
+# Performance
+
+Written by `python -m benchmarks.page` from the files in `benchmarks/results`; each says on which
+machine, from which commit and when it was measured. Times are medians. A ratio above 1 means that
+Tilewright is faster. How a benchmark measures is said at the top of its module; run it on your
+machine before you believe a figure: machines differ, and shared ones differ from hour to hour.
+"""
+
+
+def page(folder: Path = RESULTS) -> str:
+    """The page's text from all results in `folder`."""
+    parts = [INTRODUCTION]
+    for name, section in SECTIONS.items():
+        file = folder / f"{name}.json"
+        if file.exists():
+            parts.append(section(json.loads(file.read_text())))
+    return "\n".join(parts)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; the first column is text, the others are figures."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def origin(found: Content) -> str:
+    """Machine, commit and day of a result."""
+    return f"{found['machine']}; commit {found['commit']}; {found['date'][:10]}."
+
+
+# ---- operators ----------------------------------------------------------------------------------
+
+
+def operators(found: Content) -> str:
+    """The published operators and subgraphs against the libraries."""
+    entries = found["cases"]
+    single = [e for e in entries if operator_of(e) not in SUBGRAPHS]
+    subgraphs = [e for e in entries if operator_of(e) in SUBGRAPHS]
+    groups = {o: [e for e in entries if operator_of(e) == o] for o in map(operator_of, entries)}
+    groups |= {"operators": single, "subgraphs": subgraphs}
+    ceilings = found["ceilings"]
+    ratio_names = ["best peer / ours", *(f"{p} / ours" for p in PEERS)]
+    names = ["case", "ours", *PEERS, "best peer / ours", "GFLOP/s", "% of roofline"]
+    return "\n".join(
+        [
+            "## Operators and subgraphs\n",
+            "`python -m benchmarks.operators --json benchmarks/results/operators.json`: the ten "
+            "operators and two subgraphs of Ansor's appendix C, four shapes each, batch 1 and 16, "
+            "float32, two threads. Sides take turns, each in a process of its own, called as its "
+            "Python user calls it; PyTorch runs in its fastest mode (eager or compiled, "
+            "channels-last or not). The roofline is what multiply-adds, load ports and the "
+            "bandwidth of the memory that the data fits in allow, measured in the same run.\n",
+            f"{origin(found['provenance'])} {ceilings['fma_flops'] / 1e9:.0f} GFLOP/s of "
+            f"multiply-adds, {ceilings['region_s'] * 1e6:.1f} µs for an empty parallel region.\n",
+            table(
+                ["geometric mean", "cases", *ratio_names, "% of roofline"],
+                (_mean_row(name, group) for name, group in groups.items() if group),
+            ),
+            _verdict("operators", single) + _verdict("subgraphs", subgraphs),
+            table(
+                [*names, "trials", *(f"GFLOP/s after {n}" for n in CURVE), "all"],
+                map(_case_row, entries),
+            ),
+        ]
+    )
+
+
+def _mean_row(name: str, group: Sequence[Content]) -> list[str]:
+    best = mean(e["ratio_best_peer"] for e in group if e["ratio_best_peer"] is not None)
+    peers = (mean(ratios([dict(e) for e in group], p)) for p in PEERS)
+    share = geometric_mean(e["roofline_fraction"] for e in group)
+    return [name, str(len(group)), *map(_ratio, (best, *peers)), f"{100 * share:.0f}"]
+
+
+def _verdict(what: str, group: Sequence[Content]) -> str:
+    compared = [e for e in group if e["ratio_best_peer"] is not None]
+    if not compared:
+        return ""
+    par = [e for e in compared if e["ratio_best_peer"] >= 1 or e["roofline_fraction"] >= 0.85]
+    worst = min(compared, key=lambda e: float(e["ratio_best_peer"]))
+    return (
+        f"Of {len(compared)} {what}, {len(par)} are at least as fast as the best peer or at 85 % "
+        f"of their roofline; the worst is {worst['case']} ({worst['ratio_best_peer']:.2f}).\n"
+    )
+
+
+def _case_row(entry: Content) -> list[str]:
+    flops = entry["gflops"] * entry["median_s"]
+    curve = [(int(number), flops / seconds) for number, seconds in entry.get("curve", ())]
+    reached = [
+        max((rate for number, rate in curve if number <= limit), default=None)
+        for limit in (*CURVE, float("inf"))
+    ]
+    return [
+        entry["case"],
+        duration(entry["median_s"]),
+        *(duration(entry["peers"].get(p)) for p in PEERS),
+        _ratio(entry["ratio_best_peer"]),
+        f"{entry['gflops']:.1f}",
+        f"{100 * entry['roofline_fraction']:.0f}",
+        str(entry.get("trials", "")),
+        *("" if rate is None else f"{rate:.1f}" for rate in reached),
+    ]
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+# ---- the search ---------------------------------------------------------------------------------
+
+
+def search_speed(found: Content) -> str:
+    """Candidates a second and the cost of a trial."""
+    rates = ", ".join(
+        f"{r / 1e3:.0f} thousand of {n}" for n, r in found["candidates_per_s"].items()
+    )
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in found["shares"].items())
+    return (
+        "## Speed of the search\n\n"
+        f"`python -m benchmarks.search_speed`. {origin(found)}\n\n"
+        f"Candidates bred, checked, featurised and scored in a second on one thread: {rates}. "
+        f"A trial of GMM-2-b1 takes {found['seconds_per_trial']:.3f} s of wall time: {shares}.\n"
+    )
+
+
+def convergence(found: Content) -> str:
+    """When parts of the gain are reached; the original beside it."""
+    parts = list(next(iter(found["cases"].values()))["median"]["part_s"])
+    rows = [
+        [
+            name,
+            str(len(case["runs"])),
+            f"{case['median']['seconds_per_trial']:.3f}",
+            f"{case['flops'] / case['runs'][0]['best_s'][0] / 1e9:.0f}",
+            f"{case['flops'] / case['median']['best_s'] / 1e9:.0f}",
+            *(f"{case['median']['part_s'][part]:.0f}" for part in parts),
+            *(
+                f"{case['original'][key]:.2f}" if "original" in case else ""
+                for key in ("speed", "time")
+            ),
+        ]
+        for name, case in found["cases"].items()
+    ]
+    head = ["case", "seeds", "s a trial", "untuned GFLOP/s", "best GFLOP/s"]
+    head += [f"s to {float(part):.0%} of the gain" for part in parts]
+    head += ["× the original's speed", "× less time a trial"]
+    return (
+        "## How soon good programs are found\n\n"
+        f"`python -m benchmarks.convergence`, each run from an empty database, medians over seeds. "
+        f"{origin(found)}\n\n{table(head, rows)}\n"
+        "The original is tvm.auto_scheduler on a machine of the same kind, given as many trials.\n"
+    )
+
+
+def ablation(found: Content) -> str:
+    """What each part of the search is worth."""
+    best = max(run["curve"][-1] for v in found["variants"].values() for run in v["runs"])
+    trials = len(next(iter(found["variants"].values()))["median"])
+    at = sorted({max(1, trials * part // 16) for part in (1, 2, 4, 8, 16)})
+    rows = []
+    for name, variant in found["variants"].items():
+        sure = sorted(run["confirmed"] for run in variant["runs"])
+        shares = [f"{variant['median'][n - 1] / best:.3f}" for n in at]
+        rows.append(
+            [name, *shares, f"{sure[len(sure) // 2]:.1f} ({sure[0]:.1f} to {sure[-1]:.1f})"]
+        )
+    head = ["variant", *(f"after {n}" for n in at), "confirmed GFLOP/s"]
+    seeds = len(next(iter(found["variants"].values()))["runs"])
+    return (
+        "## What each part of the search is worth\n\n"
+        f"`python -m benchmarks.ablation`, the paper's figure 7, on {found['case']}: throughput "
+        f"relative to the best program of all after so many trials, medians of {seeds} seeds. "
+        f"{origin(found)}\n\n{table(head, rows)}"
+    )
+
+
+def cost_model(found: Content) -> str:
+    """How well the model predicts."""
+    names = ("rmse", "r2", "pairwise", "within", "recall", "top")
+    titles = ("RMSE", "R²", "pairwise", "within tasks", "recall@30", "of each task's")
+    rows = [
+        [name, str(int(one["programs"])), *(f"{one[n]:.3f}" if n in one else "" for n in names)]
+        for name, one in found["figure_11"].items()
+    ]
+    steps = [
+        [f"{p['completion']:.0%}", f"{p['pairwise']:.3f}", f"{p['recall@10']:.3f}"]
+        for p in found["figure_3"]
+    ]
+    return (
+        "## How well the cost model predicts\n\n"
+        f"`python -m benchmarks.cost_model` on {found['programs']} recorded programs of "
+        f"{found['tasks']} tasks; training on all of them takes {found['train_s']:.2f} s. "
+        f"{origin(found)}\n\n"
+        f"Complete programs that the model was not trained on (figure 11):\n\n"
+        f"{table(['test programs', 'number', *titles], rows)}\n"
+        f"Incomplete programs, scored by what is decided of them (figure 3):\n\n"
+        f"{table(['completion', 'pairwise', 'recall@10'], steps)}"
+    )
+
+
+def call_overhead(found: Content) -> str:
+    """What a call costs beyond its kernel."""
+    ways = list(next(iter(found["functions"].values()))["beyond_us"])
+    rows = [
+        [name, f"{one['kernel_us']:.2f}", *(f"{one['beyond_us'][w]:.2f}" for w in ways)]
+        for name, one in found["functions"].items()
+    ]
+    return (
+        "## What a call costs\n\n"
+        f"`python -m benchmarks.call_overhead`, µs beyond the kernel. {origin(found)}\n\n"
+        f"{table(['function', 'kernel', *(f'`{w}`' for w in ways)], rows)}"
+    )
+
+
+SECTIONS: dict[str, Callable[[Content], str]] = {
+    "operators": operators,
+    "convergence": convergence,
+    "search_speed": search_speed,
+    "ablation": ablation,
+    "cost_model": cost_model,
+    "call_overhead": call_overhead,
+}
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
+    print(f"wrote {PAGE}")

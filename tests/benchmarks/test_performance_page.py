@@ -1,0 +1,82 @@
+"""docs/performance.md says what benchmarks/results holds; every kind of result has a section."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.comparison import Results, entry_of
+from benchmarks.page import PAGE, RESULTS, SECTIONS, page
+
+ORIGIN = {"machine": "some CPU, 2 threads", "commit": "abc", "date": "2026-01-02T03:04:05+00:00"}
+
+
+def test_the_page_in_the_repository_is_that_of_its_results() -> None:
+    assert PAGE.read_text() == page(), "run python -m benchmarks.page"
+    assert {f.stem for f in RESULTS.glob("*.json")} <= set(SECTIONS)
+
+
+def test_without_results_there_are_no_figures(tmp_path: Path) -> None:
+    assert "##" not in page(tmp_path)
+
+
+def test_operators_show_ratios_verdict_and_curve(tmp_path: Path) -> None:
+    results = Results(tmp_path / "operators.json")
+    results.head = {
+        "machine": {},
+        "ceilings": {"fma_flops": 4e11, "region_s": 1e-6},
+        "provenance": ORIGIN,
+    }
+    for case, ours, peer in (("GMM-2-b1", 1e-3, 2e-3), ("TBS-0-b1", 1e-3, 0.5e-3)):
+        facts: dict[str, Any] = {"trials": 70, "curve": [(0, 4e-3), (16, 2e-3), (65, 1e-3)]}
+        results.put(entry_of(case, {"us": ours, "torch": peer}, "us", 10**8, 5e-4, **facts))
+    results.write()
+    text = page(tmp_path)
+    rows = {line.split(" |")[0].removeprefix("| "): line for line in text.splitlines()}
+    assert "commit abc; 2026-01-02" in text and "400 GFLOP/s" in text
+    assert "2.00" in rows["operators"] and "0.50" in rows["subgraphs"]
+    # untuned, after 16 and 64 trials, after all
+    assert rows["GMM-2-b1"].endswith("| 70 | 25.0 | 50.0 | 50.0 | 100.0 |")
+    assert "Of 1 operators, 1 are" in text and "Of 1 subgraphs, 0 are" in text
+    assert "TBS-0-b1 (0.50)" in text
+
+
+def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
+    run = {"best_s": [2e-3, 1e-3]}
+    case = {"runs": [run] * 3, "flops": 10**8, "original": {"speed": 1.5, "time": 12.0}}
+    case["median"] = {"seconds_per_trial": 0.1, "best_s": 1e-3, "part_s": {"0.5": 20, "0.95": 80}}
+    accuracy = {"programs": 9, "rmse": 0.1, "r2": 0.9, "pairwise": 0.8}
+    found: dict[str, Any] = {
+        "convergence": {"cases": {"GMM, 200 trials": case}},
+        "search_speed": {
+            "candidates_per_s": {"GMM": 9e4},
+            "seconds_per_trial": 0.1,
+            "shares": {"run": 0.6},
+        },
+        "ablation": {
+            "case": "GMM",
+            "variants": {
+                "full": {"median": [1.0, 2.0], "runs": [{"curve": [1.0, 4.0], "confirmed": 3.0}]}
+            },
+        },
+        "cost_model": {
+            "programs": 9,
+            "tasks": 2,
+            "train_s": 0.5,
+            "figure_11": {"random 20 %, all": accuracy},
+            "figure_3": [{"completion": 0.5, "pairwise": 0.6, "recall@10": 0.3}],
+        },
+        "call_overhead": {"functions": {"sum": {"kernel_us": 1, "beyond_us": {"fn(x)": 3.25}}}},
+    }
+    for name, content in found.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({**ORIGIN, **content}))
+    lines = page(tmp_path).splitlines()
+    for row in (
+        "| GMM, 200 trials | 3 | 0.100 | 50 | 100 | 20 | 80 | 1.50 | 12.00 |",
+        "| full | 0.250 | 0.500 | 3.0 (3.0 to 3.0) |",
+        "| random 20 %, all | 9 | 0.100 | 0.900 | 0.800 |  |  |  |",
+        "| 50% | 0.600 | 0.300 |",
+        "| sum | 1.00 | 3.25 |",
+    ):
+        assert row in lines
