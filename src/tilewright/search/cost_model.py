@@ -12,8 +12,8 @@ likes best reach 0.88 of the true best 64's throughput; with a model for each wo
     model.update(rows)
     scores = model.predict(candidate_features, candidate_owner, len(candidates))
 
-A program is one or several statements; its score is the sum of theirs. `owner` says which program
-a row of features belongs to, from 0 and never decreasing.
+A program is one or several statements. `owner` says which program a row of features belongs to,
+from 0 and never decreasing where rows are stored; to the trees a program is one row (`summary`).
 """
 
 from __future__ import annotations
@@ -83,6 +83,10 @@ class Sample:
     throughput: Floats
     workload: Ints
     batch: Ints
+
+    def summary(self) -> Features:
+        """One row a program; see `summary`."""
+        return summary(self.features, self.owner, len(self.throughput))
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Sample:
         """The programs where `chosen`, bool `[n]`, holds."""
@@ -186,48 +190,37 @@ def check_rows(features: Features, owner: Ints, n: int, width: int, where: str) 
         raise InputError(f"{where}: a feature is not finite")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PackSumLoss:
-    """sum over programs P of w_P (F_P - y_P)^2, with F_P = sum of f(s) over P's statements s.
+def summary(features: Features, owner: Ints, n: int) -> Features:
+    """One row for each of n programs: float32 `[n, 2 * width]`, zeros for one without statement.
 
-    The paper's weight is w = y: good programs matter most. Alone it makes the first, mostly bad
-    programs count for next to nothing, and a model of one round ranks the worse for it, so the
-    weight does not fall below a floor. Weights are scaled to a mean of 1.
+    The features of its busiest statement, the one with the largest sum, then the largest of each
+    feature over all its statements. The paper sums over statements what trees say of each, but
+    their shares of a throughput do not add up: time does, and most of it is one statement's.
     """
+    width = features.shape[1]
+    rows = np.zeros((n, 2 * width), np.float32)
+    order = np.lexsort((features.sum(axis=1, dtype=np.float64), owner))
+    counts = np.bincount(owner, minlength=n)
+    ends = np.cumsum(counts)
+    some = counts > 0
+    rows[some, :width] = features[order[ends[some] - 1]]
+    for i in range(int(counts.max(initial=0))):
+        having = np.flatnonzero(counts > i)
+        other = features[order[ends[having] - 1 - i]]
+        rows[having, width:] = np.maximum(rows[having, width:], other)
+    return rows
 
-    owner: Ints
-    throughput: Floats
-    weight: Floats
-    statements: Floats
 
-    @staticmethod
-    def of(sample: Sample, weight_floor: float, failed_weight: float) -> PackSumLoss:
-        """The loss over `sample`; a program of throughput 0 weighs `failed_weight`."""
-        y = sample.throughput
-        weight = np.where(y > 0, np.maximum(y, weight_floor), failed_weight)
-        statements = np.bincount(sample.owner, minlength=len(y)).astype(np.float64)
-        scale = max(float(weight.mean()), 1e-12)
-        return PackSumLoss(sample.owner, y, weight / scale, statements)
+def weights(throughput: Floats, floor: float, failed: float) -> Floats:
+    """How much each program counts, `[n]`, 1 in the mean.
 
-    def value(self, predicted: Floats) -> float:
-        """The mean over programs, from predictions `[m]` of statements."""
-        return float(np.mean(self.weight * self._residual(predicted) ** 2))
-
-    def gradient(self, predicted: Floats) -> Floats:
-        """d (sum of the loss) / d f(s) = 2 w_P (F_P - y_P), `[m]`."""
-        return (2.0 * self.weight * self._residual(predicted))[self.owner]
-
-    def curvature(self) -> Floats:
-        """An upper bound of the Hessian as a diagonal, `[m]`: 2 w_P |P|.
-
-        The Hessian of a program is 2 w_P times a matrix of ones. Its diagonal alone, 2 w_P, leaves
-        out that all statements of P move at once: a full Newton step of each would overshoot |P|
-        times. |P| times the identity bounds the matrix of ones, so each step decreases the loss.
-        """
-        return (2.0 * self.weight * self.statements)[self.owner]
-
-    def _residual(self, predicted: Floats) -> Floats:
-        return _sums(self.owner, predicted, len(self.throughput)) - self.throughput
+    The paper's weight is the throughput: good programs matter most. Alone it makes the first,
+    mostly bad programs count for next to nothing, and a model of one round ranks the worse for
+    it, so the weight does not fall below `floor`. A program of throughput 0 weighs `failed`.
+    """
+    weight = np.where(throughput > 0, np.maximum(throughput, floor), failed)
+    scaled: Floats = weight / max(float(weight.mean()), 1e-12)
+    return scaled
 
 
 def pairwise_accuracy(scores: Floats, throughput: Floats, workload: Ints) -> float:
@@ -250,9 +243,9 @@ class Settings:
     """How the trees grow. What each was chosen by is said in `GradientBoostedModel`."""
 
     min_trees: int = 32
-    max_trees: int = 128
-    depth: int = 5
-    learning_rate: float = 0.2
+    max_trees: int = 256
+    depth: int = 6
+    learning_rate: float = 0.1
     bins: int = 63
     min_rows_per_leaf: int = 3
     weight_floor: float = 0.5
@@ -352,8 +345,8 @@ class GradientBoostedModel:
         """See `CostModel`; raises InputError before the first update or on other shapes."""
         if self._forest is None:
             raise InputError("this cost model has seen no program yet: call update() first")
-        check_rows(features, owner, n, self._forest.width, "prediction")
-        return _sums(owner, self._forest.predict(features), n)
+        check_rows(features, owner, n, self._forest.width // 2, "prediction")
+        return self._forest.predict(summary(features, owner, n))
 
     def to_bytes(self) -> bytes:
         """The trained trees as LightGBM's text; empty before the first update."""
@@ -383,47 +376,43 @@ class GradientBoostedModel:
 
     def _best_size(self, booster: lgb.Booster, unseen: Sample, known: int) -> Validation:
         """The most trees whose loss on `unseen` is within `slack` of the least; see class."""
-        loss = self._loss(unseen)
+        weight = self._weights(unseen)
+        rows = unseen.summary()
         counts = range(_STEP, booster.num_trees() + _STEP, _STEP)
-        parts = [_predict(booster, unseen.features, count - _STEP) for count in counts]
+        parts = [_predict(booster, rows, count - _STEP) for count in counts]
         predicted = np.cumsum(parts, axis=0)
-        losses = np.array([loss.value(one) for one in predicted])
+        losses = np.mean(weight * (predicted - unseen.throughput) ** 2, axis=1)
         last = int(np.flatnonzero(losses <= (1 + self.settings.slack) * losses.min())[-1])
         last = max(last, min(self.settings.min_trees, booster.num_trees()) // _STEP - 1)
-        programs = len(unseen.throughput)
-        scores = _sums(unseen.owner, predicted[last], programs)
-        pairwise = pairwise_accuracy(scores, unseen.throughput, unseen.workload)
-        return Validation(counts[last], float(losses[last]), pairwise, programs, known)
+        pairwise = pairwise_accuracy(predicted[last], unseen.throughput, unseen.workload)
+        return Validation(
+            counts[last], float(losses[last]), pairwise, len(unseen.throughput), known
+        )
 
-    def _loss(self, sample: Sample) -> PackSumLoss:
-        return PackSumLoss.of(sample, self.settings.weight_floor, self.settings.failed_weight)
+    def _weights(self, sample: Sample) -> Floats:
+        return weights(sample.throughput, self.settings.weight_floor, self.settings.failed_weight)
 
     def _fit(self, sample: Sample, trees: int) -> lgb.Booster:
-        loss = self._loss(sample)
-        curvature = loss.curvature().astype(np.float32)
-
-        def objective(predicted: Any, _: Any) -> tuple[Any, Any]:
-            return loss.gradient(predicted).astype(np.float32), curvature
-
         parameters = self._parameters()
-        label = np.zeros(len(sample.owner), np.float32)  # the objective brings its own
-        data = lgb.Dataset(sample.features, label, params=parameters, free_raw_data=True)
+        data = lgb.Dataset(
+            sample.summary(), sample.throughput, weight=self._weights(sample), params=parameters
+        )
         booster = lgb.Booster(parameters, data)
         for _ in range(trees):
-            if booster.update(fobj=objective):
+            if booster.update():
                 break
         return booster
 
     def _parameters(self) -> dict[str, Any]:
         chosen = self.settings
         return {
-            "objective": "none",
+            "objective": "regression",
             "num_leaves": 2**chosen.depth,
             "max_depth": chosen.depth,
             "learning_rate": chosen.learning_rate,
             "max_bin": chosen.bins,
             "min_data_in_leaf": chosen.min_rows_per_leaf,
-            "lambda_l2": 1.0,
+            "lambda_l2": 0.5,
             "extra_trees": True,
             "seed": self.seed,
             "num_threads": chosen.threads,
@@ -445,7 +434,3 @@ def _predict(booster: lgb.Booster, features: Features, first: int) -> Floats:
         booster.predict(features, start_iteration=first, num_iteration=_STEP, num_threads=1)
     )
 
-
-def _sums(owner: Ints, values: Floats, n: int) -> Floats:
-    """The sum of each program's `values`, float64 `[n]`."""
-    return np.bincount(owner, values, minlength=n).astype(np.float64, copy=False)
