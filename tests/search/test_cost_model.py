@@ -28,7 +28,7 @@ def _programs(rng, n, most=4):
     features = rng.normal(size=(len(owner), WIDTH)).astype(np.float32)
     features[:, 0] = rng.integers(0, 12, len(owner))
     throughput = 1.0 / np.bincount(owner, _statement_time(features), minlength=n)
-    return features, owner, throughput ** 0.25  # of one order of magnitude, as in a search
+    return features, owner, throughput**0.25  # of one order of magnitude, as in a search
 
 
 def _rows(rng, *, rounds=10, per_round=64, workloads=("a",), scale=1.0):
