@@ -132,6 +132,20 @@ def test_a_short_hiccup_in_the_first_run_is_forgiven() -> None:
     assert not any(task.run(good, replace(QUICK, best_s=best)).stopped_early for _ in range(5))
 
 
+def test_a_first_run_held_up_for_milliseconds_does_not_condemn() -> None:
+    timing = loaded().run(
+        fault_builds.candidate("slow at first", us=10_000), replace(QUICK, best_s=1e-3)
+    )
+    assert not timing.stopped_early
+    assert max(timing.latencies_s) < 10e-3
+
+
+def test_a_candidate_that_stays_slow_counts_with_its_shortest_run() -> None:
+    timing = loaded().run(fault_builds.candidate("slow", us=5_000), replace(QUICK, best_s=1e-3))
+    assert timing.stopped_early
+    assert timing.latencies_s[0] > 5e-3
+
+
 @pytest.mark.parametrize("flush", ["none", "constants", "all"])
 def test_constants_are_packed_and_flushed(flush: str) -> None:
     plain = scale_artifact(1000)
