@@ -254,12 +254,30 @@ class Evaluator:
     def accumulate(self, op: str, old: Value, e: Expr) -> Value:
         """`old (op) e`; a float sum of products is a fused multiply-add."""
         if op == "sum" and e.dtype.is_float:
+            e = self._undecided(e)
+            if _is_zero(e):
+                return old
             if isinstance(e, Select) and self._is_product(e.a) and _is_zero(e.b):
                 return self._conditional_sum(old, e)
             if self._is_product(e):
                 return self._multiply_add(old, e)
         old, value = self.matched(old, self.value(e))
         return combine(self.b, self.m, op, old, value)
+
+    def _undecided(self, e: Expr) -> Expr:
+        """A term without the conditions that are known here, the others under one select.
+
+        select(true, select(c, select(d, a*b, 0), 0), 0)    ->    select(c and d, a*b, 0)
+        """
+        if not isinstance(e, Select):
+            return e
+        known = self.ix.decide(e.cond)
+        if known is not None:
+            return self._undecided(e.a if known else e.b)
+        inner = self._undecided(e.a) if _is_zero(e.b) else e.a
+        if isinstance(inner, Select) and _is_zero(inner.b):
+            return Select(Binary("and", e.cond, inner.cond), inner.a, e.b)
+        return Select(e.cond, inner, e.b)
 
     def _is_product(self, e: Expr) -> bool:
         return isinstance(e, Binary) and e.op == "mul"
@@ -271,9 +289,6 @@ class Evaluator:
 
     def _conditional_sum(self, old: Value, e: Select) -> Value:
         """`old + (a*b where cond)`: a factor read as zero makes the product vanish by itself."""
-        known = self.ix.decide(e.cond)
-        if known is not None:
-            return self.accumulate("sum", old, e.a) if known else old
         cond = self.condition(e.cond)
         with self.guarded(cond):
             new = self._multiply_add(old, e.a)
