@@ -2,21 +2,27 @@
 
     python -m benchmarks.ceilings [--threads 2]
 
-    ceilings = measure(target)
-    ceilings.fma_flops              float32 operations a second, a multiply-add as 2, all threads
-    ceilings.load_bytes             bytes a second that the load ports deliver (reads from L1)
-    ceilings.at(bytes)              Bandwidth(read, write, copy) for data of that size
-    ceilings.region_s               an empty parallel region
+    ceilings = measure(target, [Traffic(4 * MIB, 1 * MIB)])
+    ceilings.fma_flops                      float32 operations a second, a multiply-add as 2
+    ceilings.load_bytes                     bytes a second that the load ports deliver (from L1)
+    ceilings.seconds(Traffic(4 * MIB, 1 * MIB))     to read 4 MiB and write 1 MiB
+    ceilings.call_s                         a call from Python of an empty parallel region
 
-Kernels are LLVM IR, one parallel region over all threads, each thread on its own share:
+Kernels are LLVM IR, one parallel region over all threads, each thread on its own contiguous share:
 
     multiply-adds    as many independent accumulators as registers allow
-    read             vector loads into eight integer sums
-    write, copy      vector stores, plain and non-temporal; the faster counts
+    loads            vector loads into eight integer sums, from half of the first-level caches
+    traffic          eight vectors of the larger of the two streams a step, and of the other one
+                     in proportion; stores plain and non-temporal, the faster counts
 
-Sizes go from half of the first-level caches to beyond the second-level ones and on to DRAM, by
-factors of four. Data between two sizes gets the smaller size's figure: a ceiling errs upwards.
-Each figure is the best of several calls, because anything else that runs only takes away.
+Traffic is measured at the very sizes and in the very mix of the cases. A table of bandwidths by
+size and direction does not serve: data that just fill the second-level caches move at half the
+rate of somewhat smaller ones, and writes share the caches' ports with reads. The kernel goes
+over its data again and again, as a benchmark calls a function again and again: what stays in a
+core's caches from call to call does so here, too.
+
+Each figure is the best of several calls, because anything else that runs only takes away. A call's
+figure is timed in Python, as every case is: no side of a comparison can be called for less.
 """
 
 from __future__ import annotations
@@ -24,8 +30,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,20 +45,19 @@ from tilewright.runtime.buffers import aligned_empty
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.target import MIB, Target
 
-LARGEST_BYTES = 256 * MIB  # of the sizes, as DRAM; a virtual machine's cache sizes are not its own
-SIZE_STEP = 4
-KINDS = ("read", "write", "write nontemporal", "copy", "copy nontemporal")
 SWEEPS = 5
 CALLS = 4  # of each kernel in a sweep
 EMPTY_CALLS = 500
-MOVED_BYTES = 64 * MIB  # about what one call moves
+MOVED_BYTES = 16 * MIB  # at least what one call moves
 FMA_STEPS = 200_000
-STREAMS = 8  # independent sums; also vectors a step of write and copy
+STREAMS = 8  # independent sums; also vectors of the larger stream a step
+SHOWN_BYTES = tuple(MIB * 4**i // 16 for i in range(7))  # by the command line
 GB = 1e9
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
-# One thread's share is %share bytes from %begin; {body} is one step of {step} bytes at offset %i.
+# A thread makes {steps} steps from %begin on; {body} is one of them, number %i. %sums is its own
+# line of a third buffer.
 REGION = """
 declare void @GOMP_parallel(ptr, ptr, i32, i32)
 declare i32 @omp_get_thread_num()
@@ -62,11 +69,14 @@ entry:
   %from = load ptr, ptr %buffers
   %to.slot = getelementptr ptr, ptr %buffers, i64 1
   %to = load ptr, ptr %to.slot
+  %all.slot = getelementptr ptr, ptr %buffers, i64 2
+  %all = load ptr, ptr %all.slot
   %id = call i32 @omp_get_thread_num()
   %id64 = sext i32 %id to i64
-  %begin = mul i64 %id64, {share}
-  %end = add i64 %begin, {share}
-  %sums = getelementptr i8, ptr %to, i64 %begin
+  %begin = mul i64 %id64, {steps}
+  %end = add i64 %begin, {steps}
+  %own = mul i64 %id64, {own}
+  %sums = getelementptr i8, ptr %all, i64 %own
   br label %pass
 pass:
   %n = phi i64 [ 0, %entry ], [ %n.next, %pass.end ]
@@ -76,7 +86,7 @@ step:
   %i = phi i64 [ %begin, %pass ], [ %i.next, %step ]
 {carried}
 {body}
-  %i.next = add i64 %i, {step}
+  %i.next = add i64 %i, 1
   %more = icmp slt i64 %i.next, %end
   br i1 %more, label %step, label %pass.end
 pass.end:
@@ -91,7 +101,9 @@ define void @ceiling(ptr %buffers, ptr %params, ptr %scratch) {
   call void @GOMP_parallel(ptr @share, ptr %buffers, i32 {threads}, i32 0)
   ret void
 }
+!0 = !{i32 1}
 """
+OWN_BYTES = 4096  # of %sums, a thread
 EMPTY = """
 declare void @GOMP_parallel(ptr, ptr, i32, i32)
 
@@ -106,105 +118,116 @@ define void @ceiling(ptr %buffers, ptr %params, ptr %scratch) {
 
 
 @dataclass(frozen=True, slots=True)
-class Bandwidth:
-    """Bytes a second of all threads on data of `size_bytes` in all. A copy counts both ways."""
+class Traffic:
+    """Bytes that all threads read and write in one pass."""
 
-    size_bytes: int
-    read: float
-    write: float
-    copy: float
+    read: int
+    written: int
+
+    @property
+    def total(self) -> int:
+        """Bytes moved."""
+        return self.read + self.written
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The least seconds of one pass of some traffic, without the region around it."""
+
+    traffic: Traffic
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
-    """See the module's docstring; `bandwidths` are in order of size."""
+    """See the module's docstring; all figures are of all threads together."""
 
     fma_flops: float
-    region_s: float
-    bandwidths: tuple[Bandwidth, ...]
+    load_bytes: float
+    call_s: float
+    streams: tuple[Stream, ...]
 
-    @property
-    def load_bytes(self) -> float:
-        """Bytes a second from the first-level caches."""
-        return max(b.read for b in self.bandwidths)
-
-    def at(self, size_bytes: int) -> Bandwidth:
-        """What data of that size can get: the largest measured size that is not larger."""
-        fitting = [b for b in self.bandwidths if b.size_bytes <= size_bytes]
-        return fitting[-1] if fitting else self.bandwidths[0]
+    def seconds(self, traffic: Traffic) -> float:
+        """The least time for some traffic. Raises ValueError for one that was not measured."""
+        for stream in self.streams:
+            if stream.traffic == traffic:
+                return stream.seconds
+        raise ValueError(f"{traffic} was not measured; give it to measure()")
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
 
 
-def measure(target: Target) -> Ceilings:
-    """All ceilings of this machine, in some seconds, on `target.cores` threads."""
-    buffers = [aligned_empty((LARGEST_BYTES,), np.dtype(np.uint8)) for _ in range(2)]
+def measure(target: Target, traffic: Iterable[Traffic]) -> Ceilings:
+    """All ceilings of this machine on `target.cores` threads, in about a second and some passes of
+    each traffic.
+    """
+    wanted = list(dict.fromkeys(traffic))
+    near = Traffic(target.l1_bytes * target.cores // 2, 0)
+    jobs = [Job("fma", fma_ir(FMA_STEPS, target), _fma_per_call(target))]
+    jobs += [job for t in (near, *wanted) for job in _jobs(t, target)]
+    most = max((t.read for t in wanted), default=0), max((t.written for t in wanted), default=0)
+    least = near.read, OWN_BYTES * target.cores  # the greater of the two streams is rounded up
+    spare = STREAMS * target.vector_bits // 8 * target.cores
+    sizes = [max(pair) + spare for pair in zip(most, least, strict=True)] + [least[1]]
+    buffers = [aligned_empty((size,), np.dtype(np.uint8)) for size in sizes]
     for buffer in buffers:
         buffer[:] = 0
     buffers[0].view(np.float32)[: 2 * target.vector_bits // 32] = 0.5  # the factors
-    jobs = [Job("fma", 0, fma_ir(FMA_STEPS, target), _fma_per_call(target))]
-    for size in sizes(target):
-        passes = max(1, MOVED_BYTES // size)
-        for kind in KINDS:
-            ir = bandwidth_ir(kind, size // (2 if "copy" in kind else 1), passes, target)
-            jobs.append(Job(kind, size, ir, passes * size))
-    rates, region_s = _rates(jobs, buffers, target)
-    bandwidths: list[Bandwidth] = []
-    for size in reversed(sizes(target)):
-        found = {
-            what: max(rates[kind, size] for kind in KINDS if kind.startswith(what))
-            for what in ("read", "write", "copy")
-        }
-        # Noise must not make a larger level look faster than a smaller one.
-        if bandwidths:
-            found = {what: max(r, getattr(bandwidths[-1], what)) for what, r in found.items()}
-        bandwidths.append(Bandwidth(size, **found))
-    return Ceilings(rates["fma", 0], region_s, tuple(reversed(bandwidths)))
-
-
-def sizes(target: Target) -> list[int]:
-    """Data sizes in bytes, over all threads: a whole number of steps a thread, halved or not."""
-    size = target.l1_bytes * target.cores // 2
-    found = []
-    unit = 2 * STREAMS * target.vector_bits // 8 * target.cores
-    while size < LARGEST_BYTES:
-        found.append(size // unit * unit)
-        size *= SIZE_STEP
-    return [*found, LARGEST_BYTES // unit * unit]
+    rates, call_s = _rates(jobs, buffers, target)
+    streams = tuple(Stream(t, t.total / rates[t]) for t in wanted)
+    return Ceilings(rates["fma"], rates[near], call_s, streams)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A kernel to time: a call does `work` operations or moves so many bytes."""
 
-    kind: str
-    size: int
+    what: str | Traffic
     ir: str
     work: int
 
 
+def _jobs(traffic: Traffic, target: Target) -> list[Job]:
+    """The kernels that move some traffic."""
+    passes = max(1, MOVED_BYTES // traffic.total)
+    work = passes * steps_of(traffic, target) * target.cores * sum(vectors_of(traffic))
+    work *= target.vector_bits // 8
+    hints = (False, True) if vectors_of(traffic)[1] else (False,)
+    return [Job(traffic, traffic_ir(traffic, passes, hint, target), work) for hint in hints]
+
+
 def _rates(
     jobs: Sequence[Job], buffers: Sequence[Bytes], target: Target
-) -> tuple[dict[tuple[str, int], float], float]:
-    """Work a second of every job by (kind, size), and the seconds of an empty region.
+) -> tuple[dict[str | Traffic, float], float]:
+    """The best work a second of what the jobs measure, and the seconds of an empty call.
 
     All kernels take turns, so that a busy moment spoils one pass of each and not all of one.
     """
     pointers = pointer_array([b.ctypes.data for b in buffers])
     address = ctypes.addressof(pointers)
-    best = {(job.kind, job.size): 0.0 for job in jobs}
-    region_s = float("inf")
+    best = {job.what: 0.0 for job in jobs}
+    call_s = float("inf")
     with contextlib.ExitStack() as stack:
         kernels = [stack.enter_context(_kernel(job.ir, target)) for job in jobs]
         empty = stack.enter_context(_kernel(_fill(EMPTY, {"threads": target.cores}), target))
         for _ in range(SWEEPS):
-            region_s = min(region_s, float(np.median(empty.bench(address, 0, EMPTY_CALLS))))
+            call_s = min(call_s, _called(empty, address))
             for job, kernel in zip(jobs, kernels, strict=True):
                 rate = job.work / float(kernel.bench(address, 0, CALLS).min())
-                best[job.kind, job.size] = max(best[job.kind, job.size], rate)
-    return best, region_s
+                best[job.what] = max(best[job.what], rate)
+    return best, call_s
+
+
+def _called(kernel: LoadedKernel, address: int) -> float:
+    """The median seconds of a call from Python, as benchmarks/peers/worker.py times its sides."""
+    taken = []
+    for _ in range(EMPTY_CALLS):
+        started = time.perf_counter()
+        kernel(address, 0)
+        taken.append(time.perf_counter() - started)
+    return float(np.median(taken))
 
 
 def _kernel(ir: str, target: Target) -> LoadedKernel:
@@ -212,31 +235,42 @@ def _kernel(ir: str, target: Target) -> LoadedKernel:
     return LoadedKernel(Artifact("ceiling", str(target), code, (), (), (), (), 0))
 
 
-def bandwidth_ir(kind: str, size: int, passes: int, target: Target) -> str:
-    """IR that goes `passes` times over `size` bytes of each buffer that `kind` (of KINDS) uses."""
+def vectors_of(traffic: Traffic) -> tuple[int, int]:
+    """Vectors read and written a step: STREAMS of the larger stream."""
+    larger = max(traffic.read, traffic.written)
+    read, written = (round(STREAMS * n / larger) for n in (traffic.read, traffic.written))
+    return read, written
+
+
+def steps_of(traffic: Traffic, target: Target) -> int:
+    """Steps of one thread in a pass."""
+    larger = max(traffic.read, traffic.written)
+    return ceil(larger / (STREAMS * target.vector_bits // 8 * target.cores))
+
+
+def traffic_ir(traffic: Traffic, passes: int, nontemporal: bool, target: Target) -> str:
+    """IR that makes `passes` passes of some traffic; what is read is stored, or summed."""
     bits = target.vector_bits
     vector, width = f"<{bits // 64} x i64>", bits // 8
-    what, _, how = kind.partition(" ")
-    hint = ", !nontemporal !0" if how else ""
-    before, carried, body, after = [], [], [], []
-    for k in range(STREAMS):
-        body.append(f"  %o{k} = add i64 %i, {k * width}")
-        if what in ("read", "copy"):
-            body.append(f"  %p{k} = getelementptr i8, ptr %from, i64 %o{k}")
-            body.append(f"  %v{k} = load {vector}, ptr %p{k}, align {width}")
-        if what == "read":
-            carried.append(f"  %s{k} = phi {vector} [ zeroinitializer, %pass ], [ %t{k}, %step ]")
-            body.append(f"  %t{k} = add {vector} %s{k}, %v{k}")
-            after.append(f"  %r{k} = getelementptr i8, ptr %sums, i64 {k * width}")
-            after.append(f"  store {vector} %t{k}, ptr %r{k}, align {width}")
-        else:
-            value = f"%v{k}" if what == "copy" else "zeroinitializer"
-            body.append(f"  %q{k} = getelementptr i8, ptr %to, i64 %o{k}")
-            body.append(f"  store {vector} {value}, ptr %q{k}, align {width}{hint}")
-    ir = _region(
-        target, size // target.cores, STREAMS * width, passes, before, carried, body, after
-    )
-    return f"{ir}\n!0 = !{{i32 1}}\n"
+    read, written = vectors_of(traffic)
+    hint = ", !nontemporal !0" if nontemporal else ""
+    body = [f"  %ir = mul i64 %i, {read * width}", f"  %iw = mul i64 %i, {written * width}"]
+    carried, after = [], []
+    for k in range(read):
+        body.append(f"  %o{k} = add i64 %ir, {k * width}")
+        body.append(f"  %p{k} = getelementptr i8, ptr %from, i64 %o{k}")
+        body.append(f"  %v{k} = load {vector}, ptr %p{k}, align {width}")
+    for k in range(written, read):
+        carried.append(f"  %s{k} = phi {vector} [ zeroinitializer, %pass ], [ %t{k}, %step ]")
+        body.append(f"  %t{k} = add {vector} %s{k}, %v{k}")
+        after.append(f"  %r{k} = getelementptr i8, ptr %sums, i64 {k * width}")
+        after.append(f"  store {vector} %t{k}, ptr %r{k}, align {width}")
+    for k in range(written):
+        value = f"%v{k}" if k < read else "zeroinitializer"
+        body.append(f"  %x{k} = add i64 %iw, {k * width}")
+        body.append(f"  %q{k} = getelementptr i8, ptr %to, i64 %x{k}")
+        body.append(f"  store {vector} {value}, ptr %q{k}, align {width}{hint}")
+    return _region(target, steps_of(traffic, target), passes, [], carried, body, after)
 
 
 def fma_ir(steps: int, target: Target) -> str:
@@ -257,8 +291,7 @@ def fma_ir(steps: int, target: Target) -> str:
         )
         after.append(f"  %r{k} = getelementptr i8, ptr %sums, i64 {k * width}")
         after.append(f"  store {vector} %t{k}, ptr %r{k}, align {width}")
-    # A share of that many bytes in steps of 1; it also keeps the threads' sums apart.
-    return _region(target, steps, 1, 1, before, carried, body, after)
+    return _region(target, steps, 1, before, carried, body, after)
 
 
 def accumulators(target: Target) -> int:
@@ -268,8 +301,7 @@ def accumulators(target: Target) -> int:
 
 def _region(
     target: Target,
-    share: int,
-    step: int,
+    steps: int,
     passes: int,
     before: Sequence[str],
     carried: Sequence[str],
@@ -278,8 +310,8 @@ def _region(
 ) -> str:
     words = {
         "lanes": target.vector_bits // 32,
-        "share": share,
-        "step": step,
+        "steps": steps,
+        "own": OWN_BYTES,
         "passes": passes,
         "threads": target.cores,
         "before": "\n".join(before),
@@ -305,13 +337,15 @@ def _fma_per_call(target: Target) -> int:
 def lines(ceilings: Ceilings) -> list[str]:
     """The figures for people."""
     text = [
-        f"float32 multiply-adds {ceilings.fma_flops / GB:.0f} GFLOP/s, "
-        f"empty parallel region {ceilings.region_s * 1e6:.1f} µs"
+        f"float32 multiply-adds {ceilings.fma_flops / GB:.0f} GFLOP/s, loads from L1 "
+        f"{ceilings.load_bytes / GB:.0f} GB/s, a call of an empty parallel region "
+        f"{ceilings.call_s * 1e6:.1f} µs"
     ]
-    for b in ceilings.bandwidths:
+    for stream in ceilings.streams:
+        t = stream.traffic
         text.append(
-            f"{b.size_bytes / MIB:8.2f} MiB: read {b.read / GB:.0f}, write {b.write / GB:.0f}, "
-            f"copy {b.copy / GB:.0f} GB/s"
+            f"{t.read / MIB:8.2f} MiB read, {t.written / MIB:8.2f} MiB written: "
+            f"{stream.seconds * 1e6:9.1f} µs, {t.total / stream.seconds / GB:4.0f} GB/s"
         )
     return text
 
@@ -320,7 +354,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
-    print("\n".join(lines(measure(replace(host_target(), cores=options.threads)))))
+    target = replace(host_target(), cores=options.threads)
+    shown = [
+        t for n in SHOWN_BYTES for t in (Traffic(n, 0), Traffic(0, n), Traffic(n // 2, n // 2))
+    ]
+    print("\n".join(lines(measure(target, shown))))
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ from benchmarks.peers.problems import useful_flops
 from benchmarks.peers.process import WAITS, Block, SideError, SideProcess
 from benchmarks.peers.sides import OURS, PEERS, missing
 from benchmarks.provenance import provenance
-from benchmarks.roofline import bound_of
+from benchmarks.roofline import bound_of, traffic_of
 from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.arrays import difference
 from tilewright.cli.console import complain, output
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     peers = installed(options.peers)
     if options.missing:
         cases = [c for c in cases if c.name not in results.cases]
-    ceilings = measure(target)
+    ceilings = measure(target, [traffic_of(c) for c in cases])
     console.print("\n".join(lines(ceilings)), highlight=False)
     origin = provenance()
     results.head = {

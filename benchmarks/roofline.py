@@ -2,16 +2,16 @@
 
     bound = bound_of(case, ceilings, target)         bound.total_s, bound.limit == "flops"
 
-    total_s = max(flops_s, loads_s, bytes_s) + region_s
+    total_s = max(flops_s, loads_s, bytes_s) + call_s
 
     flops_s   useful FLOPs / multiply-add ceiling
     loads_s   vector loads of the best register tile x vector bytes / what the load ports deliver.
               A tile of a x b sums takes a + b loads for a·b multiply-adds; a and b are at most the
               extents along which only one operand moves, and a·b + min(a, b) + 1 registers exist.
               0 where an operand moves along every axis, as then only bytes_s limits.
-    bytes_s   max(bytes in / read, bytes out / write, all bytes / max(read, copy)), each at the
-              bandwidth of the cache level that holds all inputs, weights and outputs together
-    region_s  an empty parallel region
+    bytes_s   reading all inputs and weights and writing all outputs once, in that mix, from the
+              caches that hold as many bytes (benchmarks/ceilings.py)
+    call_s    a call from Python of an empty parallel region
 
 A measured time may still come out slightly below: ceilings are measured, and the clock varies.
 """
@@ -24,7 +24,7 @@ from itertools import product
 from math import ceil, prod
 
 from benchmarks.cases import Case
-from benchmarks.ceilings import Ceilings
+from benchmarks.ceilings import Ceilings, Traffic
 from benchmarks.peers.problems import useful_flops
 from tilewright.expr.access import accesses
 from tilewright.expr.dag import ComputeDAG, stage_flops
@@ -42,12 +42,12 @@ class Bound:
     flops_s: float
     loads_s: float
     bytes_s: float
-    region_s: float
+    call_s: float
 
     @property
     def total_s(self) -> float:
         """The roofline."""
-        return max(self.flops_s, self.loads_s, self.bytes_s) + self.region_s
+        return max(self.flops_s, self.loads_s, self.bytes_s) + self.call_s
 
     @property
     def limit(self) -> str:
@@ -60,19 +60,19 @@ def bound_of(case: Case, ceilings: Ceilings, target: Target) -> Bound:
     dag, flops = case.dag(), useful_flops(case)
     vectors = flops / 2 / (target.vector_bits // (8 * FLOAT_BYTES))
     loads = vectors * loads_per_fma(dag, target)
-    read = sum(_bytes(t) for t in (*dag.inputs, *dag.constants))
-    written = sum(_bytes(t) for t in dag.outputs)
-    bandwidth = ceilings.at(read + written)
     return Bound(
         flops_s=flops / ceilings.fma_flops,
         loads_s=loads * target.vector_bits / 8 / ceilings.load_bytes,
-        bytes_s=max(
-            read / bandwidth.read,
-            written / bandwidth.write,
-            (read + written) / max(bandwidth.read, bandwidth.copy),
-        ),
-        region_s=ceilings.region_s,
+        bytes_s=ceilings.seconds(traffic_of(case)),
+        call_s=ceilings.call_s,
     )
+
+
+def traffic_of(case: Case) -> Traffic:
+    """What a case reads and writes at least."""
+    dag = case.dag()
+    read = sum(_bytes(t) for t in (*dag.inputs, *dag.constants))
+    return Traffic(read, sum(_bytes(t) for t in dag.outputs))
 
 
 def loads_per_fma(dag: ComputeDAG, target: Target) -> float:

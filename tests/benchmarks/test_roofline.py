@@ -4,40 +4,46 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.cases import CASES
-from benchmarks.ceilings import KINDS, Bandwidth, Ceilings, bandwidth_ir, fma_ir, sizes
-from benchmarks.roofline import bound_of, loads_per_fma
+from benchmarks.ceilings import Ceilings, Stream, Traffic, fma_ir, steps_of, traffic_ir, vectors_of
+from benchmarks.roofline import bound_of, loads_per_fma, traffic_of
 
 from tilewright.codegen.llvm.machine import assembly
 from tilewright.target import Target
 
 CEILINGS = Ceilings(
     fma_flops=1e12,
-    region_s=1e-6,
-    bandwidths=(Bandwidth(1 << 16, 4e12, 2e12, 5e12), Bandwidth(1 << 20, 1e10, 5e9, 1.2e10)),
+    load_bytes=4e12,
+    call_s=1e-6,
+    streams=(
+        Stream(traffic_of(CASES["GMM-2-b1"]), 3e-6),
+        Stream(traffic_of(CASES["DEP-0-b1"]), 20e-6),
+    ),
 )
 
 
-def test_bandwidth_is_that_of_the_largest_size_not_larger() -> None:
-    small, large = CEILINGS.bandwidths
-    assert CEILINGS.at(10) is small
-    assert CEILINGS.at((1 << 20) - 1) is small
-    assert CEILINGS.at(1 << 20) is large
-    assert CEILINGS.at(1 << 30) is large
+def test_traffic_is_every_array_once() -> None:
+    plane = 112 * 112 * 32 * 4
+    assert traffic_of(CASES["DEP-0-b1"]) == Traffic(plane + 9 * 32 * 4, plane)
+
+
+def test_traffic_that_was_not_measured_has_no_ceiling() -> None:
+    with pytest.raises(ValueError, match="was not measured"):
+        CEILINGS.seconds(Traffic(1, 1))
 
 
 def test_matmul_is_limited_by_multiply_adds(target: Target) -> None:
     bound = bound_of(CASES["GMM-2-b1"], CEILINGS, target)
     assert bound.flops_s == pytest.approx(2 * 512**3 / 1e12)
-    assert bound.bytes_s == pytest.approx(3 * 512 * 512 * 4 / 1.2e10)
+    assert bound.bytes_s == 3e-6
     assert bound.limit == "flops"
     assert bound.total_s == pytest.approx(bound.flops_s + 1e-6)
 
 
 def test_depthwise_is_limited_by_its_bytes(target: Target) -> None:
     bound = bound_of(CASES["DEP-0-b1"], CEILINGS, target)
-    written = 112 * 112 * 32 * 4
-    assert bound.bytes_s == pytest.approx(max(written / 5e9, (2 * written + 9 * 128) / 1.2e10))
-    assert (bound.limit, bound.loads_s) == ("bytes", 0.0)
+    assert (bound.bytes_s, bound.loads_s) == (20e-6, 0.0)
+    assert bound.limit == "bytes"
+    assert bound.total_s == pytest.approx(21e-6)
 
 
 def test_loads_of_the_best_register_tile(target: Target) -> None:
@@ -47,18 +53,27 @@ def test_loads_of_the_best_register_tile(target: Target) -> None:
     assert loads_per_fma(CASES["T2D-3-b1"].dag(), target) == pytest.approx(12 / 27)
 
 
-def test_sizes_are_whole_steps_of_all_threads(target: Target) -> None:
-    found = sizes(target)
-    assert found == sorted(found)
-    assert found[0] <= target.l1_bytes * target.cores < found[-1]
-    assert all(size % (2 * 64 * 8 * target.cores) == 0 for size in found)
+@pytest.mark.parametrize(
+    ("traffic", "vectors"),
+    [
+        (Traffic(1 << 20, 1 << 20), (8, 8)),
+        (Traffic(1 << 20, 1 << 18), (8, 2)),
+        (Traffic(1 << 18, 1 << 20), (2, 8)),
+        (Traffic(1 << 20, 4), (8, 0)),
+    ],
+)
+def test_traffic_moves_in_its_mix(
+    traffic: Traffic, vectors: tuple[int, int], target: Target
+) -> None:
+    assert vectors_of(traffic) == vectors
+    moved = steps_of(traffic, target) * 8 * target.vector_bits // 8 * target.cores
+    assert moved == 1 << 20
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_kernels_move_whole_vectors(kind: str, target: Target) -> None:
-    text = assembly(bandwidth_ir(kind, 1 << 16, 3, target), target)
-    stores = text.count("vmovntps") if "nontemporal" in kind else text.count("zmm")
-    assert stores >= 8
+@pytest.mark.parametrize(("hint", "store"), [(False, "vmovup"), (True, "vmovntps")])
+def test_stores_are_plain_or_nontemporal(hint: bool, store: str, target: Target) -> None:
+    text = assembly(traffic_ir(Traffic(1 << 18, 1 << 20), 3, hint, target), target)
+    assert text.count(store) + text.count("vmovap" if not hint else store) >= 8
 
 
 def test_sums_are_independent_multiply_adds(target: Target) -> None:
