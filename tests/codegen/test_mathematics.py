@@ -132,3 +132,22 @@ def test_rounding_to_nearest_even(dtype: str, target: Target) -> None:
     with np.errstate(all="ignore"):
         expected = (x.astype(np.float32) * np.float32(1.0009765625)).astype(kind)
     np.testing.assert_array_equal(got.astype(np.float32), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("target", HOST_TARGETS, ids=lambda t: t.cpu)
+@pytest.mark.parametrize("divisor", [3.0, -1e-37, 1e19, 2.5e38, 0.0, math.inf, math.nan])
+def test_division_by_a_scalar_of_any_magnitude(divisor: float, target: Target) -> None:
+    rng = np.random.default_rng(2)
+    some = rng.normal(size=60) * 10.0 ** rng.uniform(-36, 38, 60)
+    x = np.concatenate([some, [0.0, -0.0, math.inf, math.nan]]).astype(np.float32)
+    y, i = Tensor("y", (64,), DTYPES["float32"]), Var("i")
+    a, b = placeholder((64,), name="x"), placeholder((1,), name="d")
+    body = nest([("i", 64, V)], Store(y, (i,), a[i] / b[0]))
+    program = Program("f", (a, b), (), (), (y,), body)
+    got = run(program, {"x": x, "d": np.array([divisor], np.float32)}, target)["y"]
+    with np.errstate(all="ignore"):
+        exact = x.astype(np.float64) / np.float64(np.float32(divisor))
+        wanted = exact.astype(np.float32)
+    wanted = np.where(np.abs(exact) < np.finfo(np.float32).tiny, 0, wanted)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(wanted))
+    np.testing.assert_allclose(got, wanted, rtol=2e-7, atol=1.2e-38)

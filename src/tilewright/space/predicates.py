@@ -65,10 +65,39 @@ def is_strictly_inlinable(state: State, stage: Stage) -> bool:
     Next to a factored reduction, whose extents are decisions, an expensive stage counts as used
     more than once.
     """
+    if packs_operand(state, stage):
+        return False
     if access.is_expensive(stage.compute) and any(map(_is_factored, state.consumers(stage.name))):
         return False
     return is_inlinable(state, stage) and access.is_strictly_inlinable(
         StateGraph(state), stage.tensor
+    )
+
+
+def packs_operand(state: State, stage: Stage) -> bool:
+    """Whether the stage is a permutation that makes elements contiguous along the lanes of a
+    consumer that reuses them.
+
+        b_t[k, j] = b[j, k];  c[i, j] = Σ_k a[i, k] * b_t[k, j]
+
+    Inlined, every use of an element would gather lanes from far apart; the copy does it once.
+    """
+    source = stage.compute.body
+    if not isinstance(source, Read) or not all(isinstance(i, Var) for i in source.indices):
+        return False
+    inner = next((a.var for a in reversed(stage.compute.axes) if a.extent != 1), None)
+    if inner is None or source.indices[-1] == inner:
+        return False
+    return any(
+        has_data_reuse(consumer)
+        and any(
+            read.tensor.name == stage.name
+            and _is_contiguous(read.indices, axis)
+            and axis in free_vars(read)
+            for read in reads(element_expr(consumer))
+        )
+        for consumer in state.consumers(stage.name)
+        if (axis := vector_axis(state, consumer)) is not None
     )
 
 

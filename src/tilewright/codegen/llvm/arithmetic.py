@@ -101,6 +101,21 @@ def _float(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
     return apply(b, FLOAT_OPS[op], x, y)
 
 
+def scaled_reciprocal(b: Builder, m: Module, y: Value) -> tuple[Value, Value]:
+    """(f, r) with `x / y = (x*f) * r` for any float32 x: for y shared by the lanes of x, two
+    products in place of the division take a tenth of its time.
+
+        f = 2**-64 if |y| > 2**64 else 1;    r = 1 / (y*f)
+
+    Without f a great y would have a denormal reciprocal, which counts as zero. What x*f loses is
+    below the smallest normal quotient. The quotient is within 1.5 ulp.
+    """
+    great = fcmp(b, "ogt", intrinsic(b, m, "fabs", y), constant(2.0**64, y.dtype))
+    one = constant(1.0, y.dtype)
+    f = choose(b, great, constant(2.0**-64, y.dtype), one)
+    return f, apply(b, "fdiv", one, apply(b, "fmul", y, f))
+
+
 def extreme(b: Builder, op: str, x: Value, y: Value) -> Value:
     """The larger (smaller) operand, NaN if either is.
 

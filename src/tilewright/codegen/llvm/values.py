@@ -22,6 +22,7 @@ from tilewright.codegen.llvm.arithmetic import (
     convert,
     fma,
     invert,
+    scaled_reciprocal,
 )
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.indices import LANE, Indexer
@@ -32,7 +33,7 @@ from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import Value, constant, iota
 from tilewright.errors import BuildError
-from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
     ARITHMETIC,
@@ -188,7 +189,11 @@ class Evaluator:
     def _binary(self, op: str, a: Expr, b: Expr) -> Value:
         if op in COMPARISONS or op in ("and", "or"):
             return self.condition(Binary(op, a, b))
-        return self.pair(op, self.value(a), self.value(b))
+        x, y = self.value(a), self.value(b)
+        if op == "div" and x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32:
+            f, reciprocal = scaled_reciprocal(self.b, self.m, y)
+            return self.pair("mul", self.pair("mul", x, f), reciprocal)
+        return self.pair(op, x, y)
 
     def condition(self, e: Expr) -> Value:
         """A bool, decided here where the bounds of its indices allow it."""
