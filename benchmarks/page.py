@@ -77,7 +77,8 @@ def operators(found: Content) -> str:
             "channels-last or not). The roofline is what multiply-adds, load ports and the "
             "bandwidth of the memory that the data fits in allow, measured in the same run.\n",
             f"{origin(found['provenance'])} {ceilings['fma_flops'] / 1e9:.0f} GFLOP/s of "
-            f"multiply-adds, {ceilings['region_s'] * 1e6:.1f} µs for an empty parallel region.\n",
+            f"multiply-adds, {ceilings['call_s'] * 1e6:.1f} µs for a call of an empty "
+            "parallel region.\n",
             table(
                 ["geometric mean", "cases", *ratio_names, "% of roofline"],
                 (_mean_row(name, group) for name, group in groups.items() if group),

@@ -25,7 +25,7 @@ def test_operators_show_ratios_verdict_and_curve(tmp_path: Path) -> None:
     results = Results(tmp_path / "operators.json")
     results.head = {
         "machine": {},
-        "ceilings": {"fma_flops": 4e11, "region_s": 1e-6},
+        "ceilings": {"fma_flops": 4e11, "call_s": 1e-6},
         "provenance": ORIGIN,
     }
     for case, ours, peer in (("GMM-2-b1", 1e-3, 2e-3), ("TBS-0-b1", 1e-3, 0.5e-3)):
