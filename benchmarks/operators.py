@@ -37,7 +37,6 @@ import tilewright as tw
 from benchmarks.cases import CASES, Case
 from benchmarks.ceilings import Ceilings, lines, measure
 from benchmarks.comparison import Results, entry_of, print_cases, print_summary
-from benchmarks.peers.problems import useful_flops
 from benchmarks.peers.process import WAITS, Block, SideError, SideProcess
 from benchmarks.peers.sides import OURS, PEERS, missing
 from benchmarks.provenance import provenance
@@ -278,7 +277,7 @@ class Bench:
             case.name,
             medians,
             OURS,
-            useful_flops(case),
+            case.dag().useful_flops,
             bound.total_s,
             roofline_limit=bound.limit,
             least_s={name: min(b.least_s for b in found) for name, found in blocks.items()},

@@ -25,7 +25,6 @@ from math import ceil, prod
 
 from benchmarks.cases import Case
 from benchmarks.ceilings import Ceilings, Traffic
-from benchmarks.peers.problems import useful_flops
 from tilewright.expr.access import accesses
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.nodes import Tensor
@@ -57,7 +56,8 @@ class Bound:
 
 def bound_of(case: Case, ceilings: Ceilings, target: Target) -> Bound:
     """The roofline of a case."""
-    dag, flops = case.dag(), useful_flops(case)
+    dag = case.dag()
+    flops = dag.useful_flops
     vectors = flops / 2 / (target.vector_bits // (8 * FLOAT_BYTES))
     loads = vectors * loads_per_fma(dag, target)
     return Bound(

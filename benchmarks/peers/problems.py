@@ -139,16 +139,3 @@ PROBLEMS: dict[str, Callable[[Arrays, tuple[int, ...]], Problem]] = {
     "CONV": lambda a, s: _conv_layer(a, *s[-2:]),
     "TBS": lambda a, s: Problem("scores", (a["q"], a["k"])),
 }
-
-
-def useful_flops(case: Case) -> int:
-    """Operations that the mathematics needs, a multiply-add as 2.
-
-    A transposed convolution, written as a gather, multiplies inserted zeros; only its products
-    with elements of the input count. Products with border padding count, as everywhere.
-    """
-    dag = case.dag()
-    if case.operator != "T2D":
-        return dag.useful_flops
-    (x,), (w,) = (static_shape(t) for t in dag.inputs), (static_shape(t) for t in dag.constants)
-    return 2 * int(np.prod(x)) * int(np.prod(w)) // x[-1]

@@ -9,6 +9,7 @@ from test_evaluate import matmul, normal, padded_conv2d, softmax
 from tilewright.errors import ExprError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Reduce, Tensor, binary, call, cast, reads, select
+from tilewright.expr.operators import conv_transpose
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
@@ -20,6 +21,12 @@ def names(tensors: tuple[Tensor, ...]) -> list[str]:
 
 def relu(x: Tensor, name: str = "relu") -> Tensor:
     return compute(x.shape, lambda *i: binary("max", x[i], 0.0), name=name)  # type: ignore[arg-type]
+
+
+def transposed_convolution(kernel: int, **options: int) -> Tensor:
+    """Of 4 positions with 3 channels; 5 outputs."""
+    x, w = placeholder((1, 4, 3), name="X"), placeholder((kernel, 3, 5), name="W", constant=True)
+    return conv_transpose(x, w, **options)
 
 
 def test_structure_of_a_chain() -> None:
@@ -113,6 +120,9 @@ def test_building_a_dag_again_changes_nothing() -> None:
         (matmul(3, 4, 5), 2 * 3 * 4 * 5),
         (relu(matmul(3, 4, 5)), 2 * 3 * 4 * 5 + 3 * 4),
         (padded_conv2d(1, 8, 2, 4, 3, 1), 2 * 64 * 4 * 18),
+        (transposed_convolution(kernel=4, stride=2, padding=1), 2 * (8 * 2) * 15),
+        (transposed_convolution(kernel=3, stride=2, padding=1), 2 * (4 * 1 + 3 * 2) * 15),
+        (transposed_convolution(kernel=1, stride=3, padding=0), 2 * 4 * 15),
         (softmax(3, 7), 3 * 7 + 2 * 3 * 7 + 3 * 7 + 3 * 7),
         (compute((5,), lambda i: call("fma", *[placeholder((5,), name="X")[i]] * 3)), 10),
         (compute((5,), lambda i: placeholder((9,), name="X")[(i * 3 + 1) % 9]), 0),

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewright.errors import BuildError
@@ -43,15 +42,6 @@ def together(parts: tuple[Node, ...]) -> Node:
     for p in parts:
         flat.extend(p.body if isinstance(p, Seq) else (p,))
     return flat[0] if len(flat) == 1 else Seq(tuple(flat))
-
-
-def conjuncts(cond: Expr) -> Iterator[Expr]:
-    """The conditions that all have to hold."""
-    if isinstance(cond, Binary) and cond.op == "and":
-        yield from conjuncts(cond.a)
-        yield from conjuncts(cond.b)
-    elif not (isinstance(cond, Const) and cond.value):
-        yield cond
 
 
 def conjunction(conds: list[Expr]) -> Expr:

@@ -35,6 +35,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import PointEvaluator, compute_of, evaluate_stage, sizes
 from tilewright.expr.tensors import Compute, Placeholder, Table
+from tilewright.expr.zero_terms import nonzero_terms
 
 
 class ComputeDAG:
@@ -96,7 +97,8 @@ class ComputeDAG:
 
         An arithmetic operation, an intrinsic and a reduction step count 1 (so a matmul counts
         2*m*n*k), a fused multiply-add 2; int64 index arithmetic, comparisons, casts and the
-        cheaper branch of a select count 0.
+        cheaper branch of a select count 0. Terms of a sum that inserted zeros make zero (those of
+        a transposed convolution) count 0, terms with zeros of a border as any other.
         """
         return sum(stage_flops(t) for t in self.stages)
 
@@ -171,10 +173,20 @@ def inline_reads(body: Expr, stages: Mapping[str, Tensor]) -> Expr:
 def stage_flops(tensor: Tensor) -> int:
     """`ComputeDAG.useful_flops` of one stage."""
     compute = compute_of(tensor)
-    points = prod(sizes((*compute.axes, *compute.reduce_axes)))
     if isinstance(compute.body, Reduce):
-        return points * (_flops(compute.body.body) + 1)
-    return points * _flops(compute.body)
+        return _terms(compute, compute.body) * (_flops(compute.body.body) + 1)
+    return prod(sizes(compute.axes)) * _flops(compute.body)
+
+
+def _terms(compute: Compute, body: Reduce) -> int:
+    """Terms of all the sums that are not known to be zero, seen through elementwise producers."""
+    found = {r.tensor.name: r.tensor for r in reads(body.body)}
+    inlined = {
+        name: t
+        for name, t in found.items()
+        if isinstance(t.source, Compute) and not t.source.reduce_axes
+    }
+    return nonzero_terms(replace(compute, body=inline_reads(body, inlined)))
 
 
 def _flops(e: Expr) -> int:

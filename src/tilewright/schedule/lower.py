@@ -282,9 +282,8 @@ class _Lowering:
         splits: list[tuple[Extent, ...]] = []
         parts: list[tuple[int, Expr]] = []
         for d, index in enumerate(read.indices):
-            assert isinstance(index, Var)
-            value = self.bounds[stage.name].values[index.name]
-            loops = self._radix(read, d, value, chain)
+            value = simplify(substitute(index, self.bounds[stage.name].values), self.ranges)
+            loops = self._radix(read, d, value, chain) if isinstance(index, Var) else []
             if not loops:
                 splits.append((read.tensor.shape[d],))
                 parts.append((-1, as_expr(0) if read.tensor.shape[d] == 1 else value))

@@ -12,6 +12,7 @@ ints. `STEPS` names every step: a new one is a class here (or in a file of its o
     CacheWrite("C")               C = f(A)       ->  C.local = f(A); C = C.local
     CacheRead("A", ("C",))        C = f(A)       ->  A.C = A; C = f(A.C)
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
+    SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from tilewright.expr.nodes import (
     Read,
     Reduce,
     Tensor,
-    Var,
     as_expr,
     cast,
     const,
@@ -41,6 +41,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import Compute, Placeholder
+from tilewright.expr.zero_terms import is_solvable, without_zero_terms
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.state import Fuse as FuseRelation
@@ -465,6 +466,23 @@ class RFactor(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class SkipZeros(Step):
+    """Sum only over the terms that satisfy the stage's congruences (`expr/zero_terms.py`)."""
+
+    name: ClassVar[str] = "skip_zeros"
+    stage: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if stage.relations or not is_solvable(stage.compute):
+            raise ScheduleError(f"{self.stage}: no unsplit reduction axis has zeros to skip")
+        source = without_zero_terms(stage.compute)
+        renamed = dict(zip(stage.axes, (*source.axes, *source.reduce_axes), strict=True))
+        stage.groups = [[renamed[stage.root_axis(leaf)].name for leaf in g] for g in stage.groups]
+        stage.tensor = replace(stage.tensor, source=source)
+
+
+@dataclass(frozen=True, slots=True)
 class Annotate(Step):
     """Mark a loop vector or unrolled (or serial again)."""
 
@@ -545,7 +563,8 @@ class StorageAlign(Step):
 class LayoutRewrite(Step):
     """Store a constant in the order in which the stage's loops read it (Ansor §4.2).
 
-    The compiled task takes the constant packed; `Packing` says how to make it.
+    A dimension that is not indexed by a plain axis stays whole and comes first. The compiled task
+    takes the constant packed; `Layout` says how to make it.
     """
 
     name: ClassVar[str] = "layout_rewrite"
@@ -560,8 +579,8 @@ class LayoutRewrite(Step):
             raise ScheduleError(f"{self.stage} reads no constant {self.tensor!r} to rewrite")
         if len(found) != 1 or len(state.consumers(self.tensor)) != 1:
             raise ScheduleError(f"{self.tensor} is read in several places; its layout stays")
-        if not all(isinstance(i, Var) for i in found[0].indices):
-            raise ScheduleError(f"{self.tensor} is not indexed by plain axes; its layout stays")
+        if any(reads(i) for i in found[0].indices):
+            raise ScheduleError(f"{self.tensor} is indexed by data; its layout stays")
         stage.packed = (*stage.packed, self.tensor)
 
 
@@ -569,7 +588,7 @@ STEPS: dict[str, type[Step]] = {
     cls.name: cls
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, ComputeRoot,
-        ComputeInline, CacheWrite, CacheRead, RFactor, Annotate, Parallel, Pragma, StorageAlign,
-        LayoutRewrite,
+        ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Annotate, Parallel, Pragma,
+        StorageAlign, LayoutRewrite,
     )
 }  # fmt: skip

@@ -35,7 +35,8 @@ class Derivation:
     """A partial sketch: the schedule so far, the working stage, the decisions made free.
 
     `constraints` are bool expressions over decision variables that a row must satisfy. `tiled`
-    maps a multi-level tiled stage to its tile structure. `variant` names structural choices.
+    maps a multi-level tiled stage to its tile structure. `periods` says for a DAG node the axes
+    along which its terms repeat, and after how many steps. `variant` names structural choices.
     """
 
     state: State
@@ -44,6 +45,7 @@ class Derivation:
     decisions: dict[str, Decision] = field(default_factory=dict)
     constraints: list[Expr] = field(default_factory=list)
     tiled: dict[str, str] = field(default_factory=dict)
+    periods: dict[str, dict[str, int]] = field(default_factory=dict)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
 
@@ -55,6 +57,7 @@ class Derivation:
             decisions=dict(self.decisions),
             constraints=list(self.constraints),
             tiled=dict(self.tiled),
+            periods=dict(self.periods),
         )
 
     @property

@@ -124,7 +124,10 @@ def has_more_reduction_parallel(stage: Stage, cores: int) -> bool:
 
 
 def packable_constants(state: State, stage: Stage) -> list[str]:
-    """Constants that only this stage reads, once, with plain axes: their layout may change."""
+    """Constants that only this stage reads, once: their layout may change.
+
+    The last dimensions are plain axes; others come first and stay whole, as a new layout has them.
+    """
     found = reads(element_expr(stage))
     names = [r.tensor.name for r in found]
     return [r.tensor.name for r in found if names.count(r.tensor.name) == 1 and _packable(state, r)]
@@ -137,9 +140,15 @@ def _packable(state: State, read: Read) -> bool:
         and source.constant
         and read.tensor.rank > 1
         and len(state.consumers(read.tensor.name)) == 1
-        and all(isinstance(i, Var) for i in read.indices)
+        and _ends_in_axes(read)
+        and not any(reads(i) for i in read.indices)
         and len(set(read.indices)) == read.tensor.rank
     )
+
+
+def _ends_in_axes(read: Read) -> bool:
+    plain = [isinstance(i, Var) for i in read.indices]
+    return plain[-1] and plain == sorted(plain)
 
 
 def vector_axis(state: State, stage: Stage, target: Target) -> str | None:

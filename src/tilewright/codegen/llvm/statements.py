@@ -19,11 +19,12 @@ from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.types import Value
 from tilewright.codegen.llvm.values import Evaluator
-from tilewright.codegen.rewrite import conjuncts, guarded
+from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Expr
+from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
 from tilewright.target import Target
 

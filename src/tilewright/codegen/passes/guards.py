@@ -17,7 +17,6 @@ from dataclasses import replace
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import (
     EMPTY,
-    conjuncts,
     guarded,
     is_empty,
     reads_memory,
@@ -26,6 +25,7 @@ from tilewright.codegen.rewrite import (
     together,
 )
 from tilewright.expr.nodes import Expr, Var, free_vars
+from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq
 
 

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import (
     EMPTY,
-    conjuncts,
     guarded,
     is_empty,
     rebuilt,
@@ -23,6 +22,7 @@ from tilewright.codegen.rewrite import (
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, transform
 from tilewright.expr.simplify import Simplifier
+from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import Alloc, For, If, Node, Seq, Store
 
 

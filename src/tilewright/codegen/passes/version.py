@@ -24,7 +24,6 @@ from tilewright.codegen.passes.size import statement_count
 from tilewright.codegen.rewrite import (
     EMPTY,
     conjunction,
-    conjuncts,
     guarded,
     is_empty,
     rebuilt,
@@ -34,6 +33,7 @@ from tilewright.codegen.rewrite import (
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, transform, walk
+from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 
 GREATEST_STATEMENTS = 1024

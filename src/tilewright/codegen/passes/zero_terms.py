@@ -12,14 +12,13 @@ NaN weight no longer turns a padding zero into NaN.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.passes.simplify import narrowed
 from tilewright.codegen.passes.size import statement_count
-from tilewright.codegen.rewrite import conjuncts, reads_memory, rebuilt, within
+from tilewright.codegen.rewrite import reads_memory, rebuilt, within
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Select, as_expr, free_vars
+from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr, free_vars
+from tilewright.expr.zero_terms import conjuncts, zero_factors
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 
 FEW_STATEMENTS = 8
@@ -41,33 +40,23 @@ def without_zero_terms(node: Node, lanes: frozenset[str] = frozenset()) -> Node:
 def _store(node: Store, lanes: frozenset[str]) -> Node:
     if node.reduce != "sum":
         return node
-    uniform = (s for s in _zero_factors(node.value) if not lanes & free_vars(s.cond))
-    found = next(uniform, None)
+    factors = (s for s in zero_factors(node.value) if not reads_memory(s.cond))
+    found = next((s for s in factors if not lanes & free_vars(s.cond)), None)
     if found is None:
         return node
     inner = Store(node.tensor, node.indices, _taken(node.value, found), node.reduce)
     return If(found.cond, _store(inner, lanes))
 
 
-def _zero_factors(e: Expr) -> Iterator[Select]:
-    """Selects between a factor and zero, among the factors of a product."""
-    if isinstance(e, Binary) and e.op == "mul":
-        yield from _zero_factors(e.a)
-        yield from _zero_factors(e.b)
-    elif isinstance(e, Select) and _is_zero(e.b) and not reads_memory(e.cond):
-        yield e
-
-
-def _is_zero(e: Expr) -> bool:
-    return isinstance(e, Const) and e.value == 0
-
-
 def _taken(e: Expr, select: Select) -> Expr:
     """`e` with the factor `select` replaced by its first branch."""
     if e is select:
         return select.a
-    if isinstance(e, Binary) and e.op == "mul":
-        return Binary("mul", _taken(e.a, select), _taken(e.b, select))
+    match e:
+        case Binary("mul", a, b):
+            return Binary("mul", _taken(a, select), _taken(b, select))
+        case Cast(to, x):
+            return Cast(to, _taken(x, select))
     return e
 
 

@@ -7,6 +7,7 @@ A new rule is one file here and one line in the table; users put theirs in front
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.inline import ALWAYS_INLINE, SKIP
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
+from tilewright.space.rules.skip_zeros import SKIP_ZEROS
 from tilewright.space.rules.tiling import (
     ADD_CACHE_WRITE,
     MULTI_LEVEL_TILING,
@@ -16,6 +17,7 @@ from tilewright.space.rules.tiling import (
 CPU_RULES = (
     ALWAYS_INLINE,
     UNROLL_CONSTANT_TENSOR,
+    SKIP_ZEROS,
     REDUCTION_FACTORISATION,
     ADD_CACHE_WRITE,
     TILING_WITH_FUSION,

@@ -6,10 +6,16 @@ The innermost level is the register tile: its last axis runs along the vector la
 are unrolled. With fusion, the consumer follows all spatial tiles and the tiled stage is computed
 inside it, after level 0, 1 (as in the paper) or 2, which keeps a register tile in registers
 through all its reductions. The level is a decision, so that all are one sketch.
+
+Along an axis whose terms repeat (see `skip_zeros`) the tiles are of every period-th element. The
+position in the period is a loop between the outer spatial levels and the reductions:
+
+    y[h] = Σ_q …     period 2: h = (h.0 h.1 h.2 h.3) * 2 + h.4      h.0 | h.1 | h.4 | q.0 | h.2 | …
 """
 
 from __future__ import annotations
 
+from tilewright.expr.nodes import Extent
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (
     Annotate,
@@ -42,26 +48,36 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
     counts = {True: structure.count("R"), False: structure.count("S")}
     vector = vector_axis(d.state, stage, d.target)
     node = dag_node(stage.name)
+    periods = d.periods.get(node, {})
     tiles: dict[str, tuple[str, ...]] = {}
+    phases: list[str] = []
     for axis in stage.axes:
         extent, levels = extent_int(axis.extent), counts[axis.reduce]
         if extent == 1:
             continue
+        period = periods.get(axis.name, 1)
         if levels == 1:
             tiles[axis.name] = (axis.name,)
             continue
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         name = f"{node}.{axis.name}"
-        lanes = within = 0
+        count = -(-extent // period)
+        lanes = block = 0
         if axis.name == vector:
             lanes = d.target.lanes(stage.tensor.dtype)
-            within = block_length(stage, axis.name, d.target)
-        tile = TileFactors(name, node, extent, levels, padded=padded, lanes=lanes, within=within)
-        d.apply(Split(stage.name, axis.name, variables(d.decide(tile))))
+            block = block_length(stage, axis.name, d.target) if period == 1 else 0
+        tile = TileFactors(name, node, count, levels, padded=padded, lanes=lanes, within=block)
+        within: tuple[Extent, ...] = (period,) if period > 1 else ()
+        d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
+        phases += [f"{axis.name}.{levels}" for _ in within]
     stage = d.working
-    d.apply(Reorder(stage.name, _order(stage, structure, tiles, vector)))
+    order = _order(stage, structure, tiles, vector)
+    if phases:
+        first = next(i for i, level in enumerate(order) if stage.is_reduction(level[0]))
+        order = (*order[:first], tuple(phases), *order[first:])
+    d.apply(Reorder(stage.name, order))
     if vector is not None:
         d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
     for axis in stage.compute.axes:
