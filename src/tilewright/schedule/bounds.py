@@ -160,12 +160,13 @@ def _positions(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
     }
     for relation in reversed(stage.relations):
         if isinstance(relation, Split):
+            # a child shorter than its length has only loops of extent 1 outside
             stride: Extent = 1
             total: Expr = as_expr(0)
-            for child in reversed(relation.children):
+            for child, length in zip(relation.children[:0:-1], relation.lengths[::-1], strict=True):
                 total = values[child] * as_expr(stride) + total
-                stride = mul(stride, extents[child])
-            values[relation.parent] = total
+                stride = mul(stride, length)
+            values[relation.parent] = values[relation.children[0]] * as_expr(stride) + total
         else:
             _unfuse(relation, extents, values)
     return values
