@@ -249,15 +249,25 @@ def convolution(b: Builder) -> Tensor | None:
 
 
 def transposed_convolution(b: Builder) -> Tensor | None:
-    x = b.pick(3)
-    channels, outputs = shape_of(x)[-1], b.among((1, 2, 4))
-    w = b.given((b.among((2, 3)), channels, outputs), constant=True)
-    if prod(shape_of(x)) * outputs * 9 > MOST_WORK:
+    x = b.pick(b.among((3, 4)))
+    rank = x.rank - 2
+    channels = shape_of(x)[-1]
+    groups = b.among([g for g in (1, 1, 2, 3) if channels % g == 0])
+    kernel = [b.among((1, 2, 3, 4, 5)) for _ in range(rank)]
+    stride, dilation, pad = b.among((1, 2, 2, 3, 4)), b.among((1, 1, 2, 3)), b.among((0, 1, 2))
+    extra = b.among((0, 0, stride - 1))
+    out = [
+        (e - 1) * stride - 2 * pad + (k - 1) * dilation + 1 + extra
+        for e, k in zip(shape_of(x)[1:-1], kernel, strict=True)
+    ]
+    w = b.given((*kernel, channels, b.among((1, 2, 4))), constant=b.chance(0.8))
+    elements = shape_of(x)[0] * prod(out) * shape_of(w)[-1] * groups
+    if min(out) < 1 or elements > LARGEST or elements * prod(shape_of(w)[:-1]) > 4 * MOST_WORK:
         return None
-    stride, pad = b.among((1, 2, 3)), b.among((0, 1))
-    if (shape_of(x)[1] - 1) * stride - 2 * pad + shape_of(w)[0] < 1:
-        return None
-    return ops.conv_transpose(x, w, stride=stride, padding=pad, name=b.name("transposed"))
+    options: dict[str, Any] = {"stride": stride, "dilation": dilation, "padding": pad}
+    return ops.conv_transpose(
+        x, w, groups=groups, output_padding=extra, **options, name=b.name("transposed")
+    )
 
 
 def flipped_window(b: Builder) -> Tensor | None:
@@ -335,7 +345,7 @@ def narrow(b: Builder) -> Tensor | None:
 MOVES: tuple[tuple[Move, float], ...] = (
     (unary, 3), (binary, 3), (broadcast, 1), (transpose, 1), (reshape, 1.5), (padding, 1.5),
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
-    (matmul, 3), (convolution, 5), (transposed_convolution, 1), (flipped_window, 1.5), (pool, 1),
+    (matmul, 3), (convolution, 5), (transposed_convolution, 2), (flipped_window, 1.5), (pool, 1),
     (row_reduction, 1.5), (long_reduction, 2), (softmax, 0.5), (narrow, 0.3),
     (table_product, 0.7),
 )  # fmt: skip

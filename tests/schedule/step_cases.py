@@ -54,6 +54,14 @@ def blur() -> ComputeDAG:
     return ComputeDAG([compute((10,), lambda i: sum_over(p[i + r], r), name="y")])
 
 
+def spread() -> ComputeDAG:
+    """y[h] = Σ z[h + r] * w[r] over r < 5, where every other element of z is zero."""
+    x, w = placeholder((6,), name="x"), placeholder((5,), name="w", constant=True)
+    z = compute((13,), lambda i: select((i % 2).eq(0) & (i < 12), x[i // 2], 0.0), name="z")
+    r = reduce_axis(5, "r")
+    return ComputeDAG([compute((9,), lambda h: sum_over(z[h + r] * w[r], r), name="y")])
+
+
 TILED = (
     steps.Split("C", "i", (4,)),
     steps.Split("C", "j", (4,)),
@@ -88,6 +96,7 @@ CASES: dict[str, Case] = {
     "cache_read": Case(matmul, steps.CacheRead("A", ("C",))),
     "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
     "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),
+    "skip_zeros": Case(spread, steps.SkipZeros("y"), (steps.ComputeInline("z"),)),
     "annotate": Case(matmul, steps.Annotate("C", "j.1", "vector"), TILED),
     "parallel": Case(matmul, steps.Parallel("C", 2), TILED),
     "pragma": Case(matmul, steps.Pragma("C", 16), TILED),

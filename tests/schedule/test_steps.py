@@ -90,6 +90,9 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     "split by zero": (
         matmul, (), steps.Split("C", "i", (0,)), r"C: split lengths of i must be positive: \(0,\)"
     ),
+    "no zeros to skip": (
+        matmul, (), steps.SkipZeros("C"), r"C: no unsplit reduction axis has zeros to skip"
+    ),
     "follow nothing": (
         matmul_relu, (), steps.FollowSplit("D", "i0", "C", "i", 2), r"C.i was not split"
     ),
@@ -224,6 +227,16 @@ def test_constants_read_twice_keep_their_layout() -> None:
     twice = compute((4, 4), lambda i, j: x[i, j] * w[i, j] + w[j, i], name="y")
     with pytest.raises(ScheduleError, match="w is read in several places; its layout stays"):
         State(ComputeDAG([twice])).apply(steps.LayoutRewrite("y", "w"))
-    shifted = compute((4, 2), lambda i, j: x[i, j] * w[i, j + 1], name="y")
-    with pytest.raises(ScheduleError, match="w is not indexed by plain axes; its layout stays"):
-        State(ComputeDAG([shifted])).apply(steps.LayoutRewrite("y", "w"))
+    rows = placeholder((4,), "int64", name="rows")
+    gathered = compute((4, 4), lambda i, j: x[i, j] * w[rows[i], j], name="y")
+    with pytest.raises(ScheduleError, match="w is indexed by data; its layout stays"):
+        State(ComputeDAG([gathered])).apply(steps.LayoutRewrite("y", "w"))
+
+
+def test_a_dimension_at_a_shifted_place_stays_whole_in_a_layout() -> None:
+    x, w = placeholder((2, 4), name="x"), placeholder((3, 4), name="w", constant=True)
+    y = compute((2, 4), lambda i, j: x[i, j] * w[i + 1, j], name="y")
+    state = State(ComputeDAG([y])).apply(steps.Split("y", "j", (2,)))
+    state.apply(steps.Reorder("y", (("j.0",), ("i",), ("j.1",))))
+    layout = lower(state.apply(steps.LayoutRewrite("y", "w")), "k").layouts["w"]
+    assert (layout.splits, layout.packed_shape) == (((3,), (2, 2)), (3, 2, 2))

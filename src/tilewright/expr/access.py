@@ -16,6 +16,7 @@ from typing import Protocol
 
 from tilewright.expr.nodes import (
     Axis,
+    Binary,
     Call,
     Const,
     Expr,
@@ -242,16 +243,27 @@ def has_data_reuse(stage: Tensor) -> bool:
     """Rules 3 to 5: a reduction in which some read moves with the reduction, but not with every
     spatial axis, so that one loaded element serves several outputs.
 
-    Tables do not count (they become literals), nor do axes of extent 1.
+    Tables do not count (they become literals), nor do axes of extent 1. Along an axis of which an
+    index takes only the remainder, the read comes back to its elements.
     """
     compute = compute_of(stage)
     spatial = {a.name for a in compute.axes if a.extent != 1}
     reduction = {a.name for a in compute.reduce_axes if a.extent != 1}
     return any(
-        a.axes & reduction and spatial - a.axes
+        a.axes & reduction and spatial - frozenset().union(*map(_advancing, a.read.indices))
         for a in accesses(compute)
         if not isinstance(a.tensor.source, Table)
     )
+
+
+def _advancing(index: Expr) -> frozenset[str]:
+    """Variables that occur in an index outside of remainders."""
+    match index:
+        case Var(name, _):
+            return frozenset((name,))
+        case Binary("mod", _, Const()):
+            return frozenset()
+    return frozenset().union(*map(_advancing, children(index)))
 
 
 def fusible_consumer(dag: Consumers, stage: Tensor) -> tuple[Tensor, tuple[int, ...]] | None:

@@ -477,8 +477,10 @@ class SkipZeros(Step):
         if stage.relations or not is_solvable(stage.compute):
             raise ScheduleError(f"{self.stage}: no unsplit reduction axis has zeros to skip")
         source = without_zero_terms(stage.compute)
-        renamed = dict(zip(stage.axes, (*source.axes, *source.reduce_axes), strict=True))
-        stage.groups = [[renamed[stage.root_axis(leaf)].name for leaf in g] for g in stage.groups]
+        axes = (*source.axes, *source.reduce_axes)
+        renamed = {old.name: new.name for old, new in zip(stage.axes, axes, strict=True)}
+        stage.groups = [[renamed[leaf] for leaf in group] for group in stage.groups]
+        stage.kinds = {renamed[leaf]: kind for leaf, kind in stage.kinds.items()}
         stage.tensor = replace(stage.tensor, source=source)
 
 

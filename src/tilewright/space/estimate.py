@@ -95,7 +95,7 @@ def compute_time(a: Analysis, target: Target) -> Floats:
         if loop.kind is Kind.VECTOR:
             is_vector |= extent > 1
     counts = a.plan.statement.counts
-    arithmetic, slow = _cycles(counts)
+    arithmetic, slow = _cycles(counts, a.accesses[0].kind == "update")
     steps = _steps_in_registers(a)
     reads = loads[1:].sum(0) if a.B > 1 else np.zeros(a.n)
     # accumulators are loaded and stored around the reduction loops next to the tile
@@ -109,10 +109,14 @@ def compute_time(a: Analysis, target: Target) -> Floats:
     return seconds
 
 
-def _cycles(counts: dict[tuple[str, str], int]) -> tuple[float, float]:
-    """Pipelined operations, and extra cycles of slow ones, of one (vector) iteration."""
+def _cycles(counts: dict[tuple[str, str], int], reduces: bool) -> tuple[float, float]:
+    """Pipelined operations, and extra cycles of slow ones, of one (vector) iteration.
+
+    The conditions of a reduction are those of its padding: they hold or fail outside of its loops.
+    """
+    free = ("int", "bool", "select") if reduces else ("int",)
     quick = sum(
-        n for (kind, op), n in counts.items() if kind != "int" and op not in ("math", "divmod")
+        n for (kind, op), n in counts.items() if kind not in free and op not in ("math", "divmod")
     )
     slow = MATH_CYCLES * counts.get(("float", "math"), 0)
     slow += DIVIDE_CYCLES * counts.get(("float", "divmod"), 0)
