@@ -21,7 +21,7 @@ from tilewright.expr.nodes import Var
 
 Ints: TypeAlias = NDArray[np.int64]
 
-INNERMOST_LIMIT = 64  # elements of one register-tile axis
+INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # a padded axis may run over its extent by at most extent / WASTE
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.nest.nodes import Kind
 from tilewright.space.features import Analysis, FeatureExtractor, Floats
-from tilewright.space.space import Population
+from tilewright.space.space import Bools, Population
 from tilewright.target import Target
 
 CYCLE_S = 1 / 2.8e9
@@ -30,7 +30,11 @@ DIVIDE_CYCLES = 8.0
 GATHER_CYCLES = 1.0  # per lane
 LOOP_CYCLES = 1.5
 REGION_S = 4e-6  # entering and leaving a parallel region
-EXPOSED = 0.2  # share of the shorter of computing and moving that the other does not hide
+SWITCH_CYCLES = 40.0  # a register tile ends and the next begins: pipelines drain, a loop is left
+EXPOSED_NEAR = 0.05  # share of traffic from the second-level cache that computing does not hide
+EXPOSED_FAR = 0.25  # the same from beyond
+L1_WAY = 4096  # bytes after which addresses meet the same sets of a cache: one of its ways
+L2_WAY = 65536
 FILL = 0.7  # share of a cache that a working set may take
 L2_BYTES_PER_S = 120e9
 L3_BYTES_PER_S = 25e9
@@ -60,8 +64,11 @@ class Estimator:
 
 def statement_latency(a: Analysis, target: Target) -> Floats:
     """Estimated seconds of one statement over all its iterations, `[n]`."""
-    busy, moving = compute_time(a, target), traffic_time(a, target)
-    serial = np.maximum(busy, moving) + EXPOSED * np.minimum(busy, moving)
+    busy, (near, far) = compute_time(a, target), traffic_time(a, target)
+    moving = near + far
+    hidden = np.minimum(busy, moving) / np.maximum(moving, 1e-12)
+    exposed = hidden * (EXPOSED_NEAR * near + EXPOSED_FAR * far)
+    serial = np.maximum(busy, moving) + exposed
     tasks = np.ones(a.n)
     for i in range(a.L):
         tasks = tasks * np.where(np.asarray(a.parallel[i], bool), a.extents[i], 1.0)
@@ -99,13 +106,14 @@ def compute_time(a: Analysis, target: Target) -> Floats:
     steps = _steps_in_registers(a)
     reads = loads[1:].sum(0) if a.B > 1 else np.zeros(a.n)
     # accumulators are loaded and stored around the reduction loops next to the tile
-    target_moves = loads[0] / steps
+    moves = loads[0] / STORES_PER_CYCLE
     if a.accesses[0].kind == "update":
-        reads = reads + target_moves
+        moves += loads[0] / LOADS_PER_CYCLE
     busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
-    busy = np.maximum(busy, target_moves / STORES_PER_CYCLE)
-    busy = np.where(steps > 1, np.maximum(busy, FMA_LATENCY), busy)
-    seconds: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
+    kept = steps > 1
+    busy = np.where(kept, np.maximum(busy, FMA_LATENCY), np.maximum(busy, moves))
+    switch = np.where(kept, (moves + SWITCH_CYCLES) / steps, 0.0)
+    seconds: Floats = tiles * (busy + switch + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
     return seconds
 
 
@@ -142,37 +150,43 @@ def _steps_in_registers(a: Analysis) -> Floats:
     return steps
 
 
-def traffic_time(a: Analysis, target: Target) -> Floats:
-    """Seconds that cache misses cost one thread."""
+def traffic_time(a: Analysis, target: Target) -> tuple[Floats, Floats]:
+    """Seconds that misses of the first and of the second cache level cost one thread."""
     level_bytes = (a.footprint * a.bytes[:, None, None]).sum(0)
     whole = level_bytes[0]
-    time = np.zeros(a.n)
     outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
-    for capacity, rate in (
-        (target.l1_bytes, np.full(a.n, L2_BYTES_PER_S)),
-        (target.l2_bytes, outer),
+    times: list[Floats] = []
+    for capacity, way, rate in (
+        (target.l1_bytes, L1_WAY, np.full(a.n, L2_BYTES_PER_S)),
+        (target.l2_bytes, L2_WAY, outer),
     ):
-        moved = np.zeros(a.n)
         fits = level_bytes <= capacity * FILL
+        moved = np.zeros(a.n)
         for b in range(a.B):
-            moved += _moved_bytes(a, b, fits, capacity)
-        time += np.where(whole > capacity * FILL, moved / rate, 0.0)
-    return time
+            moved += _moved_bytes(a, b, fits & (_occupied_bytes(a, b, way) <= capacity))
+        times.append(np.where(fits[0], 0.0, moved / rate))
+    return times[0], times[1]
 
 
-def _moved_bytes(a: Analysis, b: int, fits: Floats, capacity: float) -> Floats:
-    """Bytes of access b that enter a cache: its working set, once per outer iteration.
-
-    Loops just outside the fitting level that do not move the access reuse it.
+def _occupied_bytes(a: Analysis, b: int, way: int) -> Floats:
+    """Capacity that an access takes over loops l.. (`[L+1, n]`) with what lies in the same sets:
+    rows a large power of two apart meet in few of them.
     """
-    width = a.bytes[b]
-    moved: Floats = a.footprint[b, a.L] * width
-    stays = np.ones(a.n, bool)
+    found: Floats = a.footprint[b] * a.bytes[b]
+    row, pitch = a.rows(b)
+    width = np.maximum(row * a.bytes[b], a.line)
+    spacing = np.gcd((pitch * a.bytes[b]).astype(np.int64), way)
+    return np.where(row < pitch, found / (row * a.bytes[b]) * np.maximum(width, spacing), found)
+
+
+def _moved_bytes(a: Analysis, b: int, fits: Bools) -> Floats:
+    """Bytes of access b that enter a cache.
+
+    What one iteration of a loop touches (`fits[l + 1]`: it stays in the cache) is there still in
+    the next iteration; otherwise every iteration moves its part again.
+    """
+    moved: Floats = np.full(a.n, a.bytes[b])
     for i in range(a.L - 1, -1, -1):
-        if a.touches[b, i]:
-            stays &= fits[i]
-            moved = np.where(fits[i], a.footprint[b, i] * width, moved * a.extents[i])
-        else:
-            kept = fits[i] | (stays & (moved <= capacity * FILL / 2))
-            moved = np.where(kept, moved, moved * a.extents[i])
+        grown = a.footprint[b, i] / a.footprint[b, i + 1]
+        moved = moved * np.where(fits[i + 1], grown, a.extents[i])
     return moved

@@ -203,6 +203,7 @@ class Analysis:
 
     def __init__(self, plan: _Plan, values: list, n: int, line_bytes: int) -> None:  # type: ignore[type-arg]
         self.plan, self.n, self.line = plan, n, float(line_bytes)
+        self._values = values
         s = plan.statement
         self.loops, self.accesses = s.loops, s.accesses
         L = len(self.loops)
@@ -264,6 +265,19 @@ class Analysis:
         for i in sorted(slots.coefficients, reverse=True):
             reach = reach + np.abs(values[slots.coefficients[i]]) * (self.extents[i] - 1.0)
             yield i, reach
+
+    def rows(self, b: int) -> tuple[Floats, Floats]:
+        """How many elements of a row access b reaches over loops l.. (`[L+1, n]`), and how many
+        the tensor's rows have (`[n]`).
+        """
+        row, pitch = np.ones((self.L + 1, self.n)), np.ones(self.n)
+        if not self.plan.accesses[b]:
+            return row, pitch
+        slots = self.plan.accesses[b][-1]
+        pitch = pitch * self._values[slots.extent]
+        for i, reach in self._reaches(slots, self._values):
+            row[: i + 1] = np.minimum(reach + 1.0, pitch)
+        return row, pitch
 
     # ---- columns ------------------------------------------------------------------------------
 

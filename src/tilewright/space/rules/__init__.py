@@ -6,6 +6,7 @@ A new rule is one file here and one line in the table; users put theirs in front
 
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.inline import ALWAYS_INLINE, SKIP
+from tilewright.space.rules.pack_read import PACK_READ
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
 from tilewright.space.rules.tiling import (
@@ -19,6 +20,7 @@ CPU_RULES = (
     UNROLL_CONSTANT_TENSOR,
     SKIP_ZEROS,
     REDUCTION_FACTORISATION,
+    PACK_READ,
     ADD_CACHE_WRITE,
     TILING_WITH_FUSION,
     MULTI_LEVEL_TILING,

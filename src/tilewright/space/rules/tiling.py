@@ -27,7 +27,13 @@ from tilewright.schedule.steps import (
     Split,
     extent_int,
 )
-from tilewright.space.decisions import Choice, TileFactors, divisors, variables
+from tilewright.space.decisions import (
+    INNERMOST_LIMIT,
+    Choice,
+    TileFactors,
+    divisors,
+    variables,
+)
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import (
     block_length,
@@ -62,12 +68,13 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         name = f"{node}.{axis.name}"
+        innermost = extent if axis.reduce else INNERMOST_LIMIT
         count = -(-extent // period)
         lanes = block = 0
         if axis.name == vector:
             lanes = d.target.lanes(stage.tensor.dtype)
             block = block_length(stage, axis.name, d.target) if period == 1 else 0
-        tile = TileFactors(name, node, count, levels, padded=padded, lanes=lanes, within=block)
+        tile = TileFactors(name, node, count, levels, innermost, padded, lanes, block)
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
         d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
@@ -150,16 +157,19 @@ def _can_tile(d: Derivation) -> Verdict:
     return Verdict.ONLY
 
 
-def _can_fuse(d: Derivation) -> Verdict:
-    if not _tileable(d):
-        return Verdict.NO
+def fusion_target(d: Derivation) -> tuple[Stage, tuple[int, ...]] | None:
+    """The consumer that the working stage can be computed in (see `fusible_consumer`)."""
     found = fusible_consumer(d.state, d.working)
     if found is None:
-        return Verdict.NO
+        return None
     consumer, _ = found
     if consumer.relations or consumer.attach is not None:
-        return Verdict.NO
-    if all(a.extent == 1 for a in consumer.compute.axes):
+        return None
+    return None if all(a.extent == 1 for a in consumer.compute.axes) else found
+
+
+def _can_fuse(d: Derivation) -> Verdict:
+    if not _tileable(d) or fusion_target(d) is None:
         return Verdict.NO
     # a write cache exists only to be fused
     return Verdict.ONLY if dag_node(d.working.name) != d.working.name else Verdict.APPLY

@@ -1,0 +1,87 @@
+"""Pack an operand that is not constant in the order in which the register tile reads it, as BLAS does.
+
+    C[i, j] = Σ_k A[i, k]·B[k, j]    ->    B.C = B (a window);  C[i, j] = Σ_k A[i, k]·B.C[k, j]
+
+A register tile that runs over k reads a few vectors of every row of B: strided, a page each in a
+large matrix, and the same cache sets again and again. The copy is as wide as the tiles that use
+it, so that they read it from end to end. It is made inside the stage's loops (each thread packs
+what it uses); how far inside is a decision.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from tilewright.expr.nodes import Read, Var, free_vars, reads
+from tilewright.expr.tensors import Placeholder
+from tilewright.schedule.state import Stage
+from tilewright.schedule.steps import CacheRead, ComputeAt, extent_int
+from tilewright.space.decisions import INNERMOST_LIMIT, Choice, variables
+from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
+from tilewright.space.rules.tiling import fuse_consumer, fusion_target, multi_level_tile
+
+MIN_REUSE = 12  # uses of each element, about two register tiles; fewer do not pay for the copy
+LEVELS = 3  # tile levels S, S, R of the stage itself
+FUSED_LEVELS = 2  # spatial levels of a consumer that the stage is computed in
+
+
+def _strided(d: Derivation) -> Read | None:
+    """The read to pack: rows along the vector axis, longer than a register tile, walked by a
+    reduction and used again by other spatial axes.
+    """
+    stage = d.working
+    vector = vector_axis(d.state, stage, d.target)
+    found = reads(element_expr(stage))
+    names = [r.tensor.name for r in found]
+    for read in found:
+        if names.count(read.tensor.name) == 1 and _pays(stage, read, vector):
+            return read
+    return None
+
+
+def _pays(stage: Stage, read: Read, vector: str | None) -> bool:
+    source = read.tensor.source
+    if not isinstance(source, Placeholder) or source.constant or not read.indices:
+        return False
+    if not all(isinstance(i, Var) for i in read.indices):
+        return False
+    moving = {name for i in read.indices for name in free_vars(i)}
+    row = next((a for a in stage.compute.axes if free_vars(read.indices[-1]) == {a.name}), None)
+    if row is None or row.name != vector or extent_int(row.extent) <= INNERMOST_LIMIT:
+        return False
+    reduced = any(a.name in moving and a.extent != 1 for a in stage.compute.reduce_axes)
+    uses = prod(extent_int(a.extent) for a in stage.compute.axes if a.name not in moving)
+    return reduced and uses >= MIN_REUSE
+
+
+def _can_pack(d: Derivation) -> Verdict:
+    stage = d.working
+    if not has_data_reuse(stage) or stage.name in d.tiled or dag_node(stage.name) != stage.name:
+        return Verdict.NO
+    return Verdict.APPLY if _strided(d) is not None else Verdict.NO
+
+
+def _pack(d: Derivation) -> list[Derivation]:
+    stage, read = d.working.name, _strided(d)
+    assert read is not None
+    fusion = fusion_target(d)
+    d.apply(CacheRead(read.tensor.name, (stage,)))
+    multi_level_tile(d)
+    if fusion is not None:
+        fuse_consumer(d, *fusion)
+    node = dag_node(stage)
+    levels = tuple(range(LEVELS if fusion is None else FUSED_LEVELS))
+    level = d.decide(Choice(f"{node}.pack", node, "location", levels, ordered=True))
+    (at,) = variables(level)
+    target = stage
+    attach = d.state[stage].attach
+    if attach is not None:
+        target = attach.target
+        d.constraints.append(at <= attach.level)
+    d.apply(ComputeAt(f"{read.tensor.name}.{stage}", target, at))
+    return [d.advance().advance()]
+
+
+PACK_READ = Rule("pack_read", _can_pack, _pack)
+"""Must come before the tiling rules: what is tiled is not packed any more."""
