@@ -2,8 +2,9 @@
 
     default_trace(dag, target) -> list[Step]
 
-A seeded sample of the search space, ranked by the analytical estimate. It is what an untuned
-model runs and the reference that measured candidates are compared with.
+A seeded sample of the search space, ranked by the analytical estimate; the best are then changed
+one decision at a time for a few rounds. It is what an untuned model runs and the reference that
+measured candidates are compared with.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.steps import Step
 from tilewright.space.estimate import Estimator
 from tilewright.space.features import FeatureExtractor
-from tilewright.space.space import Space
+from tilewright.space.space import Population, Space, concatenate
 from tilewright.target import Target
 
 SAMPLES = 1024
+ROUNDS = 6
+PARENTS = 24
+CHILDREN = 12
 
 
 def default_trace(dag: ComputeDAG, target: Target) -> list[Step]:
@@ -27,7 +31,28 @@ def default_trace(dag: ComputeDAG, target: Target) -> list[Step]:
 
 def default_of(space: Space) -> list[Step]:
     """The same for a space that exists already."""
-    population = space.sample(np.random.default_rng(0), SAMPLES)
-    latency = Estimator(FeatureExtractor(space)).latency(population)
-    best = int(np.argmin(latency))
-    return space.trace(int(population.sketch[best]), population.rows[best])
+    rng = np.random.default_rng(0)
+    estimator = Estimator(FeatureExtractor(space))
+    population = space.sample(rng, SAMPLES)
+    latency = estimator.latency(population)
+    for _ in range(ROUNDS):
+        best = np.argsort(latency, kind="stable")[:PARENTS]
+        children = _neighbours(space, population[best], rng)
+        population = concatenate([population[best], children])
+        latency = np.concatenate([latency[best], estimator.latency(children)])
+    first = int(np.argmin(latency))
+    return space.trace(int(population.sketch[first]), population.rows[first])
+
+
+def _neighbours(space: Space, parents: Population, rng: np.random.Generator) -> Population:
+    """Valid candidates that differ from a parent in one decision of its sketch."""
+    parents = parents[np.repeat(np.arange(len(parents)), CHILDREN)]
+    rows = parents.rows.copy()
+    for sketch, at in space.groups(parents):
+        which = rng.integers(0, len(sketch.decisions), len(at))
+        for k, decision in enumerate(sketch.decisions):
+            mine, span = at[which == k], space.span(decision)
+            if len(mine):
+                rows[mine, span] = decision.mutate(rng, rows[mine, span])
+    children = Population(rows, parents.sketch)
+    return children[space.valid(children)]

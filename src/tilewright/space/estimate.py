@@ -30,11 +30,13 @@ DIVIDE_CYCLES = 8.0
 GATHER_CYCLES = 1.0  # per lane
 LOOP_CYCLES = 1.5
 REGION_S = 4e-6  # entering and leaving a parallel region
-SWITCH_CYCLES = 40.0  # a register tile ends and the next begins: pipelines drain, a loop is left
+SWITCH_CYCLES = 60.0  # a register tile ends and the next begins: pipelines drain, a loop is left
 EXPOSED_NEAR = 0.05  # share of traffic from the second-level cache that computing does not hide
 EXPOSED_FAR = 0.25  # the same from beyond
 L1_WAY = 4096  # bytes after which addresses meet the same sets of a cache: one of its ways
 L2_WAY = 65536
+SHORT_RUN_BYTES = 1024  # a run that takes as long to start (to miss, to be prefetched) as to read
+SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overlap
 FILL = 0.7  # share of a cache that a working set may take
 L2_BYTES_PER_S = 120e9
 L3_BYTES_PER_S = 25e9
@@ -156,14 +158,16 @@ def traffic_time(a: Analysis, target: Target) -> tuple[Floats, Floats]:
     whole = level_bytes[0]
     outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
     times: list[Floats] = []
-    for capacity, way, rate in (
-        (target.l1_bytes, L1_WAY, np.full(a.n, L2_BYTES_PER_S)),
-        (target.l2_bytes, L2_WAY, outer),
+    for far, capacity, way, share, rate in (
+        (False, target.l1_bytes, L1_WAY, 1.0, np.full(a.n, L2_BYTES_PER_S)),
+        (True, target.l2_bytes, L2_WAY, FILL, outer),  # whose sets depend on the pages' places
     ):
         fits = level_bytes <= capacity * FILL
         moved = np.zeros(a.n)
         for b in range(a.B):
-            moved += _moved_bytes(a, b, fits & (_occupied_bytes(a, b, way) <= capacity))
+            room = _occupied_bytes(a, b, way) <= capacity * share
+            starts = _run_starts(a, b) if far else 0.0
+            moved += _moved_bytes(a, b, fits & room) * (1.0 + starts)
         times.append(np.where(fits[0], 0.0, moved / rate))
     return times[0], times[1]
 
@@ -177,6 +181,22 @@ def _occupied_bytes(a: Analysis, b: int, way: int) -> Floats:
     width = np.maximum(row * a.bytes[b], a.line)
     spacing = np.gcd((pitch * a.bytes[b]).astype(np.int64), way)
     return np.where(row < pitch, found / (row * a.bytes[b]) * np.maximum(width, spacing), found)
+
+
+def _run_starts(a: Analysis, b: int) -> Floats:
+    """Cost of starting the runs that access b makes along the reduction of a register tile, per
+    cost of reading them: the prefetchers do not get ahead of short ones.
+    """
+    row, pitch = a.rows(b)
+    run, along = np.ones(a.n), np.zeros(a.n, bool)
+    open_ = np.ones(a.n, bool)
+    for i in range(a.L - 1, -1, -1):
+        loop = a.loops[i]
+        open_ &= ~a.live[i] | loop.reduce | (loop.kind in (Kind.VECTOR, Kind.UNROLLED))
+        along |= open_ & a.live[i] & loop.reduce & (a.stride[b, i] == 1)
+        run = np.where(open_, row[i], run)
+    starts = np.minimum(SHORTEST, SHORT_RUN_BYTES / (run * a.bytes[b]))
+    return np.where(along & (run < pitch), starts, 0.0)
 
 
 def _moved_bytes(a: Analysis, b: int, fits: Bools) -> Floats:
