@@ -12,10 +12,11 @@ from tilewright.expr.nodes import Binary, reads
 from tilewright.expr.nodes import walk as walk_expr
 from tilewright.nest.nodes import Alloc, If, Program, Store, walk
 from tilewright.schedule.state import State
-from tilewright.schedule.steps import ComputeInline, LayoutRewrite, RFactor
+from tilewright.schedule.steps import CacheRead, ComputeInline, LayoutRewrite, RFactor
 
 REQUIRED = (
     "padded tile", "halo", "stride", "dilation", "rfactor", "inline", "floor-div", "multi-output",
+    "packed operand",
 )  # fmt: skip
 ALSO = ("negative coefficient", "several consumers", "nested attach", "layout rewrite")
 
@@ -34,6 +35,8 @@ def tags(state: State, program: Program) -> set[str]:
         found.add("inline")
     if any(isinstance(s, LayoutRewrite) for s in state.trace):
         found.add("layout rewrite")
+    if any(isinstance(s, CacheRead) for s in state.trace):
+        found.add("packed operand")
     for step in state.trace:
         if isinstance(step, RFactor) and step.factor != 1:
             found.add("rfactor")

@@ -224,6 +224,13 @@ def matmul(b: Builder) -> Tensor | None:
     return ops.dense(x, w, bias, transpose_w=turned, name=b.name("dense"))
 
 
+def wide_matmul(b: Builder) -> Tensor | None:
+    """Rows longer than a register tile, read again and again: an operand to pack."""
+    rows, depth, columns = b.among((12, 13)), b.among((2, 3, 5)), b.among((65, 66, 70))
+    x, w = b.given((rows, depth)), b.given((depth, columns))
+    return ops.dense(x, w, name=b.name("wide"))
+
+
 def convolution(b: Builder) -> Tensor | None:
     x = b.pick(b.among((3, 4)))
     rank = x.rank - 2
@@ -347,7 +354,7 @@ MOVES: tuple[tuple[Move, float], ...] = (
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
     (matmul, 3), (convolution, 5), (transposed_convolution, 2), (flipped_window, 1.5), (pool, 1),
     (row_reduction, 1.5), (long_reduction, 2), (softmax, 0.5), (narrow, 0.3),
-    (table_product, 0.7),
+    (table_product, 0.7), (wide_matmul, 0.7),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MOVES]) / sum(w for _, w in MOVES)
 

@@ -1,7 +1,8 @@
-"""Pack an operand that is not constant in the order in which the register tile reads it, as BLAS does.
+"""Pack an operand in the order in which the register tile reads it, as BLAS does.
 
     C[i, j] = Σ_k A[i, k]·B[k, j]    ->    B.C = B (a window);  C[i, j] = Σ_k A[i, k]·B.C[k, j]
 
+Constants are packed before anything runs (`LayoutRewrite`); this is for the other operands.
 A register tile that runs over k reads a few vectors of every row of B: strided, a page each in a
 large matrix, and the same cache sets again and again. The copy is as wide as the tiles that use
 it, so that they read it from end to end. It is made inside the stage's loops (each thread packs
