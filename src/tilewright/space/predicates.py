@@ -59,13 +59,13 @@ def is_inlinable(state: State, stage: Stage) -> bool:
     return not stage.compute.reduce_axes and not state.is_output(stage.name)
 
 
-def is_strictly_inlinable(state: State, stage: Stage) -> bool:
+def is_strictly_inlinable(state: State, stage: Stage, target: Target) -> bool:
     """Rule 2: no reduction, no branch on the position, cheap or used once per element.
 
     Next to a factored reduction, whose extents are decisions, an expensive stage counts as used
     more than once.
     """
-    if packs_operand(state, stage):
+    if packs_operand(state, stage, target):
         return False
     if access.is_expensive(stage.compute) and any(map(_is_factored, state.consumers(stage.name))):
         return False
@@ -74,7 +74,7 @@ def is_strictly_inlinable(state: State, stage: Stage) -> bool:
     )
 
 
-def packs_operand(state: State, stage: Stage) -> bool:
+def packs_operand(state: State, stage: Stage, target: Target) -> bool:
     """Whether the stage is a permutation that makes elements contiguous along the lanes of a
     consumer that reuses them.
 
@@ -97,7 +97,7 @@ def packs_operand(state: State, stage: Stage) -> bool:
             for read in reads(element_expr(consumer))
         )
         for consumer in state.consumers(stage.name)
-        if (axis := vector_axis(state, consumer)) is not None
+        if (axis := vector_axis(state, consumer, target)) is not None
     )
 
 

@@ -8,7 +8,7 @@ from tilewright.space.predicates import is_strictly_inlinable
 
 
 def _can_inline(d: Derivation) -> Verdict:
-    return Verdict.ONLY if is_strictly_inlinable(d.state, d.working) else Verdict.NO
+    return Verdict.ONLY if is_strictly_inlinable(d.state, d.working, d.target) else Verdict.NO
 
 
 def _inline(d: Derivation) -> list[Derivation]:
