@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import reads
+from tilewright.expr.zero_terms import is_solvable
 from tilewright.schedule import steps
 from tilewright.schedule.state import Split, Stage, State
 
@@ -98,6 +99,14 @@ def _align(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
 
 def _rewrite(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
     return steps.LayoutRewrite(stage.name, one(rng, reads(stage.compute.body)).tensor.name)
+
+
+def _skip_zeros(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    """Skip zeros, or first inline what may insert them."""
+    producers = state.producers(stage.name)
+    if producers and not is_solvable(stage.compute):
+        return steps.ComputeInline(one(rng, producers).name)
+    return steps.SkipZeros(stage.name)
 
 
 MAKERS: tuple[tuple[Maker, float], ...] = (

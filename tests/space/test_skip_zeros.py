@@ -18,7 +18,7 @@ from tilewright.expr.reference import open_grid
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.nest.interpret import interpret
-from tilewright.nest.nodes import For, If, Node, Store, bodies
+from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.space import Sketch, Space
@@ -64,6 +64,22 @@ def test_phases_are_loops_outside_of_the_reductions(
 def test_no_zeros_between_elements_or_none_to_solve_for_change_no_sketch(target: Target) -> None:
     for dag in (transposed(3, 1, padding=1), transposed(3, 2, dilation=2)):
         assert not any("skip_zeros" in s.name for s in Space(dag, target).sketches)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "channels", "vector"),
+    [(3, 32, "rc.1"), (8, 32, "c.3"), (3, 12, "c.3"), (7, 16, "rc.1")],
+)
+def test_lanes_run_along_a_reduction_where_outputs_are_few(
+    outputs: int, channels: int, vector: str, target: Target
+) -> None:
+    x, w = given(1, 6, 6, channels), weight(4, 4, channels, outputs)
+    for dag in (ops.conv_transpose(x, w, stride=2, padding=1), ops.conv2d(x, w, padding=1)):
+        for sketch in Space(ComputeDAG([dag]), target).sketches:
+            stages = sketch.state.stages.values()
+            tiled = next(s for s in stages if any(s.is_reduction(leaf) for leaf in s.leaves))
+            assert tiled.kinds[vector] is Kind.VECTOR
+            assert list(tiled.kinds.values()).count(Kind.VECTOR) == 1
 
 
 def test_zeros_that_another_stage_reads_too_stay(target: Target) -> None:

@@ -12,6 +12,7 @@ from math import gcd
 
 from tilewright.expr import access
 from tilewright.expr.nodes import (
+    Axis,
     Binary,
     Const,
     Expr,
@@ -156,7 +157,9 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
 
     A constant whose layout may change is contiguous along any axis. `axis // length` stands still
     in tiles that divide the length, see `block_length`. Spatial axes come before reductions, inner
-    before outer; without a clean axis it is the last spatial one. A hint decides.
+    before outer; without a clean axis it is the last spatial one. A reduction that fills a vector
+    goes before spatial axes that fill less than half of it: adding up its lanes in the end costs
+    less. A hint decides.
     """
     hinted = stage.compute.hint("vectorize")
     if hinted is not None:
@@ -164,14 +167,21 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
     free = set(packable_constants(state, stage))
     accessed = [r.indices for r in reads(element_expr(stage)) if r.tensor.name not in free]
     accessed.append(tuple(a.var for a in stage.compute.axes))
-    spatial = [a.name for a in reversed(stage.compute.axes) if a.extent != 1]
-    reduction = [a.name for a in reversed(stage.compute.reduce_axes) if a.extent != 1]
+    spatial = [a for a in reversed(stage.compute.axes) if a.extent != 1]
+    reduction = [a for a in reversed(stage.compute.reduce_axes) if a.extent != 1]
     clean = []
-    for name in spatial + reduction:
-        length = block_length(stage, name, target)
-        if all(_is_contiguous(_in_one_block(i, name, length), name) for i in accessed):
-            clean.append(name)
-    return next(iter(clean + spatial), None)
+    for axis in spatial + reduction:
+        length = block_length(stage, axis.name, target)
+        if all(_is_contiguous(_in_one_block(i, axis.name, length), axis.name) for i in accessed):
+            clean.append(axis)
+    lanes = target.lanes(stage.tensor.dtype)
+    wide = [a for a in clean if _fills(a, lanes if a.reduce else lanes / 2)]
+    return next((a.name for a in wide + clean + spatial), None)
+
+
+def _fills(axis: Axis, lanes: float) -> bool:
+    """Whether an axis is that long; one whose extent is a decision is taken to be."""
+    return not isinstance(axis.extent, int) or axis.extent >= lanes
 
 
 def block_length(stage: Stage, axis: str, target: Target) -> int:
