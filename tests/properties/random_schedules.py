@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import reads
+from tilewright.expr.nodes import Select, reads
 from tilewright.expr.zero_terms import is_solvable
 from tilewright.schedule import steps
 from tilewright.schedule.state import Split, Stage, State
@@ -102,10 +102,13 @@ def _rewrite(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step
 
 
 def _skip_zeros(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
-    """Skip zeros, or first inline what may insert them."""
-    producers = state.producers(stage.name)
-    if producers and not is_solvable(stage.compute):
-        return steps.ComputeInline(one(rng, producers).name)
+    """Where there are zeros to skip; else inline a stage that may insert some; else somewhere."""
+    solvable = [s for s in state.stages.values() if is_solvable(s.compute)]
+    if solvable:
+        return steps.SkipZeros(one(rng, solvable).name)
+    inserting = [s for s in state.stages.values() if isinstance(s.compute.body, Select)]
+    if inserting:
+        return steps.ComputeInline(one(rng, inserting).name)
     return steps.SkipZeros(stage.name)
 
 
@@ -115,7 +118,7 @@ MAKERS: tuple[tuple[Maker, float], ...] = (
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),
     (lambda rng, state, stage: steps.Pragma(stage.name, 16), 0.3),
-    (lambda rng, state, stage: steps.SkipZeros(stage.name), 1),
+    (_skip_zeros, 1.5),
     (_rfactor, 1), (_annotate, 2), (_parallel, 1), (_align, 1), (_rewrite, 1),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MAKERS]) / sum(w for _, w in MAKERS)

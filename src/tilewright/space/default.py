@@ -49,7 +49,7 @@ def _neighbours(space: Space, parents: Population, rng: np.random.Generator) -> 
     parents = parents[np.repeat(np.arange(len(parents)), CHILDREN)]
     rows = parents.rows.copy()
     for sketch, at in space.groups(parents):
-        which = rng.integers(0, len(sketch.decisions), len(at))
+        which = rng.integers(0, max(1, len(sketch.decisions)), len(at))
         for k, decision in enumerate(sketch.decisions):
             mine, span = at[which == k], space.span(decision)
             if len(mine):
