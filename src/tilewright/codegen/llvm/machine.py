@@ -22,7 +22,7 @@ CODEGEN_LEVEL = 1
 @dataclass(frozen=True, slots=True)
 class Features:
     """What instruction selection can use. `rounding`: floor, ceil, ... are instructions;
-    `mask_bits`: element widths with masked memory access.
+    `mask_bits`: element widths with masked memory access; `scales`: x * 2**n is an instruction.
     """
 
     x86: bool
@@ -31,6 +31,7 @@ class Features:
     gather: bool
     rounding: bool
     mask_bits: tuple[int, ...]
+    scales: bool
     libmvec: str
     """The libmvec variant letter ("e", "d", "b"), or "" where there is none."""
 
@@ -48,7 +49,7 @@ def features(target: Target) -> Features:
         return f"+{name}" in words or (implied and f"-{name}" not in words)
 
     if not target.architecture.startswith(("x86_64", "amd64")):
-        return Features(False, True, True, False, True, (), "")
+        return Features(False, True, True, False, True, (), False, "")
     wide = has("avx512bw", target.vector_bits >= 512) and target.vector_bits >= 512
     avx2 = has("avx2", target.vector_bits >= 256)
     masks = (8, 16, 32, 64) if wide else (32, 64) if avx2 else ()
@@ -61,6 +62,7 @@ def features(target: Target) -> Features:
         gather=avx2,
         rounding=has("sse4.1", target.cpu != "x86-64"),
         mask_bits=masks,
+        scales=wide and has("avx512vl", True),
         libmvec=variant if glibc else "",
     )
 

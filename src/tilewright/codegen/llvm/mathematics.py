@@ -46,7 +46,7 @@ class MathLibrary:
 
     def __init__(self, b: Builder, m: Module, features: Features) -> None:
         self.b, self.m, self.features = b, m, features
-        self.polynomials = Polynomials(b, m, features.fma)
+        self.polynomials = Polynomials(b, m, features)
 
     def call(self, fn: str, args: list[Value]) -> Value:
         """The intrinsic `fn` on operands of one dtype and equal lanes. Raises BuildError."""

@@ -1,6 +1,6 @@
 """Elementary functions of float32 vectors as polynomials in IR: any target, any lane count.
 
-    p = Polynomials(b, m, fused=True)        p.exp(x), p.log(x), p.tanh(x), p.erf(x), p.sin(x), ...
+    p = Polynomials(b, m, features)          p.exp(x), p.log(x), p.tanh(x), p.erf(x), p.sin(x), ...
 
 Coefficients are weighted minimax fits (Lawson's iteration) of the named function; range reduction
 is Cody and Waite's. Errors against the exact value, in units in the last place, for all normal
@@ -14,6 +14,7 @@ from math import pi
 
 from tilewright.codegen.llvm.arithmetic import apply, choose, compare, convert, fcmp, fma, intrinsic
 from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import Value, compute_type, constant
 from tilewright.expr.dtypes import DTYPES, FLOAT32, FLOAT64, INT64
@@ -25,6 +26,8 @@ LN2_LOW = -2.12194440e-4
 ROUNDING = 12582912.0
 """1.5 * 2**23: adding it leaves the nearest integer in the low bits of a float32."""
 ROUNDING_BITS = 0x4B400000
+SCALE_LANES = (4, 8, 16)
+CURRENT_ROUNDING = 4
 ROUNDING_64 = 6755399441055744.0
 """1.5 * 2**52, the same for float64."""
 HALF_PI_HIGH = 1.5707963267948966
@@ -59,8 +62,8 @@ COS = (0.04166664556, -0.00138873095, 2.4432411e-05)
 class Polynomials:
     """Writes the functions at the current point; arguments and results are float32 values."""
 
-    def __init__(self, b: Builder, m: Module, fused: bool) -> None:
-        self.b, self.m, self.fused = b, m, fused
+    def __init__(self, b: Builder, m: Module, features: Features) -> None:
+        self.b, self.m, self.features = b, m, features
 
     # ---- pieces -----------------------------------------------------------------------------
 
@@ -70,7 +73,7 @@ class Polynomials:
     def fma(self, x: Value, y: Value | float, z: Value | float) -> Value:
         y = self.const(y, x) if isinstance(y, float) else y
         z = self.const(z, x) if isinstance(z, float) else z
-        return fma(self.b, self.m, self.fused, x, y, z)
+        return fma(self.b, self.m, self.features.fma, x, y, z)
 
     def op(self, name: str, x: Value, y: Value | float | int) -> Value:
         """A two-operand instruction, the second operand perhaps a literal."""
@@ -103,17 +106,29 @@ class Polynomials:
         """2**n of an int32 in the range of normal exponents."""
         return self.bits(self.op("shl", self.op("add", n, 127), 23))
 
+    def scaled(self, x: Value, n: Value) -> Value:
+        """x * 2**n of an integral float n of any size, by AVX-512's instruction for it."""
+        bits, mask = 32 * x.lanes, "i16" if x.lanes == 16 else "i8"
+        types, args = [x.type] * 3 + [mask], f"{x}, {n}, {x}, {mask} -1"
+        if bits == 512:
+            types, args = [*types, "i32"], f"{args}, i32 {CURRENT_ROUNDING}"
+        fn = self.m.declare(f"llvm.x86.avx512.mask.scalef.ps.{bits}", x.type, types)
+        text = self.b.pure(f"call {x.type} {fn}({args})", x.text, n.text)
+        return Value(text, x.dtype, x.lanes)
+
     # ---- functions --------------------------------------------------------------------------
 
     def exp(self, x: Value) -> Value:
         """e**x: x = n*ln2 + r, 2**n applied in two halves so that both ends of the range work."""
         x = self.clamped(x, -104.0, 89.0)
         shifted = self.fma(x, LOG2_E, ROUNDING)
-        n = self.op("sub", self.bits(shifted), ROUNDING_BITS)
         whole = self.op("fsub", shifted, ROUNDING)
         r = self.fma(whole, -LN2_LOW, self.fma(whole, -LN2_HIGH, x))
         tail = self.fma(self.op("fmul", r, r), self.horner(r, EXP), r)
         value = self.op("fadd", tail, 1.0)
+        if self.features.scales and x.lanes in SCALE_LANES:
+            return self.scaled(value, whole)
+        n = self.op("sub", self.bits(shifted), ROUNDING_BITS)
         half = self.op("ashr", n, 1)
         rest = self.op("sub", n, half)
         once = self.op("fmul", value, self.power_of_two(half))
