@@ -1,7 +1,8 @@
 """Loads and stores: which instruction an access becomes.
 
 The coefficient of LANE in an address decides: 0 is a scalar, 1 a contiguous vector, 2 to 4 are
-contiguous loads and shuffles, anything else a gather (or one access a lane). A static tail of
+contiguous loads and shuffles, anything else a gather (or one access a lane), or, where they exist,
+four elements from each lane's address on, transposed. A static tail of
 `active` lanes uses masked accesses where the machine has them, otherwise pieces of 8, 4, 2, 1.
 A read that a condition forbids is redirected to a block of zeros, or masked off.
 """
@@ -27,6 +28,8 @@ from tilewright.codegen.llvm.types import (
 )
 from tilewright.expr.nodes import Expr, Tensor
 
+GROUP = 4
+"""Neighbouring elements that a transposed load takes from each lane's address on."""
 GREATEST_SHUFFLED_STRIDE = 4
 GREATEST_GATHER_OFFSET = 1 << 30
 
@@ -94,7 +97,27 @@ class Memory:
         short = 2 <= stride <= GREATEST_SHUFFLED_STRIDE
         if short and access.guard is None and access.lanes.full:
             return access.shuffled(stride)
+        group = access.at.const % GROUP
+        if self._transposes(access, group):
+            first = access.at.shifted(-group)
+            return _Access(self, access.buffer, first, access.lanes, None).transposed(stride, group)
         return access.strided(stride)
+
+    def _transposes(self, access: _Access, group: int) -> bool:
+        """Whether to load the whole group of elements that number `group` of them belongs to.
+
+        Its others are likely to be wanted next (then they are there), and even for one the loads
+        take no longer than a gather.
+        """
+        assert access.lanes is not None
+        return (
+            access.guard is None
+            and access.lanes.full
+            and access.count % GROUP == 0
+            and access.dtype.bits == 32
+            and self.in_bounds(access.buffer, access.at.shifted(-group))
+            and self.in_bounds(access.buffer, access.at.shifted(GROUP - 1 - group))
+        )
 
     def gather(self, buffer: Buffer, at: Value, lanes: Lanes, guard: Value | None) -> Value:
         """Elements at a vector of element numbers (i64)."""
@@ -277,6 +300,50 @@ class _Access:
             )
             total = self.b.pure(text, first, second)
         return total
+
+    def transposed(self, stride: int, wanted: int) -> str:
+        """Element number `wanted` from each lane's address on, of GROUP that are all loaded.
+
+            lanes 0..3 load  a0 a1 a2 a3 | b0 b1 b2 b3 | c0 .. | d0 ..     ->    a0 b0 c0 d0
+
+        Each register holds the groups of every fourth lane; two rounds of shuffles within its
+        128-bit parts bring them together. The shuffles for the other elements are shared.
+        """
+        at = self.pointer()
+        part = vector(self.element, GROUP)
+        rows = []
+        for i in range(self.count):
+            p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {i * stride}")
+            text = f"load {part}, ptr {p}, align {self.align}"
+            rows.append(self.load_text(text, p, at, key=("group", i)))
+        a, b, c, d = (self._joined(rows[i::GROUP]) for i in range(GROUP))
+        half = wanted // 2
+        low = self._pairs(a, b, (2 * half, 2 * half + 1), 1)
+        high = self._pairs(c, d, (2 * half, 2 * half + 1), 1)
+        return self._pairs(low, high, (wanted % 2,), 2)
+
+    def _joined(self, rows: list[str]) -> str:
+        """Vectors of one type, a power of two of them, one after the other."""
+        size = GROUP
+        while len(rows) > 1:
+            kind, order = vector(self.element, size), shuffle_mask(list(range(2 * size)))
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            rows = [
+                self.b.pure(f"shufflevector {kind} {x}, {kind} {y}, {order}", x, y)
+                for x, y in pairs
+            ]
+            size *= 2
+        return rows[0]
+
+    def _pairs(self, x: str, y: str, which: tuple[int, ...], width: int) -> str:
+        """In every group: elements of x and y in turns, `width` at a time, those in `which`."""
+        order = []
+        for start in range(0, self.count, GROUP):
+            for w in which:
+                for side in (0, self.count):
+                    order += [side + start + w * width + i for i in range(width)]
+        text = f"shufflevector {self.type} {x}, {self.type} {y}, {shuffle_mask(order)}"
+        return self.b.pure(text, x, y)
 
     def strided(self, stride: int) -> str:
         assert self.lanes is not None
