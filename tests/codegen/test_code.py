@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kernel_nests import Conv, P, S, V, conv2d, gemm, nest
+from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest
 from kernel_runs import loop_bodies
 
 from tilewright.codegen import Kernel, compile_program
@@ -17,7 +17,7 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32, FLOAT64
-from tilewright.expr.nodes import Const, Tensor, Var, call
+from tilewright.expr.nodes import Const, Select, Tensor, Var, call
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.nodes import Alloc, Program, Store, seq
 from tilewright.target import Target
@@ -224,3 +224,25 @@ def test_a_budget_bounds_hoisted_vectors() -> None:
         ]
     assert depths == [0, 0, 1, 1]
     assert FLOAT64.bits == 64
+
+
+@pytest.mark.parametrize("target", [AVX512, AVX2, ARM], ids=lambda t: t.cpu)
+def test_a_transposing_copy_gathers_nothing(target: Target) -> None:
+    """Four columns of 16 rows: every row's four elements are loaded once, then shuffled."""
+    x, y = placeholder((16, 8), name="x"), Tensor("y", (4, 16), FLOAT32)
+    body = nest([("k", 4, U), ("j", 16, V)], Store(y, (K, J), x[J, K + 4]))
+    kernel = compile_program(Program("f", (x,), (), (), (y,), body), target)
+    assert kernel.ir.count("load <4 x float>") == 16
+    assert "gather" not in kernel.ir and "load float" not in kernel.ir
+
+
+def test_terms_under_conditions_known_at_compile_time_stay_fused() -> None:
+    """A border's tile: what is outside adds nothing, what is inside is one multiply-add."""
+    x, w = placeholder((64,), name="x"), placeholder((4, 16), name="w")
+    y = Tensor("y", (16,), FLOAT32)
+    zero = Const(0.0, FLOAT32)
+    term = Select(K >= 1, Select(K < 3, x[K * 16 + J] * w[K, J], zero), zero)
+    body = nest([("k", 4, U), ("j", 16, V)], Store(y, (J,), term, "sum"))
+    ir = compile_program(Program("f", (x, w), (), (), (y,), body), AVX512).ir
+    assert ir.count("call <16 x float> @llvm.fma") == 2
+    assert "fadd" not in ir

@@ -206,6 +206,22 @@ def test_strided_reads_of_other_widths(dtype: str, stride: int) -> None:
     check(elementwise(x[I * stride], x, 23, DTYPES[dtype]))
 
 
+@pytest.mark.parametrize("shift", [0, 3])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
+@pytest.mark.parametrize(("rows", "columns", "tile"), [(32, 16, 4), (24, 12, 6), (13, 9, 3)])
+def test_transpose_by_strided_loads(
+    rows: int, columns: int, tile: int, dtype: str, shift: int
+) -> None:
+    """Neighbouring columns of a tile come from one transposed load where they exist."""
+    x = placeholder((rows, columns + shift), dtype, name="x")
+    y = Tensor("y", (columns, rows), DTYPES[dtype])
+    o, i, j = Var("o"), Var("i"), Var("j")
+    column = o * tile + i
+    store = Store(y, (column, j), x[j, column + shift])
+    loops = [("o", columns // tile, P), ("i", tile, U), ("j", rows, V)]
+    check(Program("transpose", (x,), (), (), (y,), nest(loops, store)))
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(16, 32), (13, 19)])
 def test_transpose(rows: int, columns: int) -> None:
     """Vector stores that are strided."""

@@ -218,6 +218,12 @@ def matmul(b: Builder) -> Tensor | None:
         if prod(shape_of(x)) * int(w.shape[1]) > MOST_WORK:
             return None
         return ops.dense(x, w, name=b.name("matmul"))
+    if b.chance(0.2):
+        # wide enough for whole vectors of a permuted operand
+        rows = b.given((max(columns, 13), depth))
+        return ops.dense(
+            x, ops.transpose(rows, (1, 0), name=b.name("turned")), name=b.name("matmul")
+        )
     turned = b.chance(0.5)
     w = b.given((columns, depth) if turned else (depth, columns), constant=b.chance(0.6))
     bias = b.given((columns,), constant=True) if b.chance(0.3) else None

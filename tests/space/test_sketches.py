@@ -120,6 +120,20 @@ def test_groups_of_whole_vectors_are_tiled_one_by_one(
     assert (per_group % tiles == 0).all() == (vector == "c")
 
 
+def test_a_permuted_operand_that_is_reused_is_copied(target: Target) -> None:
+    rows, columns = given(32, 24), given(40, 24, name="y")
+    turned = ops.transpose(columns, (1, 0), name="turned")
+    sketches = Space(ComputeDAG([ops.matmul(rows, turned, name="c")]), target).sketches
+    places = {s.name.rpartition("turned: ")[2] for s in sketches}
+    assert places == {"at c", "at c.local", "inline", "root"}
+
+
+def test_a_permuted_weight_is_inlined(target: Target) -> None:
+    turned = ops.transpose(weight(40, 24), (1, 0), name="turned")
+    sketches = Space(ComputeDAG([ops.matmul(given(32, 24), turned)]), target).sketches
+    assert all("turned" not in s.name and "turned" not in s.state.stages for s in sketches)
+
+
 def test_names_and_keys_are_unique(target: Target) -> None:
     for make in (*MADE.values(), attention):
         sketches = Space(make(), target).sketches

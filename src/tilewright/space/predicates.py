@@ -81,10 +81,13 @@ def packs_operand(state: State, stage: Stage, target: Target) -> bool:
 
         b_t[k, j] = b[j, k];  c[i, j] = Σ_k a[i, k] * b_t[k, j]
 
-    Inlined, every use of an element would gather lanes from far apart; the copy does it once.
+    Inlined, every use of an element would gather lanes from far apart; the copy does it once. A
+    constant needs no copy: its layout may change.
     """
     source = stage.compute.body
     if not isinstance(source, Read) or not all(isinstance(i, Var) for i in source.indices):
+        return False
+    if isinstance(source.tensor.source, Placeholder) and source.tensor.source.constant:
         return False
     inner = next((a.var for a in reversed(stage.compute.axes) if a.extent != 1), None)
     if inner is None or source.indices[-1] == inner:
