@@ -16,9 +16,11 @@ from tilewright.schedule.steps import CacheRead, ComputeInline, LayoutRewrite, R
 
 REQUIRED = (
     "padded tile", "halo", "stride", "dilation", "rfactor", "inline", "floor-div", "multi-output",
+)  # fmt: skip
+ALSO = (
+    "negative coefficient", "several consumers", "nested attach", "layout rewrite",
     "packed operand",
 )  # fmt: skip
-ALSO = ("negative coefficient", "several consumers", "nested attach", "layout rewrite")
 
 
 def tags(state: State, program: Program) -> set[str]:
