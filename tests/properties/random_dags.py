@@ -358,7 +358,7 @@ def narrow(b: Builder) -> Tensor | None:
 MOVES: tuple[tuple[Move, float], ...] = (
     (unary, 3), (binary, 3), (broadcast, 1), (transpose, 1), (reshape, 1.5), (padding, 1.5),
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
-    (matmul, 3), (convolution, 5), (transposed_convolution, 2), (flipped_window, 1.5), (pool, 1),
+    (matmul, 3), (convolution, 6), (transposed_convolution, 2), (flipped_window, 1.5), (pool, 1),
     (row_reduction, 1.5), (long_reduction, 3), (softmax, 0.5), (narrow, 0.3),
     (table_product, 0.7), (wide_matmul, 2),
 )  # fmt: skip
