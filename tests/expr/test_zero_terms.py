@@ -88,3 +88,14 @@ def test_terms_that_are_not_zero_stay() -> None:
     for y in (one, product_sum, spatial):
         assert not is_solvable(compute_of(y))
         assert without_zero_terms(compute_of(y)) == compute_of(y)
+
+
+def test_a_sum_of_zeros_alone_keeps_what_it_reads() -> None:
+    x, w, r = placeholder((1, 4), name="x"), placeholder((2,), name="w"), reduce_axis(2, "r")
+
+    def body(i: Any, j: Any) -> Any:
+        u = j + r * 2 + 9
+        term = select((u % 2).eq(0) & (u // 2 < 4), x[i, u // 2], 0.0)
+        return sum_over(term * w[r], r)
+
+    assert not is_solvable(compute_of(compute((1, 3), body, name="y")))

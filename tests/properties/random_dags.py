@@ -261,6 +261,27 @@ def convolution(b: Builder) -> Tensor | None:
     return ops.conv(x, w, bias, groups=groups, **options, name=b.name("conv"))
 
 
+def spread_sum(b: Builder) -> Tensor | None:
+    """Σ over r of the elements of x at those i + k·r + c that a stride divides, times weights."""
+    x = b.pick()
+    axis, steps = int(b.rng.integers(x.rank)), b.among((2, 3, 4, 5))
+    stride, k, c = b.among((2, 3, 4)), b.among((1, 2, 3, -1)), int(b.rng.integers(-3, 4))
+    extent = shape_of(x)[axis]
+    shape = [*shape_of(x)]
+    shape[axis] = (extent - 1) * stride + 1 + b.among((0, 1, 2))
+    if prod(shape) > LARGEST:
+        return None
+    w, r = b.given((steps,), constant=b.chance(0.7)), reduce_axis(steps, "r")
+
+    def body(*index: Any) -> Any:
+        u = index[axis] + r * k + c
+        at = (*index[:axis], u // stride, *index[axis + 1 :])
+        inside = (u % stride).eq(0) & (u >= 0) & (u // stride < extent)
+        return sum_over(select(inside, x[at], 0.0) * w[r], r)
+
+    return compute(tuple(shape), body, name=b.name("spread"))
+
+
 def transposed_convolution(b: Builder) -> Tensor | None:
     x = b.pick(b.among((3, 4)))
     rank = x.rank - 2
@@ -358,9 +379,9 @@ def narrow(b: Builder) -> Tensor | None:
 MOVES: tuple[tuple[Move, float], ...] = (
     (unary, 3), (binary, 3), (broadcast, 1), (transpose, 1), (reshape, 1.5), (padding, 1.5),
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
-    (matmul, 3), (convolution, 6), (transposed_convolution, 2), (flipped_window, 1.5), (pool, 1),
-    (row_reduction, 1.5), (long_reduction, 3), (softmax, 0.5), (narrow, 0.3),
-    (table_product, 0.7), (wide_matmul, 2),
+    (matmul, 3), (convolution, 6), (transposed_convolution, 2), (spread_sum, 1),
+    (flipped_window, 1.5), (pool, 1), (row_reduction, 1.5), (long_reduction, 3), (softmax, 0.5),
+    (narrow, 0.3), (table_product, 0.7), (wide_matmul, 2),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MOVES]) / sum(w for _, w in MOVES)
 

@@ -30,6 +30,7 @@ from tilewright.expr.nodes import (
     Var,
     as_expr,
     const,
+    reads,
     select,
     transform,
 )
@@ -106,8 +107,14 @@ def _needed(e: Expr) -> Iterator[Expr]:
 
 
 def is_solvable(compute: Compute) -> bool:
-    """Whether `without_zero_terms` shortens a reduction axis."""
-    return any(c.solvable_for(compute.reduce_axes) is not None for c in congruences(compute))
+    """Whether `without_zero_terms` shortens a reduction axis.
+
+    Not where it finds that all terms are zero: what they read would be left without a reader.
+    """
+    if all(c.solvable_for(compute.reduce_axes) is None for c in congruences(compute)):
+        return False
+    left = reads(without_zero_terms(compute).body)
+    return {r.tensor for r in left} == {r.tensor for r in reads(compute.body)}
 
 
 def without_zero_terms(compute: Compute) -> Compute:

@@ -177,13 +177,27 @@ class Facts:
         match e:
             case Binary(op, a, b) if op in ARITHMETIC_BOUNDS:
                 rule = ARITHMETIC_BOUNDS[op]
-                return intersection(known, rule(self.bounds(a), self.bounds(b)))
+                found = intersection(known, rule(self.bounds(a), self.bounds(b)))
+                return found if op != "mod" else intersection(found, self._remainder(a, b))
             case Call("abs", (x,)):
                 return intersection(known, magnitude(self.bounds(x)))
             case Select(cond, a, b):
                 yes, no = self.assume(cond), self.assume(cond, holds=False)
                 return intersection(known, _either(yes, a, no, b))
         return known
+
+    def _remainder(self, a: Expr, b: Expr) -> Interval:
+        """`(x + z // c) % b` is `((c·x + z) % (c·b)) // c`, of which something may be known."""
+        if not isinstance(b, Const) or b.value < 1:
+            return UNBOUNDED
+        form, constant = self._form(a)
+        for atom, k in form.items():
+            match atom:
+                case Binary("floordiv", z, Const(c, _)) if c > 0 and k == 1:
+                    rest = {other: m for other, m in form.items() if other != atom}
+                    whole = (_expression(rest) + constant) * c + z
+                    return floordiv(self.bounds(whole % (c * int(b.value))), point(int(c)))
+        return UNBOUNDED
 
     def _narrow(self, ranges: dict[str, Interval], form: Form, bounds: Interval) -> None:
         """Narrow each variable v of `c · v + rest` to what `bounds` of the sum leave it."""
