@@ -233,7 +233,7 @@ def test_held_out_rounds_stop_a_model_that_fits_noise():
         noise.append(features, owner, throughput, workload="noise", round_id=round_id)
     trees = {}
     for name, rows in (("noise", noise), ("signal", signal)):
-        model = GradientBoostedModel(settings=Settings(learning_rate=0.4))
+        model = GradientBoostedModel(settings=Settings(learning_rate=0.4, min_trees=32))
         model.update(rows)
         trees[name] = model.validation.trees
         assert (

@@ -14,12 +14,13 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.search.cost_model import TrainingSet
-from tilewright.search.evolution import ORIGINS, EvolutionSettings
-from tilewright.search.memory import Candidate
-from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy
+from tilewright.search.evolution import ORIGINS, EvolutionSettings, Scored
+from tilewright.search.memory import Candidate, as_population
+from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
 from tilewright.search.tasks import TaskSearch, TuningTask
+from tilewright.space.estimate import Estimator
 from tilewright.space.features import FeatureExtractor
-from tilewright.space.space import Space
+from tilewright.space.space import Population, Space
 from tilewright.target import Target
 from workloads import conv_layer, given
 
@@ -156,30 +157,61 @@ def test_exhaustive_search_refuses_large_spaces(target: Target) -> None:
         strategy("exhaustive", Space(conv_layer(), target))
 
 
-def evolution(target: Target, model: Untrained, epsilon: float = 0.05) -> EvolutionStrategy:
+def evolution(
+    target: Target, model: Untrained, epsilon: float = 0.05, explore: float = 0.15
+) -> EvolutionStrategy:
     space = Space(conv_layer(), target)
     settings = EvolutionSettings(population=256)
-    return EvolutionStrategy(space, FeatureExtractor(space), model, settings, epsilon)
+    return EvolutionStrategy(space, FeatureExtractor(space), model, settings, epsilon, explore)
+
+
+def usual_estimate(s: EvolutionStrategy, quantile: float) -> float:
+    random = s.space.sample(np.random.default_rng(1), 200)
+    return float(np.quantile(Estimator(s.extractor).latency(random), quantile))
+
+
+def test_the_estimate_decides_until_this_workload_was_measured(target: Target) -> None:
+    s = evolution(target, PrefersWideVectors(), epsilon=0.0)
+    batch = as_population(s.ask(np.random.default_rng(0), 8))
+    assert np.median(Estimator(s.extractor).latency(batch)) <= usual_estimate(s, 0.1)
 
 
 def test_evolution_follows_the_model(target: Target) -> None:
-    s = evolution(target, PrefersWideVectors(), epsilon=0.0)
-    first = s.ask(np.random.default_rng(0), 8)
-    # a model that knows other workloads only does not decide yet: the estimate does
-    assert all(c.predicted is not None and 0 < c.predicted <= 1 for c in first)
-    s.tell(first, [1.0] * 8)
-    batch = s.ask(np.random.default_rng(0), 8)
+    model = PrefersWideVectors()
+    s = evolution(target, model, epsilon=0.0, explore=0.0)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        batch = s.ask(rng, 64)
+        s.tell(batch, [1.0] * 64)
     scores = [c.predicted for c in batch]
     assert scores == sorted(scores, reverse=True)
-    random = s.space.sample(np.random.default_rng(1), 200)
-    features, owner = s.extractor.extract(random)
-    usual = PrefersWideVectors().predict(features, owner, 200)
-    assert min(scores) >= np.quantile(usual, 0.9)
+    found, random = as_population(batch), s.space.sample(np.random.default_rng(1), 200)
+    liked, usual = (
+        model.predict(*s.extractor.extract(some), len(some)) for some in (found, random)
+    )
+    assert np.median(liked) >= np.quantile(usual, 0.9)
+
+
+def test_sketches_take_turns_the_least_tried_first() -> None:
+    sketch = np.array([0, 0, 1, 0, 2, 1, 2])
+    rows = Population(np.arange(7)[:, None], sketch)
+    found = Scored(rows, -np.arange(7.0), np.zeros(7, np.int64))
+    turns = in_turns(found, np.array([5, 0, 1]))
+    assert turns.population.rows[:, 0].tolist() == [2, 4, 5, 6, 0, 1, 3]
+    assert turns.score.tolist() == [-2, -4, -5, -6, 0, -1, -3]
+
+
+def test_the_first_batch_tries_every_sketch(target: Target) -> None:
+    s = evolution(target, Untrained(), epsilon=0.0)
+    sketches = len(s.space.sketches)
+    assert sketches > 1
+    batch = s.ask(np.random.default_rng(0), 4 * sketches)
+    assert {c.sketch for c in batch} == set(range(sketches))
 
 
 def test_evolution_starts_from_the_estimate(target: Target) -> None:
     batch = evolution(target, Untrained(), epsilon=0.0).ask(np.random.default_rng(0), 8)
-    assert all(c.predicted is not None and 0 < c.predicted <= 1 for c in batch)
+    assert all(c.predicted is not None and c.predicted > 0 for c in batch)
 
 
 def test_a_share_of_every_batch_is_random(target: Target) -> None:

@@ -242,7 +242,7 @@ def pairwise_accuracy(scores: Floats, throughput: Floats, workload: Ints) -> flo
 class Settings:
     """How the trees grow. What each was chosen by is said in `GradientBoostedModel`."""
 
-    min_trees: int = 32
+    min_trees: int = 128
     max_trees: int = 256
     depth: int = 6
     learning_rate: float = 0.1
@@ -297,10 +297,11 @@ class GradientBoostedModel:
 
     Some rounds are held out to find how many trees are too many. Then all rounds train: doing
     without the held-out fifth cost 0.01 to 0.05. The count is the largest whose held-out loss is
-    within `slack` of the least, and at least `min_trees`: the least itself, noisy, asked for fewer
-    trees than served best, and on one or two held-out rounds for far too few (0.89, not 0.93). It
-    is looked for anew whenever the data have grown by a quarter; the trees are trained anew
-    whenever they have grown by a hundredth, for large databases and small rounds.
+    within `slack` of the least, and at least `min_trees`: the least itself, noisy, asked for far
+    too few. On 5,400 programs of tuning ResNet-50 it asked one of five splits for 32 trees: R² was
+    0.82, with at least 128 trees 0.84. It is looked for anew whenever the data have grown by a
+    quarter; the trees are trained anew whenever they have grown by a hundredth, for large
+    databases and small rounds.
 
     Same rows, same seed: same model. Not safe to use from two threads at once.
     """

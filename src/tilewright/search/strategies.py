@@ -18,8 +18,9 @@ import numpy as np
 
 from tilewright.search.beam import BeamStrategy
 from tilewright.search.cost_model import CostModel
-from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
+from tilewright.search.evolution import Evolution, EvolutionSettings, Floats, Scored
 from tilewright.search.memory import Candidate, Memory, as_population, unscored
+from tilewright.space.decisions import Ints
 from tilewright.space.estimate import Estimator
 from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Population, Space
@@ -27,6 +28,7 @@ from tilewright.space.space import Population, Space
 EXHAUSTIVE_LIMIT = 100_000
 PER_TRIAL = 128  # population per program to be measured: a small batch needs a short search
 SMALLEST_POPULATION = 256
+NEGLIGIBLE = 0.05  # a smaller share of the prior is not worth its computation
 
 
 class Strategy(Protocol):
@@ -92,10 +94,12 @@ class ExhaustiveStrategy:
 
 @dataclass
 class EvolutionStrategy:
-    """Evolution on the learned cost model; the analytical estimate until programs of this
-    workload have been measured: what a model learned from others alone ranks them worse.
+    """Evolution on the learned cost model, with the analytical estimate as the prior.
 
-    `epsilon` of every batch is random (paper: ε-greedy).
+    Of every batch, `epsilon` is random (paper: ε-greedy) and `explore` is for the sketches that
+    were tried least, the best candidates of each in turn: what the estimate says of programs of
+    different sketches, or a model that has seen one sketch only, misleads. Half of the first batch
+    explores.
     """
 
     space: Space
@@ -103,30 +107,38 @@ class EvolutionStrategy:
     model: CostModel
     settings: EvolutionSettings = field(default_factory=EvolutionSettings)
     epsilon: float = 0.05
+    explore: float = 0.15
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.space)
         self._random = RandomStrategy(self.space)
         self._random._memory = self._memory
         self._measured: list[tuple[float, Candidate]] = []
+        self._tried = np.zeros(len(self.space.sketches), np.int64)
         self.evolution = Evolution(self.space, self.settings)
         self.winners: dict[str, int] = {}
-        self._score = ModelScore(self.extractor, self.model, learned=False)
+        self._score = GuidedScore(self.extractor, self.model)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """The best new candidates of an evolution run, and a few random ones."""
+        """The best new candidates of an evolution run, and a few that explore."""
         size = min(self.settings.population, max(SMALLEST_POPULATION, PER_TRIAL * n))
         self.evolution.settings = replace(self.settings, population=size)
         found = self.evolution.run(rng, self._score, self._parents())
-        random = int(rng.binomial(n, self.epsilon))
-        batch = self._memory.candidates(found, n - random, with_score=True)
+        chosen = n - int(rng.binomial(n, self.epsilon))
+        exploring = int(rng.binomial(chosen, self.explore)) if self._tried.any() else chosen // 2
+        batch = self._memory.candidates(found, chosen - exploring, with_score=True)
+        sketches = np.array([c.sketch for c in batch], np.int64)
+        tried = self._tried + np.bincount(sketches, minlength=len(self._tried))
+        rest = chosen - len(batch)
+        batch += self._memory.candidates(in_turns(found, tried), rest, with_score=True)
         return batch + self._random.ask(rng, n - len(batch))
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
-        self._score.learned = True
+        self._score.measured += len(batch)
         for candidate, latency in zip(batch, latencies, strict=True):
+            self._tried[candidate.sketch] += 1
             if latency is None:
                 continue
             if not self._measured or latency < self._measured[0][0]:
@@ -140,24 +152,86 @@ class EvolutionStrategy:
         return as_population([c for _, c in self._measured])
 
 
+def in_turns(found: Scored, tried: Ints) -> Scored:
+    """A list, best first, with the sketches taking turns; the one tried least begins.
+
+    `tried` `[sketches]` says how many programs of each have been measured.
+    """
+    sketch = found.population.sketch
+    by_sketch = np.argsort(sketch, kind="stable")
+    first = np.searchsorted(sketch[by_sketch], sketch[by_sketch])
+    turn = np.empty(len(sketch), np.int64)
+    turn[by_sketch] = np.arange(len(sketch)) - first
+    order = np.argsort(turn + tried[sketch], kind="stable")
+    return Scored(found.population[order], found.score[order], found.origin[order])
+
+
 @dataclass
 class ModelScore:
-    """Scores populations by the cost model; by the analytical estimate until it is trained, or
-    while it has not `learned` from this workload.
-    """
+    """Scores populations by the cost model; by the analytical estimate until it is trained."""
 
     extractor: FeatureExtractor
     model: CostModel
-    learned: bool = True
 
     def __call__(self, population: Population) -> Floats:
         """Predicted relative throughput `[n]`; higher is better."""
-        if not (self.learned and self.model.trained):
+        if not self.model.trained:
             latency = Estimator(self.extractor).latency(population)
             relative: Floats = latency.min() / latency
             return relative
         features, owner = self.extractor.extract(population)
         return self.model.predict(features, owner, len(population))
+
+
+@dataclass
+class GuidedScore:
+    """The cost model's prediction, mixed with the analytical estimate while data are scarce.
+
+    A model of few programs knows nothing of most of the space and is wrong about it, so the
+    second batch used to be worse than the first, which follows the estimate. The estimate's share
+    is `prior` / (`prior` + `measured`) for `measured` programs of this workload: all while there
+    are none, whatever other workloads taught the model. It orders programs of one sketch well and
+    sketches badly, hence counts relative to good random candidates of the same sketch.
+    """
+
+    extractor: FeatureExtractor
+    model: CostModel
+    prior: float = 8.0
+    measured: int = 0
+
+    def __post_init__(self) -> None:
+        self._unit: Floats | None = None
+
+    def __call__(self, population: Population) -> Floats:
+        """Expected relative throughput `[n]`; higher is better."""
+        share = self.prior / (self.prior + self.measured) if self.model.trained else 1.0
+        score = np.zeros(len(population))
+        if share > NEGLIGIBLE:
+            score += share * self._estimated(population)
+        if share < 1.0:
+            features, owner = self.extractor.extract(population)
+            score += (1.0 - share) * self.model.predict(features, owner, len(population))
+        return score
+
+    def _estimated(self, population: Population) -> Floats:
+        estimator = Estimator(self.extractor)
+        if self._unit is None:
+            self._unit = self._good(estimator)
+        relative: Floats = self._unit[population.sketch] / estimator.latency(population)
+        return relative
+
+    def _good(self, estimator: Estimator) -> Floats:
+        """The least latency of random candidates of every sketch, `[sketches]`.
+
+        Always of the same candidates: a resumed run must score as the interrupted one did.
+        """
+        space = self.extractor.space
+        some = space.sample(np.random.default_rng(0), SMALLEST_POPULATION * len(space.sketches))
+        latency = estimator.latency(some)
+        good = np.full(len(space.sketches), latency.min())
+        for k in np.unique(some.sketch):
+            good[k] = latency[some.sketch == k].min()
+        return good
 
 
 Maker = Callable[[Space, FeatureExtractor, CostModel], Strategy]
