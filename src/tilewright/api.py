@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import llvmlite.binding as llvm
 
 import tilewright.graph.partition as graph_partition
-from tilewright.build import build, default_of, make_request
+from tilewright.build import build, default_trace_of, make_request
 from tilewright.build.cache import ArtifactCache
 from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
@@ -319,7 +319,7 @@ class _TunerMeasurer:
 
     def _task(self, task: TuningTask) -> MeasureTask:
         if task.hash not in self.known:
-            trace = default_of(Space(task.dag, self.target))
+            trace = default_trace_of(Space(task.dag, self.target))
             reference = self._request(task, trace)
             self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference)
         return self.known[task.hash]
@@ -399,7 +399,7 @@ def build_all(
         key = cache.key(task.hash, genes, str(target), name)
 
         def make() -> Artifact:
-            steps = default_of(Space(task.dag, target)) if trace is None else trace
+            steps = default_trace_of(Space(task.dag, target)) if trace is None else trace
             return build(task.dag, steps, target, name)
 
         return cache.get(key, make)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright.expr.operators as op
-from tilewright.build import default_of, make_request
+from tilewright.build import default_trace_of, make_request
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
@@ -48,7 +48,7 @@ def test_random_candidates_are_right(measurer: LocalMeasurer, name: str) -> None
     dag = ComputeDAG([OPERATORS[name]()])
     target = Target.parse("cpu")
     space = Space(dag, target)
-    reference = make_request(dag, default_of(space), target, name)
+    reference = make_request(dag, default_trace_of(space), target, name)
     population = space.sample(np.random.default_rng(0), CANDIDATES)
     traces = [
         space.trace(int(s), row) for s, row in zip(population.sketch, population.rows, strict=True)

@@ -12,7 +12,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_to_json
-from tilewright.space.default import default_of, default_trace
+from tilewright.space.default import default_trace, default_trace_of
 from tilewright.space.space import Population, Space, concatenate
 from tilewright.target import Target
 from workloads import OPERATORS, conv_layer, given, weight
@@ -125,7 +125,7 @@ def test_selection_and_concatenation(target: Target) -> None:
 def test_default_programs_are_valid_and_repeat(target: Target) -> None:
     dag = conv_layer()
     trace = default_trace(dag, target)
-    assert trace == default_of(Space(dag, target))
+    assert trace == default_trace_of(Space(dag, target))
     program = lower(State(dag).replay(trace), "layer").program
     assert program.outputs == dag.outputs
 

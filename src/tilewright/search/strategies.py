@@ -125,7 +125,8 @@ class EvolutionStrategy:
         self.evolution.settings = replace(self.settings, population=size)
         found = self.evolution.run(rng, self._score, self._parents())
         chosen = n - int(rng.binomial(n, self.epsilon))
-        exploring = int(rng.binomial(chosen, self.explore)) if self._tried.any() else chosen // 2
+        first = self._tried.sum() <= 1  # at most the default program has been tried
+        exploring = chosen // 2 if first else int(rng.binomial(chosen, self.explore))
         batch = self._memory.candidates(found, chosen - exploring, with_score=True)
         sketches = np.array([c.sketch for c in batch], np.int64)
         tried = self._tried + np.bincount(sketches, minlength=len(self._tried))

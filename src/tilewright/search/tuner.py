@@ -170,15 +170,24 @@ class Tuner:
             )
 
     def _defaults(self, budget: Budget, observe: Observer) -> None:
-        """Measure every task's default program once; it is the first record of the task."""
+        """Measure every task's default program once; it is the first record of the task.
+
+        It is the first parent, too: what the estimate takes for best among thousands.
+        """
         for i, search in enumerate(self.searches):
-            trace = trace_to_json(default_of(self._standard_space(search)))
+            space = self._standard_space(search)
+            default = default_of(space)
+            sketch, row = int(default.sketch[0]), default.rows[0]
+            trace = trace_to_json(space.trace(sketch, row))
             known = self._known(search, [trace]).get(trace_hash(trace))
             if known is None:
                 (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)])
             search.default_s = known.latency_s
             if known.measured_s is not None:  # a later confirmation must not change the search
                 search.note(known.measured_s, trace)
+                if space is search.space:
+                    one = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
+                    search.strategy.tell([one], [known.measured_s])
             observe(self._progress(i, budget, "default programs"))
 
     def _standard_space(self, search: TaskSearch) -> Space:

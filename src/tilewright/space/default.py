@@ -1,6 +1,7 @@
 """The default program of a task: good without any measurement, the same every time.
 
     default_trace(dag, target) -> list[Step]
+    default_of(space) -> Population of one
 
 A seeded sample of the search space, ranked by the analytical estimate; the best are then changed
 one decision at a time for a few rounds. It is what an untuned model runs and the reference that
@@ -25,12 +26,18 @@ CHILDREN = 12
 
 
 def default_trace(dag: ComputeDAG, target: Target) -> list[Step]:
-    """The best of a fixed sample by estimate. Raises ScheduleError when the space is empty."""
-    return default_of(Space(dag, target))
+    """Its steps. Raises ScheduleError when the space is empty."""
+    return default_trace_of(Space(dag, target))
 
 
-def default_of(space: Space) -> list[Step]:
+def default_trace_of(space: Space) -> list[Step]:
     """The same for a space that exists already."""
+    default = default_of(space)
+    return space.trace(int(default.sketch[0]), default.rows[0])
+
+
+def default_of(space: Space) -> Population:
+    """The default program as a candidate of its space."""
     rng = np.random.default_rng(0)
     estimator = Estimator(FeatureExtractor(space))
     population = space.sample(rng, SAMPLES)
@@ -40,8 +47,7 @@ def default_of(space: Space) -> list[Step]:
         children = _neighbours(space, population[best], rng)
         population = concatenate([population[best], children])
         latency = np.concatenate([latency[best], estimator.latency(children)])
-    first = int(np.argmin(latency))
-    return space.trace(int(population.sketch[first]), population.rows[first])
+    return population[np.argmin(latency, keepdims=True)]
 
 
 def _neighbours(space: Space, parents: Population, rng: np.random.Generator) -> Population:
