@@ -36,6 +36,7 @@ EXPOSED_FAR = 0.25  # the same from beyond
 L1_WAY = 4096  # bytes after which addresses meet the same sets of a cache: one of its ways
 L2_WAY = 65536
 SHORT_RUN_BYTES = 1024  # a run that takes as long to start (to miss, to be prefetched) as to read
+LEAP_BYTES = 2048  # the first-level prefetcher follows steps of at most that
 SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overlap
 FILL = 0.7  # share of a cache that a working set may take
 L2_BYTES_PER_S = 120e9
@@ -66,11 +67,11 @@ class Estimator:
 
 def statement_latency(a: Analysis, target: Target) -> Floats:
     """Estimated seconds of one statement over all its iterations, `[n]`."""
-    busy, (near, far) = compute_time(a, target), traffic_time(a, target)
+    busy, (near, far, leaping) = compute_time(a, target), traffic_time(a, target)
     moving = near + far
     hidden = np.minimum(busy, moving) / np.maximum(moving, 1e-12)
-    exposed = hidden * (EXPOSED_NEAR * near + EXPOSED_FAR * far)
-    serial = np.maximum(busy, moving) + exposed
+    exposed = EXPOSED_NEAR * near + (1.0 - EXPOSED_NEAR) * leaping + EXPOSED_FAR * far
+    serial = np.maximum(busy, moving) + hidden * exposed
     tasks = np.ones(a.n)
     for i in range(a.L):
         tasks = tasks * np.where(np.asarray(a.parallel[i], bool), a.extents[i], 1.0)
@@ -86,6 +87,7 @@ def compute_time(a: Analysis, target: Target) -> Floats:
     tiles = a.total.copy()  # tiles executed
     is_vector = np.zeros(a.n, bool)
     loads = np.ones((a.B, a.n))
+    split = np.ones((a.B, a.n))  # cache lines that one vector of an access touches
     lane_cost = np.zeros(a.n)
     for i, loop in enumerate(a.loops):
         if loop.kind not in (Kind.VECTOR, Kind.UNROLLED):
@@ -101,12 +103,14 @@ def compute_time(a: Analysis, target: Target) -> Floats:
             if loop.kind is Kind.VECTOR:
                 strided = (a.stride[b, i] > 1) & (extent > 1)
                 lane_cost += np.where(strided, GATHER_CYCLES * extent * loads[b] / steps, 0.0)
+                contiguous = (a.stride[b, i] == 1) & (extent > 1)
+                split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
         if loop.kind is Kind.VECTOR:
             is_vector |= extent > 1
     counts = a.plan.statement.counts
     arithmetic, slow = _cycles(counts, a.accesses[0].kind == "update")
     steps = _steps_in_registers(a)
-    reads = loads[1:].sum(0) if a.B > 1 else np.zeros(a.n)
+    reads = (loads * split)[1:].sum(0) if a.B > 1 else np.zeros(a.n)
     # accumulators are loaded and stored around the reduction loops next to the tile
     moves = loads[0] / STORES_PER_CYCLE
     if a.accesses[0].kind == "update":
@@ -117,6 +121,17 @@ def compute_time(a: Analysis, target: Target) -> Floats:
     switch = np.where(kept, (moves + SWITCH_CYCLES) / steps, 0.0)
     seconds: Floats = tiles * (busy + switch + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
     return seconds
+
+
+def _lines_of_vector(a: Analysis, b: int, lanes: float) -> Floats:
+    """Cache lines that a vector of access b touches on average: one where all rows of the tensor
+    start at a line, more where a row's length shifts the next one against the lines.
+    """
+    if len(a.plan.accesses[b]) < 2:
+        return np.ones(a.n)
+    _, pitch = a.rows(b)
+    shifted = (pitch * a.bytes[b]) % a.line != 0
+    return np.where(shifted, 1.0 + min(1.0, lanes * float(a.bytes[b]) / a.line), 1.0)
 
 
 def _cycles(counts: dict[tuple[str, str], int], reduces: bool) -> tuple[float, float]:
@@ -152,12 +167,15 @@ def _steps_in_registers(a: Analysis) -> Floats:
     return steps
 
 
-def traffic_time(a: Analysis, target: Target) -> tuple[Floats, Floats]:
-    """Seconds that misses of the first and of the second cache level cost one thread."""
+def traffic_time(a: Analysis, target: Target) -> tuple[Floats, Floats, Floats]:
+    """Seconds that misses of the first and of the second cache level cost one thread, and those of
+    the first level's that no prefetcher hides (see `_leaps`).
+    """
     level_bytes = (a.footprint * a.bytes[:, None, None]).sum(0)
     whole = level_bytes[0]
     outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
     times: list[Floats] = []
+    leaping = np.zeros(a.n)
     for far, capacity, way, share, rate in (
         (False, target.l1_bytes, L1_WAY, 1.0, np.full(a.n, L2_BYTES_PER_S)),
         (True, target.l2_bytes, L2_WAY, FILL, outer),  # whose sets depend on the pages' places
@@ -167,9 +185,24 @@ def traffic_time(a: Analysis, target: Target) -> tuple[Floats, Floats]:
         for b in range(a.B):
             room = _occupied_bytes(a, b, way) <= capacity * share
             starts = _run_starts(a, b) if far else 0.0
-            moved += _moved_bytes(a, b, fits & room) * (1.0 + starts)
+            mine = _moved_bytes(a, b, fits & room) * (1.0 + starts)
+            moved += mine
+            if not far:
+                leaping += np.where(fits[0] | ~_leaps(a, b), 0.0, mine / rate)
         times.append(np.where(fits[0], 0.0, moved / rate))
-    return times[0], times[1]
+    return times[0], times[1], leaping
+
+
+def _leaps(a: Analysis, b: int) -> Bools:
+    """Whether access b moves further from one iteration of the innermost running reduction loop
+    to the next than the prefetcher follows: every iteration then waits for the second level.
+    """
+    found, open_ = np.zeros(a.n, bool), np.ones(a.n, bool)
+    for i in range(a.L - 1, -1, -1):
+        if a.loops[i].reduce and a.loops[i].kind is Kind.SERIAL:
+            found |= open_ & a.live[i] & (a.stride[b, i] * a.bytes[b] > LEAP_BYTES)
+            open_ &= ~a.live[i]
+    return found
 
 
 def _occupied_bytes(a: Analysis, b: int, way: int) -> Floats:
