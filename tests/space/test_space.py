@@ -130,6 +130,15 @@ def test_default_programs_are_valid_and_repeat(target: Target) -> None:
     assert program.outputs == dag.outputs
 
 
+@pytest.mark.parametrize("n", [2039, 2048])
+def test_large_products_pack_by_default(target: Target, n: int) -> None:
+    """Read in place, every step of the reduction leaps over a row, and vectors of rows of prime
+    length cross cache lines.
+    """
+    dag = ComputeDAG([ops.matmul(given(n, n, name="a"), given(n, n, name="b"), name="c")])
+    assert "cache_read" in {step.name for step in default_trace(dag, target)}
+
+
 def test_constants_without_reduction_have_a_space(target: Target) -> None:
     dag = ComputeDAG([ops.add(given(3, 5), weight(5), name="y")])
     space = Space(dag, target)
