@@ -188,6 +188,8 @@ FACTS = Facts.of({"a": Interval(0, 9), "b": Interval(0, 2)})
         (FACTS.assume((A + B < 4) & (A - B >= 2)), A * 2, Interval(4, 6)),
         (FACTS, A + (A + B) // 2 - (A * 3) // 2, Interval(0, 1)),
         (FACTS.assume(A * 3 + B < 9), A + (A + B) // 2, Interval(0, 4)),
+        (FACTS.assume(B * 2 + A // 2 >= 1), B + (A + 2) // 4, Interval(1, 4)),
+        (FACTS.assume(B * 2 - A // 2 >= 1), B * 4 - A, Interval(1, 8)),
         (FACTS.assume((A * 3 + B) % 14 < 7), (A * 3 + B) // 2 % 7, Interval(0, 3)),
         (FACTS.assume((A * 8 + B) % 12 < 7), (A * 2 + (A * 2 + B) // 3) % 4, Interval(0, 2)),
     ],

@@ -85,7 +85,10 @@ class Facts:
         """The facts where `cond` is true (or false, with `holds=False`)."""
         known = list(self.known)
         for e, bounds in _differences(cond, holds):
-            _include(known, *self._form(e), bounds)
+            form, constant = self._form(e)
+            _include(known, form, constant, bounds)
+            for whole in self._undivided_facts(form, add(bounds, point(-constant))):
+                _include(known, *whole)
         if known == list(self.known):
             return self
         ranges = dict(self.ranges)
@@ -102,6 +105,17 @@ class Facts:
                 _include(known, again, constant, bounds)
         sums = tuple((form, intersection(b, found._sum(form))) for form, b in known)
         return Facts(ranges, sums, found.simplifier)
+
+    def _undivided_facts(self, form: Form, b: Interval) -> Iterator[tuple[Form, int, Interval]]:
+        """`k·(a // c) + rest` in [lo, hi] puts `k·a + c·rest` in [c·lo, c·hi + k·(c - 1)]."""
+        for atom, k in form.items():
+            match atom:
+                case Binary("floordiv", a, Const(c, _)) if c > 1:
+                    inner, constant = self._form(a)
+                    rest = {other: m for other, m in form.items() if other != atom}
+                    whole = _plus(_times(rest, int(c)), inner, k)
+                    slack = Interval(*sorted((0, k * (int(c) - 1))))
+                    yield whole, k * constant, add(scale(b, int(c)), slack)
 
     def bounds(self, e: Expr) -> Interval:
         """Bounds of an int64 expression here."""
