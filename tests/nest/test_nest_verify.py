@@ -162,7 +162,8 @@ def test_unreachable_accesses_are_not_bounded() -> None:
     verify(program(over(seq(STORE, If(IV > 7, Store(Y, (IV + 9,), ZERO))))))
 
 
-A, B = Var("a"), Var("b")
+A, B, C = Var("a"), Var("b"), Var("c")
+THIRD = (A * 2 + (A * 2 + B) // 3) % 4  # (A * 8 + B) % 12 // 3
 FACTS = Facts.of({"a": Interval(0, 9), "b": Interval(0, 2)})
 
 
@@ -191,7 +192,9 @@ FACTS = Facts.of({"a": Interval(0, 9), "b": Interval(0, 2)})
         (FACTS.assume(B * 2 + A // 2 >= 1), B + (A + 2) // 4, Interval(1, 4)),
         (FACTS.assume(B * 2 - A // 2 >= 1), B * 4 - A, Interval(1, 8)),
         (FACTS.assume((A * 3 + B) % 14 < 7), (A * 3 + B) // 2 % 7, Interval(0, 3)),
-        (FACTS.assume((A * 8 + B) % 12 < 7), (A * 2 + (A * 2 + B) // 3) % 4, Interval(0, 2)),
+        (FACTS.assume((A * 8 + B) % 12 < 7), THIRD, Interval(0, 2)),
+        (FACTS.assume(((A * 8 + B) % 12 + C * 3).eq(9)), THIRD + C, Interval(3, 3)),
+        (FACTS, (A * 5 + B) // 3 % 4 - (A * 5 + B) // 4 % 3, Interval(0, 1)),
     ],
 )
 def test_facts_bound_expressions(facts: Facts, e: Expr, bounds: Interval) -> None:

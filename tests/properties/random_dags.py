@@ -17,7 +17,9 @@ import numpy as np
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor, call, select
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.nodes import Tensor, call, cast, select
+from tilewright.expr.nodes import binary as binary_of
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
@@ -28,6 +30,14 @@ EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 17)
 LARGEST = 700  # elements of one tensor
 MOST_WORK = 12_000  # iterations of one stage
 LONG = 2048  # iterations from which a reduction may be factored
+STEERED: tuple[Callable[[Any, Any], Any], ...] = (  # an index i and a number v that data gives
+    lambda i, v: i + v,
+    lambda i, v: i * v + 3,
+    lambda i, v: i // (v * v + 1),
+    lambda i, v: i % (v * v + 1),
+    lambda i, v: select(v < 0, i, v),
+    lambda i, v: select(v < 1, i * 2, i // 2),
+)
 INEXACT = ("tanh", "exp", "mean", "softmax")
 
 
@@ -202,6 +212,25 @@ def gather(b: Builder) -> Tensor | None:
     indices = b.given((b.extent(6),), dtype="int32")
     out = (*shape_of(x)[:axis], *shape_of(indices), *shape_of(x)[axis + 1 :])
     return None if prod(out) > LARGEST else ops.gather(x, indices, axis, name=b.name("gather"))
+
+
+def steered(b: Builder) -> Tensor | None:
+    """Elements along an axis at indices that data moves, scales, divides or chooses."""
+    x, length = b.pick(), b.extent()
+    axis, extent = int(b.rng.integers(x.rank)), b.among((1, 2, 3))
+    whole = list(shape_of(x))
+    last, whole[axis] = whole[axis] - 1, length
+    if prod(whole) > LARGEST:
+        return None
+    data, steer = b.given((extent,), dtype="int32"), b.among(STEERED)
+
+    def body(*index: Any) -> Any:
+        i = index[axis]
+        where = steer(i, cast(INT64, data[i % extent]))
+        inside = binary_of("min", binary_of("max", where, 0), last)
+        return x[(*index[:axis], inside, *index[axis + 1 :])]
+
+    return compute(tuple(whole), body, name=b.name("steered"))
 
 
 # ---- reductions ---------------------------------------------------------------------------------
@@ -379,32 +408,41 @@ def narrow(b: Builder) -> Tensor | None:
 MOVES: tuple[tuple[Move, float], ...] = (
     (unary, 3), (binary, 3), (broadcast, 1), (transpose, 1), (reshape, 1.5), (padding, 1.5),
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
-    (matmul, 3), (convolution, 6), (transposed_convolution, 2), (spread_sum, 1),
+    (steered, 0.4), (matmul, 3), (convolution, 6), (transposed_convolution, 2), (spread_sum, 1),
     (flipped_window, 1.5), (pool, 1), (row_reduction, 1.5), (long_reduction, 3), (softmax, 0.5),
     (narrow, 0.3), (table_product, 0.7), (wide_matmul, 2),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MOVES]) / sum(w for _, w in MOVES)
+_GOLDEN = 0.6180339887  # multiples of it, modulo 1, fill the interval evenly
 
 
-def random_dag(rng: np.random.Generator) -> tuple[ComputeDAG, bool]:
-    """One to four moves; the last tensor and, at times, earlier ones are outputs."""
+def random_dag(rng: np.random.Generator, turn: int) -> tuple[ComputeDAG, bool]:
+    """One to four moves; the last tensor and, at times, earlier ones are outputs.
+
+    The first move of consecutive `turn`s is each of MOVES as often as its weight says, so that
+    few DAGs have something of every kind.
+    """
     b = Builder(rng)
+    first = int(np.searchsorted(np.cumsum(_WEIGHTS), turn * _GOLDEN % 1.0, side="right"))
     moves = int(rng.integers(1, 5))
     stages: list[Tensor] = []
+    wanted = [first] * 4  # a move may find that it does not fit
     while len(stages) < moves:
-        made = MOVES[int(rng.choice(len(MOVES), p=_WEIGHTS))][0](b)
+        move = wanted.pop() if wanted else int(rng.choice(len(MOVES), p=_WEIGHTS))
+        made = MOVES[move][0](b)
         if made is not None and made not in b.made:
             b.made.append(made)
             stages.append(made)
+            wanted.clear()
     outputs = [stages[-1]]
     if len(stages) > 1 and b.chance(0.3):
         outputs.append(stages[int(rng.integers(len(stages) - 1))])
     return ComputeDAG(outputs), b.is_exact
 
 
-def random_case(rng: np.random.Generator) -> Case:
-    """A random DAG with values for everything it is given."""
-    dag, exact = random_dag(rng)
+def random_case(rng: np.random.Generator, turn: int) -> Case:
+    """A random DAG with values for everything it is given; see `random_dag`."""
+    dag, exact = random_dag(rng, turn)
     arrays: dict[str, Array] = {}
     for t in (*dag.inputs, *dag.constants):
         values = rng.integers(-3, 4, shape_of(t))

@@ -36,7 +36,7 @@ TARGETS = (
 def space_of(seed: int) -> tuple[Case, Space, Population]:
     """The DAG, the space and the candidates of one seed."""
     rng = np.random.default_rng(seed)
-    case = random_case(rng)
+    case = random_case(rng, seed // SHARDS)
     space = Space(case.dag, TARGETS[seed % len(TARGETS)])
     return case, space, space.sample(rng, ROWS)
 

@@ -29,7 +29,7 @@ SCHEDULES = 4  # of one DAG
 def check_seed(seed: int, counts: Counter[str]) -> None:
     """Random schedules of one random DAG."""
     rng = np.random.default_rng(seed)
-    case = random_case(rng)
+    case = random_case(rng, seed // SHARDS)
     expected = case.dag.evaluate(case.arrays)
     for _ in range(SCHEDULES):
         state = random_schedule(rng, case.dag)

@@ -9,8 +9,12 @@ import pytest
 from slow_features import slow_features
 
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.nodes import Expr, binary, cast, select
+from tilewright.expr.tensors import compute, placeholder
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
+from tilewright.space.estimate import Estimator
 from tilewright.space.features import COLUMNS, LINEAR, PAPER_COLUMNS, FeatureExtractor
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -73,6 +77,32 @@ def test_rows_follow_their_candidates(target: Target) -> None:
     again, theirs = extractor.extract(population[order])
     for at in range(0, 300, 17):
         np.testing.assert_array_equal(again[theirs == at], features[owner == order[at]])
+
+
+STEERED: dict[str, Callable[[Expr, Expr], Expr]] = {  # an index i and a number v that data gives
+    "step": lambda i, v: i * v,
+    "bounded step": lambda i, v: binary("min", binary("max", i * v, 0), 11),
+    "choice": lambda i, v: (select(v < 0, v + 12, v) + i) % 12,
+    "divisor": lambda i, v: i // v,
+    "modulus": lambda i, v: i % v,
+}
+
+
+@pytest.mark.parametrize("form", STEERED)
+def test_data_may_decide_which_rows_are_read(form: str, target: Target) -> None:
+    x, p = placeholder((12, 4), name="x"), placeholder((1,), "int32", name="p")
+    y = compute((12, 4), lambda i, j: x[STEERED[form](i, cast(INT64, p[0])), j], name="y")
+    space = Space(ComputeDAG([y]), target)
+    population = space.sample(np.random.default_rng(0), 50)
+    extractor = FeatureExtractor(space)
+    features, _ = extractor.extract(population)
+    latency_s = Estimator(extractor).latency(population)
+    assert np.isfinite(features).all()
+    assert (np.isfinite(latency_s) & (latency_s > 0.0)).all()
+    names = [name for name, _ in COLUMNS]
+    for buffer in range(2):  # x, of which any row may be read, and y, which has as many elements
+        unique = features[:, names.index(f"buffer{buffer}_unique_bytes")]
+        np.testing.assert_allclose(unique, np.log2(12 * 4 * 4 + 1.0), rtol=1e-6)
 
 
 def test_annotations_have_exactly_one_position(target: Target) -> None:

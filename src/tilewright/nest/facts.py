@@ -131,22 +131,22 @@ class Facts:
     def _bounds(self, form: Form) -> Interval:
         found = self._reduced(form, 0)
         for atom, k in form.items():
-            match atom:
-                case Binary("floordiv", a, Const(c, _)) if c > 0:
-                    found = intersection(found, self._undivided(form, atom, k, a, int(c)))
-                    for other in form:
-                        if form[other] == -k and isinstance(other, Binary) and k > 0:
-                            found = intersection(found, self._difference(form, atom, other))
+            quotient = self._quotient(atom)
+            if quotient is not None:
+                found = intersection(found, self._undivided(form, atom, k, *quotient))
+                for other in form:
+                    if form[other] == -k and k > 0:
+                        found = intersection(found, self._difference(form, atom, other))
         return found
 
-    def _difference(self, form: Form, x: Binary, y: Binary) -> Interval:
+    def _difference(self, form: Form, x: Expr, y: Expr) -> Interval:
         """`k·(a // c) - k·(b // c) + rest` by the bounds of `a - b`; `b // d` is `b·n // (d·n)`."""
-        if y.op != "floordiv" or not isinstance(x.b, Const) or not isinstance(y.b, Const):
+        upper, lower = self._quotient(x), self._quotient(y)
+        if upper is None or lower is None:
             return UNBOUNDED
-        if x.b.value < 1 or y.b.value < 1:
-            return UNBOUNDED
-        c, k = lcm(int(x.b.value), int(y.b.value)), form[x]
-        gap = self.bounds(x.a * (c // int(x.b.value)) - y.a * (c // int(y.b.value)))
+        (a, p), (b, q) = upper, lower
+        c, k = lcm(p, q), form[x]
+        gap = self.bounds(a * (c // p) - b * (c // q))
         above = negate(floordiv(negate(gap), point(c)))
         steps = Interval(floordiv(gap, point(c)).lo, above.hi)
         rest = {atom: m for atom, m in form.items() if atom not in (x, y)}
@@ -171,6 +171,8 @@ class Facts:
         whole = {other: m // k * c for other, m in others.items() if m % k == 0}
         rest = {other: m for other, m in others.items() if m % k}
         inner, constant = self._form(a)
+        if atom in inner:
+            return UNBOUNDED
         bounds = add(self._bounds(_plus(whole, inner, 1)), point(constant))
         return add(scale(floordiv(bounds, point(c)), k), self._bounds(rest))
 
@@ -192,7 +194,11 @@ class Facts:
             case Binary(op, a, b) if op in ARITHMETIC_BOUNDS:
                 rule = ARITHMETIC_BOUNDS[op]
                 found = intersection(known, rule(self.bounds(a), self.bounds(b)))
-                return found if op != "mod" else intersection(found, self._remainder(a, b))
+                quotient = self._quotient(e) if op == "mod" else None
+                if quotient is not None:
+                    a, c = quotient
+                    found = intersection(found, floordiv(self.bounds(a), point(c)))
+                return found
             case Call("abs", (x,)):
                 return intersection(known, magnitude(self.bounds(x)))
             case Select(cond, a, b):
@@ -200,18 +206,20 @@ class Facts:
                 return intersection(known, _either(yes, a, no, b))
         return known
 
-    def _remainder(self, a: Expr, b: Expr) -> Interval:
-        """`(x + z // c) % b` is `((c·x + z) % (c·b)) // c`, of which something may be known."""
-        if not isinstance(b, Const) or b.value < 1:
-            return UNBOUNDED
-        form, constant = self._form(a)
-        for atom, k in form.items():
-            match atom:
-                case Binary("floordiv", z, Const(c, _)) if c > 0 and k == 1:
-                    rest = {other: m for other, m in form.items() if other != atom}
-                    whole = (_expression(rest) + constant) * c + z
-                    return floordiv(self.bounds(whole % (c * int(b.value))), point(int(c)))
-        return UNBOUNDED
+    def _quotient(self, e: Expr) -> tuple[Expr, int] | None:
+        """`(a, c)` where `e` is `a // c`: `(x + z // c) % b` is `((c·x + z) % (c·b)) // c`."""
+        match e:
+            case Binary("floordiv", a, Const(c, _)) if c > 0:
+                return a, int(c)
+            case Binary("mod", a, Const(b, _)) if b > 0:
+                form, constant = self._form(a)
+                for atom, k in form.items():
+                    match atom:
+                        case Binary("floordiv", z, Const(c, _)) if c > 0 and k == 1:
+                            rest = {other: m for other, m in form.items() if other != atom}
+                            whole = (_expression(rest) + constant) * c + z
+                            return whole % (c * b), int(c)
+        return None
 
     def _narrow(self, ranges: dict[str, Interval], form: Form, bounds: Interval) -> None:
         """Narrow each variable v of `c · v + rest` to what `bounds` of the sum leave it."""

@@ -60,8 +60,9 @@ class Loop:
 class Dimension:
     """One dimension of an access: its extent and how the loops (by number) move its index.
 
-    `coefficients` where the index is affine in the loops. Otherwise None, and `alone[i]` is the
-    width of the index over loop i, `inside[i]` over loop i and those inside of it.
+    `coefficients` where the index is affine in the loops and no data decides its steps. Otherwise
+    None, and `alone[i]` is the width of the index over loop i, `inside[i]` over loop i and those
+    inside of it.
     """
 
     extent: Extent
@@ -218,7 +219,7 @@ def _access(tensor: Tensor, indices: tuple[Expr, ...], kind: str, loops: list[Lo
 def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:
     place = {loop.name: i for i, loop in enumerate(loops)}
     split = affine(index, place)
-    if split is not None:
+    if split is not None and not any(map(reads, split[0].values())):
         return Dimension(extent, {place[n]: extent_of(e) for n, e in split[0].items()})
     moved = sorted(place[n] for n in free_vars(index) if n in place)
     most = {loops[i].name: sub(loops[i].extent, 1) for i in moved}
@@ -245,14 +246,16 @@ def _reach(e: Expr, most: Mapping[str, Extent], loops: Collection[str]) -> tuple
             return int(value), int(value)
         case Var(name, _):
             return (0, most.get(name, 0)) if name in loops else (e, e)
+        case Binary("mul" | "floordiv" | "mod", _, b) if reads(e) and not isinstance(b, Const):
+            pass  # nobody knows by how much: see below
         case Binary(op, a, b):
             return _combined(op, _reach(a, most, loops), _reach(b, most, loops))
-        case Select() if not free_vars(e) & set(loops):
+        case Select() if not free_vars(e) & set(loops) and not reads(e):
             return e, e  # decided by the row
         case Select(_, a, b):
             (a0, a1), (b0, b1) = _reach(a, most, loops), _reach(b, most, loops)
             return minimum(a0, b0), maximum(a1, b1)
-    # a table or data decides: as many different values as there are iterations
+    # a table or data decides: at most as many different values as there are iterations
     names = free_vars(e)
     count = reduce(mul, (add(most[n], 1) for n in most if n in names), ONE)
     return 0, sub(count, 1)
