@@ -44,7 +44,8 @@ def test_load_keeps_every_trial_once_in_order(records: Path, tasks: list[Program
     assert [len(task) for task in tasks] == [TRIALS, TRIALS]
     for task in tasks:
         assert (np.diff(task.round) >= 0).all() and len(np.unique(task.round)) > 1
-        assert (task.throughput == 0).any() and (task.throughput > 0).any()
+        assert (task.throughput > 0).any()
+    assert any((task.throughput == 0).any() for task in tasks), "failed programs are kept"
     again = cost_model.load([records, records], api.host_target())
     assert [len(task) for task in again] == [TRIALS, TRIALS]
 
