@@ -167,10 +167,9 @@ def measure(target: Target, traffic: Iterable[Traffic]) -> Ceilings:
     near = Traffic(target.l1_bytes * target.cores // 2, 0)
     jobs = [Job("fma", fma_ir(FMA_STEPS, target), _fma_per_call(target))]
     jobs += [job for t in (near, *wanted) for job in _jobs(t, target)]
-    most = max((t.read for t in wanted), default=0), max((t.written for t in wanted), default=0)
-    least = near.read, OWN_BYTES * target.cores  # the greater of the two streams is rounded up
-    spare = STREAMS * target.vector_bits // 8 * target.cores
-    sizes = [max(pair) + spare for pair in zip(most, least, strict=True)] + [least[1]]
+    moved = [moved_bytes(t, target) for t in (near, *wanted)]
+    sizes = [max(max(column), 1) for column in zip(*moved, strict=True)]
+    sizes.append(OWN_BYTES * target.cores)
     buffers = [aligned_empty((size,), np.dtype(np.uint8)) for size in sizes]
     for buffer in buffers:
         buffer[:] = 0
@@ -192,8 +191,7 @@ class Job:
 def _jobs(traffic: Traffic, target: Target) -> list[Job]:
     """The kernels that move some traffic."""
     passes = max(1, MOVED_BYTES // traffic.total)
-    work = passes * steps_of(traffic, target) * target.cores * sum(vectors_of(traffic))
-    work *= target.vector_bits // 8
+    work = passes * sum(moved_bytes(traffic, target))
     hints = (False, True) if vectors_of(traffic)[1] else (False,)
     return [Job(traffic, traffic_ir(traffic, passes, hint, target), work) for hint in hints]
 
@@ -246,6 +244,13 @@ def steps_of(traffic: Traffic, target: Target) -> int:
     """Steps of one thread in a pass."""
     larger = max(traffic.read, traffic.written)
     return ceil(larger / (STREAMS * target.vector_bits // 8 * target.cores))
+
+
+def moved_bytes(traffic: Traffic, target: Target) -> tuple[int, int]:
+    """What a pass really reads and writes, in whole steps and whole vectors."""
+    width = target.vector_bits // 8 * steps_of(traffic, target) * target.cores
+    read, written = vectors_of(traffic)
+    return read * width, written * width
 
 
 def traffic_ir(traffic: Traffic, passes: int, nontemporal: bool, target: Target) -> str:

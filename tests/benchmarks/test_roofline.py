@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.cases import CASES
-from benchmarks.ceilings import Ceilings, Stream, Traffic, fma_ir, steps_of, traffic_ir, vectors_of
+from benchmarks.ceilings import (
+    Ceilings,
+    Stream,
+    Traffic,
+    fma_ir,
+    moved_bytes,
+    steps_of,
+    traffic_ir,
+    vectors_of,
+)
 from benchmarks.roofline import bound_of, loads_per_fma, traffic_of
 
 from tilewright.codegen.llvm.machine import assembly
-from tilewright.target import Target
+from tilewright.target import MIB, Target
 
 CEILINGS = Ceilings(
     fma_flops=1e12,
@@ -78,3 +87,9 @@ def test_stores_are_plain_or_nontemporal(hint: bool, store: str, target: Target)
 
 def test_sums_are_independent_multiply_adds(target: Target) -> None:
     assert assembly(fma_ir(1000, target), target).count("vfmadd") == 24
+
+
+def test_whole_vectors_a_step_may_move_more_than_the_traffic(target: Target) -> None:
+    # 0.6 vectors written for 8 read are one
+    assert moved_bytes(Traffic(MIB, MIB // 13), target) == (MIB, MIB // 8)
+    assert moved_bytes(Traffic(MIB, 0), target) == (MIB, 0)
