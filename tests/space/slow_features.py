@@ -195,12 +195,12 @@ class Slow:
             "loops": self.L,
             "unroll_step": self.unroll_step(),
             "padding_waste": self.padding_waste(),
-            "is_init": float(self.is_init()),
         }
         return found
 
     def is_init(self) -> bool:
-        return self.store.reduce is None and isinstance(self.store.value, Const)
+        body = self.state[self.store.tensor.name].compute.body
+        return self.store.reduce is None and isinstance(body, Reduce)
 
     def unroll_step(self) -> int:
         """The innermost pragma around the statement."""

@@ -55,7 +55,7 @@ class BeamStrategy:
             grown = np.repeat(rows, len(tried), axis=0)
             grown[:, self.space.span(decision)] = np.tile(tried, (len(rows), 1))
             population = Population(grown, np.full(len(grown), sketch))
-            population = population[self.space.valid(population)]
+            population = population[self.space.satisfied(population)]
             if not len(population):
                 continue
             best = np.argsort(-self.score(population), kind="stable")[:width]

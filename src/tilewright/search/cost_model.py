@@ -197,18 +197,21 @@ def summary(features: Features, owner: Ints, n: int) -> Features:
     feature over all its statements. The paper sums over statements what trees say of each, but
     their shares of a throughput do not add up: time does, and most of it is one statement's.
     """
-    width = features.shape[1]
-    rows = np.zeros((n, 2 * width), np.float32)
-    order = np.lexsort((features.sum(axis=1, dtype=np.float64), owner))
+    columns = np.ascontiguousarray(features.T)  # column by column: as extracted, as tested
+    sums = columns.sum(axis=0)
+    order = np.append(np.argsort(owner, kind="stable"), 0)
     counts = np.bincount(owner, minlength=n)
-    ends = np.cumsum(counts)
-    some = counts > 0
-    rows[some, :width] = features[order[ends[some] - 1]]
-    for i in range(int(counts.max(initial=0))):
-        having = np.flatnonzero(counts > i)
-        other = features[order[ends[having] - 1 - i]]
-        rows[having, width:] = np.maximum(rows[having, width:], other)
-    return rows
+    starts = np.cumsum(counts) - counts
+    busiest = order[starts]
+    largest = columns[:, busiest]
+    for i in range(1, int(counts.max(initial=0))):
+        # A program of fewer statements meets its last one again.
+        other = order[starts + np.minimum(i, np.maximum(counts, 1) - 1)]
+        np.maximum(largest, columns[:, other], out=largest)
+        busiest = np.where(sums[other] > sums[busiest], other, busiest)
+    rows = np.concatenate([columns[:, busiest], largest])
+    rows[:, counts == 0] = 0.0
+    return rows.T
 
 
 def weights(throughput: Floats, floor: float, failed: float) -> Floats:

@@ -80,7 +80,7 @@ class Evolution:
         n = self.settings.population
         if parents is None or not len(parents):
             return self.space.sample(rng, n)
-        kept = parents[: int(n * self.settings.elite)]
+        kept = self.space.completed(rng, parents[: int(n * self.settings.elite)])
         return concatenate([kept, self.space.sample(rng, n - len(kept))])
 
     def generation(
@@ -98,7 +98,7 @@ class Evolution:
         self._cross(rng, child, population[fathers], np.flatnonzero(crossing))
         mutating = np.flatnonzero(~crossing)
         how[mutating] = self._mutate(rng, child, mutating)
-        ok = self.space.valid(child)
+        ok = self.space.satisfied(child)
         self._count(how, ok)
         lost = ~ok
         child.rows[lost] = population.rows[mothers[lost]]

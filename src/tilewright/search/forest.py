@@ -115,7 +115,8 @@ class Forest:
         """Outcome of each distinct test, `[S + 1, ceil(rows / 8)]`; the last one is false."""
         rows = features.T[self.columns]
         count = 1 + sum(len(borders) for borders in self.thresholds)
-        outcome = np.zeros((count, rows.shape[1]), np.bool_)
+        outcome = np.empty((count, rows.shape[1]), np.bool_)
+        outcome[-1] = False
         start = 0
         for row, borders in zip(rows, self.thresholds, strict=True):
             stop = start + len(borders)

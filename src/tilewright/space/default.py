@@ -61,4 +61,4 @@ def _neighbours(space: Space, parents: Population, rng: np.random.Generator) -> 
             if len(mine):
                 rows[mine, span] = decision.mutate(rng, rows[mine, span])
     children = Population(rows, parents.sketch)
-    return children[space.valid(children)]
+    return children[space.satisfied(children)]

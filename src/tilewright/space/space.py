@@ -195,7 +195,7 @@ class Space:
         for _ in range(SAMPLE_ROUNDS):
             for decision in self.decisions:
                 rows[todo, self.span(decision)] = sample(decision, rng, len(todo))
-            todo = todo[~self.valid(Population(rows[todo], sketch[todo]))]
+            todo = todo[~self.satisfied(Population(rows[todo], sketch[todo]))]
             if not len(todo):
                 break
         if 0 < len(todo) == n:
@@ -217,27 +217,47 @@ class Space:
             for decision, index in zip(sketch.decisions, grid, strict=True):
                 rows[:, self.span(decision)] = decision.table[index]
             every = Population(rows, np.full(len(rows), k))
-            parts.append(every[self.valid(every)])
+            parts.append(every[self.satisfied(every)])
         return concatenate(parts)
 
     def valid(self, population: Population) -> Bools:
         """Which candidates satisfy their sketch's decisions and constraints."""
+        ok = self.satisfied(population)
+        for sketch, at in self.groups(population):
+            for decision in sketch.decisions:
+                ok[at] &= encode(decision, population.rows[at, self.span(decision)]) >= 0
+        return ok
+
+    def satisfied(self, population: Population) -> Bools:
+        """Which candidates satisfy their sketch's constraints; every decision must have one of its
+        values.
+        """
         ok = np.ones(len(population), bool)
         for sketch, at in self.groups(population):
-            rows = population.rows[at]
             good = np.ones(len(at), bool)
-            for result in sketch.validity.run(sketch.environment(rows)):
+            for result in sketch.validity.run(sketch.environment(population.rows[at])):
                 good &= np.asarray(result, bool)
-            for decision in sketch.decisions:
-                good &= encode(decision, rows[:, self.span(decision)]) >= 0
             ok[at] = good
         return ok
 
+    def completed(self, rng: np.random.Generator, population: Population) -> Population:
+        """Columns that a row's sketch does not read drawn at random: another sketch may read them
+        after a mutation.
+        """
+        rows = np.empty_like(population.rows)
+        for decision in self.decisions:
+            rows[:, self.span(decision)] = sample(decision, rng, len(rows))
+        return self._joined(rows, population)
+
     def canonical(self, population: Population) -> Population:
         """Columns that a row's sketch does not read set to zero: equal programs become equal."""
-        rows = np.zeros_like(population.rows)
+        return self._joined(np.zeros_like(population.rows), population)
+
+    def _joined(self, rows: Ints, population: Population) -> Population:
+        """`rows` with the columns that each candidate's sketch reads."""
         for sketch, at in self.groups(population):
-            rows[np.ix_(at, sketch.columns)] = population.rows[np.ix_(at, sketch.columns)]
+            read = np.ix_(at, sketch.columns)
+            rows[read] = population.rows[read]
         return Population(rows, population.sketch)
 
     def trace(self, sketch: int, row: Ints) -> list[Step]:

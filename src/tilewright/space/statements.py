@@ -87,7 +87,10 @@ class Access:
 
 @dataclass
 class Statement:
-    """A store in its context. `counts` are operations per iteration by (class, operation)."""
+    """A store in its context. `counts` are operations per iteration by (class, operation).
+
+    `is_init`: it gives the elements of a reduction their first values.
+    """
 
     stage: str
     is_init: bool
@@ -152,8 +155,8 @@ def _walk(node: Node, c: _Context) -> Iterator[Statement]:
 def _statement(store: Store, c: _Context) -> Statement:
     written = {name for i in store.indices for name in free_vars(i)}
     is_reduction = store.reduce is not None
-    is_init = not is_reduction and isinstance(store.value, Const)
     stage = c.state[store.tensor.name]
+    is_init = not is_reduction and isinstance(stage.compute.body, Reduce)
     own = c.allocated.get(stage.name, 0)  # the stage's own loops stand inside its allocation
     loops = [
         Loop(
