@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
-    "tilewright.api": ("Model", "Task", "TaskResult", "TuneResult", "compile", "load", "tune"),
+    "tilewright.api": ("TaskResult", "TuneResult", "compile", "tune"),
     "tilewright.errors": (
         "BuildError",
         "ExprError",
@@ -64,6 +64,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "sum",
         "table",
     ),
+    "tilewright.models": ("Model", "ModelSet", "Task", "load"),
     "tilewright.search.objectives": (
         "EarlyStopping",
         "GeomeanSpeedup",
@@ -83,6 +84,7 @@ __all__ = [
     "InputError",
     "LatencyRequirement",
     "Model",
+    "ModelSet",
     "RecordsError",
     "RunError",
     "ScheduleError",
@@ -150,7 +152,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from tilewright.api import Model, Task, TaskResult, TuneResult, compile, load, tune
+    from tilewright.api import TaskResult, TuneResult, compile, tune
     from tilewright.errors import (
         BuildError,
         ExprError,
@@ -197,6 +199,7 @@ if TYPE_CHECKING:
         sum,
         table,
     )
+    from tilewright.models import Model, ModelSet, Task, load
     from tilewright.search.objectives import (
         EarlyStopping,
         GeomeanSpeedup,

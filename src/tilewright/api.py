@@ -1,4 +1,4 @@
-"""The public functions: load, tune, compile.
+"""The public functions: tune, compile (and `models.load`).
 
     model = load("resnet50.onnx")                        # or Task([A, B, C])
     result = tune(model, minutes=10, db="tuning.db")
@@ -12,33 +12,30 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import overload
 
 import llvmlite.binding as llvm
 
-import tilewright.graph.partition as graph_partition
 from tilewright.build import build, default_trace_of, make_request
 from tilewright.build.cache import ArtifactCache
 from tilewright.errors import InputError
-from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import extents
-from tilewright.expr.tensors import Compute
 from tilewright.graph.executor import Network
-from tilewright.graph.onnx_import import load as load_onnx
-from tilewright.graph.passes import simplify
+from tilewright.graph.variants import NetworkSet
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
+from tilewright.models import Model, ModelSet, Task, Tunable
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import ModelRow, ModelTask, WorkloadRow
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.function import CompiledFunction
+from tilewright.runtime.pool import ConstantPool
 from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.search.objectives import Model as ObjectiveModel
@@ -52,61 +49,6 @@ from tilewright.space.derivation import Rule
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
 from tilewright.target import Target
-
-
-class Task:
-    """A tensor expression to compile: all its tensors, or just its results.
-
-    `Task([A, B, C])` keeps the argument order: placeholders are the inputs, computed tensors that
-    no other tensor of the list reads are the outputs. `arguments` are the names of the inputs as
-    they are passed; those not listed come last.
-    """
-
-    def __init__(self, tensors: Sequence[Tensor], name: str = "task") -> None:
-        """Raises InputError when no tensor of the list is computed."""
-        computed = [t for t in tensors if isinstance(t.source, Compute)]
-        if not computed:
-            raise InputError(f"{name}: give at least one computed tensor, got {list(tensors)}")
-        outputs = [t for t in computed if not any(_reads(other, t) for other in computed)]
-        self.name = name
-        self.dag = ComputeDAG(outputs)
-        inputs = [t.name for t in self.dag.inputs]
-        listed = [self.dag.name_of(t) for t in tensors]
-        self.arguments = tuple(dict.fromkeys([n for n in listed if n in inputs] + inputs))
-
-    def __repr__(self) -> str:
-        return f"Task({self.name}: {self.dag})"
-
-
-def _reads(consumer: Tensor, tensor: Tensor) -> bool:
-    """Whether `consumer` is computed from `tensor`, directly or not."""
-    return consumer is not tensor and ComputeDAG([consumer]).name_of(tensor) is not None
-
-
-@dataclass(frozen=True)
-class Model:
-    """An imported network: its graph, cut into tasks."""
-
-    name: str
-    partition: graph_partition.Partition
-
-    def __str__(self) -> str:
-        return str(self.partition)
-
-
-Tunable: TypeAlias = Task | Model
-
-
-def load(source: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> Model:
-    """Import an ONNX model: a path, bytes or a ModelProto.
-
-    `shapes` gives values to symbolic input dimensions, `{"x": (1, 3, 224, 224)}`. Raises
-    UnsupportedModel with every operator that cannot be taken.
-    """
-    sized = None if shapes is None else {name: tuple(s) for name, s in shapes.items()}
-    graph = simplify(load_onnx(source, sized))
-    return Model(graph.name, graph_partition.partition(graph))
-
 
 # ---- targets and machines -------------------------------------------------------------------
 
@@ -192,7 +134,7 @@ def tune(
     tried before those of the target. Raises RecordsError for a database that cannot be used,
     BuildError, RunError or WrongAnswer when nothing can be measured.
     """
-    given = [models] if isinstance(models, (Task, Model)) else list(models)
+    given = _parts(models)
     if strategy not in STRATEGIES:
         raise InputError(f"unknown strategy {strategy!r}; known: {', '.join(STRATEGIES)}")
     if minutes is None and trials is None:
@@ -228,14 +170,20 @@ def tune(
     return TuneResult(results, tuner.trials, elapsed, dict(vars(tuner.shares)))
 
 
-def tasks_of(model: Tunable) -> list[TuningTask]:
+def _parts(models: Tunable | Sequence[Tunable]) -> list[Task | Model]:
+    """What is to be tuned, with every shape of a ModelSet as a model of its own."""
+    given = [models] if isinstance(models, (Task, Model, ModelSet)) else models
+    return [m for each in given for m in (each.models if isinstance(each, ModelSet) else [each])]
+
+
+def tasks_of(model: Task | Model) -> list[TuningTask]:
     """The different tasks of a model, each with its weight."""
     if isinstance(model, Task):
         return [TuningTask(model.name, model.dag)]
     return [TuningTask(t.name, t.dag, float(t.weight)) for t in model.partition.tasks]
 
 
-def _merge(models: Sequence[Tunable]) -> tuple[list[TuningTask], list[ObjectiveModel]]:
+def _merge(models: Sequence[Task | Model]) -> tuple[list[TuningTask], list[ObjectiveModel]]:
     """All different tasks, and every model in terms of them."""
     tasks: dict[str, TuningTask] = {}
     groups = []
@@ -265,7 +213,7 @@ def _scheduler(
     return make
 
 
-def _model_row(model: Tunable, group: ObjectiveModel, tasks: Sequence[TuningTask]) -> ModelRow:
+def _model_row(model: Task | Model, group: ObjectiveModel, tasks: Sequence[TuningTask]) -> ModelRow:
     parts = tuple(
         ModelTask(tasks[i].hash, int(w)) for i, w in zip(group.tasks, group.weights, strict=True)
     )
@@ -341,18 +289,47 @@ def kernel_name(task: str) -> str:
 # ---- compiling --------------------------------------------------------------------------------
 
 
+@overload
+def compile(
+    model: Task,
+    db: str | Path | None = None,
+    target: Target | str | None = None,
+    notes: Callable[[str], None] = ...,
+) -> CompiledFunction: ...
+@overload
+def compile(
+    model: Model,
+    db: str | Path | None = None,
+    target: Target | str | None = None,
+    notes: Callable[[str], None] = ...,
+    *,
+    pool: ConstantPool | None = None,
+) -> Network: ...
+@overload
+def compile(
+    model: ModelSet,
+    db: str | Path | None = None,
+    target: Target | str | None = None,
+    notes: Callable[[str], None] = ...,
+) -> NetworkSet: ...
 def compile(
     model: Tunable,
     db: str | Path | None = None,
     target: Target | str | None = None,
     notes: Callable[[str], None] = lambda _: None,
-) -> Network | CompiledFunction:
+    *,
+    pool: ConstantPool | None = None,
+) -> Network | NetworkSet | CompiledFunction:
     """Compile a model or task with the best recorded programs; defaults where none is known.
 
     Never fails for want of tuning. `notes` hears a sentence for every task that has no record, or
     runs a program recorded on another machine. A task's constants are given with `.prepare({...})`.
+    Networks compiled with one `pool` store equal packed constants once; those of a ModelSet do.
     """
     chosen = as_target(target)
+    if isinstance(model, ModelSet):
+        common = ConstantPool()
+        return NetworkSet([compile(m, db, chosen, notes, pool=common) for m in model.models])
     tasks = tasks_of(model)
     with open_records(db) as database:
         matches = [find_match(t, database, chosen) for t in tasks]
@@ -363,7 +340,7 @@ def compile(
     kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
         return CompiledFunction(kernels[tasks[0].hash], arguments=model.arguments)
-    return Network(model.partition, kernels, chosen)
+    return Network(model.partition, kernels, chosen, pool)
 
 
 @contextlib.contextmanager

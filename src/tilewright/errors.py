@@ -4,6 +4,10 @@ A message names the rule that was broken, the place and the values, and what the
 `VerifyError` is a bug of ours and is never caught; the others may be handled by a caller.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 
 class TilewrightError(Exception):
     """Base of all of them."""
@@ -46,4 +50,12 @@ class RecordsError(TilewrightError):
 
 
 class UnsupportedModel(TilewrightError):
-    """A model uses an operator, type or shape that the importer cannot take."""
+    """A model uses an operator, type or shape that the importer cannot take.
+
+    `refused` has the reasons by the names of the nodes and inputs that cannot be taken, where these
+    are known: {"node_7": "TopK: unknown operator"}.
+    """
+
+    def __init__(self, message: str, refused: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.refused = dict(refused or {})

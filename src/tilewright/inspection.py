@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.api import (
-    Model,
-    Tunable,
     as_target,
     build_all,
     find_match,
@@ -26,6 +24,7 @@ from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError
 from tilewright.expr.serialize import dag_from_json
 from tilewright.graph.executor import Linker, link
+from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import Coverage, Trial, WorkloadRow
@@ -76,7 +75,7 @@ class Plan:
 
 
 def plan_of(
-    model: Tunable, db: str | Path | None = None, target: Target | str | None = None
+    model: Task | Model, db: str | Path | None = None, target: Target | str | None = None
 ) -> Plan:
     """Compile every kernel of `model` for `target` (which need not be this machine) and link them.
 

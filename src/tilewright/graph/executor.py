@@ -24,6 +24,7 @@ from tilewright.graph.memory import MemoryPlan, aligned, plan_memory
 from tilewright.graph.partition import Partition, Subgraph
 from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
 from tilewright.runtime.function import CompiledFunction
+from tilewright.runtime.pool import ConstantPool
 from tilewright.target import Target
 
 
@@ -149,12 +150,17 @@ class Network:
     """A loaded network with its constants packed; see the module."""
 
     def __init__(
-        self, partition: Partition, kernels: Mapping[str, Artifact], target: Target
+        self,
+        partition: Partition,
+        kernels: Mapping[str, Artifact],
+        target: Target,
+        pool: ConstantPool | None = None,
     ) -> None:
         """Link and load. `kernels` has one artifact a task, with different entry names.
 
-        Raises BuildError when one is missing or does not fit, RunError when the code cannot be
-        loaded on this machine.
+        Networks made with one `pool` share the packed constants that are equal. Raises BuildError
+        when a kernel is missing or does not fit, RunError when the code cannot be loaded on this
+        machine.
         """
         linker = Linker(partition, kernels)
         self.partition = partition
@@ -162,7 +168,8 @@ class Network:
         self.kernels = tuple(kernels[t.key] for t in partition.tasks)
         self.artifact = link(linker, target)
         self.function = CompiledFunction(self.artifact, self.kernels)
-        self.function.prepare({c.spec.name: c.value.constant for c in linker.constants})
+        constants = {c.spec.name: c.value.constant for c in linker.constants}
+        self.function.prepare(constants, pool)
 
     def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
         """The outputs for inputs given by position; see `CompiledFunction.__call__`."""

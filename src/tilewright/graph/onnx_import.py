@@ -48,6 +48,7 @@ class _Importer:
         self.builder = GraphBuilder(name)
         self.values: dict[str, Value | None] = {"": None}
         self.problems: list[str] = []
+        self.refused: dict[str, str] = {}
         self.weights = {t.name: t for t in model.graph.initializer}
         self.used = {n for node in model.graph.node for n in node.input} | {
             o.name for o in model.graph.output
@@ -63,7 +64,8 @@ class _Importer:
         if self.problems:
             raise UnsupportedModel(
                 f"{self.builder.name}: {len(self.problems)} things are not supported:\n  "
-                + "\n  ".join(self.problems)
+                + "\n  ".join(self.problems),
+                refused=self.refused,
             )
         return self.builder.build(outputs, [o.name for o in self.graph.output])
 
@@ -91,6 +93,7 @@ class _Importer:
             name = as_dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
         except (ExprError, KeyError):
             kind = onnx.TensorProto.DataType.Name(number)
+            self.refused[info.name] = f"type {kind}"
             self.problems.append(
                 f"input {info.name}: type {kind}; known types: {', '.join(DTYPES)}"
             )
@@ -144,4 +147,5 @@ class _Importer:
     def _refuse(self, node: onnx.NodeProto, reason: str) -> None:
         domain = f"{node.domain}." if node.domain not in ("", "ai.onnx") else ""
         name = node.name or next(iter(node.output), "?")
+        self.refused[name] = f"{domain}{node.op_type}: {reason}"
         self.problems.append(f"{domain}{node.op_type} (node {name}): {reason}")

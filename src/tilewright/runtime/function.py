@@ -31,6 +31,7 @@ from tilewright.errors import InputError
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.runtime.buffers import ALIGNMENT, address, aligned_empty, is_aligned
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
+from tilewright.runtime.pool import ConstantPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +86,19 @@ class CompiledFunction:
         # Held while the pointer array, staged copies or scratch are in use.
         self._lock = threading.Lock()
 
-    def prepare(self, constants: Mapping[str, Any]) -> None:
+    def prepare(self, constants: Mapping[str, Any], pool: ConstantPool | None = None) -> None:
         """Take the constants (in their logical layouts, by name) and pack them as the code wants.
 
-        Raises InputError for a missing or unknown name, a wrong shape or dtype.
+        Packed constants that `pool` has already are not stored again. Raises InputError for a
+        missing or unknown name, a wrong shape or dtype.
         """
         packings = self.artifact.packings
         _check_names("constant", constants, dict.fromkeys(p.source.name for p in packings))
         packed = []
         for packing in packings:
             given = _as_array(_Parameter.of(packing.source), constants[packing.source.name])
-            packed.append(packing.apply(given, aligned_empty(packing.shape, given.dtype)))
+            array = packing.apply(given, aligned_empty(packing.shape, given.dtype))
+            packed.append(array if pool is None else pool.shared(array))
         with self._lock:
             for slot, array in enumerate(packed, len(self.artifact.inputs)):
                 self._pointers[slot] = address(array)

@@ -1,0 +1,215 @@
+"""PyTorch module → ONNX model, by torch's own exporter, in memory.
+
+    proto = export_module(module, (x,))          a torch.nn.Module or torch.export.ExportedProgram
+    graph = onnx_import.load(proto)
+
+Importing this file needs torch and onnxscript, which `pip install 'tilewright[torch]'` brings;
+nothing of the package imports it before it is given something of torch's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import onnx
+
+from tilewright.errors import InputError, UnsupportedModel
+
+INSTALL = "pip install 'tilewright[torch]'"
+try:
+    import onnxscript  # noqa: F401  (what torch.onnx is built on)
+    import torch
+except ImportError as error:
+    raise InputError(f"{error.name} is not installed; PyTorch models need it: {INSTALL}") from error
+
+
+def export_module(
+    module: Any, inputs: Any, shapes: Mapping[str, Sequence[int]] | None = None
+) -> onnx.ModelProto:
+    """The ONNX model of what `module` computes for inputs like these.
+
+    `inputs` are positional arguments in a sequence, keyword arguments in a mapping, or one tensor;
+    an ExportedProgram has its own. `shapes` replaces the shapes of inputs, by the names of the
+    parameters of `forward`. A module is exported as `module.eval()` behaves. Raises InputError for
+    inputs or shapes that do not fit, UnsupportedModel when torch cannot export it.
+    """
+    if isinstance(module, torch.export.ExportedProgram):
+        if inputs is not None or shapes:
+            raise InputError("an ExportedProgram has its inputs; give it alone")
+        return to_onnx(module, "exported_program").proto
+    if inputs is None:
+        raise InputError(
+            f"a torch module needs example inputs: load({type(module).__name__}(), (x, ...))"
+        )
+    args, kwargs = _arguments(inputs)
+    if shapes:
+        args, kwargs = _reshaped(module, args, kwargs, shapes)
+    name = type(module).__name__
+    with evaluating(module):
+        return to_onnx(to_program(module, args, kwargs, name), name).proto
+
+
+def to_program(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str) -> Any:
+    """The ExportedProgram of a module; raises UnsupportedModel."""
+    with quiet(), torch.no_grad():
+        try:
+            return torch.export.export(module, args, dict(kwargs), strict=False)
+        except Exception as error:  # whatever the module's own code raises, too
+            raise UnsupportedModel(f"{name}: torch.export refuses it: {headline(error)}") from error
+
+
+@dataclass(frozen=True)
+class Exported:
+    """An ONNX model, and for its nodes by name the node that each one stems from, in the graph
+    that was given to torch.export.
+    """
+
+    proto: onnx.ModelProto
+    origins: Mapping[str, str]
+
+
+def to_onnx(program: Any, name: str) -> Exported:
+    """The ONNX model of an ExportedProgram.
+
+    Raises UnsupportedModel when it changes its inputs or buffers in place, or uses an operator
+    that the exporter does not know; `refused` then names nodes as `origins` does.
+    """
+    with quiet(), torch.no_grad():
+        try:
+            exported = torch.onnx.export(program, (), dynamo=True, optimize=False, verbose=False)
+        except torch.onnx.errors.OnnxExporterError as error:
+            innermost = list(_causes(error))[-1]
+            raise UnsupportedModel(
+                f"{name}: torch's ONNX exporter refuses it: {headline(innermost)}",
+                refused=_nodes_named(program, error),
+            ) from error
+        _check_unchanged(exported.exported_program, name)
+        proto: onnx.ModelProto = exported.model_proto
+    proto.graph.name = name
+    return Exported(proto, _origins(proto, exported.exported_program))
+
+
+def _origins(proto: onnx.ModelProto, decomposed: Any) -> dict[str, str]:
+    """ONNX node → original node, by what the exporter notes at each: `%fx_node : ... = ...`."""
+    first = {n.name: origin(n) for n in decomposed.graph.nodes}
+    found = {}
+    for node in proto.graph.node:
+        notes = [p.value for p in node.metadata_props if p.key == "pkg.torch.onnx.fx_node"]
+        for note in notes:
+            fx_name = note.removeprefix("%").partition(" ")[0]
+            if fx_name in first:
+                found[node.name] = first[fx_name]
+    return found
+
+
+def origin(node: Any) -> str:
+    """The name of the node that `node` of an exported graph was first."""
+    name, sources = node.name, node.meta.get("from_node")
+    while sources:
+        name, sources = sources[-1].name, sources[-1].from_node
+    return str(name)
+
+
+def _check_unchanged(decomposed: Any, name: str) -> None:
+    """Raise UnsupportedModel when a program writes to its inputs or buffers."""
+    kinds = torch.export.graph_signature.OutputKind
+    changes = {
+        spec.arg.name: spec.target
+        for spec in decomposed.graph_signature.output_specs
+        if spec.kind in (kinds.BUFFER_MUTATION, kinds.USER_INPUT_MUTATION)
+    }
+    if changes:
+        nodes = [n for n in decomposed.graph.nodes if n.name in changes]
+        raise UnsupportedModel(
+            f"{name} changes {', '.join(map(str, changes.values()))} in place, and a compiled "
+            f"network changes nothing but its outputs",
+            refused={origin(n): f"{n.target}: changes an input in place" for n in nodes},
+        )
+
+
+def headline(error: BaseException) -> str:
+    """The first line of an exception's message, or its type."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _nodes_named(program: Any, error: BaseException) -> dict[str, str]:
+    """The nodes of `program` that the exporter's messages print, as `%name : ... = call_...`."""
+    text = "\n".join(str(e) for e in _causes(error))
+    nodes = [n for n in program.graph.nodes if n.op == "call_function" and f"%{n.name} : " in text]
+    return {origin(n): f"{n.target}: unknown to torch's ONNX exporter" for n in nodes}
+
+
+@contextlib.contextmanager
+def evaluating(module: Any) -> Iterator[None]:
+    """Have `module` and all its parts in evaluation mode for a while."""
+    training = [m for m in module.modules() if m.training]
+    for part in training:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the exporter's notes on itself (missing torchvision, deprecations) from the user."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
+
+
+def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(inputs, Mapping):
+        return (), dict(inputs)
+    if isinstance(inputs, torch.Tensor):
+        return (inputs,), {}
+    if isinstance(inputs, Sequence) and not isinstance(inputs, str):
+        return tuple(inputs), {}
+    raise InputError(
+        f"example inputs are a sequence, a mapping or one tensor, not {type(inputs).__name__}"
+    )
+
+
+def _reshaped(
+    module: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    shapes: Mapping[str, Sequence[int]],
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same arguments with tensors of other shapes; their values do not matter."""
+    try:
+        bound = inspect.signature(module.forward).bind(*args, **kwargs)
+    except TypeError as error:
+        raise InputError(
+            f"the example inputs do not fit {type(module).__name__}: {error}"
+        ) from None
+    for name, shape in shapes.items():
+        if not isinstance(bound.arguments.get(name), torch.Tensor):
+            tensors = [n for n, v in bound.arguments.items() if isinstance(v, torch.Tensor)]
+            raise InputError(
+                f"shapes names {name!r}; the tensors of {type(module).__name__}.forward are: "
+                f"{', '.join(tensors) or 'none'}"
+            )
+        bound.arguments[name] = torch.zeros(tuple(shape), dtype=bound.arguments[name].dtype)
+    return bound.args, bound.kwargs

@@ -1,0 +1,124 @@
+"""What can be tuned and compiled: tensor expressions, and networks for one shape or several.
+
+Task([A, B, C])                                              an operator
+load("resnet50.onnx")                                        a network
+load(module, (x,))                                           the same from PyTorch
+load("net.onnx", shapes=[{"x": (1, 64)}, {"x": (8, 64)}])    one network for two shapes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, overload
+
+from tilewright.errors import InputError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import Compute
+from tilewright.graph.ir import Graph
+from tilewright.graph.onnx_import import load as load_onnx
+from tilewright.graph.partition import Partition, partition
+from tilewright.graph.passes import simplify
+
+
+class Task:
+    """A tensor expression to compile: all its tensors, or just its results.
+
+    `Task([A, B, C])` keeps the argument order: placeholders are the inputs, computed tensors that
+    no other tensor of the list reads are the outputs. `arguments` are the names of the inputs as
+    they are passed; those not listed come last.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor], name: str = "task") -> None:
+        """Raises InputError when no tensor of the list is computed."""
+        computed = [t for t in tensors if isinstance(t.source, Compute)]
+        if not computed:
+            raise InputError(f"{name}: give at least one computed tensor, got {list(tensors)}")
+        outputs = [t for t in computed if not any(_reads(other, t) for other in computed)]
+        self.name = name
+        self.dag = ComputeDAG(outputs)
+        inputs = [t.name for t in self.dag.inputs]
+        listed = [self.dag.name_of(t) for t in tensors]
+        self.arguments = tuple(dict.fromkeys([n for n in listed if n in inputs] + inputs))
+
+    def __repr__(self) -> str:
+        return f"Task({self.name}: {self.dag})"
+
+
+def _reads(consumer: Tensor, tensor: Tensor) -> bool:
+    """Whether `consumer` is computed from `tensor`, directly or not."""
+    return consumer is not tensor and ComputeDAG([consumer]).name_of(tensor) is not None
+
+
+@dataclass(frozen=True)
+class Model:
+    """An imported network: its graph, cut into tasks."""
+
+    name: str
+    partition: Partition
+
+    def __str__(self) -> str:
+        return str(self.partition)
+
+
+@dataclass(frozen=True)
+class ModelSet:
+    """One network for several input shapes: a model for each of them."""
+
+    name: str
+    models: tuple[Model, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.models))
+
+
+Tunable: TypeAlias = Task | Model | ModelSet
+Shapes: TypeAlias = Mapping[str, Sequence[int]]
+
+
+@overload
+def load(source: Any, example_inputs: Any = None, *, shapes: Shapes | None = None) -> Model: ...
+@overload
+def load(source: Any, example_inputs: Any = None, *, shapes: Sequence[Shapes]) -> ModelSet: ...
+def load(
+    source: Any, example_inputs: Any = None, *, shapes: Shapes | Sequence[Shapes] | None = None
+) -> Model | ModelSet:
+    """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
+
+    `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
+    to symbolic input dimensions, `{"x": (1, 3, 224, 224)}`; several such assignments make a
+    ModelSet, whose compiled form picks the network by the shapes of its inputs. Raises
+    UnsupportedModel with every operator that cannot be taken.
+    """
+    if shapes is None or isinstance(shapes, Mapping):
+        graph = _import(source, example_inputs, shapes)
+        return Model(graph.name, partition(graph))
+    if not shapes:
+        raise InputError("shapes is an empty sequence: give at least one assignment")
+    graphs = [_import(source, example_inputs, s) for s in shapes]
+    models = tuple(Model(_shaped_name(g), partition(g)) for g in graphs)
+    names = [m.name for m in models]
+    if len(set(names)) < len(names):
+        raise InputError(f"shapes gives the same shapes twice: {', '.join(names)}")
+    return ModelSet(graphs[0].name, models)
+
+
+def _import(source: Any, example_inputs: Any, shapes: Shapes | None) -> Graph:
+    """The simplified graph of an ONNX model or a torch module."""
+    if any(c.__module__.partition(".")[0] == "torch" for c in type(source).__mro__):
+        from tilewright.graph.torch_import import export_module
+
+        return simplify(load_onnx(export_module(source, example_inputs, shapes)))
+    if example_inputs is not None:
+        raise InputError(
+            f"example inputs belong to a torch.nn.Module, not to {type(source).__name__}; the "
+            f"shapes of an ONNX model are given as shapes={{...}}"
+        )
+    sized = None if shapes is None else {name: tuple(s) for name, s in shapes.items()}
+    return simplify(load_onnx(source, sized))
+
+
+def _shaped_name(graph: Graph) -> str:
+    shapes = ["x".join(map(str, v.shape)) or "scalar" for v in graph.inputs]
+    return f"{graph.name}[{','.join(shapes)}]"

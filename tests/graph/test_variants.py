@@ -1,0 +1,81 @@
+"""One model for several input shapes: dispatch, shared weights, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from graph_reference import make_model
+from onnx import helper
+
+import tilewright as tw
+from tilewright.runtime.pool import ConstantPool
+
+W = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)
+
+
+def model() -> onnx.ModelProto:
+    """y = relu(x · w) for x of [batch, 24]."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
+    return make_model(nodes, {"x": ("batch", 24)}, {"w": W})
+
+
+def test_one_assignment_makes_a_model_and_several_a_set() -> None:
+    one = tw.load(model(), shapes={"x": (2, 24)})
+    assert one.name == "test"
+    several = tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (3, 24)}])
+    assert [m.name for m in several.models] == ["test[2x24]", "test[3x24]"]
+    with pytest.raises(tw.InputError, match="the same shapes twice"):
+        tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (2, 24)}])
+    with pytest.raises(tw.InputError, match="at least one"):
+        tw.load(model(), shapes=[])
+
+
+@pytest.mark.cpu
+def test_the_inputs_shapes_pick_the_network() -> None:
+    nets = tw.compile(tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (3, 24)}]))
+    for rows in (3, 2):
+        x = np.random.default_rng(rows).standard_normal((rows, 24)).astype(np.float32)
+        for (y,) in (nets(x), nets.run([x]), nets.run({"x": x})):
+            np.testing.assert_allclose(y, np.maximum(x @ W, 0), rtol=1e-4, atol=1e-5)
+    with pytest.raises(tw.InputError) as caught:
+        nets(np.zeros((5, 24), np.float32))
+    assert str(caught.value) == (
+        "no network for x [5, 24]; there are: x [2, 24]; x [3, 24]. To add one, give its shapes "
+        "to load: shapes=[{'x': (...)}, ...]"
+    )
+    with pytest.raises(tw.InputError, match=r"no network for x \(no array\); there are"):
+        nets.run({"z": np.zeros((2, 24), np.float32)})
+    with pytest.raises(tw.InputError, match=r"no network for x \[2, 24\], input 1 \[1\]; there"):
+        nets(np.zeros((2, 24), np.float32), np.zeros(1))
+
+
+@pytest.mark.cpu
+def test_weights_of_one_packing_are_stored_once() -> None:
+    nets = tw.compile(tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (4, 24)}]))
+    packings = [n.artifact.packings[0] for n in nets.networks]
+    arrays = [n.function._constants[0] for n in nets.networks]
+    same = packings[0].splits == packings[1].splits
+    assert (arrays[0] is arrays[1]) == (same and packings[0].permutation == packings[1].permutation)
+    assert same, "two small batches were expected to want one layout of the weight"
+
+
+def test_a_pool_shares_what_is_equal_in_every_byte() -> None:
+    pool = ConstantPool()
+    first = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert pool.shared(first) is first
+    assert pool.shared(first.copy()) is first
+    others = (
+        first.reshape(3, 2),
+        first.view(np.int32),
+        first + np.float32(1),
+        np.float32(0) * first,
+    )
+    for other in others:
+        assert pool.shared(np.ascontiguousarray(other)) is not first
+    zero = np.zeros((), np.float32)
+    assert pool.shared(zero) is zero
+    assert pool.shared(np.full((), -0.0, np.float32)) is not zero
+    del first, other
+    again = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert pool.shared(again) is again, "the pool keeps no array alive"

@@ -1,0 +1,111 @@
+"""tw.load on PyTorch modules: the compiled network computes what the module does."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_modules import Attention, ConvNet, Mlp
+
+import tilewright as tw
+
+pytestmark = [pytest.mark.cpu, pytest.mark.torch]
+
+
+def check(net: Any, module: nn.Module, *inputs: Tensor) -> None:
+    """The network's outputs are the module's, to rounding."""
+    with torch.no_grad():
+        expected = module(*inputs)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    outputs = net(*inputs)
+    assert len(outputs) == len(expected)
+    for ours, theirs in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_a_module_is_exported_as_it_is_in_evaluation_mode() -> None:
+    module = ConvNet()
+    x = torch.randn(2, 3, 6, 6)
+    net = tw.compile(tw.load(module, x))
+    assert module.training and module.norm.training
+    module.eval()
+    check(net, module, x)
+
+
+def test_arguments_by_name_and_several_outputs() -> None:
+    module = Attention().eval()
+    inputs = {"x": torch.randn(2, 5, 16), "mask": torch.rand(5, 5) > 0.3}
+    model = tw.load(module, inputs)
+    assert [v.name for v in model.partition.graph.inputs] == ["x", "mask"]
+    check(tw.compile(model), module, *inputs.values())
+
+
+def test_an_exported_program() -> None:
+    module = Mlp().eval()
+    x = torch.randn(3, 12)
+    check(tw.compile(tw.load(torch.export.export(module, (x,)))), module, x)
+
+
+def test_several_shapes_share_their_weights() -> None:
+    module = Mlp().eval()
+    models = tw.load(module, (torch.randn(2, 12),), shapes=[{"x": (n, 12)} for n in (1, 8)])
+    assert [m.name for m in models.models] == ["Mlp[1x12]", "Mlp[8x12]"]
+    nets = tw.compile(models)
+    for n in (8, 1):
+        check(nets, module, torch.randn(n, 12))
+    with pytest.raises(tw.InputError, match=r"no network for x \[4, 12\]; there are: x \[1, 12\];"):
+        nets(torch.randn(4, 12))
+
+
+def test_what_cannot_be_exported_is_named() -> None:
+    class Sorted(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.histc(torch.relu(x), 4)
+
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.calls += 1
+            return x * self.calls
+
+    x = torch.randn(8)
+    with pytest.raises(tw.UnsupportedModel, match="histc"):
+        tw.load(Sorted(), (x,))
+    with pytest.raises(tw.UnsupportedModel, match="Counting changes calls in place"):
+        tw.load(Counting(), (x,))
+    with pytest.raises(tw.UnsupportedModel, match=r"Mlp: torch.export refuses it: .*12"):
+        tw.load(Mlp(), (x,))
+
+
+def test_inputs_that_do_not_fit_the_source() -> None:
+    with pytest.raises(tw.InputError, match="needs example inputs"):
+        tw.load(Mlp())
+    with pytest.raises(tw.InputError, match="not int"):
+        tw.load(Mlp(), 3)
+    with pytest.raises(tw.InputError, match=r"belong to a torch\.nn\.Module, not to str"):
+        tw.load("net.onnx", (torch.randn(2),))
+    with pytest.raises(tw.InputError, match=r"'z'; the tensors of Mlp\.forward are: x"):
+        tw.load(Mlp(), (torch.randn(2, 12),), shapes={"z": (1, 12)})
+
+
+def test_a_missing_exporter_is_said_how_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without_onnxscript(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "onnxscript":
+            raise ImportError("No module named 'onnxscript'", name="onnxscript")
+        return real(name, *args, **kwargs)
+
+    monkeypatch.delitem(sys.modules, "tilewright.graph.torch_import", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without_onnxscript)
+    with pytest.raises(tw.InputError, match=r"pip install 'tilewright\[torch\]'"):
+        importlib.import_module("tilewright.graph.torch_import")
