@@ -24,10 +24,11 @@ from cli_models import save_classifier
 from processes import processes_with
 from tilewright.cli.app import app
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
-from tilewright.cli.options import parse_objective, parse_shape
+from tilewright.cli.options import assignments, parse_objective, parse_shape
 from tilewright.cli.progress import LiveTable, PlainLines, Snapshot, share_line, state_line
 from tilewright.cli.text import clock, count, duration, factor, rate, size
 from tilewright.cli.timing import interleaved
+from tilewright.errors import InputError
 from tilewright.records.database import Database
 from tilewright.runtime.artifact import BufferSpec
 from tilewright.search.tuner import Budget, Progress, Shares
@@ -209,6 +210,30 @@ def test_symbolic_shapes_are_given_by_option(tmp_path: Path) -> None:
     assert "y: float32[3, 40]" in result.output
     named = cli("run", model, "--shape", "free:x=5,24")
     assert "y: float32[5, 40]" in named.output
+
+
+@pytest.mark.cpu
+def test_several_shapes_of_one_model(tmp_path: Path) -> None:
+    model, db = save_classifier(tmp_path / "free.onnx", batch="n"), tmp_path / "two.db"
+    shapes = ("--shape", "x=3,24", "--shape", "x=5,24")
+    result = cli("tune", model, *shapes, "--trials", 2, "--db", db)
+    assert result.exit_code == 0, result.output
+    with Database.open(db, readonly=True) as database:
+        names = [m.name for m in database.summary().models]
+    assert names == ["free[3x24]", "free[5x24]"]
+    planned = cli("compile", model, *shapes, "--db", db)
+    assert planned.output.count("1 call of 1 kernel, 1 of them tuned") == 2, planned.output
+    timed = cli("bench", model, *shapes, "--seconds", 0)
+    assert timed.exit_code == 0, timed.output
+    assert timed.output.count("untuned") == 2
+    np.save(tmp_path / "x.npy", np.ones((5, 24), np.float32))
+    given = cli("run", model, *shapes, "--input", f"x={tmp_path / 'x.npy'}")
+    assert "y: float32[5, 40]" in given.output
+    assert "y: float32[" in cli("run", model, *shapes).output
+    np.save(tmp_path / "x.npy", np.ones((4, 24), np.float32))
+    wrong = cli("run", model, *shapes, "--input", f"x={tmp_path / 'x.npy'}")
+    assert wrong.exit_code == 1
+    assert "no network for x [4, 24]; there are: x [3, 24]; x [5, 24]" in wrong.output
 
 
 @pytest.mark.cpu
@@ -394,6 +419,14 @@ def test_numbers_read_well() -> None:
     assert rate(0, 0.01) == rate(1, None) == "–"
     assert factor(0.04, 0.02) == "2.00x"
     assert count(1, "trial") == "1 trial"
+
+
+def test_an_input_named_again_gets_another_shape() -> None:
+    assert assignments([]) == []
+    given = [("x", (1, 8)), ("z", (3,)), ("x", (4, 8))]
+    assert assignments(given) == [{"x": (1, 8), "z": (3,)}, {"x": (4, 8), "z": (3,)}]
+    with pytest.raises(InputError, match=r"as often as the others \(3 times\): x 3, z 2"):
+        assignments([("x", (1,)), ("x", (2,)), ("z", (1,)), ("z", (2,)), ("x", (3,))])
 
 
 def test_shapes_and_objectives_parse() -> None:

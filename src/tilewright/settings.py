@@ -5,6 +5,8 @@ Settings.from_environment() -> Settings(show=frozenset({"ir"}), cache=…/tilewr
 TILEWRIGHT_SHOW     layers to print, comma-separated: sketch, nest, ir, trace
 TILEWRIGHT_CACHE    folder for compiled artifacts (default: tilewright in the user's cache
                     folder, $XDG_CACHE_HOME or ~/.cache)
+TILEWRIGHT_DB       records that torch.compile(backend="tilewright") takes programs from: a SQLite
+                    file or a postgresql:// URL (default: none, untuned programs)
 TILEWRIGHT_THREADS  threads of a parallel region (default: every core this process may use)
 """
 
@@ -27,6 +29,7 @@ class Settings:
     show: frozenset[str] = frozenset()
     cache: Path = Path(".cache")
     threads: int | None = None
+    db: str | None = None
 
     def shows(self, layer: str) -> bool:
         """Whether `layer` is to be printed."""
@@ -39,7 +42,12 @@ class Settings:
         Raises InputError for an unknown layer or a thread count that is not a positive integer.
         """
         env = os.environ if environ is None else environ
-        return cls(show=_layers(env), cache=_cache(env), threads=_threads(env))
+        return cls(
+            show=_layers(env),
+            cache=_cache(env),
+            threads=_threads(env),
+            db=env.get("TILEWRIGHT_DB") or None,
+        )
 
 
 def _layers(env: Mapping[str, str]) -> frozenset[str]:

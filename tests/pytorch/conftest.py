@@ -1,4 +1,4 @@
-"""A seed for every test with PyTorch, whose modules draw their weights from a global generator."""
+"""Every test with PyTorch starts from the same seed, with nothing captured."""
 
 from __future__ import annotations
 
@@ -7,5 +7,6 @@ import torch
 
 
 @pytest.fixture(autouse=True)
-def seeded() -> None:
-    torch.manual_seed(0)
+def fresh() -> None:
+    torch.manual_seed(0)  # modules draw their weights from the global generator
+    torch.compiler.reset()

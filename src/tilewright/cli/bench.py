@@ -13,8 +13,8 @@ import tilewright as tw
 from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs
 from tilewright.cli.console import output
-from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, load_model
-from tilewright.cli.peers import onnxruntime_peer
+from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, each_shape, load_model
+from tilewright.cli.peers import Peer, onnxruntime_peer
 from tilewright.cli.text import NONE, duration, factor
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.runtime.artifact import Array
@@ -43,20 +43,31 @@ def bench(
     """
     console = output()
     loaded = load_model(model, shape)
-    untuned = tw.compile(loaded)
+    other = onnxruntime_peer(model, host_target().cores) if peer else None
+    if peer and other is None:
+        console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")
+    variants = each_shape(loaded)
+    for one in variants:
+        if one is not loaded:
+            console.print(one.name, style="bold", markup=False)
+        bench_one(console, one, db, other, seconds / len(variants), seed)
+
+
+def bench_one(
+    console: Console, model: tw.Model, db: str | None, other: Peer | None, seconds: float, seed: int
+) -> None:
+    """Time the programs of a model and print the table."""
+    untuned = tw.compile(model)
     arrays, _ = read_inputs((), untuned.artifact.inputs, seed)
     programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
     if db is not None:
         notes: list[str] = []
-        tuned = tw.compile(loaded, db, notes=notes.append)
+        tuned = tw.compile(model, db, notes=notes.append)
         programs["tuned"] = lambda: tuned.run(arrays)
         for note in notes:
             console.print(f"note: {note}", soft_wrap=True)
-    other = onnxruntime_peer(model, host_target().cores) if peer else None
     if other is not None:
         programs[PEER] = lambda: other(arrays)
-    elif peer:
-        console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")
     results = {name: program() for name, program in programs.items()}
     print_timings(console, interleaved(programs, seconds), results)
 

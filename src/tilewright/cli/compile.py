@@ -8,7 +8,7 @@ from rich.table import Table
 import tilewright as tw
 from tilewright.api import as_target
 from tilewright.cli.console import output
-from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, load_model
+from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, each_shape, load_model
 from tilewright.cli.text import NONE, count, duration, rate, size
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
@@ -30,8 +30,10 @@ def compile(
     console = output()
     loaded = load_model(model, shape)
     chosen = as_target(target)
-    plan = plan_of(loaded, db, chosen)
-    print_plan(console, plan)
+    for one in each_shape(loaded):
+        if one is not loaded:
+            console.print(one.name, style="bold", markup=False)
+        print_plan(console, plan_of(one, db, chosen))
     if chosen.architecture == host_architecture():
         tw.compile(loaded, db, chosen)
         console.print("Compiled and loaded.", style="green")

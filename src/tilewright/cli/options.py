@@ -28,8 +28,9 @@ Shapes: TypeAlias = Annotated[
         "--shape",
         metavar="NAME=N,N,...",
         help="The shape of an input, for models with symbolic dimensions: x=1,3,224,224. May be "
-        "repeated. With several models, MODEL:NAME=... (MODEL: the file's name without .onnx) "
-        "names the model that is meant.",
+        "repeated; an input that is given again gets a second shape, beside the first. With "
+        "several models, MODEL:NAME=... (MODEL: the file's name without .onnx) names the model "
+        "that is meant.",
         show_default=False,
     ),
 ]
@@ -55,24 +56,56 @@ Records: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
-def load_model(file: Path, shapes: Sequence[str] | None) -> tw.Model:
+def load_model(file: Path, shapes: Sequence[str] | None) -> tw.Model | tw.ModelSet:
     """The model of a command that takes one."""
     (model,) = load_models([file], shapes)
     return model
 
 
-def load_models(files: Sequence[Path], shapes: Sequence[str] | None) -> list[tw.Model]:
+def load_models(
+    files: Sequence[Path], shapes: Sequence[str] | None
+) -> list[tw.Model | tw.ModelSet]:
     """Import every model with the shapes given for it."""
     given = [parse_shape(text) for text in shapes or ()]
     stems = [file.stem for file in files]
     for stem, name, _ in given:
         if stem is not None and stem not in stems:
             raise InputError(f"--shape {stem}:{name}=... names no model; given: {', '.join(stems)}")
-    models = []
+    models: list[tw.Model | tw.ModelSet] = []
     for file, stem in zip(files, stems, strict=True):
-        mine = {name: dims for which, name, dims in given if which in (None, stem)}
-        models.append(tw.load(file, shapes=mine or None))
+        mine = assignments([(name, dims) for which, name, dims in given if which in (None, stem)])
+        if len(mine) > 1:
+            models.append(tw.load(file, shapes=mine))
+        else:
+            models.append(tw.load(file, shapes=mine[0] if mine else None))
     return models
+
+
+def assignments(given: Sequence[tuple[str, tuple[int, ...]]]) -> list[dict[str, tuple[int, ...]]]:
+    """One assignment of shapes for each time that an input is named.
+
+    x=1,8 x=4,8 z=3  →  {x: (1, 8), z: (3,)} and {x: (4, 8), z: (3,)}. Raises InputError when two
+    inputs are named several times, but not equally often.
+    """
+    shapes: dict[str, list[tuple[int, ...]]] = {}
+    for name, dims in given:
+        shapes.setdefault(name, []).append(dims)
+    count = max(map(len, shapes.values()), default=0)
+    odd = [name for name, listed in shapes.items() if len(listed) not in (1, count)]
+    if odd:
+        counts = ", ".join(f"{name} {len(listed)}" for name, listed in shapes.items())
+        raise InputError(
+            f"--shape names an input once, or as often as the others ({count} times): {counts}"
+        )
+    return [
+        {name: listed[i if len(listed) > 1 else 0] for name, listed in shapes.items()}
+        for i in range(count)
+    ]
+
+
+def each_shape(model: tw.Model | tw.ModelSet) -> tuple[tw.Model, ...]:
+    """The models of a command that treats every shape by itself."""
+    return model.models if isinstance(model, tw.ModelSet) else (model,)
 
 
 def parse_shape(text: str) -> tuple[str | None, str, tuple[int, ...]]:

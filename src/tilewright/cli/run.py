@@ -51,12 +51,22 @@ def run(
     """
     console = output()
     loaded = load_model(model, shape)
-    net = tw.compile(loaded, db)
-    arrays, random = read_inputs(inputs or (), net.artifact.inputs, seed)
+    if isinstance(loaded, tw.ModelSet):
+        nets = tw.compile(loaded, db)
+        networks, call = nets.networks, nets.run
+    else:
+        net = tw.compile(loaded, db)
+        networks, call = (net,), net.run
+    # The first network that the given arrays fit.
+    for network in networks:
+        specs = network.artifact.inputs
+        arrays, random = read_inputs(inputs or (), specs, seed)
+        if all(arrays[s.name].shape == s.shape for s in specs):
+            break
     if random:
         console.print(f"Random values (seed {seed}) for {', '.join(random)}.")
-    outputs = net.run(arrays)
-    names = [s.name for s in net.artifact.outputs]
+    outputs = call(arrays)
+    names = [s.name for s in network.artifact.outputs]
     for name, array in zip(names, outputs, strict=True):
         console.print(describe(name, array), markup=False, soft_wrap=True)
     if save is not None:

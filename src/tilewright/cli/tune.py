@@ -15,6 +15,7 @@ from tilewright.cli.options import (
     Seed,
     Shapes,
     TargetSpec,
+    each_shape,
     load_models,
     parse_objective,
 )
@@ -54,9 +55,9 @@ def tune(
         typer.Option(
             metavar="GOAL",
             help="What to make small. sum: the latencies' sum. requirement:0.02,0.1: the same, "
-            "but nothing below these seconds (one number a model) counts. geomean:0.04,0.2: the "
-            "geometric mean against reference latencies. early-stopping: the sum, without tasks "
-            "that stopped getting better.",
+            "but nothing below these seconds (one number a model, and for each of its shapes) "
+            "counts. geomean:0.04,0.2: the geometric mean against reference latencies. "
+            "early-stopping: the sum, without tasks that stopped getting better.",
         ),
     ] = "sum",
     strategy: Annotated[
@@ -85,7 +86,7 @@ def tune(
     """
     console = output()
     loaded = load_models(models, shape)
-    goal = parse_objective(objective, len(loaded))
+    goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     if minutes is None and trials is None:
         minutes = DEFAULT_MINUTES
     interrupted = False

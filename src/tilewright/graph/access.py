@@ -92,6 +92,8 @@ class NodeMath:
         operand = self.operands[0]
         if not isinstance(body, Read) or not isinstance(operand, Tensor):
             return False
+        if operand.dtype != self.output.dtype:
+            return False  # a conversion of storage: float16 is computed in float32
         if prod(extents(operand)) != prod(extents(self.output)):
             return False
         axes = compute_of(self.output).axes

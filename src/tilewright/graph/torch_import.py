@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -87,7 +88,7 @@ def to_onnx(program: Any, name: str) -> Exported:
             innermost = list(_causes(error))[-1]
             raise UnsupportedModel(
                 f"{name}: torch's ONNX exporter refuses it: {headline(innermost)}",
-                refused=_nodes_named(program, error),
+                refused=_failing_node(error),
             ) from error
         _check_unchanged(exported.exported_program, name)
         proto: onnx.ModelProto = exported.model_proto
@@ -129,7 +130,7 @@ def _check_unchanged(decomposed: Any, name: str) -> None:
         raise UnsupportedModel(
             f"{name} changes {', '.join(map(str, changes.values()))} in place, and a compiled "
             f"network changes nothing but its outputs",
-            refused={origin(n): f"{n.target}: changes an input in place" for n in nodes},
+            refused=dict.fromkeys(map(origin, nodes), "changes an input in place"),
         )
 
 
@@ -145,11 +146,18 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _nodes_named(program: Any, error: BaseException) -> dict[str, str]:
-    """The nodes of `program` that the exporter's messages print, as `%name : ... = call_...`."""
-    text = "\n".join(str(e) for e in _causes(error))
-    nodes = [n for n in program.graph.nodes if n.op == "call_function" and f"%{n.name} : " in text]
-    return {origin(n): f"{n.target}: unknown to torch's ONNX exporter" for n in nodes}
+def _failing_node(error: BaseException) -> dict[str, str]:
+    """The origin of the node at which the exporter stopped, and why; empty if that is not known.
+
+    Its messages print the node of a decomposed program that nobody else has; the node itself is a
+    variable of the frames that the exception went through.
+    """
+    for cause in _causes(error):
+        for frame, _ in traceback.walk_tb(cause.__traceback__):
+            node = frame.f_locals.get("node")
+            if isinstance(node, torch.fx.Node):
+                return {origin(node): f"{node.target}: unknown to torch's ONNX exporter"}
+    return {}
 
 
 @contextlib.contextmanager

@@ -1,0 +1,278 @@
+"""torch.compile(backend="tilewright") computes what eager PyTorch does, and says what it leaves."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch_modules import Attention, ConvNet, Mlp
+
+import tilewright as tw
+from tilewright.torch_backend import EagerFallback, _array, _tensor
+
+pytestmark = [pytest.mark.cpu, pytest.mark.torch]
+
+
+def compiled(
+    function: Callable[..., Any], dynamic: bool | None = None, **options: Any
+) -> tuple[Callable[..., Any], list[tw.Model]]:
+    """The function by our backend, and the models that it compiles."""
+    models: list[tw.Model] = []
+    given = {"models": models, **options}
+    return torch.compile(function, backend="tilewright", dynamic=dynamic, options=given), models
+
+
+def same(ours: Any, theirs: Any) -> None:
+    """Equal values to rounding, equal shapes, dtypes and strides."""
+    if not isinstance(theirs, (tuple, list)):
+        ours, theirs = [ours], [theirs]
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        if not isinstance(b, Tensor):
+            assert a == b
+            continue
+        assert (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-5)
+
+
+def check(function: Callable[..., Any], *inputs: Any, **options: Any) -> list[tw.Model]:
+    """Two calls agree with eager, which gets copies of the inputs, as do writes to them."""
+    eager = copy.deepcopy(function)
+    net, models = compiled(function, **options)
+    ours = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
+    theirs = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
+    with torch.no_grad():
+        for _ in range(2):
+            same(net(*ours), eager(*theirs))
+            same(ours, theirs)
+    return models
+
+
+def fallbacks(record: Any) -> list[str]:
+    """The messages of our warnings."""
+    return [str(w.message) for w in record if w.category is EagerFallback]
+
+
+@pytest.fixture
+def complete() -> Any:
+    """Within it, whatever is left to eager is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EagerFallback)
+        yield
+
+
+@pytest.mark.usefixtures("complete")
+def test_modules_become_one_network() -> None:
+    image = torch.randn(2, 3, 6, 6)
+    sequence, mask = torch.randn(2, 5, 16), torch.rand(5, 5) > 0.3
+    for module, inputs in (
+        (ConvNet(), (image,)),
+        (ConvNet().to(memory_format=torch.channels_last), (image,)),
+        (Attention(), (sequence, mask)),
+    ):
+        assert len(check(module.eval(), *inputs)) == 1
+        torch.compiler.reset()
+
+
+@pytest.mark.usefixtures("complete")
+def test_layouts_are_those_of_eager() -> None:
+    conv = nn.Conv2d(3, 4, 3).eval()
+    x = torch.randn(2, 3, 6, 7)
+    (model,) = check(conv, x.to(memory_format=torch.channels_last))
+    assert [n.op for n in model.partition.graph.nodes] == ["conv", "add"], "nothing is transposed"
+    torch.compiler.reset()
+    check(lambda a, b: (a.t() * 2, b + 1), torch.randn(3, 4), torch.randn(6, 8)[::2, ::2])
+
+
+@pytest.mark.usefixtures("complete")
+def test_the_same_tasks_are_tuned_by_load() -> None:
+    module, x = Attention().eval(), torch.randn(2, 5, 16)
+    (captured,) = check(module, x)
+    loaded = tw.load(module, (x,))
+    mine, theirs = ({t.key for t in m.partition.tasks} for m in (captured, loaded))
+    # The captured graph gives its second output as a view, without a kernel.
+    assert mine < theirs
+    assert len(theirs) == len(mine) + 1
+
+
+def test_an_unsupported_operator_stays_between_two_networks() -> None:
+    class Middle(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = Mlp(), Mlp(4)
+
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            y = self.first(x)
+            return self.second(torch.special.bessel_j0(y)), torch.special.bessel_j0(y + 1)
+
+    with pytest.warns(EagerFallback) as record:
+        models = check(Middle().eval(), torch.randn(3, 12))
+    (message,) = fallbacks(record)
+    assert "torch._C._special.special_bessel_j0 runs in eager PyTorch" in message
+    assert len(models) == 2, "one before the first call, one between it and the second"
+
+
+def test_writes_in_place_are_seen_outside() -> None:
+    class Writing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+            y = self.layer(x)
+            y.add_(1).relu_()
+            x.mul_(2)
+            self.calls += 1
+            return y * self.calls, x, x[0], y, y[1:]
+
+    module = Writing().eval()
+    with pytest.warns(EagerFallback) as record:
+        models = check(module, torch.randn(4, 8))
+    assert module.calls == 2
+    assert models
+    assert fallbacks(record) == [
+        f"tilewright: {name} runs in eager PyTorch (changes an input in place)"
+        for name in ("Tensor.mul_", "operator.iadd")
+    ]
+
+
+@pytest.mark.usefixtures("complete")
+def test_outputs_share_the_memory_that_they_share_in_eager() -> None:
+    def views(x: Tensor, n: int) -> tuple[Any, ...]:
+        y = x * 2
+        return x, x[1:], y[:, 0], y, y, None, n, y.t()
+
+    net, models = compiled(views)
+    x = torch.randn(4, 6)
+    same(net(x, 3), views(x, 3))
+    same_x, tail, column, y, again, nothing, n, turned = net(x, 3)
+    assert same_x is x
+    assert (nothing, n) == (None, 3)
+    assert tail.data_ptr() == x[1:].data_ptr()
+    assert again is y
+    assert (column.data_ptr(), turned.data_ptr()) == (y.data_ptr(), y.data_ptr())
+    assert len(models) == 1
+
+
+def test_parts_of_a_tensor_that_is_not_returned_are_eager() -> None:
+    with pytest.warns(EagerFallback, match="returns parts of one tensor"):
+        assert not check(lambda x: torch.relu(x).chunk(2), torch.randn(4, 6))
+
+
+def test_training_modes_are_left_to_eager() -> None:
+    with pytest.warns(EagerFallback, match=r"dropout runs in eager PyTorch \(Dropout: training"):
+        net, models = compiled(Mlp())
+        with torch.no_grad():
+            first, second = (net(torch.ones(3, 12)) for _ in range(2))
+    assert not torch.equal(first, second)
+    assert len(models) == 2
+    torch.compiler.reset()
+    with pytest.warns(EagerFallback) as record:
+        check(ConvNet(), torch.randn(2, 3, 6, 6))
+    assert any("batch_norm runs in eager PyTorch (changes an" in m for m in fallbacks(record))
+
+
+def test_gradients_are_left_to_eager() -> None:
+    module = Mlp().eval()
+    net, models = compiled(module)
+    x = torch.randn(3, 12)
+    with pytest.warns(EagerFallback) as record:
+        for _ in range(2):
+            net(x).sum().backward()
+    assert module.first.weight.grad.abs().sum() > 0
+    assert not models
+    assert len(fallbacks(record)) == 1
+    assert "for inference; call them under torch.no_grad()" in fallbacks(record)[0]
+    with torch.inference_mode():
+        same(net(x), module(x))
+    assert len(models) == 1
+
+
+@pytest.mark.usefixtures("complete")
+def test_parameters_that_change_are_packed_anew() -> None:
+    module, x = Mlp().eval(), torch.randn(3, 12)
+    net, models = compiled(module)
+    with torch.no_grad():
+        same(net(x), module(x))
+        module.load_state_dict(Mlp().state_dict())
+        for _ in range(2):
+            same(net(x), module(x))
+        module.second.weight = nn.Parameter(torch.ones(4, 16))
+        same(net(x), module(x))
+        module.second.weight.data = torch.zeros(4, 16)
+        same(net(x), module(x))
+    assert len(models) == 4
+
+
+@pytest.mark.usefixtures("complete")
+def test_a_parameter_that_changes_at_every_call_becomes_an_input() -> None:
+    module, x = nn.Linear(6, 5).eval(), torch.randn(3, 6)
+    net, models = compiled(module)
+    with torch.no_grad():
+        for _ in range(8):
+            module.weight.add_(1)
+            same(net(x), module(x))
+    assert 3 <= len(models) <= 5
+    assert [len(m.partition.graph.inputs) for m in (models[0], models[-1])] == [1, 2]
+
+
+def test_every_shape_gets_a_network_up_to_a_number() -> None:
+    module = Mlp().eval()
+    net, models = compiled(module, shapes=2)
+    with torch.no_grad(), pytest.warns(EagerFallback, match="more than 2 combinations of shapes"):
+        for n in (2, 3, 4, 5, 3, 4, 5):
+            x = torch.randn(n, 12)
+            same(net(x), module(x))
+    assert [m.partition.graph.inputs[0].shape[0] for m in models] == [2, 3, 4]
+
+
+@pytest.mark.usefixtures("complete")
+def test_numbers_that_vary() -> None:
+    net, models = compiled(lambda x, n: (x * n, x.shape[0] + n), dynamic=True)
+    for n in (2, 3, 2, 3):
+        same(net(torch.ones(n, 4), n + 1), (torch.ones(n, 4) * (n + 1), 2 * n + 1))
+    assert len(models) == 2
+
+
+@pytest.mark.usefixtures("complete")
+def test_memory_is_passed_without_copies() -> None:
+    for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
+        tensor = torch.ones(3, 4, dtype=dtype)
+        array = _array(tensor)
+        assert array.ctypes.data == tensor.data_ptr()
+        assert _tensor(array).data_ptr() == tensor.data_ptr()
+        assert torch.equal(_tensor(array), tensor)
+        assert str(array.dtype) == str(dtype).removeprefix("torch.")
+    net, _ = compiled(lambda x: (x.float() * 2).to(torch.bfloat16))
+    x = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
+    assert torch.equal(net(x), x * 2)
+    assert isinstance(_array(x), np.ndarray)
+
+
+def test_options_that_do_not_exist(tmp_path: Path) -> None:
+    x = torch.ones(2)
+    for options, message in (
+        ({"speed": 11}, r"unknown options \['speed'\]; known: db, shapes, models"),
+        ({"shapes": 0}, "the option shapes is a positive number, not 0"),
+    ):
+        with pytest.raises(Exception, match=message):
+            torch.compile(torch.relu, backend="tilewright", options=options)(x)
+    with pytest.raises(Exception, match="has no mode 'max-autotune'"):
+        torch.compile(torch.relu, backend="tilewright", mode="max-autotune")(x)
+    missing = tmp_path / "no.db"
+    with pytest.raises(tw.RecordsError, match=r"no\.db"):
+        torch.compile(torch.relu, backend="tilewright", options={"db": missing})(x)
+
+
+def test_the_environment_names_the_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TILEWRIGHT_DB", str(tmp_path / "other.db"))
+    with pytest.raises(tw.RecordsError, match=r"other\.db"):
+        torch.compile(torch.relu, backend="tilewright")(torch.ones(2))
