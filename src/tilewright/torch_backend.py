@@ -30,7 +30,7 @@ import ml_dtypes
 import numpy as np
 import torch
 
-from tilewright.api import compile
+from tilewright.api import compile, open_records
 from tilewright.errors import InputError, UnsupportedModel
 from tilewright.graph.executor import Network
 from tilewright.graph.torch_capture import Concrete, Piece, cut, inverse, memory_order, specialise
@@ -62,7 +62,10 @@ class Context:
 
     @staticmethod
     def of(options: Mapping[str, Any] | None) -> Context:
-        """From the options of torch.compile; raises InputError for what they do not mean."""
+        """From the options of torch.compile.
+
+        Raises InputError for what they do not mean, RecordsError for records that cannot be read.
+        """
         given = dict(options or {})
         unknown = sorted(set(given) - {"db", "shapes", "models"})
         if unknown:
@@ -72,7 +75,8 @@ class Context:
             raise InputError(f"the option shapes is a positive number, not {context.shapes!r}")
         if context.db is None:
             context.db = Settings.from_environment().db
-        return context
+        with open_records(context.db):  # a file that is not there is said at once
+            return context
 
     def warn(self, message: str) -> None:
         """Say it once."""
@@ -90,7 +94,7 @@ def tilewright(
 ) -> Callable[..., Any]:
     """The backend that torch.compile calls with every graph it captures.
 
-    Raises InputError for options that it does not have; nothing is compiled yet.
+    Nothing is compiled yet. Raises what `Context.of` raises.
     """
     if mode is not None:
         raise InputError(f"the backend has no mode {mode!r}; its settings are options={{...}}")
@@ -153,6 +157,8 @@ class CapturedGraph:
         """Compile for arguments like these; None where this cannot be or nothing is to be done."""
         with self.context.lock:
             old = self.programs.get(self._key(args))
+            if old is not None and old.fits(args):  # another thread was here first
+                return old
             if old is not None:
                 self._count_change(old, args)
             elif len(self.programs) >= self.context.shapes:

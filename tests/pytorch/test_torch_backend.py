@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch_modules import Attention, ConvNet, Mlp
 
 import tilewright as tw
+from tilewright import torch_backend
 from tilewright.torch_backend import EagerFallback, _array, _tensor
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
@@ -69,16 +70,19 @@ def complete() -> Any:
 
 
 @pytest.mark.usefixtures("complete")
-def test_modules_become_one_network() -> None:
-    image = torch.randn(2, 3, 6, 6)
-    sequence, mask = torch.randn(2, 5, 16), torch.rand(5, 5) > 0.3
-    for module, inputs in (
-        (ConvNet(), (image,)),
-        (ConvNet().to(memory_format=torch.channels_last), (image,)),
-        (Attention(), (sequence, mask)),
-    ):
-        assert len(check(module.eval(), *inputs)) == 1
-        torch.compiler.reset()
+def test_a_convolutional_network_whose_weights_lie_channels_last() -> None:
+    module = ConvNet().to(memory_format=torch.channels_last).eval()
+    assert len(check(module, torch.randn(2, 3, 6, 6))) == 1
+
+
+@pytest.mark.usefixtures("complete")
+def test_an_attention_block_whose_tasks_load_tunes() -> None:
+    module, x = Attention().eval(), torch.randn(2, 5, 16)
+    (captured,) = check(module, x)
+    mine, theirs = ({t.key for t in m.partition.tasks} for m in (captured, tw.load(module, (x,))))
+    # The captured graph gives its second output as a view, without a kernel.
+    assert mine < theirs
+    assert len(theirs) == len(mine) + 1
 
 
 @pytest.mark.usefixtures("complete")
@@ -89,17 +93,6 @@ def test_layouts_are_those_of_eager() -> None:
     assert [n.op for n in model.partition.graph.nodes] == ["conv", "add"], "nothing is transposed"
     torch.compiler.reset()
     check(lambda a, b: (a.t() * 2, b + 1), torch.randn(3, 4), torch.randn(6, 8)[::2, ::2])
-
-
-@pytest.mark.usefixtures("complete")
-def test_the_same_tasks_are_tuned_by_load() -> None:
-    module, x = Attention().eval(), torch.randn(2, 5, 16)
-    (captured,) = check(module, x)
-    loaded = tw.load(module, (x,))
-    mine, theirs = ({t.key for t in m.partition.tasks} for m in (captured, loaded))
-    # The captured graph gives its second output as a view, without a kernel.
-    assert mine < theirs
-    assert len(theirs) == len(mine) + 1
 
 
 def test_an_unsupported_operator_stays_between_two_networks() -> None:
@@ -169,15 +162,11 @@ def test_parts_of_a_tensor_that_is_not_returned_are_eager() -> None:
 
 def test_training_modes_are_left_to_eager() -> None:
     with pytest.warns(EagerFallback, match=r"dropout runs in eager PyTorch \(Dropout: training"):
-        net, models = compiled(Mlp())
+        net, models = compiled(nn.Dropout(0.5))
         with torch.no_grad():
-            first, second = (net(torch.ones(3, 12)) for _ in range(2))
+            first, second = (net(torch.ones(30, 12)) for _ in range(2))
     assert not torch.equal(first, second)
-    assert len(models) == 2
-    torch.compiler.reset()
-    with pytest.warns(EagerFallback) as record:
-        check(ConvNet(), torch.randn(2, 3, 6, 6))
-    assert any("batch_norm runs in eager PyTorch (changes an" in m for m in fallbacks(record))
+    assert not models
 
 
 def test_gradients_are_left_to_eager() -> None:
@@ -213,15 +202,17 @@ def test_parameters_that_change_are_packed_anew() -> None:
 
 
 @pytest.mark.usefixtures("complete")
-def test_a_parameter_that_changes_at_every_call_becomes_an_input() -> None:
+def test_a_parameter_that_changes_at_every_call_becomes_an_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(torch_backend, "STRIKES", 2)
     module, x = nn.Linear(6, 5).eval(), torch.randn(3, 6)
     net, models = compiled(module)
     with torch.no_grad():
-        for _ in range(8):
+        for _ in range(5):
             module.weight.add_(1)
             same(net(x), module(x))
-    assert 3 <= len(models) <= 5
-    assert [len(m.partition.graph.inputs) for m in (models[0], models[-1])] == [1, 2]
+    assert [len(m.partition.graph.inputs) for m in models] == [1, 1, 2]
 
 
 def test_every_shape_gets_a_network_up_to_a_number() -> None:
@@ -268,11 +259,11 @@ def test_options_that_do_not_exist(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="has no mode 'max-autotune'"):
         torch.compile(torch.relu, backend="tilewright", mode="max-autotune")(x)
     missing = tmp_path / "no.db"
-    with pytest.raises(tw.RecordsError, match=r"no\.db"):
+    with pytest.raises(Exception, match=r"RecordsError: .*no\.db"):
         torch.compile(torch.relu, backend="tilewright", options={"db": missing})(x)
 
 
 def test_the_environment_names_the_records(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TILEWRIGHT_DB", str(tmp_path / "other.db"))
-    with pytest.raises(tw.RecordsError, match=r"other\.db"):
+    with pytest.raises(Exception, match=r"RecordsError: .*other\.db"):
         torch.compile(torch.relu, backend="tilewright")(torch.ones(2))

@@ -178,8 +178,10 @@ def _fake_run(graph: Any, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     def fake(a: Any) -> Any:
         if not isinstance(a, torch.Tensor):
             return a
-        if a.device.type != "cpu" or a.layout != torch.strided:
-            raise UnsupportedModel(f"it takes a tensor of {a.device} and layout {a.layout}")
+        plain = type(a) in (torch.Tensor, torch.nn.Parameter) and a.layout == torch.strided
+        if not plain or a.device.type != "cpu":
+            kind = f"{type(a).__name__} with layout {a.layout}"
+            raise UnsupportedModel(f"it takes a {kind} on {a.device}, not a plain one on the CPU")
         empty = torch.empty_strided(a.size(), a.stride(), dtype=a.dtype)
         return empty.requires_grad_(a.requires_grad)
 
