@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -160,6 +161,30 @@ def test_bench_times_all_programs(tuned: tuple[Path, Result], model: Path) -> No
     assert result.exit_code == 0, result.output
     for name in ("untuned", "tuned", "onnxruntime", "largest difference"):
         assert name in result.output
+
+
+@pytest.mark.cpu
+def test_bench_shows_the_time_of_every_kernel(model: Path) -> None:
+    result = cli("bench", model, "--no-peer", "--seconds", 0, "--profile")
+    assert result.exit_code == 0, result.output
+    table = result.output[result.output.index("kernel") :]
+    assert table.split()[:5] == ["kernel", "calls", "time", "GFLOP/s", "share"]
+    assert "t0_matmul_add_relu_2x40" in table
+    assert "100.0%" in table
+    assert "in kernels," in table
+
+
+@pytest.mark.cpu
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found: apt-get install gcc")
+def test_compile_saves_a_library(tuned: tuple[Path, Result], model: Path, tmp_path: Path) -> None:
+    result = cli("compile", model, "--db", tuned[0], "-o", tmp_path / "net.so")
+    assert result.exit_code == 0, result.output
+    assert "Peak memory" in result.output
+    assert f"Saved to {tmp_path / 'net.so'} and {tmp_path / 'net.h'}." in result.output
+    x = np.random.default_rng(1).standard_normal((2, 24)).astype(np.float32)
+    (expected,) = tw.compile(tw.load(model), db=tuned[0])(x)
+    np.testing.assert_array_equal(tw.load_library(tmp_path / "net.so")(x)[0], expected)
+    check_error(cli("compile", model, "-o", tmp_path / "no" / "net.so"), "cannot write", "net.so")
 
 
 @pytest.mark.cpu

@@ -14,7 +14,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from tilewright.version import __version__ as __version__
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
@@ -65,6 +65,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
         "table",
     ),
     "tilewright.models": ("Model", "ModelSet", "Task", "load"),
+    "tilewright.runtime.library": ("load_library",),
     "tilewright.search.objectives": (
         "EarlyStopping",
         "GeomeanSpeedup",
@@ -112,6 +113,7 @@ __all__ = [
     "isinf",
     "isnan",
     "load",
+    "load_library",
     "log",
     "max",
     "maximum",
@@ -200,6 +202,7 @@ if TYPE_CHECKING:
         table,
     )
     from tilewright.models import Model, ModelSet, Task, load
+    from tilewright.runtime.library import load_library
     from tilewright.search.objectives import (
         EarlyStopping,
         GeomeanSpeedup,

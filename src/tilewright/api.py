@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -294,14 +295,14 @@ def compile(
     model: Task,
     db: str | Path | None = None,
     target: Target | str | None = None,
-    notes: Callable[[str], None] = ...,
+    notes: Callable[[str], None] | None = None,
 ) -> CompiledFunction: ...
 @overload
 def compile(
     model: Model,
     db: str | Path | None = None,
     target: Target | str | None = None,
-    notes: Callable[[str], None] = ...,
+    notes: Callable[[str], None] | None = None,
     *,
     pool: ConstantPool | None = None,
 ) -> Network: ...
@@ -310,20 +311,21 @@ def compile(
     model: ModelSet,
     db: str | Path | None = None,
     target: Target | str | None = None,
-    notes: Callable[[str], None] = ...,
+    notes: Callable[[str], None] | None = None,
 ) -> NetworkSet: ...
 def compile(
     model: Tunable,
     db: str | Path | None = None,
     target: Target | str | None = None,
-    notes: Callable[[str], None] = lambda _: None,
+    notes: Callable[[str], None] | None = None,
     *,
     pool: ConstantPool | None = None,
 ) -> Network | NetworkSet | CompiledFunction:
     """Compile a model or task with the best recorded programs; defaults where none is known.
 
     Never fails for want of tuning. `notes` hears a sentence for every task that has no record, or
-    runs a program recorded on another machine. A task's constants are given with `.prepare({...})`.
+    runs a program recorded on another machine; without it, the latter is a UserWarning. A task's
+    constants are given with `.prepare({...})`. A model may be compiled for another CPU, and saved.
     Networks compiled with one `pool` store equal packed constants once; those of a ModelSet do.
     """
     chosen = as_target(target)
@@ -333,14 +335,28 @@ def compile(
     tasks = tasks_of(model)
     with open_records(db) as database:
         matches = [find_match(t, database, chosen) for t in tasks]
-    for match in matches:
-        if match.note:
-            notes(match.note)
+    tell(matches, notes)
     traces = [None if m.trial is None else trace_from_json(m.trial.trace) for m in matches]
     kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
         return CompiledFunction(kernels[tasks[0].hash], arguments=model.arguments)
     return Network(model.partition, kernels, chosen, pool)
+
+
+def tell(matches: Sequence[Match], notes: Callable[[str], None] | None) -> None:
+    """Pass on what is not as it should be; see `compile`."""
+    if notes is not None:
+        for match in matches:
+            if match.note:
+                notes(match.note)
+        return
+    foreign = [m.note for m in matches if m.trial is not None and not m.exact]
+    if foreign:
+        warnings.warn(
+            f"{len(foreign)} of {len(matches)} programs were recorded on another machine; tune on "
+            f"this one, or see all with notes=print. {foreign[0]}",
+            stacklevel=3,
+        )
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError
 from tilewright.expr.serialize import dag_from_json
 from tilewright.graph.executor import Linker, link
+from tilewright.graph.memory import Memory
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -55,12 +56,11 @@ class PlannedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled model. Bytes of its packed constants, and of scratch shared by all calls."""
+    """A compiled model: its kernels, and the memory of a run."""
 
     target: Target
     kernels: tuple[PlannedKernel, ...]
-    constant_bytes: int
-    scratch_bytes: int
+    memory: Memory
 
     @property
     def calls(self) -> int:
@@ -93,10 +93,11 @@ def plan_of(
         for task, trial, match in zip(tasks, trials, matches, strict=True)
     )
     if isinstance(model, Model):
-        whole = link(Linker(model.partition, artifacts), chosen)
+        linker = Linker(model.partition, artifacts)
+        memory = Memory.of(link(linker, chosen), linker.plan.arena_bytes)
     else:
-        whole = artifacts[tasks[0].hash]
-    return Plan(chosen, kernels, sum(c.bytes for c in whole.constants), whole.scratch_bytes)
+        memory = Memory.of(artifacts[tasks[0].hash])
+    return Plan(chosen, kernels, memory)
 
 
 def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifact) -> PlannedKernel:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +14,7 @@ import pytest
 from graph_reference import Array, random_inputs, run_graph
 
 from tilewright.build import build, default_trace
-from tilewright.errors import BuildError, InputError
+from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.entry import Buffer, Copy, KernelCall, Slot, entry_ir
 from tilewright.graph.executor import Network
@@ -26,8 +31,8 @@ def floats(*shape: int) -> Array:
     return RNG.standard_normal(shape).astype(np.float32)
 
 
-def kernels_of(p: Partition) -> dict[str, Artifact]:
-    return {t.key: build(t.dag, default_trace(t.dag, TARGET), TARGET, t.name) for t in p.tasks}
+def kernels_of(p: Partition, target: Target = TARGET) -> dict[str, Artifact]:
+    return {t.key: build(t.dag, default_trace(t.dag, target), target, t.name) for t in p.tasks}
 
 
 def network(graph: Graph) -> Network:
@@ -63,11 +68,11 @@ def test_the_entry_point_is_straight_line_code() -> None:
     assert entry_ir("net", 4, actions, 256).splitlines()[-10:] == [
         "  store ptr %b1, ptr %s1",
         "  store ptr %m0, ptr %s2",
-        "  call void @k(ptr %args, ptr %params, ptr %workspace)",
+        "  call void @k(ptr %args, ptr null, ptr %workspace)",
         "  store ptr %m0, ptr %s0",
         "  store ptr %b1, ptr %s1",
         "  store ptr %b2, ptr %s2",
-        "  call void @k(ptr %args, ptr %params, ptr %workspace)",
+        "  call void @k(ptr %args, ptr null, ptr %workspace)",
         "  call void @llvm.memcpy.p0.p0.i64(ptr %b3, ptr %b2, i64 64, i1 false)",
         "  ret void",
         "}",
@@ -84,7 +89,7 @@ def test_network_equals_the_graph() -> None:
         for found in (net.run(inputs), net(inputs["x"], inputs["z"])):
             for ours, theirs in zip(found, expected, strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
-    assert len(net.kernels) < len(net.partition.subgraphs), "two calls share one kernel"
+    assert len(net.kernels) < len(net.artifact.steps), "two calls share one kernel"
 
 
 @pytest.mark.cpu
@@ -107,6 +112,22 @@ class Foreign:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.array.__dlpack_device__()
+
+
+@pytest.mark.cpu
+def test_packing_takes_no_more_memory_than_the_packed_weights() -> None:
+    b = GraphBuilder("large weights")
+    t = b.input("x", (1, 1024), "float32")
+    for i in range(4):
+        t = b.emit("matmul", t, b.constant(f"w{i}", floats(1024, 1024)))
+    p = partition(b.build([t], ["y"]))
+    kernels = kernels_of(p)
+    tracemalloc.start()
+    net = Network(p, kernels, TARGET)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert net.memory.constants == 4 * 4 * 1024 * 1024
+    assert net.memory.constants <= peak <= 1.1 * net.memory.constants
 
 
 @pytest.mark.cpu
@@ -133,3 +154,75 @@ def test_a_missing_or_foreign_kernel_is_refused() -> None:
         Network(p, {first: kernels[first]}, TARGET)
     with pytest.raises(BuildError, match="takes"):
         Network(p, {**kernels, first: kernels[second]}, TARGET)
+
+
+@pytest.mark.cpu
+def test_runs_of_several_threads_at_once_do_not_mix() -> None:
+    graph = residual()
+    net = network(graph)
+    given = [random_inputs(graph, seed) for seed in range(6)]
+    expected = [[y.copy() for y in net.run(x)] for x in given]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(net.run, given * 20))
+    for number, outputs in enumerate(found):
+        for ours, theirs in zip(outputs, expected[number % 6], strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.cpu
+def test_threads_are_limited_a_run_and_outputs_stay_the_same() -> None:
+    graph = residual()
+    p = partition(graph)
+    target = replace(TARGET, cores=3)
+    net = Network(p, kernels_of(p, target), target)
+    inputs = random_inputs(graph, 0)
+    assert net.threads == 3
+    expected = net.run(inputs)
+    for count in (1, 2, 3):
+        net.threads = count
+        assert net.threads == count
+        for ours, theirs in zip(net.run(inputs), expected, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    for wrong in (0, 4, 1.5):
+        with pytest.raises(InputError, match="threads must be from 1 to 3"):
+            net.threads = wrong
+
+
+@pytest.mark.cpu
+def test_a_profile_has_every_kernel() -> None:
+    graph = residual()
+    net = network(graph)
+    profile = net.profile(random_inputs(graph, 0), runs=3)
+    assert sum(k.calls for k in profile.kernels) == net.calls
+    assert {k.kernel for k in profile.kernels} == {s.kernel for s in net.artifact.steps}
+    assert all(k.seconds > 0 for k in profile.kernels)
+    assert sum(map(profile.share, profile.kernels)) == pytest.approx(1)
+    conv = max(profile.kernels, key=lambda k: k.flops)
+    assert "conv" in conv.kernel and conv.gflops > 0
+    assert f"{profile.latency_s * 1e6:.1f} µs a run" in str(profile)
+    with pytest.raises(InputError, match="at least one run"):
+        net.profile(random_inputs(graph, 0), runs=0)
+
+
+@pytest.mark.cpu
+def test_a_network_for_another_cpu_is_compiled_and_not_loaded() -> None:
+    target = Target.parse("cpu:cortex-a72")
+    p = partition(residual())
+    net = Network(p, kernels_of(p, target), target)
+    assert net.memory.peak == sum(
+        (net.memory.constants, net.memory.arena, net.memory.scratch, net.memory.arguments)
+    )
+    assert f"peak memory {net.memory.peak / 1e6:.1f} MB" in str(net)
+    with pytest.raises(RunError, match="compiled for aarch64"):
+        net.run(random_inputs(p.graph, 0))
+
+
+def test_a_network_keeps_no_weights_but_its_own() -> None:
+    graph = residual()
+    weight = next(v.constant for n in graph.nodes for v in n.inputs if v.constant is not None)
+    gone = weakref.ref(weight)
+    net = network(graph)
+    del graph, weight
+    gc.collect()
+    assert gone() is None
+    assert sum(a.nbytes for a in net.constants.arrays) == net.memory.constants

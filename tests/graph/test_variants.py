@@ -54,7 +54,7 @@ def test_the_inputs_shapes_pick_the_network() -> None:
 def test_weights_of_one_packing_are_stored_once() -> None:
     nets = tw.compile(tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (4, 24)}]))
     packings = [n.artifact.packings[0] for n in nets.networks]
-    arrays = [n.function._constants[0] for n in nets.networks]
+    arrays = [n.constants.arrays[0] for n in nets.networks]
     same = packings[0].splits == packings[1].splits
     assert (arrays[0] is arrays[1]) == (same and packings[0].permutation == packings[1].permutation)
     assert same, "two small batches were expected to want one layout of the weight"

@@ -14,8 +14,13 @@ from native_kernels import map_artifact, object_code, scale_artifact
 from tilewright.errors import InputError, RunError
 from tilewright.runtime import Artifact, BufferSpec, CompiledFunction, LoadedKernel, aligned_empty
 from tilewright.runtime.cpu import pointer_array
-from tilewright.runtime.native import native_ir
-from tilewright.runtime.symbols import find_symbol, load_openmp, undefined_symbols
+from tilewright.runtime.native import IMPORTED, native_ir
+from tilewright.runtime.symbols import (
+    find_symbol,
+    load_openmp,
+    openmp_library,
+    undefined_symbols,
+)
 from tilewright.target import Target
 
 pytestmark = pytest.mark.cpu
@@ -121,7 +126,7 @@ def test_denormals_are_flushed_on_every_thread_and_workers_are_left_as_found() -
     # The same region, reached through libgomp itself instead of our wrapper, sees denormals.
     kernel = LoadedKernel(scale_artifact(1000))
     x, w, y = (np.full(1000, v, np.float32) for v in (TINY, 1, 0))
-    kernel._native.call(_plain_entry(), bound(kernel, x, w, y), None, 0)
+    kernel._native.call(_plain_entry(), bound(kernel, x, w, y), None, 0, 2)
     assert (y[500:] == TINY).all()
 
 
@@ -136,6 +141,43 @@ def _plain_entry() -> int:
 
 
 _KEPT: list = []
+
+
+# y[i] = how many threads the region has, written by each of them; three were compiled for.
+TEAM = """
+declare void @GOMP_parallel(ptr, ptr, i32, i32)
+declare i32 @omp_get_thread_num()
+declare i32 @omp_get_num_threads()
+
+define internal void @body(ptr %y) {
+  %id = call i32 @omp_get_thread_num()
+  %team = call i32 @omp_get_num_threads()
+  %at = getelementptr i32, ptr %y, i32 %id
+  store i32 %team, ptr %at
+  ret void
+}
+define void @kernel(ptr %buffers, ptr %params, ptr %scratch) {
+  %y = load ptr, ptr %buffers
+  call void @GOMP_parallel(ptr @body, ptr %y, i32 3, i32 0)
+  ret void
+}
+"""
+
+
+def test_threads_are_those_asked_for_and_openmps_own_limit_is_left_as_found() -> None:
+    target = str(Target.parse("cpu cores=3"))
+    spec = BufferSpec("y", (3,), "int32")
+    fn = CompiledFunction(Artifact("kernel", target, object_code(TEAM), (), (), (spec,), (), 0))
+    limit = openmp_library().omp_get_max_threads
+    before = limit()
+    for threads in (3, 1, 2):
+        fn.threads = threads
+        y = aligned_empty((3,), np.dtype(np.int32))
+        y.fill(0)
+        fn(out=[y])
+        assert y.tolist() == [threads] * threads + [0] * (3 - threads)
+        fn.bench([], 2)
+        assert limit() == before
 
 
 def test_bench_times_every_call() -> None:
@@ -258,6 +300,6 @@ def test_native_functions_exist_for_both_architectures() -> None:
         module = llvm.parse_assembly(native_ir(architecture))
         module.verify()
         outside = {f.name for f in module.functions if f.is_declaration and "." not in f.name}
-        assert outside == {"clock_gettime", "GOMP_parallel"}
+        assert outside == set(IMPORTED)
     with pytest.raises(RunError, match="this machine is mips"):
         native_ir("mips")

@@ -1,11 +1,13 @@
 """Builds kernels: the only package that sees schedules, code generation and artifacts at once."""
 
 from tilewright.build.compile import build, build_request, compile_lowered, make_request
+from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.space.default import default_trace, default_trace_of
 
 __all__ = [
     "build",
     "build_request",
+    "compile_ir",
     "compile_lowered",
     "default_trace",
     "default_trace_of",

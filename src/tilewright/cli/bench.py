@@ -1,4 +1,4 @@
-"""`tilewright bench`: time a model, untuned, tuned and against onnxruntime."""
+"""`tilewright bench`: time a model, untuned, tuned and against onnxruntime, kernel by kernel."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from rich.table import Table
 import tilewright as tw
 from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs
-from tilewright.cli.console import output
+from tilewright.cli.console import output, remark
 from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, each_shape, load_model
 from tilewright.cli.peers import Peer, onnxruntime_peer
-from tilewright.cli.text import NONE, duration, factor
+from tilewright.cli.text import NONE, duration, factor, rate
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.runtime.artifact import Array
+from tilewright.runtime.profile import Profile
 
 PEER = "onnxruntime"
 
@@ -33,6 +34,9 @@ def bench(
     peer: Annotated[
         bool, typer.Option(help="Time onnxruntime as well, if it is installed.")
     ] = True,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Show the time of every kernel as well.")
+    ] = False,
 ) -> None:
     """Time a model on random inputs.
 
@@ -50,26 +54,31 @@ def bench(
     for one in variants:
         if one is not loaded:
             console.print(one.name, style="bold", markup=False)
-        bench_one(console, one, db, other, seconds / len(variants), seed)
+        bench_one(console, one, db, other, seconds / len(variants), seed, profile)
 
 
 def bench_one(
-    console: Console, model: tw.Model, db: str | None, other: Peer | None, seconds: float, seed: int
+    console: Console,
+    model: tw.Model,
+    db: str | None,
+    other: Peer | None,
+    seconds: float,
+    seed: int,
+    profile: bool,
 ) -> None:
-    """Time the programs of a model and print the table."""
-    untuned = tw.compile(model)
+    """Time the programs of a model and print the table, and the last one's kernels if asked."""
+    net = untuned = tw.compile(model)
     arrays, _ = read_inputs((), untuned.artifact.inputs, seed)
     programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
     if db is not None:
-        notes: list[str] = []
-        tuned = tw.compile(model, db, notes=notes.append)
+        net = tuned = tw.compile(model, db, notes=remark)
         programs["tuned"] = lambda: tuned.run(arrays)
-        for note in notes:
-            console.print(f"note: {note}", soft_wrap=True)
     if other is not None:
         programs[PEER] = lambda: other(arrays)
     results = {name: program() for name, program in programs.items()}
     print_timings(console, interleaved(programs, seconds), results)
+    if profile:
+        print_profile(console, net.profile(arrays))
 
 
 def print_timings(
@@ -91,3 +100,22 @@ def print_timings(
             row += [factor(theirs.median_s, timing.median_s), worst]
         table.add_row(*row)
     console.print(table)
+
+
+def print_profile(console: Console, profile: Profile) -> None:
+    """One row a kernel, the longest first, then the sum against the whole run."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("kernel", overflow="ellipsis", no_wrap=True, max_width=60)
+    for heading in ("calls", "time", "GFLOP/s", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for k in profile.kernels:
+        share = f"{profile.share(k):.1%}"
+        speed = rate(k.flops, k.seconds)
+        table.add_row(k.kernel, str(k.calls), duration(k.seconds), speed, share)
+    console.print()
+    console.print(table)
+    console.print(
+        f"{duration(profile.kernels_s)} in kernels, {duration(profile.latency_s)} a run "
+        f"({profile.runs} runs)",
+        style="bold",
+    )

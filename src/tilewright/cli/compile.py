@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -10,6 +14,7 @@ from tilewright.api import as_target
 from tilewright.cli.console import output
 from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, each_shape, load_model
 from tilewright.cli.text import NONE, count, duration, rate, size
+from tilewright.errors import InputError
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
 
@@ -19,26 +24,48 @@ def compile(
     db: Records = None,
     shape: Shapes = None,
     target: TargetSpec = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE.so",
+            help="Write a shared library with the weights, for C and tilewright.load_library, and "
+            "its header FILE.h. Needs a C compiler for the target.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Compile a model and print its plan: kernels, where each comes from, memory.
 
-    Nothing is written. Code for this machine is loaded as well; code for another CPU is built
+    Code for this machine is loaded as well, to see that it can be; code for another CPU is built
     only.
 
-    Example: tilewright compile resnet50.onnx --db tuning.db
+    Example: tilewright compile resnet50.onnx --db tuning.db -o resnet50.so
     """
     console = output()
     loaded = load_model(model, shape)
+    if save is not None and isinstance(loaded, tw.ModelSet):
+        raise InputError("a library has one shape of each input: give --output with one --shape")
     chosen = as_target(target)
     for one in each_shape(loaded):
         if one is not loaded:
             console.print(one.name, style="bold", markup=False)
         print_plan(console, plan_of(one, db, chosen))
+    # The plans had the notes.
+    if isinstance(loaded, tw.ModelSet):
+        nets = tw.compile(loaded, db, chosen, notes=lambda _: None).networks
+    else:
+        nets = (tw.compile(loaded, db, chosen, notes=lambda _: None),)
     if chosen.architecture == host_architecture():
-        tw.compile(loaded, db, chosen)
+        for net in nets:
+            _ = net.function  # loads it
         console.print("Compiled and loaded.", style="green")
     else:
         console.print(f"Compiled for {chosen.cpu} ({chosen.architecture}); not loaded here.")
+    if save is not None:
+        header = nets[0].save(save)
+        console.print(f"Saved to {save} and {header}.", soft_wrap=True)
 
 
 def print_plan(console: Console, plan: Plan) -> None:
@@ -62,9 +89,10 @@ def print_plan(console: Console, plan: Plan) -> None:
     tuned = sum(k.tuned for k in plan.kernels)
     console.print(
         f"{count(plan.calls, 'call')} of {count(len(plan.kernels), 'kernel')}, {tuned} of them "
-        f"tuned; constants {size(plan.constant_bytes)}, scratch {size(plan.scratch_bytes)}",
+        "tuned",
         style="bold",
     )
+    console.print(f"{str(plan.memory).capitalize()}", soft_wrap=True)
     if plan.latency_s is not None:
         console.print(f"Sum of the recorded latencies: {duration(plan.latency_s)}")
     for k in plan.kernels:

@@ -19,3 +19,9 @@ def complain(message: str) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     console.print("error: ", style="bold red", end="")
     console.print(message, markup=False)
+
+
+def remark(message: str) -> None:
+    """One note on standard error."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"note: {message}", markup=False)

@@ -11,7 +11,7 @@ import typer
 import tilewright as tw
 from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
-from tilewright.cli.console import output
+from tilewright.cli.console import output, remark
 from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, load_model
 from tilewright.cli.peers import onnxruntime_peer
 from tilewright.errors import InputError
@@ -52,10 +52,10 @@ def run(
     console = output()
     loaded = load_model(model, shape)
     if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db)
+        nets = tw.compile(loaded, db, notes=remark)
         networks, call = nets.networks, nets.run
     else:
-        net = tw.compile(loaded, db)
+        net = tw.compile(loaded, db, notes=remark)
         networks, call = (net,), net.run
     # The first network that the given arrays fit.
     for network in networks:

@@ -3,28 +3,35 @@
     net = Network(partition(graph), kernels, target)      kernels: task key → Artifact
     (y,) = net(x)                                         by position
     (y,) = net.run({"x": x})                              by name; NumPy arrays or DLPack
+    net.save("net.so")                                    for C, or another process or machine
 
 A network is an `Artifact` like a kernel's: the same native interface, its constants with the
 packings that the kernels want, its scratch the arena of intermediate values followed by the
 largest kernel scratch. Its object code calls the kernels, which are linked in when it is loaded.
+That is at the first use: a network for another CPU is compiled, packed and saved all the same.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.build import compile_ir
+from tilewright.build.library import save
 from tilewright.errors import BuildError
 from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Slot, entry_ir
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.memory import MemoryPlan, aligned, plan_memory
+from tilewright.graph.memory import Memory, MemoryPlan, aligned, plan_memory
 from tilewright.graph.partition import Partition, Subgraph
-from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
+from tilewright.runtime.artifact import Artifact, BufferSpec, Packing, Step
+from tilewright.runtime.constants import pack
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.pool import ConstantPool
+from tilewright.runtime.profile import Profile
 from tilewright.target import Target
 
 
@@ -117,6 +124,13 @@ class Linker:
                 copies.append(Copy(self.place(value), self._output(i), value.bytes))
         return actions + copies
 
+    def steps(self) -> tuple[Step, ...]:
+        """What each action is, for a profile."""
+        tasks = {t.key: t for t in self.partition.tasks}
+        calls = [tasks[c.key] for c in self.partition.subgraphs]
+        copies = len(self.actions) - len(calls)
+        return (*(Step(t.name, t.dag.useful_flops) for t in calls), *([Step("copy", 0)] * copies))
+
     def _output(self, i: int) -> Buffer:
         return Buffer(len(self.inputs) + len(self.constants) + i)
 
@@ -147,7 +161,10 @@ def _check(partition: Partition, call: Subgraph, kernels: Mapping[str, Artifact]
 
 
 class Network:
-    """A loaded network with its constants packed; see the module."""
+    """A compiled network with its constants packed; see the module.
+
+    It keeps the packed constants only: without the model, the weights it had are free.
+    """
 
     def __init__(
         self,
@@ -156,20 +173,36 @@ class Network:
         target: Target,
         pool: ConstantPool | None = None,
     ) -> None:
-        """Link and load. `kernels` has one artifact a task, with different entry names.
+        """Link, and pack the constants. `kernels` has one artifact a task, with different entry
+        names.
 
         Networks made with one `pool` share the packed constants that are equal. Raises BuildError
-        when a kernel is missing or does not fit, RunError when the code cannot be loaded on this
-        machine.
+        when a kernel is missing or does not fit.
         """
         linker = Linker(partition, kernels)
-        self.partition = partition
+        self.name = partition.graph.name
         self.plan: MemoryPlan = linker.plan
+        self.calls = len(partition.subgraphs)
         self.kernels = tuple(kernels[t.key] for t in partition.tasks)
         self.artifact = link(linker, target)
-        self.function = CompiledFunction(self.artifact, self.kernels)
-        constants = {c.spec.name: c.value.constant for c in linker.constants}
-        self.function.prepare(constants, pool)
+        weights = {c.spec.name: c.value.constant for c in linker.constants}
+        self.constants = pack(self.artifact, weights, pool)
+        self._loaded: CompiledFunction | None = None
+        self._loading = threading.Lock()
+
+    @property
+    def function(self) -> CompiledFunction:
+        """The network in this process, loaded when first asked for.
+
+        Raises RunError when this machine cannot run the code.
+        """
+        if self._loaded is None:
+            with self._loading:
+                if self._loaded is None:
+                    self._loaded = CompiledFunction(
+                        self.artifact, self.kernels, constants=self.constants
+                    )
+        return self._loaded
 
     def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
         """The outputs for inputs given by position; see `CompiledFunction.__call__`."""
@@ -178,17 +211,45 @@ class Network:
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
     ) -> list[Array]:
-        """The outputs, in the model's order, for inputs by name or position.
+        """The outputs, in the model's order, for inputs by name or position. Threads may call at
+        once.
 
         Raises InputError for an input that is missing, unknown, or of a wrong shape or dtype.
         """
         return self.function.run(inputs, out)
 
+    @property
+    def threads(self) -> int:
+        """The most threads a run uses; see `CompiledFunction.threads`."""
+        return self.function.threads
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        self.function.threads = count
+
+    def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
+        """Time every kernel within `runs` runs; see `CompiledFunction.profile`."""
+        return self.function.profile(inputs, runs)
+
+    def save(self, path: str | Path, compiler: str | None = None) -> Path:
+        """Write one shared library with the weights, and a C header beside it (its path is
+        returned): `net.h` for `net.so` or `libnet.so`, names in it begin with `net_`.
+
+        `tilewright.load_library` reads it back. `compiler` is the C compiler to link with (None:
+        `cc`, or the GNU cross compiler for another architecture). Raises BuildError when there is
+        none or the path cannot be written.
+        """
+        return save(Path(path), self.name, self.artifact, self.kernels, self.constants, compiler)
+
+    @property
+    def memory(self) -> Memory:
+        """What a run needs, in bytes."""
+        return Memory.of(self.artifact, self.plan.arena_bytes)
+
     def __str__(self) -> str:
-        constants = sum(s.bytes for s in self.artifact.constants)
         return (
-            f"{self.partition.graph.name}: {len(self.partition.subgraphs)} kernel calls of "
-            f"{len(self.kernels)} kernels, {constants / 1e6:.1f} MB of constants, {self.plan}"
+            f"{self.name}: {self.calls} kernel calls of {len(self.kernels)} kernels, "
+            f"{self.plan}; {self.memory}"
         )
 
 
@@ -209,4 +270,5 @@ def link(linker: Linker, target: Target) -> Artifact:
         outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
         packings=tuple(c.packing for c in linker.constants),
         scratch_bytes=workspace + own,
+        steps=linker.steps(),
     )

@@ -2,6 +2,7 @@
 
     plan = plan_memory(partition)        plan.offsets[value]   plan.arena_bytes
     print(plan)                          arena 3.2 MB for 57 values (38.1 MB without reuse)
+    print(Memory.of(artifact, plan.arena_bytes))      peak memory 106.1 MB (constants 102.1 MB, …)
 
 A value lives from the call that writes it to the last call that reads it or a view of it. Values
 are placed largest first, each into the smallest gap that its lifetime leaves free (greedy best
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import Partition
+from tilewright.runtime.artifact import Artifact
 
 ALIGNMENT = 64
 
@@ -52,6 +54,40 @@ class MemoryPlan:
 def aligned(size: int) -> int:
     """`size` rounded up to a multiple of ALIGNMENT."""
     return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes: packed constants (once a process), the arena of intermediate values and the kernels'
+    own scratch (for each run at a time), inputs and outputs.
+    """
+
+    constants: int
+    arena: int
+    scratch: int
+    arguments: int
+
+    @staticmethod
+    def of(artifact: Artifact, arena_bytes: int = 0) -> Memory:
+        """Of a network with an arena, or of a kernel without."""
+        arena = aligned(arena_bytes)
+        return Memory(
+            constants=sum(s.bytes for s in artifact.constants),
+            arena=arena,
+            scratch=artifact.scratch_bytes - arena,
+            arguments=sum(s.bytes for s in (*artifact.inputs, *artifact.outputs)),
+        )
+
+    @property
+    def peak(self) -> int:
+        """All of them."""
+        return self.constants + self.arena + self.scratch + self.arguments
+
+    def __str__(self) -> str:
+        parts = {"constants": self.constants, "arena": self.arena, "kernel scratch": self.scratch}
+        parts |= {"inputs and outputs": self.arguments}
+        listed = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in parts.items())
+        return f"peak memory {self.peak / 1e6:.1f} MB ({listed})"
 
 
 def plan_memory(partition: Partition) -> MemoryPlan:

@@ -7,8 +7,9 @@
 
 The native entry point is `void entry(ptr buffers, ptr params, ptr scratch)`: `buffers` points at
 inputs, constants, outputs in this order; `params` at int64 values (none yet); `scratch` at
-`scratch_bytes` bytes aligned to 64. The bytes form is `TWA1`, the length of a JSON header as
-4 little-endian bytes, the header, the object code; nothing in it can run code when it is read.
+`scratch_bytes` bytes aligned to 64. A network has a second one, which takes the time after each of
+its `steps`. The bytes form is `TWA1`, the length of a JSON header as 4 little-endian bytes, the
+header, the object code; nothing in it can run code when it is read.
 """
 
 from __future__ import annotations
@@ -125,11 +126,25 @@ class Packing:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """What a network does at one point of its run: a call of `kernel`, or a copy."""
+
+    kernel: str
+    flops: int
+
+
+def timed_entry(entry: str) -> str:
+    """The symbol of a network's second entry point."""
+    return f"{entry}_timed"
+
+
+@dataclass(frozen=True, slots=True)
 class Artifact:
     """A compiled function and everything needed to load and call it.
 
     `target` is the text form of the Target it was compiled for. `constants` are in the layouts the
-    kernel reads; `packings[i]` makes `constants[i]` from what the user gives.
+    kernel reads; `packings[i]` makes `constants[i]` from what the user gives. `steps` are a
+    network's, in order; a kernel has none.
     """
 
     entry: str
@@ -140,29 +155,53 @@ class Artifact:
     outputs: tuple[BufferSpec, ...]
     packings: tuple[Packing, ...]
     scratch_bytes: int
+    steps: tuple[Step, ...] = ()
 
     @property
     def buffers(self) -> tuple[BufferSpec, ...]:
         """All buffers in the order of the native interface."""
         return self.inputs + self.constants + self.outputs
 
+    def header(self) -> dict[str, Any]:
+        """Everything but the object code, as JSON has it."""
+        return {
+            "entry": self.entry,
+            "target": self.target,
+            "inputs": [_spec_json(s) for s in self.inputs],
+            "constants": [_spec_json(s) for s in self.constants],
+            "outputs": [_spec_json(s) for s in self.outputs],
+            "packings": [
+                [_spec_json(p.source), [list(s) for s in p.splits], list(p.permutation)]
+                for p in self.packings
+            ],
+            "scratch_bytes": self.scratch_bytes,
+            "steps": [[s.kernel, s.flops] for s in self.steps],
+        }
+
+    @staticmethod
+    def of_header(header: Any, object_code: bytes) -> Artifact:
+        """The artifact that `header` describes. Raises RunError when it describes none."""
+        try:
+            return Artifact(
+                entry=header["entry"],
+                target=header["target"],
+                object_code=object_code,
+                inputs=tuple(_spec(s) for s in header["inputs"]),
+                constants=tuple(_spec(s) for s in header["constants"]),
+                outputs=tuple(_spec(s) for s in header["outputs"]),
+                packings=tuple(
+                    Packing(_spec(s), tuple(tuple(f) for f in splits), tuple(permutation))
+                    for s, splits, permutation in header["packings"]
+                ),
+                scratch_bytes=header["scratch_bytes"],
+                steps=tuple(Step(kernel, flops) for kernel, flops in header["steps"]),
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunError(f"a compiled artifact is damaged: {error!r}") from error
+
     def to_bytes(self) -> bytes:
         """The self-contained form that `from_bytes` reads."""
-        header = json.dumps(
-            {
-                "entry": self.entry,
-                "target": self.target,
-                "inputs": [_spec_json(s) for s in self.inputs],
-                "constants": [_spec_json(s) for s in self.constants],
-                "outputs": [_spec_json(s) for s in self.outputs],
-                "packings": [
-                    [_spec_json(p.source), [list(s) for s in p.splits], list(p.permutation)]
-                    for p in self.packings
-                ],
-                "scratch_bytes": self.scratch_bytes,
-            },
-            separators=(",", ":"),
-        ).encode()
+        header = json.dumps(self.header(), separators=(",", ":")).encode()
         return MAGIC + len(header).to_bytes(4, "little") + header + self.object_code
 
     @staticmethod
@@ -173,21 +212,9 @@ class Artifact:
         end = 8 + int.from_bytes(data[4:8], "little")
         try:
             header = json.loads(data[8:end])
-            return Artifact(
-                entry=header["entry"],
-                target=header["target"],
-                object_code=bytes(data[end:]),
-                inputs=tuple(_spec(s) for s in header["inputs"]),
-                constants=tuple(_spec(s) for s in header["constants"]),
-                outputs=tuple(_spec(s) for s in header["outputs"]),
-                packings=tuple(
-                    Packing(_spec(s), tuple(tuple(f) for f in splits), tuple(permutation))
-                    for s, splits, permutation in header["packings"]
-                ),
-                scratch_bytes=header["scratch_bytes"],
-            )
-        except (ValueError, KeyError, TypeError) as error:
+        except ValueError as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error
+        return Artifact.of_header(header, bytes(data[end:]))
 
 
 def _spec_json(spec: BufferSpec) -> list[Any]:

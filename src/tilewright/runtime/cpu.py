@@ -21,9 +21,9 @@ import numpy.typing as npt
 from llvmlite import binding as llvm
 
 from tilewright.errors import RunError
-from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.artifact import Artifact, timed_entry
 from tilewright.runtime.host import check_host, host_architecture
-from tilewright.runtime.native import native
+from tilewright.runtime.native import ALL_THREADS, native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols
 
 LONGEST_NS = 1 << 62
@@ -31,45 +31,24 @@ Region = tuple[int, int]
 Pointers = ctypes.Array[ctypes.c_void_p]
 
 
-class LoadedKernel:
-    """One artifact's entry point in memory. A context manager; not to be called after `close`."""
+class NativeCode:
+    """An entry point in this process: what calls and times it. `timed` is the address of a second
+    entry point, of a network only (see `graph.entry`).
+    """
 
-    def __init__(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> None:
-        """Load `artifact`, linked with `parts` whose entry points it calls (a network's kernels).
-
-        Raises RunError when it was compiled for another machine, when it needs a native function
-        that no library offers, or when it lacks its entry point.
-        """
-        linked = (artifact, *parts)
-        for part in linked:
-            check_host(part)
+    def __init__(self, artifact: Artifact, entry: int, timed: int | None = None) -> None:
         self.artifact = artifact
         self._native = native(host_architecture())
-        self._jit = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-        builder = llvm.JITLibraryBuilder()
-        wanted: set[str] = set()
-        for part in linked:
-            builder.add_object_img(part.object_code)
-            wanted.update(undefined_symbols(part.object_code))
-        for name in sorted(wanted - {part.entry for part in parts}):
-            builder.import_symbol(name, self._address(name))
-        builder.export_symbol(artifact.entry)
-        try:
-            self._library = builder.link(self._jit, "kernel")
-        except RuntimeError as error:
-            self._jit.close()
-            raise RunError(f"cannot load {artifact.entry}: {error}") from error
-        self._entry: int = self._library[artifact.entry]
+        self._entry = entry
+        self._timed = timed
 
-    def _address(self, name: str) -> int:
-        return self._native.parallel if name == "GOMP_parallel" else find_symbol(name)
-
-    def __call__(self, buffers: int, scratch: int) -> None:
-        """Run once. `buffers` is the address of the pointer array, `scratch` of the scratch block.
+    def __call__(self, buffers: int, scratch: int, threads: int = ALL_THREADS) -> None:
+        """Run once. `buffers` is the address of the pointer array, `scratch` of the scratch block;
+        `threads` are the most to use.
 
         Nothing is checked here; the GIL is released while the kernel runs.
         """
-        self._native.call(self._entry, buffers, None, scratch)
+        self._native.call(self._entry, buffers, None, scratch, threads)
 
     def bench(
         self,
@@ -78,6 +57,7 @@ class LoadedKernel:
         count: int,
         flush: Sequence[Region] = (),
         budget_s: float = math.inf,
+        threads: int = ALL_THREADS,
     ) -> npt.NDArray[np.float64]:
         """Run `count` times, or fewer once `budget_s` seconds have passed (but at least once); the
         seconds of each call, float64[calls].
@@ -89,10 +69,52 @@ class LoadedKernel:
         regions = np.array(flush, dtype=np.int64).reshape(-1, 2)
         budget_ns = int(min(budget_s * 1e9, LONGEST_NS))
         calls = self._native.bench(
-            self._entry, buffers, None, scratch,
+            self._entry, buffers, None, scratch, threads,
             regions.ctypes.data, len(regions), count, budget_ns, seconds.ctypes.data,
         )  # fmt: skip
         return seconds[:calls]
+
+    def steps(
+        self, buffers: int, scratch: int, threads: int = ALL_THREADS
+    ) -> npt.NDArray[np.float64]:
+        """Run a network once; the seconds of each of its steps, float64[steps]."""
+        assert self._timed is not None, f"{self.artifact.entry} is no network"
+        stamps = np.empty((len(self.artifact.steps) + 1, 2), dtype=np.int64)
+        self._native.call(self._timed, buffers, stamps.ctypes.data, scratch, threads)
+        seconds: npt.NDArray[np.float64] = np.diff(stamps @ (1_000_000_000, 1)) * 1e-9
+        return seconds
+
+
+class LoadedKernel(NativeCode):
+    """One artifact's entry point, loaded. A context manager; not to be called after `close`."""
+
+    def __init__(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> None:
+        """Load `artifact`, linked with `parts` whose entry points it calls (a network's kernels).
+
+        Raises RunError when it was compiled for another machine, when it needs a native function
+        that no library offers, or when it lacks its entry point.
+        """
+        linked = (artifact, *parts)
+        for part in linked:
+            check_host(part)
+        parallel = native(host_architecture()).parallel
+        self._jit = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+        builder = llvm.JITLibraryBuilder()
+        wanted: set[str] = set()
+        for part in linked:
+            builder.add_object_img(part.object_code)
+            wanted.update(undefined_symbols(part.object_code))
+        for name in sorted(wanted - {part.entry for part in parts}):
+            builder.import_symbol(name, parallel if name == "GOMP_parallel" else find_symbol(name))
+        entries = [artifact.entry, *([timed_entry(artifact.entry)] if artifact.steps else [])]
+        for name in entries:
+            builder.export_symbol(name)
+        try:
+            self._library = builder.link(self._jit, "kernel")
+        except RuntimeError as error:
+            self._jit.close()
+            raise RunError(f"cannot load {artifact.entry}: {error}") from error
+        super().__init__(artifact, *(self._library[name] for name in entries))
 
     def close(self) -> None:
         """Unload the code."""

@@ -8,8 +8,9 @@
 
 Inputs must have exactly the named shapes and dtypes; nothing is converted silently. An input that
 is not contiguous or not on a 64-byte boundary is copied into a buffer kept for it. Outputs are
-new aligned arrays unless the caller gives some. Calls from several threads take turns, because
-the scratch memory is shared by them.
+new aligned arrays unless the caller gives some. Threads may call at once: each call in flight has
+a `_Frame` of its own, with the scratch memory; frames are kept, so there come to be as many as
+calls were ever made at once. Such calls compete for the cores: `fn.threads = 1` gives each one.
 
 A call costs about 3 µs beyond its kernel (`benchmarks/call_overhead.py`): what is known of the
 arrays beforehand is in `_Parameter`, the native pointer array is kept, and a call only writes
@@ -19,7 +20,6 @@ the addresses of its inputs and outputs there. (Loops over positions: a strict `
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,10 +28,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
-from tilewright.runtime.buffers import ALIGNMENT, address, aligned_empty, is_aligned
-from tilewright.runtime.cpu import LoadedKernel, pointer_array
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Step, numpy_dtype
+from tilewright.runtime.buffers import ALIGNMENT, BYTE, address, aligned_empty, is_aligned
+from tilewright.runtime.constants import Constants, pack
+from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
 from tilewright.runtime.pool import ConstantPool
+from tilewright.runtime.profile import Profile, profile
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,33 @@ class _Parameter:
         return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
+class _Frame:
+    """What one call in flight has to itself: the native pointer array, scratch memory, and copies
+    of inputs that kernels cannot read where they are, by name. It keeps the constants alive.
+    """
+
+    __slots__ = (
+        *("constants", "pointers", "pointers_address"),
+        *("scratch", "scratch_address", "staged"),
+    )
+
+    def __init__(self, pointers: Sequence[int], scratch_bytes: int, constants: Constants) -> None:
+        self.constants = constants
+        self.pointers = pointer_array(pointers)
+        self.pointers_address = ctypes.addressof(self.pointers)
+        self.scratch = aligned_empty((max(scratch_bytes, ALIGNMENT),), BYTE)
+        self.scratch_address = address(self.scratch)
+        self.staged: dict[str, Array] = {}
+
+    def stage(self, parameter: _Parameter, array: Array) -> Array:
+        """A copy where kernels may read it, in memory that is kept for this input."""
+        if parameter.name not in self.staged:
+            self.staged[parameter.name] = aligned_empty(parameter.shape, parameter.dtype)
+        staged = self.staged[parameter.name]
+        np.copyto(staged, array)
+        return staged
+
+
 class CompiledFunction:
     """A loaded artifact with its constants and scratch memory."""
 
@@ -62,29 +92,40 @@ class CompiledFunction:
         artifact: Artifact,
         parts: Sequence[Artifact] = (),
         arguments: Sequence[str] | None = None,
+        *,
+        constants: Constants | None = None,
+        code: NativeCode | None = None,
     ) -> None:
-        """Load `artifact`, linked with `parts`; a function without constants is ready at once.
+        """Load `artifact`, linked with `parts`, unless its `code` is loaded already; a function
+        without constants is ready at once.
 
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when this machine cannot run it.
         """
         self.artifact = artifact
-        self._kernel = LoadedKernel(artifact, parts)
+        self._code = LoadedKernel(artifact, parts) if code is None else code
         self._inputs = _inputs_of(artifact, arguments)
         self._names = frozenset(p.name for p in self._inputs)
         first_output = len(artifact.inputs) + len(artifact.constants)
         self._outputs = tuple(
             _Parameter.of(s, i, first_output + i) for i, s in enumerate(artifact.outputs)
         )
-        self._scratch = aligned_empty((max(artifact.scratch_bytes, ALIGNMENT),), np.dtype(np.uint8))
-        self._scratch_address = address(self._scratch)
-        self._pointers = pointer_array([0] * len(artifact.buffers))
-        self._pointers_address = ctypes.addressof(self._pointers)
-        self._constants: list[Array] = []
-        self._ready = not artifact.constants
-        self._staged: dict[str, Array] = {}
-        # Held while the pointer array, staged copies or scratch are in use.
-        self._lock = threading.Lock()
+        self._cores = Target.parse(artifact.target).cores
+        self._threads = self._cores
+        self._constants = constants if artifact.constants else pack(artifact, {})
+        # Frames that no call is using. Calls take and return them without a lock: `pop` and
+        # `append` of a list are atomic.
+        self._frames: list[_Frame] = []
+
+    @property
+    def threads(self) -> int:
+        """The most threads a call uses; at first, all it was compiled for."""
+        return self._threads
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        """Raises InputError for a count that is not from 1 to the target's cores."""
+        self._threads = checked_threads(count, self._cores)
 
     def prepare(self, constants: Mapping[str, Any], pool: ConstantPool | None = None) -> None:
         """Take the constants (in their logical layouts, by name) and pack them as the code wants.
@@ -94,16 +135,12 @@ class CompiledFunction:
         """
         packings = self.artifact.packings
         _check_names("constant", constants, dict.fromkeys(p.source.name for p in packings))
-        packed = []
-        for packing in packings:
-            given = _as_array(_Parameter.of(packing.source), constants[packing.source.name])
-            array = packing.apply(given, aligned_empty(packing.shape, given.dtype))
-            packed.append(array if pool is None else pool.shared(array))
-        with self._lock:
-            for slot, array in enumerate(packed, len(self.artifact.inputs)):
-                self._pointers[slot] = address(array)
-            self._constants = packed
-            self._ready = True
+        arrays = {
+            p.source.name: _as_array(_Parameter.of(p.source), constants[p.source.name])
+            for p in packings
+        }
+        self._constants = pack(self.artifact, arrays, pool)
+        self._frames = []  # those of calls in flight go with the constants they point at
 
     def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
         """Compute the outputs, in the order of `artifact.outputs`, for inputs by position.
@@ -114,9 +151,14 @@ class CompiledFunction:
         """
         arrays = self._checked(inputs)
         outputs = self._new_outputs() if out is None else self._given_outputs(out, arrays)
-        with self._lock:
-            self._bind(arrays, outputs)
-            self._kernel(self._pointers_address, self._scratch_address)
+        frames = self._frames
+        try:
+            frame = frames.pop()
+        except IndexError:
+            frame = self._new_frame()
+        self._bind(frame, arrays, outputs)
+        self._code(frame.pointers_address, frame.scratch_address, self._threads)
+        frames.append(frame)
         return outputs
 
     def run(
@@ -134,11 +176,53 @@ class CompiledFunction:
         """Run `count` times on the same arrays; the seconds of each call, timed natively
         (validation, copies of inputs and the Python call are not in them).
         """
+        frame, kept = self._bound(inputs)
+        addresses = (frame.pointers_address, frame.scratch_address)
+        seconds = self._code.bench(*addresses, count, threads=self._threads)
+        del kept  # in use until here
+        return seconds
+
+    def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
+        """Run `runs` times on the same arrays, timing every kernel natively within the run; see
+        `runtime.profile`. Raises InputError for fewer than one run, or for wrong inputs.
+        """
+        if runs < 1:
+            raise InputError(f"a profile needs at least one run, not {runs}")
+        frame, kept = self._bound(inputs)
+        addresses = (frame.pointers_address, frame.scratch_address)
+
+        def plain() -> float:
+            return float(self._code.bench(*addresses, 1, threads=self._threads)[0])
+
+        def timed() -> npt.NDArray[np.float64]:
+            if not self.artifact.steps:
+                return np.array([plain()])
+            return self._code.steps(*addresses, threads=self._threads)
+
+        plain()
+        steps = self.artifact.steps or (Step(self.artifact.entry, 0),)
+        found = profile(steps, timed, plain, runs)
+        del kept  # in use until here
+        return found
+
+    def _bound(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[_Frame, list[Array]]:
+        """A new frame that points at `inputs` (or copies of them) and at new outputs, and all the
+        arrays that must live as long as it is used.
+        """
+        frame, outputs = self._new_frame(), self._new_outputs()
         arrays = self._checked(self._positional(inputs))
-        outputs = self._new_outputs()
-        with self._lock:
-            self._bind(arrays, outputs)
-            return self._kernel.bench(self._pointers_address, self._scratch_address, count)
+        self._bind(frame, arrays, outputs)
+        return frame, [*arrays, *outputs]
+
+    def _new_frame(self) -> _Frame:
+        """A frame that points at the constants."""
+        if self._constants is None:
+            names = ", ".join(p.source.name for p in self.artifact.packings)
+            raise InputError(f"call prepare() with the constants first: {names}")
+        first = [0] * len(self.artifact.inputs)
+        last = [0] * len(self.artifact.outputs)
+        pointers = [*first, *self._constants.addresses, *last]
+        return _Frame(pointers, self.artifact.scratch_bytes, self._constants)
 
     def _positional(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
         if not isinstance(inputs, (dict, Mapping)):  # a dict is known sooner than a Mapping
@@ -187,28 +271,27 @@ class CompiledFunction:
             taken.append(array)
         return list(out)
 
-    def _bind(self, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
-        """Write the addresses of a call's arrays to the pointer array; the lock is held."""
-        if not self._ready:
-            names = ", ".join(p.source.name for p in self.artifact.packings)
-            raise InputError(f"call prepare() with the constants first: {names}")
-        pointers = self._pointers
+    def _bind(self, frame: _Frame, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Write the addresses of a call's arrays to the frame's pointer array."""
+        pointers = frame.pointers
         for parameter in self._inputs:
             array = arrays[parameter.position]
             at = address(array)
             if at % ALIGNMENT or not array.flags.c_contiguous:
-                at = address(self._stage(parameter, array))
+                at = address(frame.stage(parameter, array))
             pointers[parameter.slot] = at
         for parameter in self._outputs:
             pointers[parameter.slot] = address(outputs[parameter.position])
 
-    def _stage(self, parameter: _Parameter, array: Array) -> Array:
-        """A copy where kernels may read it, in memory that is kept for this input."""
-        if parameter.name not in self._staged:
-            self._staged[parameter.name] = aligned_empty(parameter.shape, parameter.dtype)
-        staged = self._staged[parameter.name]
-        np.copyto(staged, array)
-        return staged
+
+def checked_threads(count: int, cores: int) -> int:
+    """`count`, which may be from 1 to `cores`. Raises InputError when it is not."""
+    if not isinstance(count, int) or not 1 <= count <= cores:
+        raise InputError(
+            f"threads must be from 1 to {cores}, which this was compiled for, not {count!r}; "
+            f"for more, compile for a target with cores=..."
+        )
+    return count
 
 
 def _inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[_Parameter, ...]:

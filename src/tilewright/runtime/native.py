@@ -1,13 +1,17 @@
 """The few native functions that call, parallelise and time a kernel: emitted as LLVM IR.
 
-    call(entry, buffers, params, scratch)
+    call(entry, buffers, params, scratch, threads)
     parallel(fn, data, threads, flags)           what kernels reach as GOMP_parallel
-    bench(entry, buffers, params, scratch, regions, n_regions, count, budget_ns, out_seconds)
+    bench(entry, buffers, params, scratch, threads, regions, n_regions, count, budget_ns, seconds)
 
 Denormal floats run at 1 % of normal speed on x86, so a kernel runs with flush-to-zero (FTZ and
 DAZ; FZ on AArch64). That mode belongs to a thread: `call` and `bench` set it on the caller's,
 `parallel` on each worker around the region's body, and each puts back what it found, so that
 neither the user's arithmetic nor other users of the same OpenMP pool see it.
+
+A kernel names the threads it was compiled for, which are the most it can use (its scratch memory
+has a part for each). `threads` may be fewer: `call` sets OpenMP's own limit, which belongs to the
+calling thread as well, and `parallel` obeys it.
 
 `bench` times every call by itself with CLOCK_MONOTONIC (about 25 ns of it are the clock's) and
 evicts the `regions` (pairs of address and bytes) from all caches before each. It stops after
@@ -30,8 +34,6 @@ from tilewright.runtime.symbols import find_symbol
 X86 = """
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
-declare void @llvm.x86.sse2.clflush(ptr)
-declare void @llvm.x86.sse2.mfence()
 
 define internal i32 @float_mode() {
   %slot = alloca i32
@@ -53,6 +55,12 @@ define internal i32 @gradual(i32 %mode) {
   %new = and i32 %mode, -32833
   ret i32 %new
 }
+"""
+
+X86_EVICTION = """
+declare void @llvm.x86.sse2.clflush(ptr)
+declare void @llvm.x86.sse2.mfence()
+
 define internal void @evict_line(ptr %address) {
   call void @llvm.x86.sse2.clflush(ptr %address)
   ret void
@@ -85,6 +93,9 @@ define internal i32 @gradual(i32 %mode) {
   %new = and i32 %mode, -16777217
   ret i32 %new
 }
+"""
+
+AARCH64_EVICTION = """
 define internal void @evict_line(ptr %address) {
   call void asm sideeffect "dc civac, $0", "r,~{memory}"(ptr %address)
   ret void
@@ -95,17 +106,30 @@ define internal void @fence_memory() {
 }
 """
 
-COMMON = """
-declare i32 @clock_gettime(i32, ptr)
-declare void @GOMP_parallel(ptr, ptr, i32, i32)
-
-define void @tw_call(ptr %entry, ptr %buffers, ptr %params, ptr %scratch) {
+CALL_IR = """
+define void @tw_call(ptr %entry, ptr %buffers, ptr %params, ptr %scratch, i32 %threads) {
+  %before = call i32 @limit_threads(i32 %threads)
   %old = call i32 @float_mode()
   %new = call i32 @flushing(i32 %old)
   call void @set_float_mode(i32 %new)
   call void %entry(ptr %buffers, ptr %params, ptr %scratch)
   call void @set_float_mode(i32 %old)
+  %limit = call i32 @limit_threads(i32 %before)
   ret void
+}
+"""
+
+# The names are those that a linker gives with --wrap=GOMP_parallel, so that the same text serves
+# a saved library. `limit_threads` returns the limit that was in force.
+PARALLEL_IR = """
+declare i32 @omp_get_max_threads()
+declare void @omp_set_num_threads(i32)
+declare void @__real_GOMP_parallel(ptr, ptr, i32, i32)
+
+define internal i32 @limit_threads(i32 %threads) {
+  %before = call i32 @omp_get_max_threads()
+  call void @omp_set_num_threads(i32 %threads)
+  ret i32 %before
 }
 
 define internal void @worker(ptr %closure) {
@@ -120,7 +144,10 @@ define internal void @worker(ptr %closure) {
   ret void
 }
 
-define void @tw_parallel(ptr %fn, ptr %data, i32 %threads, i32 %flags) {
+define void @__wrap_GOMP_parallel(ptr %fn, ptr %data, i32 %wanted, i32 %flags) {
+  %limit = call i32 @omp_get_max_threads()
+  %fewer = icmp slt i32 %limit, %wanted
+  %threads = select i1 %fewer, i32 %limit, i32 %wanted
   %closure = alloca [2 x ptr]
   store ptr %fn, ptr %closure
   %slot = getelementptr ptr, ptr %closure, i64 1
@@ -128,10 +155,21 @@ define void @tw_parallel(ptr %fn, ptr %data, i32 %threads, i32 %flags) {
   %old = call i32 @float_mode()
   %new = call i32 @gradual(i32 %old) ; a thread that is created here inherits the mode for life
   call void @set_float_mode(i32 %new)
-  call void @GOMP_parallel(ptr @worker, ptr %closure, i32 %threads, i32 %flags)
+  call void @__real_GOMP_parallel(ptr @worker, ptr %closure, i32 %threads, i32 %flags)
   call void @set_float_mode(i32 %old)
   ret void
 }
+"""
+
+# In place of PARALLEL_IR where nothing is parallel and there may be no OpenMP runtime.
+SERIAL_IR = """
+define internal i32 @limit_threads(i32 %threads) {
+  ret i32 %threads
+}
+"""
+
+BENCH_IR = """
+declare i32 @clock_gettime(i32, ptr)
 
 define internal i64 @nanoseconds(ptr %slot) {
   call i32 @clock_gettime(i32 1, ptr %slot)
@@ -174,10 +212,11 @@ done:
   ret void
 }
 
-define i64 @tw_bench(ptr %entry, ptr %buffers, ptr %params, ptr %scratch, ptr %regions,
-                     i64 %n_regions, i64 %count, i64 %budget, ptr %out) {
+define i64 @tw_bench(ptr %entry, ptr %buffers, ptr %params, ptr %scratch, i32 %threads,
+                     ptr %regions, i64 %n_regions, i64 %count, i64 %budget, ptr %out) {
 start:
   %time = alloca [2 x i64]
+  %unlimited = call i32 @limit_threads(i32 %threads)
   %old = call i32 @float_mode()
   %new = call i32 @flushing(i32 %old)
   call void @set_float_mode(i32 %new)
@@ -207,19 +246,28 @@ timed:
   br i1 %more, label %body, label %done
 done:
   call void @set_float_mode(i32 %old)
+  %limit = call i32 @limit_threads(i32 %unlimited)
   ret i64 %i.next
 }
 """
 
-ARCHITECTURES = {"x86_64": X86, "aarch64": AARCH64}
+FLOAT_MODES = {"x86_64": X86, "aarch64": AARCH64}
+EVICTIONS = {"x86_64": X86_EVICTION, "aarch64": AARCH64_EVICTION}
+ALL_THREADS = 2**31 - 1  # as many as a kernel was compiled for
 Pointer = ctypes.c_void_p
-CALL = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer, Pointer)
+CALL = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer, Pointer, ctypes.c_int32)
 BENCH = ctypes.CFUNCTYPE(
     ctypes.c_int64,
-    *(Pointer, Pointer, Pointer, Pointer, Pointer),
-    *(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64),
+    *(Pointer, Pointer, Pointer, Pointer, ctypes.c_int32),
+    *(Pointer, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64),
     Pointer,
 )
+IMPORTED = {
+    "clock_gettime": "clock_gettime",
+    "omp_get_max_threads": "omp_get_max_threads",
+    "omp_set_num_threads": "omp_set_num_threads",
+    "__real_GOMP_parallel": "GOMP_parallel",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +284,20 @@ class Native:
     loaded: tuple[object, ...]
 
 
-def native_ir(architecture: str) -> str:
-    """The LLVM IR for "x86_64" or "aarch64". Raises RunError for another architecture."""
-    if architecture not in ARCHITECTURES:
+def call_ir(architecture: str, parallel: bool = True) -> str:
+    """The LLVM IR of `tw_call` for "x86_64" or "aarch64", with the wrapper of GOMP_parallel if
+    anything is `parallel`. Raises RunError for another architecture.
+    """
+    if architecture not in FLOAT_MODES:
         raise RunError(
-            f"compiled functions run on {', '.join(ARCHITECTURES)}; this machine is {architecture}"
+            f"compiled functions run on {', '.join(FLOAT_MODES)}; this machine is {architecture}"
         )
-    return ARCHITECTURES[architecture] + COMMON
+    return FLOAT_MODES[architecture] + CALL_IR + (PARALLEL_IR if parallel else SERIAL_IR)
+
+
+def native_ir(architecture: str) -> str:
+    """All functions. Raises RunError for another architecture than the two."""
+    return call_ir(architecture) + EVICTIONS[architecture] + BENCH_IR
 
 
 @functools.cache
@@ -253,14 +308,14 @@ def native(architecture: str) -> Native:
     llvm.initialize_native_asmparser()  # AArch64 evicts a cache line by inline assembly
     jit = llvm.create_lljit_compiler(use_jit_link=True)
     builder = llvm.JITLibraryBuilder().add_ir(native_ir(architecture))
-    for name in ("clock_gettime", "GOMP_parallel"):
-        builder.import_symbol(name, find_symbol(name))
-    for name in ("tw_call", "tw_bench", "tw_parallel"):
+    for name, outside in IMPORTED.items():
+        builder.import_symbol(name, find_symbol(outside))
+    for name in ("tw_call", "tw_bench", "__wrap_GOMP_parallel"):
         builder.export_symbol(name)
     library = builder.link(jit, "tilewright-runtime")
     return Native(
         call=CALL(library["tw_call"]),
         bench=BENCH(library["tw_bench"]),
-        parallel=library["tw_parallel"],
+        parallel=library["__wrap_GOMP_parallel"],
         loaded=(library, jit),
     )

@@ -1,0 +1,117 @@
+/* The C interface of a saved network. Included by a generated file that has the model's header and
+
+     TW(name)                 the name with the model's prefix
+     ENTRY, TIMED             the native entry points (see tilewright/graph/entry.py)
+     INPUTS, CONSTANTS, OUTPUTS   how many there are
+     INTERFACE                the number that stands for inputs and outputs
+     CPU_FITS                 whether this CPU has what the code needs, an expression
+     LACKING                  the message when it has not
+     model, constant_offsets  tables
+
+   and the symbol tilewright_constants. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+#define ALIGNMENT 64
+#define ARGUMENTS (INPUTS + OUTPUTS)
+
+typedef void entry_fn(void **buffers, void *params, void *scratch);
+extern entry_fn ENTRY, TIMED;
+extern const unsigned char tilewright_constants[];
+extern void tw_call(entry_fn *entry, void **buffers, void *params, void *scratch, int32_t threads);
+
+/* What another loader needs. Code reads the weights' address here, for they may lie further away
+   than an instruction can reach. */
+PUBLIC extern const struct code {
+  entry_fn *entry, *timed;
+  const unsigned char *constants;
+} tilewright_code;
+const struct code tilewright_code = {ENTRY, TIMED, tilewright_constants};
+
+struct TW(context) {
+  int32_t threads;
+  void *staged[ARGUMENTS + 1]; /* aligned memory for arguments that are not; NULL until needed */
+  void *buffers[INPUTS + CONSTANTS + OUTPUTS + 1];
+  unsigned char *scratch;
+};
+
+PUBLIC const tilewright_model *TW(model)(void) { return &model; }
+
+PUBLIC const char *TW(message)(int status) {
+  switch (status) {
+  case TILEWRIGHT_OK: return "success";
+  case TILEWRIGHT_NO_MEMORY: return "not enough memory";
+  case TILEWRIGHT_WRONG_CPU: return LACKING;
+  case TILEWRIGHT_WRONG_HEADER:
+    return "the program was compiled with the header of a library that has other inputs, outputs "
+           "or another format: compile it again with the header beside this one";
+  case TILEWRIGHT_BAD_ARGUMENT:
+    return "a pointer is NULL, or there are more threads than the library can use";
+  default: return "unknown status";
+  }
+}
+
+static void *aligned_memory(int64_t bytes) {
+  return aligned_alloc(ALIGNMENT, (size_t)(bytes / ALIGNMENT + 1) * ALIGNMENT);
+}
+
+PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t interface) {
+  if (context == NULL) return TILEWRIGHT_BAD_ARGUMENT;
+  *context = NULL;
+  if (interface != INTERFACE) return TILEWRIGHT_WRONG_HEADER;
+  if (threads < 0 || threads > model.threads) return TILEWRIGHT_BAD_ARGUMENT;
+  if (!(CPU_FITS)) return TILEWRIGHT_WRONG_CPU;
+  TW(context) *made = calloc(1, sizeof *made);
+  if (made == NULL) return TILEWRIGHT_NO_MEMORY;
+  made->scratch = aligned_memory(model.scratch_bytes);
+  if (made->scratch == NULL) {
+    free(made);
+    return TILEWRIGHT_NO_MEMORY;
+  }
+  made->threads = threads == 0 ? (int32_t)model.threads : threads;
+  for (int i = 0; i < CONSTANTS; i++)
+    made->buffers[INPUTS + i] = (void *)(tilewright_code.constants + constant_offsets[i]);
+  *context = made;
+  return TILEWRIGHT_OK;
+}
+
+PUBLIC void TW(destroy)(TW(context) *context) {
+  if (context == NULL) return;
+  for (int i = 0; i < ARGUMENTS; i++) free(context->staged[i]);
+  free(context->scratch);
+  free(context);
+}
+
+/* Memory for argument number `i`: its own where kernels may use it, else aligned memory. NULL if
+   there is none. */
+static void *place(TW(context) *context, int i, const void *argument, int64_t bytes) {
+  if (argument != NULL && (uintptr_t)argument % ALIGNMENT == 0) return (void *)argument;
+  if (context->staged[i] == NULL) context->staged[i] = aligned_memory(bytes);
+  return context->staged[i];
+}
+
+PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const *outputs) {
+  if (context == NULL || inputs == NULL || outputs == NULL) return TILEWRIGHT_BAD_ARGUMENT;
+  void **results = context->buffers + INPUTS + CONSTANTS;
+  for (int i = 0; i < INPUTS; i++) {
+    const int64_t bytes = model.inputs[i].bytes;
+    if (inputs[i] == NULL && bytes > 0) return TILEWRIGHT_BAD_ARGUMENT;
+    void *at = place(context, i, inputs[i], bytes);
+    if (at == NULL) return TILEWRIGHT_NO_MEMORY;
+    if (at != inputs[i] && bytes > 0) memcpy(at, inputs[i], (size_t)bytes);
+    context->buffers[i] = at;
+  }
+  for (int i = 0; i < OUTPUTS; i++) {
+    const int64_t bytes = model.outputs[i].bytes;
+    if (outputs[i] == NULL && bytes > 0) return TILEWRIGHT_BAD_ARGUMENT;
+    results[i] = place(context, INPUTS + i, outputs[i], bytes);
+    if (results[i] == NULL) return TILEWRIGHT_NO_MEMORY;
+  }
+  tw_call(ENTRY, context->buffers, NULL, context->scratch, context->threads);
+  for (int i = 0; i < OUTPUTS; i++)
+    if (results[i] != outputs[i] && model.outputs[i].bytes > 0)
+      memcpy(outputs[i], results[i], (size_t)model.outputs[i].bytes);
+  return TILEWRIGHT_OK;
+}

@@ -1,0 +1,171 @@
+"""Compile and link a library; see the package."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tilewright.build.library.source import HERE, Description, header_text, source_text
+from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.errors import BuildError
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.constants import Constants, offsets
+from tilewright.runtime.host import host_architecture
+from tilewright.runtime.library import FORMAT, SECTION
+from tilewright.runtime.native import call_ir
+from tilewright.runtime.symbols import OPENMP_PREFIXES, VECTOR_PREFIX, undefined_symbols
+from tilewright.target import Target
+from tilewright.version import __version__
+
+NATIVE_COMPILERS = ("cc", "gcc", "clang")
+# By architecture: the compiler's name, and the Debian packages that have it.
+CROSS_COMPILERS = {
+    "x86_64": ("x86_64-linux-gnu-gcc", "gcc-x86-64-linux-gnu"),
+    "aarch64": ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+}
+SHOWN_ERROR = 2000
+# x86's large sections come last, so that nothing else is moved out of an instruction's reach.
+CONSTANT_SECTIONS = {"x86_64": '.lrodata, "al"', "aarch64": '.rodata, "a"'}
+DATA_S = """
+    .section {section}, %progbits
+    .balign 64
+    .globl tilewright_constants
+    .hidden tilewright_constants
+tilewright_constants:
+    .incbin "constants.bin"
+    .byte 0
+    .section {description}, "a", %progbits
+    .incbin "description.json"
+    .section .note.GNU-stack, "", %progbits
+"""
+EXPORTS = "{{ global: {name}_*; tilewright_code; local: *; }};\n"
+
+
+def save(
+    path: Path,
+    title: str,
+    artifact: Artifact,
+    parts: Sequence[Artifact],
+    constants: Constants,
+    compiler: str | None = None,
+) -> Path:
+    """Write the library `path` and its header beside it; returns the header's path.
+
+    `compiler` is the C compiler's command (None: the usual one for the target). Raises BuildError
+    when the path cannot be written, when there is no compiler, or with the compiler's message.
+    """
+    target = Target.parse(artifact.target)
+    command = [_compiler(target, compiler)]
+    name = _prefix(path)
+    description = Description(name, path.name, title, __version__, artifact)
+    header = path.with_name(f"{name}.h")
+    try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tilewright-") as made:
+            folder = Path(made)
+            _write_sources(folder, description, target, constants)
+            objects = _write_objects(folder, target, (artifact, *parts))
+            _link(command, folder, path.name, target, objects, (artifact, *parts))
+            (folder / path.name).replace(path)
+            (folder / header.name).replace(header)
+    except OSError as error:
+        raise BuildError(f"cannot write {path}: {error.strerror or error}") from error
+    return header
+
+
+def _prefix(path: Path) -> str:
+    """What C names begin with: the file's name without "lib" and suffixes, as an identifier."""
+    stem = path.name.split(".")[0].removeprefix("lib")
+    name = re.sub(r"[^A-Za-z0-9_]", "_", stem)
+    if not name or name[0].isdigit():
+        name = f"net_{name}"
+    return name
+
+
+def _compiler(target: Target, given: str | None) -> str:
+    """The C compiler that links for `target`."""
+    if target.architecture not in CROSS_COMPILERS or "linux" not in target.triple:
+        raise BuildError(
+            f"libraries are saved for Linux on {' or '.join(CROSS_COMPILERS)}, not {target.triple}"
+        )
+    cross, package = CROSS_COMPILERS[target.architecture]
+    native = target.architecture == host_architecture()
+    names = (*NATIVE_COMPILERS, cross) if native else (cross,)
+    names = names if given is None else (given,)
+    found = next((n for n in names if shutil.which(n)), None)
+    if found is None:
+        advice = "gcc" if native else f"{package} (and libc6-dev for that architecture)"
+        raise BuildError(
+            f"saving a library for {target.architecture} needs a C compiler; not found: "
+            f"{', '.join(names)}. On Debian: apt-get install {advice}"
+        )
+    return found
+
+
+def _write_sources(folder: Path, d: Description, target: Target, constants: Constants) -> None:
+    about = {
+        "format": FORMAT,
+        "name": d.title,
+        "version": d.version,
+        "artifact": d.artifact.header(),
+    }
+    section = CONSTANT_SECTIONS[target.architecture]
+    (folder / f"{d.name}.h").write_text(header_text(d))
+    (folder / "model.c").write_text(source_text(d))
+    (folder / "data.s").write_text(DATA_S.format(section=section, description=SECTION))
+    (folder / "exports").write_text(EXPORTS.format(name=d.name))
+    (folder / "description.json").write_text(json.dumps(about))
+    with (folder / "constants.bin").open("wb") as file:
+        for array, start in zip(constants.arrays, offsets(constants.specs)[0], strict=True):
+            file.seek(start)
+            array.tofile(file)
+
+
+def _write_objects(folder: Path, target: Target, linked: Sequence[Artifact]) -> list[str]:
+    """The object files, named relative to `folder`."""
+    parallel = any(n.startswith(OPENMP_PREFIXES) for n in _undefined(linked))
+    codes = [compile_ir(call_ir(target.architecture, parallel), target)]
+    codes += [a.object_code for a in linked]
+    names = [f"code{i}.o" for i in range(len(codes))]
+    for name, code in zip(names, codes, strict=True):
+        (folder / name).write_bytes(code)
+    return names
+
+
+def _link(
+    command: Sequence[str],
+    folder: Path,
+    library: str,
+    target: Target,
+    objects: Sequence[str],
+    linked: Sequence[Artifact],
+) -> None:
+    undefined = _undefined(linked)
+    libraries = ["-lm"]
+    if any(n.startswith(VECTOR_PREFIX) for n in undefined):
+        libraries.insert(0, "-lmvec")
+    if any(n.startswith(OPENMP_PREFIXES) for n in undefined):
+        libraries.insert(0, "-lgomp")
+    linker = ["--wrap=GOMP_parallel", "--version-script=exports", f"-soname={library}", "-zdefs"]
+    done = subprocess.run(
+        [
+            *(*command, "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{HERE}"),
+            *(f"-Wl,{word}" for word in (*linker, "--as-needed", "-znoexecstack")),
+            *("-o", library, "model.c", "data.s", *objects, *libraries),
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        message = done.stderr.strip() or f"exit status {done.returncode}"
+        raise BuildError(f"{command[0]} cannot link the library: {message[-SHOWN_ERROR:]}")
+
+
+def _undefined(linked: Sequence[Artifact]) -> set[str]:
+    return {n for a in linked for n in undefined_symbols(a.object_code)}

@@ -1,0 +1,55 @@
+"""Packed constants: in the order and layouts that the native code reads.
+
+constants = pack(artifact, {"w": w, "b": b})
+constants.addresses                      one a constant, each a multiple of 64
+starts, size = offsets(constants.specs)  where each one is in a saved library
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec
+from tilewright.runtime.buffers import ALIGNMENT, address, aligned_empty
+from tilewright.runtime.pool import ConstantPool
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """The constants `specs`: contiguous arrays, which may be memory of a loaded library."""
+
+    specs: tuple[BufferSpec, ...]
+    arrays: tuple[Array, ...]
+
+    @property
+    def addresses(self) -> list[int]:
+        """Where each one begins."""
+        return [address(array) for array in self.arrays]
+
+
+def offsets(specs: Sequence[BufferSpec]) -> tuple[list[int], int]:
+    """Where each of `specs` begins in a block of all of them, and the block's bytes."""
+    found, end = [], 0
+    for spec in specs:
+        found.append(end)
+        end += -(-spec.bytes // ALIGNMENT) * ALIGNMENT
+    return found, end
+
+
+def pack(
+    artifact: Artifact, given: Mapping[str, Any], pool: ConstantPool | None = None
+) -> Constants:
+    """The constants of `artifact`, from arrays by name in their logical layouts.
+
+    Packed constants that `pool` has already are not stored again.
+    """
+    arrays = []
+    for packing in artifact.packings:
+        source = np.asarray(given[packing.source.name])
+        array = packing.apply(source, aligned_empty(packing.shape, source.dtype))
+        arrays.append(array if pool is None else pool.shared(array))
+    return Constants(artifact.constants, tuple(arrays))

@@ -1,0 +1,130 @@
+"""Load a saved network: `Network.save` written it, perhaps elsewhere.
+
+    net = load_library("resnet50.so")       a CompiledFunction, ready to run
+    (y,) = net(x)
+
+The file is read before any of its code runs: what it is, whether it is whole, its format, and
+whether this machine has the instructions. The weights stay in the library, so processes that load
+the same one share them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import RunError
+from tilewright.runtime.artifact import Artifact, numpy_dtype
+from tilewright.runtime.constants import Constants, offsets
+from tilewright.runtime.cpu import NativeCode
+from tilewright.runtime.function import CompiledFunction
+from tilewright.runtime.host import check_target
+from tilewright.runtime.symbols import OPENMP_ADVICE, elf_machine
+
+FORMAT = 1
+"""Of the description and of `tilewright_code`; a loader reads its own only."""
+SECTION = ".tilewright"
+
+# ELF64, little-endian: the file's header, and an entry of the section table.
+HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+SECTION_ENTRY = struct.Struct("<IIQQQQIIQQ")
+SHARED_OBJECT = 3
+NO_BITS = 8  # a section without bytes in the file
+
+
+class LibraryCode(NativeCode):
+    """The entry points of a loaded library."""
+
+    def __init__(self, artifact: Artifact, library: ctypes.CDLL) -> None:
+        self._library = library
+        entry, timed, self._constants = (ctypes.c_size_t * 3).in_dll(library, "tilewright_code")
+        super().__init__(artifact, entry, timed)
+
+    def constants(self) -> Constants:
+        """The weights where they lie."""
+        specs = self.artifact.constants
+        arrays = []
+        for spec, offset in zip(specs, offsets(specs)[0], strict=True):
+            memory = (ctypes.c_uint8 * spec.bytes).from_address(self._constants + offset)
+            bytes_there = np.ctypeslib.as_array(memory)
+            arrays.append(bytes_there.view(numpy_dtype(spec.dtype)).reshape(spec.shape))
+        return Constants(specs, tuple(arrays))
+
+
+def load_library(path: str | Path) -> CompiledFunction:
+    """The network that `Network.save` wrote to `path`, loaded.
+
+    Raises RunError when the file cannot be read, is no saved network, is cut off, has another
+    format, or was compiled for another machine.
+    """
+    file = Path(path).resolve()
+    description = _description(file)
+    if description.get("format") != FORMAT:
+        raise RunError(
+            f"{path} has format {description.get('format')}, this version of Tilewright reads "
+            f"{FORMAT}: save the network again with this version"
+        )
+    artifact = Artifact.of_header(description.get("artifact"), b"")
+    with file.open("rb") as opened:
+        check_target(str(path), artifact.target, elf_machine(opened.read(HEADER.size)))
+    try:
+        library = ctypes.CDLL(str(file))
+    except OSError as error:
+        advice = f": {OPENMP_ADVICE}" if "gomp" in str(error) else ""
+        raise RunError(f"cannot load {path}: {error}{advice}") from error
+    code = LibraryCode(artifact, library)
+    return CompiledFunction(artifact, code=code, constants=code.constants())
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    name: bytes
+    offset: int
+    size: int
+
+
+def _description(file: Path) -> dict[str, Any]:
+    """What the library says of itself."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(HEADER.size)
+            if data[:6] != b"\x7fELF\x02\x01" or len(data) < HEADER.size:
+                raise RunError(f"{file} is no shared library: it starts with {data[:6]!r}")
+            sections = _sections(file, opened, data)
+            mine = next((s for s in sections if s.name == SECTION.encode()), None)
+            if mine is None:
+                raise RunError(f"{file} is a library, but none that Tilewright saved")
+            opened.seek(mine.offset)
+            text = opened.read(mine.size)
+    except OSError as error:
+        raise RunError(f"cannot read {file}: {error.strerror}") from error
+    try:
+        found: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise RunError(f"{file}: its description is damaged: {error}") from error
+    return found
+
+
+def _sections(file: Path, opened: Any, data: bytes) -> list[_Section]:
+    """The section table. Raises RunError unless all sections are in the file."""
+    fields = HEADER.unpack(data)
+    kind, table, entry_size, count, names = fields[1], fields[6], fields[11], fields[12], fields[13]
+    size = file.stat().st_size
+    if kind != SHARED_OBJECT or entry_size != SECTION_ENTRY.size or names >= count:
+        raise RunError(f"{file} is no shared library that Tilewright saved")
+    if table + count * entry_size > size:
+        raise RunError(f"{file} is cut off: it has {size} bytes, its section table lies beyond")
+    opened.seek(table)
+    rows = list(SECTION_ENTRY.iter_unpack(opened.read(count * entry_size)))
+    end = max(row[4] + row[5] for row in rows if row[1] != NO_BITS)
+    if end > size:
+        raise RunError(f"{file} is cut off: {size} bytes of at least {end}")
+    opened.seek(rows[names][4])
+    strings = opened.read(rows[names][5])
+    return [_Section(strings[r[0] :].partition(b"\0")[0], r[4], r[5]) for r in rows]

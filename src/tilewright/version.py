@@ -1,0 +1,3 @@
+"""The version, for every layer."""
+
+__version__ = "0.1.0"

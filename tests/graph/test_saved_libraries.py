@@ -1,0 +1,262 @@
+"""Saved networks: run from C without Python, loaded back, refused where they do not fit."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from graph_reference import Array, random_inputs, run_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tilewright as tw
+from tilewright.build import build, default_trace
+from tilewright.errors import BuildError, InputError, RunError
+from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.executor import Network
+from tilewright.graph.ir import Graph
+from tilewright.graph.partition import partition
+from tilewright.runtime.library import _description
+from tilewright.target import Target
+
+CHECKS = Path(__file__).with_name("library_checks.c")
+EXAMPLE = Path(__file__).parents[2] / "examples" / "c" / "main.c"
+GCC = ("gcc", "-std=c99", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
+ARM_GCC = ("aarch64-linux-gnu-gcc", *GCC[1:])
+ARM_SYSTEM = "/usr/aarch64-linux-gnu"
+
+pytestmark = [
+    pytest.mark.cpu,
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found: apt-get install gcc"),
+]
+
+
+def tools(*names: str) -> pytest.MarkDecorator:
+    missing = [n for n in names if shutil.which(n) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not found")
+
+
+def graph() -> Graph:
+    """A parallel product, vector math, a copy, a constant, and a name that C cannot have."""
+    b = GraphBuilder('test "net"')
+    x = b.input('x/0 "ä"*/', (37, 24), "float32")
+    weights = np.random.default_rng(0).standard_normal((24, 50)).astype(np.float32)
+    w = b.constant("w", weights)
+    y = b.emit("softmax", b.emit("matmul", x, w), axis=1)
+    fixed = b.constant("fixed", np.array([5, 6, -7], np.int64))
+    return b.build([y, b.emit("add", x, x), fixed], ["y", "double-x", "fixed"])
+
+
+def network(target: str = "cpu cores=2") -> Network:
+    parsed = Target.parse(target)
+    p = partition(graph())
+    kernels = {t.key: build(t.dag, default_trace(t.dag, parsed), parsed, t.name) for t in p.tasks}
+    return Network(p, kernels, parsed)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, Path]:
+    net = network()
+    path = tmp_path_factory.mktemp("saved") / "model.so"
+    assert net.save(path) == path.with_name("model.h")
+    return net, path
+
+
+def compiled(command: tuple[str, ...], source: Path, library: Path) -> Path:
+    program = library.with_name(source.stem)
+    rpath = ("-Wl,-rpath,$ORIGIN", "-pthread")
+    words = (*command, source, f"-I{library.parent}", library, *rpath, "-o", program)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+def run_example(words: list[str], program: Path, inputs: list[Array], net: Network) -> list[Array]:
+    """The outputs that the example writes, with nothing of this process's environment."""
+    files = [program.with_name(f"{i}.bin") for i in range(len(inputs) + len(net.artifact.outputs))]
+    for file, array in zip(files, inputs, strict=False):
+        file.write_bytes(array.tobytes())
+    command = [*words, program, "2", *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={})
+    assert done.returncode == 0, done.stderr
+    outputs = zip(files[len(inputs) :], net.artifact.outputs, strict=True)
+    return [np.fromfile(f, s.dtype).reshape(s.shape) for f, s in outputs]
+
+
+def test_the_c_example_computes_what_python_does(saved: tuple[Network, Path]) -> None:
+    net, path = saved
+    program = compiled(GCC, EXAMPLE, path)
+    (x,) = random_inputs(graph(), 0).values()
+    for ours, theirs in zip(run_example([], program, [x], net), net(x), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    shown = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert 'test "net", compiled by Tilewright' in shown
+    assert "output y: float32[37, 50], 7400 bytes" in shown
+    wrong = subprocess.run([program, "9", *"abcd"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 1
+    assert "needs a file of" in wrong.stderr
+
+
+def test_what_a_c_program_may_rely_on(saved: tuple[Network, Path]) -> None:
+    done = subprocess.run([compiled(GCC, CHECKS, saved[1])], check=False)
+    assert done.returncode == 0, f"line {done.returncode - 1} of {CHECKS.name} (modulo 250)"
+
+
+@tools("g++")
+def test_the_header_is_also_c_plus_plus(saved: tuple[Network, Path], tmp_path: Path) -> None:
+    source = tmp_path / "main.cpp"
+    source.write_text('#include "model.h"\nint main() { return model_model()->format - 1; }\n')
+    program = compiled(("g++", "-Wall", "-Werror", "-Wpedantic"), source, saved[1])
+    assert subprocess.run([program], check=False).returncode == 0
+
+
+def test_a_loaded_library_is_the_same_network(saved: tuple[Network, Path], tmp_path: Path) -> None:
+    net, path = saved
+    copy = shutil.copy(path, tmp_path / "elsewhere.so")
+    library = tw.load_library(copy)
+    inputs = random_inputs(graph(), 1)
+    for form in (inputs, list(inputs.values())):
+        for ours, theirs in zip(library.run(form), net.run(form), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    library.threads = 1
+    np.testing.assert_array_equal(library.run(inputs)[0], net.run(inputs)[0])
+    assert {k.kernel for k in library.profile(inputs, 2).kernels} == {
+        s.kernel for s in net.artifact.steps
+    }
+    with pytest.raises(InputError, match=r"must be float32 of shape \(37, 24\)"):
+        library(np.zeros((3, 24), np.float32))
+    assert library.artifact == replace(net.artifact, object_code=b"")
+
+
+def test_a_library_may_be_saved_over_one_that_is_loaded(tmp_path: Path) -> None:
+    net = network()
+    path = tmp_path / "libagain.so"
+    inputs = random_inputs(graph(), 2)
+    loaded = []
+    for _ in range(2):
+        net.save(path)
+        loaded.append(tw.load_library(path))
+        gc.collect()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["again.h", "libagain.so"]
+    for library in loaded:
+        np.testing.assert_array_equal(library.run(inputs)[0], net.run(inputs)[0])
+
+
+@tools("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("cpu", ["cortex-a72", "cortex-a76"])
+def test_cross_compiled_for_aarch64(cpu: str, tmp_path: Path) -> None:
+    net = network(f"cpu:{cpu} cores=2")
+    path = tmp_path / "model.so"
+    net.save(path)
+    with pytest.raises(RunError, match="compiled for aarch64"):
+        tw.load_library(path)
+    program = compiled(ARM_GCC, EXAMPLE, path)
+    inputs = random_inputs(graph(), 3)
+    emulator = ["qemu-aarch64", "-L", ARM_SYSTEM, "-cpu"]
+    found = run_example([*emulator, cpu], program, list(inputs.values()), net)
+    for ours, theirs in zip(found, run_graph(graph(), inputs), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6)
+    if cpu == "cortex-a76":
+        command = [
+            *emulator,
+            "cortex-a72",
+            program,
+            "1",
+            *(tmp_path / f"{i}.bin" for i in range(4)),
+        ]
+        older = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert older.returncode == 1
+        assert "this CPU lacks instructions of cortex-a76" in older.stderr
+
+
+@tools("qemu-x86_64")
+def test_an_older_x86_refuses_in_c(tmp_path: Path) -> None:
+    path = tmp_path / "model.so"
+    network("cpu:x86-64-v3 cores=1").save(path)
+    program = compiled(GCC, EXAMPLE, path)
+    (x,) = random_inputs(graph(), 0).values()
+    (tmp_path / "x").write_bytes(x.tobytes())
+    command = ["qemu-x86_64", "-cpu", "Nehalem", program, "1", *(tmp_path / n for n in "xabc")]
+    older = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert older.returncode == 1
+    assert "lacks instructions of x86-64-v3" in older.stderr
+
+
+# ---- what is refused ------------------------------------------------------------------------
+
+
+def changed(path: Path, to: Path, old: bytes, new: bytes) -> Path:
+    data = path.read_bytes()
+    assert len(old) == len(new) and old in data
+    to.write_bytes(data.replace(old, new))
+    return to
+
+
+def written(to: Path, data: bytes) -> Path:
+    to.write_bytes(data)
+    return to
+
+
+Damage = Callable[[Path, Path], Path]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda _, to: to, "No such file"),
+        (lambda _, to: to.parent, "Is a directory"),
+        (lambda _, to: written(to, b""), "no shared library: it starts with b''"),
+        (lambda _, to: written(to, b"MZ" * 99), "no shared library"),
+        (lambda p, to: written(to, p.read_bytes()[:9000]), "cut off: it has 9000 bytes"),
+        (lambda p, to: written(to, p.read_bytes()[:-64]), "cut off"),
+        (lambda p, to: changed(p, to, b'"format": 1', b'"format": 7'), "has format 7.*reads 1"),
+        (lambda p, to: changed(p, to, b'{"format"', b'["format"'), "description is damaged"),
+        (lambda p, to: changed(p, to, b'"scratch_b', b'"scratch_x'), "is damaged"),
+        (lambda p, to: changed(p, to, b".tilewright", b".tilewrong!"), "none that Tilewright"),
+        (lambda p, to: changed(p, to, b"+sse2,", b"+sse9,"), "this CPU .* lacks sse9"),
+    ],
+)
+def test_other_files_are_refused(
+    saved: tuple[Network, Path], tmp_path: Path, damage: Damage, message: str
+) -> None:
+    with pytest.raises(RunError, match=message):
+        tw.load_library(damage(saved[1], tmp_path / "bad.so"))
+
+
+@given(at=st.integers(0, 63), byte=st.integers(0, 255), cut=st.integers(0, 1 << 16))
+def test_any_damage_of_the_file_header_is_a_message(
+    saved: tuple[Network, Path], at: int, byte: int, cut: int
+) -> None:
+    data = bytearray(saved[1].read_bytes())
+    data[at] = byte
+    file = saved[1].with_name("damaged.so")
+    file.write_bytes(bytes(data[: len(data) - cut]))
+    try:
+        assert _description(file)["name"] == 'test "net"'
+    except RunError as error:
+        assert "damaged.so" in str(error)
+
+
+def test_a_path_that_cannot_be_written(saved: tuple[Network, Path], tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"cannot write .*No such file"):
+        saved[0].save(tmp_path / "nowhere" / "model.so")
+    (tmp_path / "model.so").mkdir()
+    with pytest.raises(BuildError, match=r"cannot write .*directory"):
+        saved[0].save(tmp_path / "model.so")
+    assert [p.name for p in tmp_path.iterdir()] == ["model.so"]
+
+
+def test_a_compiler_that_is_missing_or_fails(saved: tuple[Network, Path], tmp_path: Path) -> None:
+    with pytest.raises(BuildError, match=r"not found: no-such-cc.*apt-get install gcc"):
+        saved[0].save(tmp_path / "model.so", compiler="no-such-cc")
+    with pytest.raises(BuildError, match="false cannot link"):
+        saved[0].save(tmp_path / "model.so", compiler="false")
+    with pytest.raises(BuildError, match="for Linux on x86_64 or aarch64, not arm64-apple"):
+        network("cpu:apple-m1").save(tmp_path / "model.so")
+    assert not list(tmp_path.iterdir())
