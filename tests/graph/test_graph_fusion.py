@@ -84,12 +84,79 @@ def test_a_returned_value_ends_its_kernel() -> None:
     assert kernels(build) == ["conv", "relu"]
 
 
-def test_two_reductions_never_share_a_kernel() -> None:
+def test_contractions_never_share_a_kernel() -> None:
     def build(b: GraphBuilder, x: Value) -> Value:
-        t = b.emit("relu", conv(b, x))
-        return b.emit("softmax", conv(b, t), axis=3)
+        return conv(b, b.emit("relu", conv(b, x)))
 
-    assert kernels(build) == ["conv+relu", "conv", "softmax"]
+    assert kernels(build) == ["conv+relu", "conv"]
+
+
+def test_a_softmax_joins_a_short_sum_but_no_long_one() -> None:
+    def of_kernel(size: int) -> Callable[[GraphBuilder, Value], Value]:
+        return lambda b, x: b.emit("softmax", conv(b, x, kernel=size), axis=3)
+
+    assert kernels(of_kernel(1)) == ["conv+softmax"]
+    assert kernels(of_kernel(9)) == ["conv", "softmax"]
+
+
+def test_a_softmax_across_rows_stays_apart() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        return b.emit("softmax", conv(b, x), axis=1)
+
+    assert kernels(build) == ["conv", "softmax"]
+
+
+def test_reductions_of_the_same_rows_are_one_kernel_however_spelled() -> None:
+    def normalised(b: GraphBuilder, x: Value) -> Value:
+        mean = b.emit("reduce_mean", x, axes=(3,), keepdims=True)
+        centred = b.emit("sub", x, mean)
+        spread = b.emit("reduce_mean", b.emit("mul", centred, centred), axes=(3,), keepdims=True)
+        root = b.emit("sqrt", b.emit("add", spread, b.constant("e", np.float32([1e-3]))))
+        return bias(b, b.emit("div", centred, root))
+
+    names = "reduce_mean+sub+mul+reduce_mean+add+sqrt+div+add"
+    assert kernels(lambda b, x: normalised(b, x)) == [names]
+    assert kernels(lambda b, x: normalised(b, bias(b, x))) == [f"add+{names}"]
+
+
+def test_a_norm_shares_the_kernel_of_what_it_divides() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        return b.emit("div", x, b.emit("reduce_l2", x, axes=(3,), keepdims=True))
+
+    assert kernels(build) == ["reduce_l2+div"]
+
+
+def test_a_kernel_holds_few_reductions() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        for _ in range(3):
+            x = b.emit("softmax", x, axis=3)
+        return x
+
+    assert kernels(build) == ["softmax+softmax", "softmax"]
+
+
+def attention(b: GraphBuilder, x: Value) -> Value:
+    """softmax(q kᵀ / 2 + mask) v for two heads of width 2; q, k and v are slices."""
+    rows = b.reshape(conv(b, x, 12), (1, 30, 12))
+    parts = []
+    for start, order in ((0, (0, 2, 1, 3)), (1, (0, 2, 3, 1)), (2, (0, 2, 1, 3))):
+        cut = {"starts": (4 * start,), "stops": (4 * start + 4,), "steps": (1,), "axes": (2,)}
+        heads = b.reshape(b.emit("slice", rows, **cut), (1, 30, 2, 2))
+        parts.append(b.emit("transpose", heads, permutation=order))
+    q, k, v = parts
+    scores = b.emit("mul", b.emit("matmul", q, k), b.constant("s", np.float32([0.5])))
+    masked = b.emit("add", scores, b.constant("m", floats(30, 30)))
+    merged = b.emit("matmul", b.emit("softmax", masked, axis=3), v)
+    return b.reshape(b.emit("transpose", merged, permutation=(0, 2, 1, 3)), (1, 30, 4))
+
+
+def test_attention_is_two_kernels_and_moves_nothing_else() -> None:
+    found = kernels(lambda b, x: attention(b, x))
+    assert [f.split("+")[-4:] for f in found] == [
+        ["conv"],
+        ["matmul", "mul", "add", "softmax"],
+        ["reshape", "transpose", "matmul", "transpose"],
+    ]
 
 
 def test_elementwise_chains_are_one_kernel() -> None:
@@ -121,6 +188,26 @@ def test_a_transpose_joins_a_convolution_but_not_a_reader_of_whole_rows() -> Non
 
     assert kernels(broadcast) == ["transpose+conv"]
     assert kernels(rows) == ["transpose", "max_pool"]
+
+
+def test_a_transpose_joins_a_contraction_that_can_copy_it() -> None:
+    def build(b: GraphBuilder, x: Value) -> Value:
+        flat = b.reshape(x, (30, 4))
+        return b.emit("matmul", flat, b.emit("transpose", flat, permutation=(1, 0)))
+
+    assert kernels(build) == ["transpose+matmul"]
+
+
+def test_a_transpose_joins_what_it_reads_where_rows_stay_whole_or_are_short() -> None:
+    def back(order: tuple[int, ...], channels: int) -> Callable[[GraphBuilder, Value], Value]:
+        def build(b: GraphBuilder, x: Value) -> Value:
+            return b.emit("transpose", conv(b, x, channels), permutation=order)
+
+        return build
+
+    assert kernels(back((0, 2, 1, 3), 32)) == ["conv+transpose"]
+    assert kernels(back((0, 3, 1, 2), 3)) == ["conv+transpose"]
+    assert kernels(back((0, 3, 1, 2), 32)) == ["conv", "transpose"]
 
 
 def test_arithmetic_joins_a_reduction_only_where_it_is_not_repeated() -> None:

@@ -75,7 +75,7 @@ def network(graph: Graph) -> tuple[Network, Partition]:
 
 def step(b: GraphBuilder, x: Value) -> Value:
     """A node that is a kernel of its own."""
-    return b.emit("softmax", x, axis=1)
+    return b.emit("softmax", x, axis=0)
 
 
 @pytest.mark.cpu

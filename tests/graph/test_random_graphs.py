@@ -2,7 +2,8 @@
 
 Graphs are grown from the operators whose rewrites interact: channels-last convolutions wrapped in
 transposes, elementwise operators that broadcast, concatenations, pads, slices, reshapes that merge
-and divide dimensions, permutations, reductions, affine chains. Values are read several times.
+and divide dimensions, permutations, reductions, affine chains, normalisations of rows, attention.
+Values are read several times.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pytest
 from graph_reference import run_graph, run_partition
 
 from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.fusion import fuse
 from tilewright.graph.ir import Graph, Value, verify
 from tilewright.graph.partition import partition
 from tilewright.graph.passes import PASSES
@@ -117,6 +119,40 @@ class Grower:
         x = self.any()
         return self.b.emit("softmax", x, axis=int(self.rng.integers(x.rank)))
 
+    def normalised(self) -> Value:
+        """Several reductions over the last dimensions of one value, in small operators."""
+        x = self.any()
+        axes = tuple(range(int(self.rng.integers(x.rank)), x.rank))
+        mean = self.b.emit("reduce_mean", x, axes=axes, keepdims=True)
+        centred = self.b.emit("sub", x, mean) if self.rng.random() < 0.7 else x
+        op = str(self.rng.choice(["reduce_l2", "reduce_sum_square", "reduce_max"]))
+        norm = self.b.emit(op, centred, axes=axes, keepdims=True)
+        limited = self.b.emit("max", norm, self.b.constant("least", np.float32([0.5])))
+        return self.b.emit("div", centred if self.rng.random() < 0.7 else x, limited)
+
+    def attention(self) -> Value:
+        """Products of slices of one value with each other, by heads."""
+        x = self.image()
+        n, heads, rows, width = x.shape
+        last = "softmax" if self.rng.random() < 0.7 else "log_softmax"
+        parts = []
+        for order in ((0, 1, 2, 3), (0, 1, 3, 2), (0, 1, 2, 3)):
+            if width > 1 and self.rng.random() < 0.4:
+                start = int(self.rng.integers(width // 2 + 1))
+                cut = {"starts": (start,), "stops": (start + width // 2,)}
+                part = self.b.emit("slice", x, **cut, steps=(1,), axes=(3,))
+                grown = self.b.emit("concat", part, part, axis=3)
+                x = grown if grown.shape == x.shape else x
+            flat = self.b.reshape(x, (n * heads, rows, width))
+            apart = self.b.reshape(flat, (n, heads, rows, width))
+            parts.append(self.b.transpose(apart, order))
+        scores = self.b.emit("matmul", parts[0], parts[1])
+        scale = self.b.constant("scale", np.float32([0.5]))
+        masked = self.b.emit("add", self.b.emit("mul", scores, scale), self.constant(rows, rows))
+        product = self.b.emit("matmul", self.b.emit(last, masked, axis=3), parts[2])
+        merged = self.b.transpose(product, (0, 2, 1, 3))
+        return self.b.reshape(merged, (n, rows, heads * width))
+
     def flat_product(self) -> Value:
         x = self.image()
         flat = self.b.reshape(x, (x.shape[0], -1 * (-x.elements // x.shape[0])))
@@ -128,7 +164,7 @@ class Grower:
             *[self.channel_arithmetic] * 3,
             *(self.broadcast, self.unary, self.unary, self.pair, self.pair, self.concat),
             *(self.pad, self.slice, self.permute, self.reshape, self.reshape, self.reduce),
-            *(self.softmax, self.flat_product),
+            *(self.softmax, self.flat_product, self.normalised, self.attention),
         ]
         while len(self.values) <= nodes:
             value = steps[self.rng.integers(len(steps))]()
@@ -159,5 +195,10 @@ def test_the_graphs_hold_what_they_are_meant_to() -> None:
         seen.update({n.op for n in graph.nodes})
         consumers = graph.consumers()
         seen["shared"] += any(len(users) > 1 for users in consumers.values())
+        products = [v for n in graph.nodes if n.op == "matmul" for v in n.inputs]
+        seen["attention"] += sum(not v.is_constant for v in products) > 2
+        seen["rows"] += sum(
+            len([m for m in g.nodes if "reduce" in m.op]) > 1 for g in fuse(graph).groups
+        )
     wanted = ("transpose", "reshape", "conv", "matmul", "concat", "pad", "slice", "softmax")
-    assert all(seen[w] >= 5 for w in (*wanted, "add", "mul", "shared")), seen
+    assert all(seen[w] >= 5 for w in (*wanted, "add", "mul", "shared", "attention", "rows")), seen

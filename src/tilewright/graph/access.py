@@ -5,6 +5,7 @@
     math.is_view                     the same elements in the same order: no kernel is needed
     math.moves                       elements are only moved or filled in, without arithmetic
     math.is_elementwise_in(value)    output element i depends on element i of `value` alone
+    math.rows([value])               so many leading indices go through every stage unchanged
 
 The stages of a node are its compute tensors, producers first; a *read* is one access of a stage to
 a tensor.
@@ -20,6 +21,7 @@ from math import prod
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
+    Axis,
     Expr,
     Read,
     Reduce,
@@ -38,6 +40,9 @@ from tilewright.expr.simplify import Simplifier
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.graph.ir import Node, Value
 from tilewright.graph.ops import literals, lower
+
+LIGHT_SUM = 256  # terms of a sum; see NodeMath.is_light
+REUSE = 12  # uses of an element that pay for a copy of it; see NodeMath.reuses
 
 
 @dataclass(frozen=True)
@@ -75,8 +80,13 @@ class NodeMath:
         return tuple(found.values())
 
     @cached_property
+    def reductions(self) -> int:
+        """How many stages reduce."""
+        return sum(isinstance(body_of(t), Reduce) for t in self.stages)
+
+    @property
     def reduces(self) -> bool:
-        return any(isinstance(body_of(t), Reduce) for t in self.stages)
+        return self.reductions > 0
 
     @cached_property
     def moves(self) -> bool:
@@ -143,6 +153,47 @@ class NodeMath:
         compute = compute_of(found[0][0])
         return prod(sizes((*compute.axes, *compute.reduce_axes))) <= value.elements
 
+    def rows(self, values: Sequence[Value]) -> int:
+        """How many leading dimensions every stage reads `values` and other stages at unchanged.
+
+        softmax(x[b, i, j]) over j: 2. Row (b, i) of the output then needs row (b, i) of `values`
+        alone, and all stages can be computed a row at a time.
+        """
+        followed = {t.name for v in values if (t := self.operand(v)) is not None}
+        followed.update(t.name for t in self.stages)
+        found = self.output.rank
+        for stage in self.stages:
+            axes = compute_of(stage).axes
+            for read in reads(body_of(stage)):
+                if read.tensor.name in followed:
+                    found = min(found, _leading(axes, read))
+        return found
+
+    def streams(self, values: Sequence[Value]) -> bool:
+        """Whether no stage takes more steps than the largest of `values` has elements."""
+        return self.steps <= max(v.elements for v in values)
+
+    @cached_property
+    def steps(self) -> int:
+        """Iterations of the stage that has most."""
+        computes = map(compute_of, self.stages)
+        return max(prod(sizes((*c.axes, *c.reduce_axes))) for c in computes)
+
+    @cached_property
+    def is_light(self) -> bool:
+        """Whether an element costs so little that storing and loading it again would show.
+
+        A long sum hides that, and its tiles should not be bound to whole rows.
+        """
+        return self.streams(self.node.inputs) or all(
+            prod(sizes(compute_of(t).reduce_axes)) <= LIGHT_SUM for t in self.stages
+        )
+
+    @cached_property
+    def reuses(self) -> bool:
+        """Whether elements are used so often that copying them first pays: a contraction."""
+        return self.steps >= REUSE * max(v.elements for v in self.node.inputs)
+
     def vectors_along(self, value: Value) -> bool:
         """Whether neighbours along the output's last axis read neighbours of `value`.
 
@@ -166,6 +217,16 @@ class NodeMath:
             if split is None or split[0].get(axes[-1].name) != as_expr(1):
                 return False
         return True
+
+
+def _leading(axes: Sequence[Axis], read: Read) -> int:
+    """How many of the first indices of `read` are the axes at their places."""
+    count = 0
+    for axis, index, extent in zip(axes, read.indices, extents(read.tensor), strict=False):
+        if index != axis.var and not axis.extent == extent == 1:
+            break
+        count += 1
+    return count
 
 
 def body_of(tensor: Tensor) -> Expr:

@@ -1,35 +1,54 @@
-"""Which nodes share a kernel: groups with at most one reduction, grown by access analysis.
+"""Which nodes share a kernel: groups grown from reductions by access analysis.
 
     conv, add(bias), add(residual), relu        →  one group, anchored by the convolution
+    matmul(q, k), mul, add(mask), softmax       →  one group: short sums, then row by row
+    mean, sub, mul, mean, sqrt, div             →  one group: reductions over the same rows
     pad, transpose (moved once)  →  conv        →  part of the convolution's group
     reshape                                     →  a view: no kernel, the same memory
 
-Three steps, in this order. (1) A node that reads its operand element by element joins the group
-that produces it, if the whole region between that operand and the place where its readers meet
-again does so too. (2) Groups without a reduction join the only reader of their result: plain
-movement joins any reader that does not lose contiguous rows by it; arithmetic joins only a reader
-that uses each element once, since it would be repeated otherwise. (3) Views stay outside. A group
-has one exit (only its last value is read outside), hence groups never depend on each other in a
-circle.
+Three steps, in this order.
+
+(1) A node joins the group that produces its operand, if the whole region between that operand and
+the place where its readers meet again does so too. It must read the region element by element;
+or row by row, without reusing elements, where the group is light: all stages can then be computed
+in one loop over rows. A transposition that keeps rows whole, or moves rows shorter than a cache
+line, only changes where the group stores.
+
+(2) Groups without a reduction join the only reader of their result: plain movement joins movement,
+a contraction (which may copy it in the order in which it reads) and any reader that does not lose
+contiguous rows by it; arithmetic joins only a reader that uses each element once, since it would
+be repeated otherwise.
+
+(3) Views stay outside. A group has one exit (only its last value is read outside), hence groups
+never depend on each other in a circle.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from math import prod
 
+from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.access import NodeMath
 from tilewright.graph.ir import Graph, Node, Value
 
 LARGEST_REGION = 24
+MOST_REDUCTIONS = 4  # each multiplies the places where stages may be computed
+LONGEST_ROW = 16384  # bytes of a row that many stages share: it stays in the first cache
+CACHE_LINE = 64  # bytes
 
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Nodes of one kernel, in topological order; the last one's output leaves it."""
+    """Nodes of one kernel, in topological order; the last one's output leaves it.
+
+    An `anchored` group holds a reduction; a `light` one does little for each element.
+    """
 
     nodes: list[Node] = field(default_factory=list)
     anchored: bool = False
+    light: bool = True
 
     @property
     def exit(self) -> Value:
@@ -77,17 +96,22 @@ class _Fuser:
 
     def place(self, node: Node) -> None:
         """Put `node` (and the region it opens) into the group of an operand, or a new one."""
-        if not self.math[node].reduces:
-            homes = [h for v in dict.fromkeys(node.inputs) if (h := self.home(v, node)) is not None]
-            homes.sort(key=lambda h: not h[0].anchored)
-            if homes:
-                group, region = homes[0]
-                self.assign(group, region)
-                return
-        group = Group(anchored=self.math[node].reduces)
-        self.assign(group, [node])
+        operands = dict.fromkeys(v for v in node.inputs if not v.is_constant)
+        homes = [h for v in operands if (h := self.home(v, node)) is not None]
+        homes.sort(key=lambda h: not h[0].anchored)
+        homes += [(Group(), r) for v in operands if (r := self.reduced_by_rows(v, node))]
+        group, region = homes[0] if homes else (Group(), [node])
+        self.assign(group, region)
+
+    def reduced_by_rows(self, value: Value, node: Node) -> list[Node] | None:
+        """The region that starts with `node` and reduces rows of `value`, which is in memory."""
+        region = self.region(value, Group()) or [node]
+        fits = 0 < self.reductions(region) <= MOST_REDUCTIONS
+        return region if fits and region[0] is node else None
 
     def assign(self, group: Group, nodes: list[Node]) -> None:
+        group.anchored |= any(self.math[n].reduces for n in nodes)
+        group.light &= all(self.math[n].is_light for n in nodes)
         group.nodes.extend(nodes)
         group.nodes.sort(key=self.order.__getitem__)
         self.owner.update(dict.fromkeys(nodes, group))
@@ -98,10 +122,17 @@ class _Fuser:
         group = self.owner.get(producer) if producer is not None else None
         if group is None or group.exit is not value:
             return None
-        region = self.region(value, group.anchored)
-        return (group, region) if region is not None and node in region else None
+        region = self.region(value, group)
+        if region is None or node not in region:
+            return None
+        more = self.reductions(region)
+        fits = not more or more + self.reductions(group.nodes) <= MOST_REDUCTIONS
+        return (group, region) if fits else None
 
-    def region(self, value: Value, anchored: bool) -> list[Node] | None:
+    def reductions(self, nodes: list[Node]) -> int:
+        return sum(self.math[n].reductions for n in nodes)
+
+    def region(self, value: Value, group: Group) -> list[Node] | None:
         """Nodes from `value` to where its readers meet again, if all may be fused with it."""
         if value in self.returned or not self.readers.get(value):
             return None
@@ -114,7 +145,7 @@ class _Fuser:
             if node in region:
                 continue
             alone = not region and not waiting
-            if len(region) == LARGEST_REGION or not self.follows(node, inside, anchored, alone):
+            if len(region) == LARGEST_REGION or not self.follows(node, inside, group, alone):
                 return None
             region.append(node)
             inside.add(node.output)
@@ -129,15 +160,29 @@ class _Fuser:
         for reader in self.readers.get(value, []):
             heapq.heappush(waiting, (self.order[reader], reader))
 
-    def follows(self, node: Node, inside: set[Value], anchored: bool, alone: bool) -> bool:
-        """Whether `node` may be computed where the values `inside` are."""
+    def follows(self, node: Node, inside: set[Value], group: Group, alone: bool) -> bool:
+        """Whether `node` may be computed where `group` computes the values `inside`."""
         math = self.math[node]
-        if node in self.owner or node in self.views or math.reduces:
+        if node in self.owner or node in self.views:
             return False
         fused = [v for v in dict.fromkeys(node.inputs) if v in inside]
         if all(math.is_elementwise_in(v) for v in fused):
             return True
-        return not anchored and alone and all(math.reads_once(v) for v in fused)
+        once = alone and not math.reduces and all(math.reads_once(v) for v in fused)
+        if once and (not group.anchored or (math.moves and self.stores_rows(math, fused[0]))):
+            return True
+        return group.light and math.streams(fused) and self.shares_rows(math, fused)
+
+    def shares_rows(self, math: NodeMath, values: list[Value]) -> bool:
+        """Whether several rows are read one by one, each short enough to stay close."""
+        largest = max(values, key=lambda v: v.elements)
+        count = prod(largest.shape[: math.rows(values)])
+        return count > 1 and largest.bytes <= count * LONGEST_ROW
+
+    def stores_rows(self, math: NodeMath, value: Value) -> bool:
+        """Whether rows of `value` are stored whole, or are too short to matter."""
+        line = as_dtype(value.dtype).bytes * next((n for n in value.shape[::-1] if n > 1), 1)
+        return math.keeps_rows(value) or line < CACHE_LINE
 
     def join_reader(self, group: Group) -> None:
         """Step 2: move a group without a reduction into the only reader of its exit."""
@@ -152,7 +197,7 @@ class _Fuser:
             value = readers[0].output
         reader = readers[0]
         target = self.owner[reader]
-        if target is group or not target.anchored or not self.may_feed(group, path, reader, value):
+        if target is group or not self.may_feed(group, path, reader, value):
             return
         self.views.difference_update(path)
         self.assign(target, [*group.nodes, *path])
@@ -161,9 +206,11 @@ class _Fuser:
         math = self.math[reader]
         maths = [self.math[n] for n in group.nodes]
         moving = all(m.moves and len(m.node.inputs) == 1 for m in maths)
+        if not self.owner[reader].anchored:
+            return moving and math.reads_once(value)
         if not moving:
             return not path and math.reads_once(value)
-        if not math.vectors_along(value):
+        if math.reuses or not math.vectors_along(value):
             return True
         return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *map(self.math.get, path)) if m)
 
