@@ -337,7 +337,7 @@ def compile(
         matches = [find_match(t, database, chosen) for t in tasks]
     tell(matches, notes)
     traces = [None if m.trial is None else trace_from_json(m.trial.trace) for m in matches]
-    kernels = build_all(tasks, traces, chosen)
+    kernels = build_all(tasks, traces, chosen, network=isinstance(model, Model))
     if isinstance(model, Task):
         return CompiledFunction(kernels[tasks[0].hash], arguments=model.arguments)
     return Network(model.partition, kernels, chosen, pool)
@@ -379,21 +379,31 @@ def find_match(task: TuningTask, database: Database | None, target: Target) -> M
     return find_record(database, row, machine_of(target))
 
 
+PREFETCH_BYTES = 1 << 16  # smaller constants come quickly from anywhere
+
+
 def build_all(
-    tasks: Sequence[TuningTask], traces: Sequence[Sequence[Step] | None], target: Target
+    tasks: Sequence[TuningTask],
+    traces: Sequence[Sequence[Step] | None],
+    target: Target,
+    network: bool,
 ) -> dict[str, Artifact]:
-    """One artifact a task, by its hash; compiled ones are kept in the user's cache."""
+    """One artifact a task, by its hash; compiled ones are kept in the user's cache.
+
+    In a `network` constants come from main memory, since others were read after their last use.
+    """
+    prefetch = PREFETCH_BYTES if network else 0
     cache = ArtifactCache(Settings.from_environment().cache)
 
     def one(number: int) -> Artifact:
         task, trace = tasks[number], traces[number]
         name = f"{kernel_name(task.name)}_{number}"
         genes = None if trace is None else trace_to_json(trace)
-        key = cache.key(task.hash, genes, str(target), name)
+        key = cache.key(task.hash, genes, f"{target} prefetch={prefetch}", name)
 
         def make() -> Artifact:
             steps = default_trace_of(Space(task.dag, target)) if trace is None else trace
-            return build(task.dag, steps, target, name)
+            return build(task.dag, steps, target, name, prefetch)
 
         return cache.get(key, make)
 

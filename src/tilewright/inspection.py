@@ -87,7 +87,7 @@ def plan_of(
         matches = [find_match(t, database, chosen) for t in tasks]
     trials = [m.trial for m in matches]
     traces = [None if t is None else trace_from_json(t.trace) for t in trials]
-    artifacts = build_all(tasks, traces, chosen)
+    artifacts = build_all(tasks, traces, chosen, network=isinstance(model, Model))
     kernels = tuple(
         _planned(task, trial, match.note, artifacts[task.hash])
         for task, trial, match in zip(tasks, trials, matches, strict=True)

@@ -43,7 +43,7 @@ def random_arrays(program: Program, seed: int = 0) -> dict[str, Array]:
 def run(program: Program, arrays: Arrays, target: Target = HOST) -> dict[str, Array]:
     """The outputs of the compiled program. A stray access faults or fails an assertion."""
     verify(program)
-    artifact, _ = compile_lowered(Lowered(program, {}), target)
+    artifact, _ = compile_lowered(Lowered(program, {}), target, prefetch=1)
     given = [arrays[t.name] for t in (*program.inputs, *program.constants)]
     buffers = []
     for array in given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -68,6 +69,26 @@ def test_accumulators_have_no_memory() -> None:
 def test_an_accumulator_without_an_allocation_is_stored_once() -> None:
     ir = compile_program(gemm(6, 64, 32, 6, 64, local=False), AVX512).ir
     assert ir.count("store <16 x float>") == 24
+
+
+def test_the_next_panel_of_a_constant_is_prefetched_in_equal_shares() -> None:
+    """Ten passes of 128 iterations over a panel of 128 KB: 103 bytes, or two lines, at a time."""
+    program = gemm(60, 256, 512, 6, 64, packed=True)
+    kernel = compile_program(program, AVX512, prefetch=1 << 16)
+    tile = max(loop_bodies(kernel.ir, AVX512), key=fused)
+    assert sum(x.startswith("prefetch") for x in tile) == 2
+    found = re.search(
+        r"getelementptr i8, ptr %t\d+, i64 (%s\d+)\n.*, i64 131072\n.*prefetch", kernel.ir
+    )
+    assert found is not None and f"add nsw i64 {found[1]}, 103" in kernel.ir
+
+
+def test_few_passes_and_small_constants_are_not_prefetched() -> None:
+    few = gemm(18, 256, 512, 6, 64, packed=True)
+    assert "prefetch" not in compile_program(few, AVX512, prefetch=1).ir
+    many = gemm(60, 256, 512, 6, 64, packed=True)
+    assert "prefetch" not in compile_program(many, AVX512, prefetch=1 << 20).ir
+    assert "prefetch" not in compile_program(many, AVX512).ir
 
 
 def kernel_of(program: Program, target: Target = AVX512) -> Kernel:

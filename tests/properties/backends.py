@@ -54,8 +54,8 @@ def shuffled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
 
 
 def compiled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
-    """Built for this machine and run in this process."""
-    artifact, _ = compile_lowered(lowered, HOST)
+    """Built for this machine, with prefetches of all constants, and run in this process."""
+    artifact, _ = compile_lowered(lowered, HOST, prefetch=1)
     function = CompiledFunction(artifact)
     function.prepare({t.name: arrays[t.name] for t in lowered.program.constants})
     outputs = function.run({t.name: arrays[t.name] for t in lowered.program.inputs})

@@ -26,9 +26,12 @@ from tilewright.settings import Settings
 from tilewright.target import Target
 
 
-def build(dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str) -> Artifact:
+def build(
+    dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str, prefetch: int = 0
+) -> Artifact:
     """Compile one kernel. Raises ScheduleError for an illegal trace, BuildError from codegen.
 
+    Constants of at least `prefetch` bytes are fetched ahead of their use (0: none is).
     Layers named in TILEWRIGHT_SHOW are printed to standard error.
     """
     lowered = lower(State(dag).replay(trace), name)
@@ -37,16 +40,16 @@ def build(dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str) -> 
         print(f"# trace of {name}\n{trace_to_json(trace)}", file=sys.stderr)
     if settings.shows("nest"):
         print(f"# loop nest of {name}\n{program_text(lowered.program)}", file=sys.stderr)
-    built, ir = compile_lowered(lowered, target)
+    built, ir = compile_lowered(lowered, target, prefetch)
     if settings.shows("ir"):
         print(f"; LLVM IR of {name}\n{ir}", file=sys.stderr)
     return built
 
 
-def compile_lowered(lowered: Lowered, target: Target) -> tuple[Artifact, str]:
+def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tuple[Artifact, str]:
     """Compile a lowered program; returns the artifact and its LLVM IR."""
     program = lowered.program
-    kernel = compile_program(program, target)
+    kernel = compile_program(program, target, prefetch)
     artifact = Artifact(
         entry=kernel.entry,
         target=str(target),

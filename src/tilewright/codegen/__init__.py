@@ -29,9 +29,12 @@ class Kernel:
     externals: tuple[str, ...]
 
 
-def compile_program(program: Program, target: Target) -> Kernel:
-    """Compile a concrete program for a target. Raises BuildError."""
-    emitted = emit(prepared(program, target), target)
+def compile_program(program: Program, target: Target, prefetch: int = 0) -> Kernel:
+    """Compile a concrete program for a target. Raises BuildError.
+
+    Constants of at least `prefetch` bytes are taken to come from main memory (0: none is).
+    """
+    emitted = emit(prepared(program, target), target, prefetch)
     code = compile_ir(emitted.ir, target)
     return Kernel(emitted.entry, emitted.ir, code, emitted.scratch_bytes, emitted.externals)
 

@@ -23,6 +23,7 @@ from tilewright.codegen.llvm.machine import features
 from tilewright.codegen.llvm.memory import Buffer
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.partials import Partials
+from tilewright.codegen.llvm.prefetch import Prefetcher
 from tilewright.codegen.llvm.statements import Walker
 from tilewright.codegen.llvm.storage import Frame, aligned, interface_buffer
 from tilewright.codegen.llvm.values import Evaluator
@@ -30,6 +31,8 @@ from tilewright.codegen.passes import Prepared
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import For, Kind, Node
 from tilewright.target import Target
@@ -48,14 +51,20 @@ class Emitted:
     externals: tuple[str, ...]
 
 
-def emit(prepared: Prepared, target: Target) -> Emitted:
-    """The LLVM module of a concrete program that has been through the passes."""
-    return _Emission(prepared, target).run()
+def emit(prepared: Prepared, target: Target, prefetch: int = 0) -> Emitted:
+    """The LLVM module of a concrete program that has been through the passes.
+
+    Constants of at least `prefetch` bytes are prefetched; 0 means none.
+    """
+    return _Emission(prepared, target, prefetch).run()
 
 
 class _Emission:
-    def __init__(self, prepared: Prepared, target: Target) -> None:
+    def __init__(self, prepared: Prepared, target: Target, prefetch: int) -> None:
         self.program = prepared.program
+        self.prefetched = frozenset(
+            t.name for t in self.program.constants if 0 < prefetch <= nbytes(t)
+        )
         self.copies = prepared.copies
         self.target = target
         self.m = Module()
@@ -75,7 +84,7 @@ class _Emission:
                 raise BuildError(f"table {t.name} of {p.name} has no values")
             buffers[t.name] = interface_buffer(t, self.m.table(t.name, t.source.values, t.dtype))
         frame = Frame("%scratch", outermost=True)
-        self.walk(main, frame, buffers, {}, p.body)
+        self.walk(main, frame, buffers, {}, {}, p.body)
         self.scratch_bytes = max(self.scratch_bytes, frame.peak)
         self.m.functions += [main.text("define internal void", "#0"), self.entry(len(passed))]
         return self.finish()
@@ -103,13 +112,22 @@ class _Emission:
         frame: Frame,
         buffers: dict[str, Buffer],
         env: dict[str, Linear],
+        loops: Mapping[str, int],
         body: Node,
     ) -> Walker:
         ev = Evaluator(b, self.m, self.target, self.forms, env)
         ev.buffers = buffers
         partials = Partials(ev, self.summaries, self.copies)
+        prefetcher = Prefetcher(ev, self.summaries, self.prefetched)
+        prefetcher.loops |= loops
         walker = Walker(
-            ev, frame, self.summaries, partials, self.target, lambda n: self.region(walker, n)
+            ev,
+            frame,
+            self.summaries,
+            partials,
+            prefetcher,
+            self.target,
+            lambda n: self.region(walker, n),
         )
         walker.budget(0)
         walker.visit(body)
@@ -210,7 +228,7 @@ class _Emission:
         with b.loop(count, None, stores) as counter:
             at = b.pure(f"add i64 {counter}, %lo", counter)
             env |= indices(b, at, loops)
-            self.walk(b, frame, buffers, env, body)
+            self.walk(b, frame, buffers, env, {**outer.prefetcher.loops, **dict(loops)}, body)
         self.m.functions.append(b.text("define internal void", "#0"))
         return aligned(frame.peak)
 
@@ -237,6 +255,11 @@ def indices(b: Builder, at: str, loops: list[tuple[str, int]]) -> dict[str, Line
         if i:
             at = b.pure(f"udiv i64 {at}, {extent}", at)
     return env
+
+
+def nbytes(tensor: Tensor) -> int:
+    """The size of a buffer."""
+    return prod(static_shape(tensor)) * tensor.dtype.bytes
 
 
 def renamed(form: Linear, names: Mapping[str, str]) -> Linear:

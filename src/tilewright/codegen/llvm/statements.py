@@ -14,6 +14,7 @@ from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
+from tilewright.codegen.llvm.prefetch import Prefetcher
 from tilewright.codegen.llvm.promote import Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
@@ -42,6 +43,7 @@ class Walker:
         frame: Frame,
         summaries: Summaries,
         partials: Partials,
+        prefetcher: Prefetcher,
         target: Target,
         parallel: Callable[[For], None],
     ) -> None:
@@ -51,6 +53,7 @@ class Walker:
         self.target = target
         self.parallel = parallel
         self.partials = partials
+        self.prefetcher = prefetcher
         self.used = 0
         self.idle: set[str] = set()
 
@@ -221,7 +224,11 @@ class Walker:
                 carried[key] = phi
                 registers.values[key] = Value(phi.name, old.dtype, old.lanes)
             self.ix.env[node.var.name] = start.plus(Linear(0, ((counter, 1),)))
+            assert isinstance(node.extent, int)
+            self.prefetcher.loops[node.var.name] = node.extent
+            self.prefetcher.ahead(body)
             self.visit(body)
+            del self.prefetcher.loops[node.var.name]
             for key, phi in carried.items():
                 new = registers.values[key]
                 text = self.b.finish_phi(phi, new.text)
