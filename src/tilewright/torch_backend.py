@@ -13,6 +13,9 @@ counter with those that were packed, and packs anew where one differs: writes th
 view of a tensor (`load_state_dict`, optimisers, `copy_` under no_grad) are seen, writes behind its
 back (`p.data.add_()`, through NumPy) are not. One that changes at every call becomes an input.
 
+Under no_grad, nn.TransformerEncoderLayer is one fused operator, which no exporter knows;
+`torch.backends.mha.set_fastpath_enabled(False)` has it captured in its parts.
+
 options: db       records to compile with (default: TILEWRIGHT_DB)
          shapes   how many combinations of shapes a graph is compiled for (default 8)
          models   a list to which every compiled Model is appended, for `tilewright.tune`
@@ -114,11 +117,16 @@ class CapturedGraph:
     def __init__(self, graph: Any, parameters: Collection[int], context: Context) -> None:
         """`parameters` are positions of the arguments that are to be constants."""
         self.graph = graph
-        self.parameters = set(parameters)
+        self.count = len(graph.graph.find_nodes(op="placeholder"))
+        self._set_parameters(parameters)
         self.context = context
         self.programs: dict[ShapeKey, Compiled | None] = {}
         self.pieces: Pieces | None = None
         self.strikes = 0
+
+    def _set_parameters(self, parameters: Collection[int]) -> None:
+        self.parameters = set(parameters)
+        self.varying = [i for i in range(self.count) if i not in self.parameters]
 
     def __call__(self, *args: Any) -> Any:
         """The outputs of the graph."""
@@ -145,12 +153,12 @@ class CapturedGraph:
     def _key(self, args: Sequence[Any]) -> ShapeKey:
         """What a program is compiled for: numbers, and shapes and layouts of tensors."""
         key: list[Any] = []
-        for i, a in enumerate(args):
-            if isinstance(a, torch.Tensor):
-                if i not in self.parameters:
-                    key.append(a.shape if a.is_contiguous() else (a.shape, a.stride()))
-            else:
+        for i in self.varying:
+            a = args[i]
+            if not isinstance(a, torch.Tensor):
                 key.append((type(a), a))
+            else:
+                key.append(a.shape if a.is_contiguous() else (a.shape, a.stride()))
         return tuple(key)
 
     def _prepare(self, args: Sequence[Any]) -> Compiled | None:
@@ -179,7 +187,7 @@ class CapturedGraph:
         """Make inputs of parameters that change too often to be packed each time."""
         self.strikes = self.strikes + 1 if old.calls < 2 else 0
         if self.strikes >= STRIKES:
-            self.parameters -= old.changed(args)
+            self._set_parameters(self.parameters - old.changed(args))
             self.programs.clear()
             self.strikes = 0
 
@@ -214,7 +222,7 @@ class CapturedGraph:
         try:
             model = load(exported.proto)
         except UnsupportedModel as error:
-            refused = {exported.origins.get(n, ""): reason for n, reason in error.refused.items()}
+            refused = {exported.origins.get(n, n): reason for n, reason in error.refused.items()}
             for info, i in zip(exported.proto.graph.input, concrete.inputs, strict=True):
                 if info.name in error.refused:
                     reader = self.graph.graph.find_nodes(op="placeholder")[i]
@@ -234,9 +242,8 @@ class CapturedGraph:
             self.context.warn(f"{_operator(nodes[name])} runs in eager PyTorch ({reason})")
         if not refused:
             names = ", ".join(dict.fromkeys(_operator(n) for n in nodes.values()))
-            self.context.warn(
-                f"a graph runs in eager PyTorch: {headline(error)} (its operators: {names})"
-            )
+            reason = "; ".join(error.refused.values()) or headline(error)
+            self.context.warn(f"a graph runs in eager PyTorch: {reason} (its operators: {names})")
         elif len(refused) < len(nodes):
             self.pieces = Pieces(self, cut(self.graph, refused))
 

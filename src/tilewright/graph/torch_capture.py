@@ -203,7 +203,11 @@ def _plan(
             owners.setdefault(_storage(fake), (Argument(i), fake))
     positions = {id(fake): i for i, fake in enumerate(fakes)}
     chosen: list[tuple[int, Any]] = []
-    tensors = [(i, o) for i, o in enumerate(outputs) if isinstance(o, torch.Tensor)]
+    tensors = [
+        (i, o)
+        for i, o in enumerate(outputs)
+        if isinstance(o, torch.Tensor) and id(o) not in positions
+    ]
     # Whole tensors first: they own the memory that the others are views of.
     for i, fake in sorted(tensors, key=lambda pair: not _is_whole(pair[1])):
         _check_output(fake)
