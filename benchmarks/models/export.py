@@ -1,0 +1,66 @@
+"""A case as an ONNX file, written by PyTorch's exporter once and kept.
+
+    file = onnx_file(CASES["gpt2-b1"], folder)              exports where it is missing
+    python -m benchmarks.models.export gpt2-b1 networks     the same, in this process
+
+A file's name ends with a digest of the architecture's source, so one that changed is exported anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.models.table import CASES, NetworkCase
+
+OPSET = 18
+SOURCES = ("table.py", "weights.py", "export.py")
+
+
+def onnx_file(case: NetworkCase, folder: Path) -> Path:
+    """The case's file in `folder`. Raises RuntimeError with the exporter's message."""
+    file = path_of(case, folder)
+    if not file.exists():
+        command = [sys.executable, "-m", "benchmarks.models.export", case.name, str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"exporting {case.name} failed:\n{done.stderr[-2000:]}")
+    return file
+
+
+def path_of(case: NetworkCase, folder: Path) -> Path:
+    """Where the case's file is, or will be."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in (f"{case.network.file}.py", *SOURCES):
+        digest.update((here / source).read_bytes())
+    return folder / f"{case.name}-{digest.hexdigest()[:8]}.onnx"
+
+
+def export(case: NetworkCase, folder: Path) -> Path:
+    """Export in this process; the file is whole or absent."""
+    import torch
+
+    file = path_of(case, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    program = torch.onnx.export(
+        case.module(),
+        tuple(torch.from_numpy(x) for x in case.inputs()),
+        input_names=list(case.network.inputs),
+        output_names=["output"],
+        opset_version=OPSET,
+        dynamo=True,
+        external_data=False,
+        verbose=False,
+    )
+    assert program is not None
+    partial = file.with_suffix(".partial")
+    program.save(partial, external_data=False)
+    partial.replace(file)
+    return file
+
+
+if __name__ == "__main__":
+    print(export(CASES[sys.argv[1]], Path(sys.argv[2])))

@@ -1,0 +1,111 @@
+"""Which networks are benchmarked, with which inputs, at which batch sizes.
+
+    case = CASES["resnet50-b1"]
+    case.inputs()                   seeded arrays, in the order of the module's arguments
+    case.module()                   the PyTorch module with its weights (imports PyTorch)
+
+A network is a file of this folder whose `make()` builds the module; its inputs are named here, so
+that what runs ONNX files alone needs no PyTorch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.random import Generator
+
+from tilewright.runtime.artifact import Array
+
+if TYPE_CHECKING:
+    from torch import nn
+
+# An input's values for a batch size.
+Draw = Callable[[Generator, int], Array]
+
+
+def floats(*shape: int) -> Draw:
+    """Standard normal float32 values `[batch, *shape]`."""
+    return lambda rng, batch: rng.standard_normal((batch, *shape), np.float32)
+
+
+def tokens(vocabulary: int, length: int) -> Draw:
+    """Token numbers, int64 `[batch, length]`."""
+    return lambda rng, batch: rng.integers(0, vocabulary, (batch, length), np.int64)
+
+
+def mask(length: int, padding: int) -> Draw:
+    """int64 `[batch, length]`: 1 for tokens, 0 for the last `padding` places."""
+
+    def draw(rng: Generator, batch: int) -> Array:
+        return np.tile((np.arange(length) < length - padding).astype(np.int64), (batch, 1))
+
+    return draw
+
+
+@dataclass(frozen=True)
+class Network:
+    """An architecture: the module of this folder that builds it, its inputs by name.
+
+    `rank` is the number of spatial dimensions of its images, 0 if it has none.
+    """
+
+    name: str
+    file: str
+    inputs: dict[str, Draw]
+    rank: int = 2
+    batches: tuple[int, ...] = (1,)
+
+    def draw(self, batch: int, seed: int) -> tuple[Array, ...]:
+        """All inputs for a batch size."""
+        rng = np.random.default_rng(seed)
+        return tuple(one(rng, batch) for one in self.inputs.values())
+
+
+@dataclass(frozen=True)
+class NetworkCase:
+    """A network at a batch size."""
+
+    network: Network
+    batch: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.network.name}-b{self.batch}"
+
+    def inputs(self) -> tuple[Array, ...]:
+        """Seeded inputs."""
+        return self.network.draw(self.batch, seed=1)
+
+    def module(self) -> nn.Module:
+        """The module in inference mode, the same weights for all batch sizes."""
+        from benchmarks.models.weights import CALIBRATION_BATCH, initialised
+
+        architecture = importlib.import_module(f"benchmarks.models.{self.network.file}")
+        samples = self.network.draw(CALIBRATION_BATCH, seed=0)
+        return initialised(architecture.make, samples)
+
+
+NETWORKS = (
+    Network("resnet50", "resnet", {"image": floats(3, 224, 224)}, batches=(1, 16)),
+    Network("mobilenet-v2", "mobilenet_v2", {"image": floats(3, 224, 224)}, batches=(1, 16)),
+    Network("resnet3d-18", "resnet3d", {"clip": floats(3, 16, 112, 112)}, rank=3),
+    Network("dcgan", "dcgan", {"noise": floats(100, 1, 1)}),
+    Network(
+        "bert-base",
+        "bert",
+        {"ids": tokens(30522, 128), "mask": mask(128, padding=16), "types": tokens(2, 128)},
+        rank=0,
+    ),
+    Network("inception-v3", "inception_v3", {"image": floats(3, 299, 299)}),
+    Network("gpt2", "gpt2", {"ids": tokens(50257, 128)}, rank=0),
+)
+
+CASES = {
+    case.name: case
+    for network in NETWORKS
+    for case in (NetworkCase(network, batch) for batch in network.batches)
+}
