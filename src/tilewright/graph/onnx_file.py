@@ -1,15 +1,15 @@
 """Read, check and prepare an ONNX model before it is translated.
 
-    read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  ModelProto
+    read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  ModelProto, weights by name
 
-The result passed ONNX's checker and strict shape inference, has opset 7 or newer, no model-local
-functions, no composite operators without a translator, no symbolic dimensions, and its weights
-are in memory. Everything that fails is an UnsupportedModel that says what to do.
+The model passed ONNX's checker and strict shape inference, has opset 7 or newer, no model-local
+functions, no composite operators without a translator and no symbolic dimensions. Its large
+weights are arrays beside it. Everything that fails is an UnsupportedModel that says what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,31 +21,33 @@ import onnx.version_converter
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from tilewright.errors import UnsupportedModel
+from tilewright.graph.ir import Array
 from tilewright.graph.onnx_ops import TRANSLATORS
+from tilewright.graph.onnx_weights import set_aside
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
 Shapes: TypeAlias = Mapping[str, Sequence[int]]
 
 OLDEST_OPSET = 7
-# Protocol buffers hold 2 GiB; beyond it, checks that serialise the model cannot run.
-LARGEST_PROTO = 2**31 - 1
 
 
-def read_model(source: Source, shapes: Shapes | None = None) -> onnx.ModelProto:
-    """The prepared model. Raises UnsupportedModel."""
-    model = _parse(source)
+def read_model(
+    source: Source, shapes: Shapes | None = None
+) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """The prepared model, and its large weights, which it names as inputs.
+
+    Raises UnsupportedModel.
+    """
+    model, weights = _read(source)
     _check(model)
     model = _modernise(model)
-    _fix_shapes(model, dict(shapes or {}))
+    _fix_shapes(model, dict(shapes or {}), weights)
     model = _inline(model)
-    if model.ByteSize() < LARGEST_PROTO:
-        try:
-            onnx.shape_inference.infer_shapes(
-                model, check_type=True, strict_mode=True, data_prop=True
-            )
-        except onnx.shape_inference.InferenceError as error:
-            raise UnsupportedModel(f"{model.graph.name}: shapes do not fit: {error}") from error
-    return model
+    try:
+        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except onnx.shape_inference.InferenceError as error:
+        raise UnsupportedModel(f"{model.graph.name}: shapes do not fit: {error}") from error
+    return model, weights
 
 
 def opset_of(model: onnx.ModelProto) -> int:
@@ -54,11 +56,16 @@ def opset_of(model: onnx.ModelProto) -> int:
     return max(versions, default=1)
 
 
-def _parse(source: Source) -> onnx.ModelProto:
+def _read(source: Source) -> tuple[onnx.ModelProto, dict[str, Array]]:
+    """The model without its large weights, and these."""
     if isinstance(source, onnx.ModelProto):
-        model = onnx.ModelProto()
-        model.CopyFrom(source)
-        return model
+        return set_aside(source, _folder_of(source, None))
+    path = None if isinstance(source, bytes) else Path(source)
+    model = _parse(source)
+    return set_aside(model, _folder_of(model, path))
+
+
+def _parse(source: str | Path | bytes) -> onnx.ModelProto:
     where = "the model" if isinstance(source, bytes) else f"{source}"
     try:
         data = source if isinstance(source, bytes) else Path(source).read_bytes()
@@ -73,8 +80,6 @@ def _parse(source: Source) -> onnx.ModelProto:
         ) from error
     if not model.graph.node and not model.graph.output:
         raise UnsupportedModel(f"{where} holds no graph: its {len(data)} bytes are no ONNX model")
-    if not isinstance(source, bytes):
-        _load_external(model, Path(source).resolve().parent)
     return model
 
 
@@ -85,29 +90,28 @@ def _external(model: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
             yield tensor, entries.get("location", "")
 
 
-def _load_external(model: onnx.ModelProto, folder: Path) -> None:
-    missing = sorted({f for _, f in _external(model) if not (folder / f).is_file()})
+def _folder_of(model: onnx.ModelProto, path: Path | None) -> Path | None:
+    """Where the model's external weights are; None if it has none."""
+    files = sorted({f for _, f in _external(model)})
+    if not files:
+        return None
+    if path is None:
+        raise UnsupportedModel(
+            f"the model keeps weights in {', '.join(files)}; give its path instead of its bytes"
+        )
+    folder = path.resolve().parent
+    missing = [f for f in files if not (folder / f).is_file()]
     if missing:
         raise UnsupportedModel(
             f"the model keeps weights in files beside it, and these are missing: "
             f"{', '.join(missing)} (looked in {folder}); put them there"
         )
-    try:
-        onnx.load_external_data_for_model(model, str(folder))
-    except (onnx.checker.ValidationError, ValueError, OSError) as error:
-        raise UnsupportedModel(f"cannot read the model's weights: {error}") from error
+    return folder
 
 
 def _check(model: onnx.ModelProto) -> None:
-    kept = sorted({f for _, f in _external(model)})
-    if kept:
-        raise UnsupportedModel(
-            f"the model keeps weights in {', '.join(kept)}; give its path instead of its bytes"
-        )
     if model.graph.sparse_initializer:
         raise UnsupportedModel(f"{model.graph.name}: sparse initializers are not supported")
-    if model.ByteSize() >= LARGEST_PROTO:
-        return
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
@@ -140,7 +144,7 @@ def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
         if schema.has_function or schema.has_context_dependent_function:
             composite.add(("", node.op_type))
             _spell_defaults(node, schema)
-    if composite and model.ByteSize() < LARGEST_PROTO:
+    if composite:
         return onnx.inliner.inline_selected_functions(
             onnx.shape_inference.infer_shapes(model),
             sorted(composite),
@@ -157,10 +161,12 @@ def _spell_defaults(node: onnx.NodeProto, schema: Any) -> None:
             node.attribute.append(attribute.default_value)
 
 
-def _fix_shapes(model: onnx.ModelProto, shapes: dict[str, Sequence[int]]) -> None:
+def _fix_shapes(
+    model: onnx.ModelProto, shapes: dict[str, Sequence[int]], weights: Collection[str]
+) -> None:
     """Give every input dimension a value, from `shapes` or through a name they share."""
-    weights = {t.name for t in model.graph.initializer}
-    inputs = [i for i in model.graph.input if i.name not in weights]
+    known = {*weights, *(t.name for t in model.graph.initializer)}
+    inputs = [i for i in model.graph.input if i.name not in known]
     unknown = sorted(set(shapes) - {i.name for i in inputs})
     if unknown:
         names = ", ".join(i.name for i in inputs) or "none"

@@ -34,22 +34,27 @@ def load(source: Source, shapes: Shapes | None = None) -> Graph:
     cannot be read, missing weights, a dimension without a value, and for operators that are not
     supported: then the message lists every such node with its type and the reason.
     """
-    model = read_model(source, shapes)
+    model, weights = read_model(source, shapes)
     stem = Path(source).stem if isinstance(source, (str, Path)) else model.graph.name
-    return _Importer(model, stem or "model").run()
+    return _Importer(model, weights, stem or "model").run()
 
 
 class _Importer:
     """The state of one import: ONNX names and what they stand for."""
 
-    def __init__(self, model: onnx.ModelProto, name: str) -> None:
+    def __init__(self, model: onnx.ModelProto, weights: dict[str, Array], name: str) -> None:
+        """`weights` are those that the model does not hold itself; they are taken out."""
         self.graph = model.graph
         self.opset = opset_of(model)
         self.builder = GraphBuilder(name)
         self.values: dict[str, Value | None] = {"": None}
         self.problems: list[str] = []
         self.refused: dict[str, str] = {}
-        self.weights = {t.name: t for t in model.graph.initializer}
+        self.weights: dict[str, onnx.TensorProto | Array] = {
+            **{t.name: t for t in model.graph.initializer},
+            **weights,
+        }
+        weights.clear()
         self.used = {n for node in model.graph.node for n in node.input} | {
             o.name for o in model.graph.output
         }
@@ -76,8 +81,10 @@ class _Importer:
     def value(self, name: str) -> Value:
         """What `name` stands for; weights are converted when first used."""
         if name not in self.values:
-            array = onnx.numpy_helper.to_array(self.weights[name])
-            self.values[name] = self._constant(name, array)
+            found = self.weights[name]
+            if isinstance(found, onnx.TensorProto):
+                found = onnx.numpy_helper.to_array(found)
+            self.values[name] = self._constant(name, found)
         value = self.values[name]
         assert value is not None, "an empty name is no value"
         return value
