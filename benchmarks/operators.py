@@ -10,65 +10,53 @@ after each; a case measured again replaces its entry.
 
 Every side runs in a process of its own, on `--threads` threads, in float32, and is called as its
 Python user calls it (benchmarks/peers). Sides take turns: in every round each is called for
-`BLOCK_S` seconds, or once, in an order that rotates, while all others are stopped. A figure is the
-median over the rounds of the median call of a round. The outputs of all sides are compared first;
-a case in which no peer agrees with Tilewright fails. PyTorch runs in the fastest of its modes.
-benchmarks/roofline.py says what the roofline is.
+40 ms, or once, in an order that rotates, while all others are stopped (benchmarks/turns.py). The
+outputs of all sides are compared first; a case in which no peer agrees with Tilewright fails.
+PyTorch runs in the fastest of its modes. benchmarks/roofline.py says what the roofline is.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import fnmatch
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 import tilewright as tw
 from benchmarks.cases import CASES, Case
 from benchmarks.ceilings import Ceilings, lines, measure
 from benchmarks.comparison import Results, entry_of, print_cases, print_summary
-from benchmarks.peers.process import WAITS, Block, SideError, SideProcess
-from benchmarks.peers.sides import OURS, PEERS, missing
+from benchmarks.peers.process import WAITS, SideError
+from benchmarks.peers.sides import OURS, PEERS
 from benchmarks.provenance import provenance
 from benchmarks.roofline import bound_of, traffic_of
+from benchmarks.turns import (
+    ROUNDS,
+    Deadline,
+    chosen,
+    compared,
+    in_turns,
+    installed,
+    least,
+    medians,
+    outliers,
+    outputs,
+    started,
+)
 from tilewright.api import host_target, machine_of, tasks_of
-from tilewright.cli.arrays import difference
 from tilewright.cli.console import complain, output
 from tilewright.cli.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.target import Target
 
-ROUNDS = 11
-BLOCK_S = 0.04
-# Float32 sums in another order: more than this of the largest output is an error.
-TOLERANCE = 1e-3
 DEFAULT = "default"  # the sketch of a default program's record, which is no trial of the search
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """When a slice ends; no case begins afterwards."""
-
-    at: float
-
-    @classmethod
-    def after(cls, minutes: float) -> Deadline:
-        return cls(time.monotonic() + 60 * minutes)
-
-    @property
-    def passed(self) -> bool:
-        return time.monotonic() >= self.at
 
 
 def main() -> int:
@@ -109,7 +97,7 @@ def arguments() -> argparse.Namespace:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Tune, then measure."""
-    cases = chosen(options.cases)
+    cases = [CASES[name] for name in chosen(options.cases, CASES)]
     target = replace(host_target(), cores=options.threads)
     deadline = Deadline.after(options.minutes)
     if not options.measure_only:
@@ -148,33 +136,6 @@ def run(options: argparse.Namespace, console: Console) -> int:
     print_cases(console, [e for e in results.sorted() if e["case"] in names], peers)
     print_summary(console, results, peers)
     return 1 if any(n in results.failed for n in names) else 0
-
-
-def chosen(patterns: str) -> list[Case]:
-    """Cases by names and globs, in the published order. Raises ValueError for one without any."""
-    wanted = [p.strip() for p in patterns.split(",") if p.strip()]
-    for pattern in wanted:
-        if not fnmatch.filter(CASES, pattern):
-            raise ValueError(f"no case is called {pattern}; cases: {', '.join(CASES)}")
-    return [c for c in CASES.values() if any(fnmatch.fnmatchcase(c.name, p) for p in wanted)]
-
-
-def installed(peers: str) -> list[str]:
-    """The wanted peers that can run; a message names those that cannot.
-
-    Raises ValueError for an unknown name.
-    """
-    wanted = [p.strip() for p in peers.split(",") if p.strip()]
-    unknown = [p for p in wanted if p not in PEERS]
-    if unknown:
-        raise ValueError(f"unknown peers {', '.join(unknown)}; known: {', '.join(PEERS)}")
-    absent = missing(wanted)
-    if absent:
-        complain(
-            f"not installed: {', '.join(absent)}; the comparison goes on without "
-            f"(pip install '.[peers]' installs all peers)"
-        )
-    return [p for p in wanted if p not in absent]
 
 
 # ---- tuning -----------------------------------------------------------------------------------
@@ -259,28 +220,23 @@ class Bench:
 
     def _measured(self, case: Case, stack: contextlib.ExitStack) -> dict[str, Any]:
         """Raises SideError when Tilewright fails or is wrong; a failed peer is left out."""
-        sides = {OURS: stack.enter_context(self._started(OURS, case))}
-        for peer in self.peers:
-            try:
-                sides[peer] = stack.enter_context(self._started(peer, case))
-            except SideError as error:
-                complain(f"{case.name} without {peer}: {error}")
-        differences = compared(sides)
+        subject = f"operator:{case.name}"
+        sides = started(stack, (OURS, *self.peers), subject, self.target.cores, self.db, self.wait)
+        differences = compared(outputs(sides), OURS)
         wrong = outliers(differences)
         if wrong:
             complain(f"{case.name}: outputs of {', '.join(wrong)} alone are off; timed anyway")
         blocks = in_turns(sides, self.rounds)
-        medians = {name: median(b.median_s for b in found) for name, found in blocks.items()}
         bound = bound_of(case, self.ceilings, self.target)
         trials = recorded(tw.Task(case.dag().outputs, case.name), self.db, self.target)
         return entry_of(
             case.name,
-            medians,
+            medians(blocks),
             OURS,
             case.dag().useful_flops,
             bound.total_s,
             roofline_limit=bound.limit,
-            least_s={name: min(b.least_s for b in found) for name, found in blocks.items()},
+            least_s=least(blocks),
             modes={name: side.mode for name, side in sides.items() if side.mode},
             differences=differences,
             rounds=self.rounds,
@@ -288,10 +244,6 @@ class Bench:
             curve=curve(trials),
             **self.origin,
         )
-
-    def _started(self, side: str, case: Case) -> SideProcess:
-        db = self.db if side == OURS else None
-        return SideProcess(side, case.name, self.target.cores, db, self.wait)
 
     def _say(self, entry: Mapping[str, Any]) -> None:
         peers = ", ".join(f"{n} {duration(s)}" for n, s in entry["peers"].items())
@@ -303,48 +255,6 @@ class Bench:
             f"{100 * entry['roofline_fraction']:.0f} % of the roofline ({entry['roofline_limit']})",
             soft_wrap=True,
         )
-
-
-def compared(sides: Mapping[str, SideProcess]) -> dict[str, float]:
-    """How far each peer's output is from Tilewright's, relative to the largest magnitude."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "output.npy"
-        sides[OURS].output(file)
-        ours = np.load(file)
-        found = {}
-        for name, side in sides.items():
-            if name != OURS:
-                side.output(file)
-                theirs = np.load(file)
-                if theirs.shape != ours.shape:
-                    raise SideError(f"{name} gives {theirs.shape}, Tilewright {ours.shape}")
-                found[name] = difference([ours], [theirs])[1]
-        return found
-
-
-def outliers(differences: Mapping[str, float]) -> list[str]:
-    """Peers further from Tilewright than TOLERANCE, where another peer agrees with it.
-
-    Some sum millions of numbers naively. Raises SideError when none agrees: Tilewright is suspect.
-    """
-    wrong = [name for name, d in differences.items() if not d <= TOLERANCE]
-    if wrong and len(wrong) == len(differences):
-        raise SideError(
-            f"outputs differ from Tilewright's by {dict(differences)} of the largest value; "
-            f"{TOLERANCE} is allowed"
-        )
-    return wrong
-
-
-def in_turns(sides: Mapping[str, SideProcess], rounds: int) -> dict[str, list[Block]]:
-    """Every side's block of every round."""
-    names = list(sides)
-    blocks: dict[str, list[Block]] = {name: [] for name in names}
-    for turn in range(rounds):
-        for i in range(len(names)):
-            name = names[(turn + i) % len(names)]
-            blocks[name].append(sides[name].time(BLOCK_S))
-    return blocks
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     file = onnx_file(CASES["gpt2-b1"], folder)              exports where it is missing
     python -m benchmarks.models.export gpt2-b1 networks     the same, in this process
 
-A file's name ends with a digest of the architecture's source, so one that changed is exported anew.
+A file's name ends with a digest of what it was made from, so that what changed is exported anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from benchmarks.models.table import CASES, NetworkCase
 
 OPSET = 18
-SOURCES = ("table.py", "weights.py", "export.py")
 
 
 def onnx_file(case: NetworkCase, folder: Path) -> Path:
@@ -34,8 +33,10 @@ def path_of(case: NetworkCase, folder: Path) -> Path:
     """Where the case's file is, or will be."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for source in (f"{case.network.file}.py", *SOURCES):
+    for source in (f"{case.network.file}.py", "weights.py"):
         digest.update((here / source).read_bytes())
+    inputs = [(name, *shape) for name, shape in case.input_shapes().items()]
+    digest.update(f"{inputs} {OPSET}".encode())
     return folder / f"{case.name}-{digest.hexdigest()[:8]}.onnx"
 
 

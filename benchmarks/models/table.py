@@ -50,7 +50,8 @@ def mask(length: int, padding: int) -> Draw:
 class Network:
     """An architecture: the module of this folder that builds it, its inputs by name.
 
-    `rank` is the number of spatial dimensions of its images, 0 if it has none.
+    `rank` is the number of spatial dimensions of its images, 0 if it has none. One that is not
+    `published` runs where it is asked for by name.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Network:
     inputs: dict[str, Draw]
     rank: int = 2
     batches: tuple[int, ...] = (1,)
+    published: bool = True
 
     def draw(self, batch: int, seed: int) -> tuple[Array, ...]:
         """All inputs for a batch size."""
@@ -79,6 +81,11 @@ class NetworkCase:
     def inputs(self) -> tuple[Array, ...]:
         """Seeded inputs."""
         return self.network.draw(self.batch, seed=1)
+
+    def input_shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every input by name."""
+        names = self.network.inputs
+        return {name: x.shape for name, x in zip(names, self.inputs(), strict=True)}
 
     def module(self) -> nn.Module:
         """The module in inference mode, the same weights for all batch sizes."""
@@ -102,6 +109,7 @@ NETWORKS = (
     ),
     Network("inception-v3", "inception_v3", {"image": floats(3, 299, 299)}),
     Network("gpt2", "gpt2", {"ids": tokens(50257, 128)}, rank=0),
+    Network("tiny", "tiny", {"image": floats(3, 8, 8)}, published=False),
 )
 
 CASES = {
@@ -109,3 +117,4 @@ CASES = {
     for network in NETWORKS
     for case in (NetworkCase(network, batch) for batch in network.batches)
 }
+PUBLISHED = tuple(case.name for case in CASES.values() if case.network.published)

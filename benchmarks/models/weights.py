@@ -20,7 +20,9 @@ from tilewright.runtime.artifact import Array
 CALIBRATION_BATCH = 2
 
 
-def initialised(make: Callable[[], nn.Module], samples: Sequence[Array], seed: int = 0) -> nn.Module:
+def initialised(
+    make: Callable[[], nn.Module], samples: Sequence[Array], seed: int = 0
+) -> nn.Module:
     """The module that `make` builds, in inference mode, with weights of its own."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -1,7 +1,7 @@
 """A side in a process of its own, which runs only while it is asked something.
 
-    with SideProcess("torch", "C2D-2-b1", threads=2) as side:
-        side.mode                          "compile, channels-last"
+    with SideProcess("torch", "operator:C2D-2-b1", threads=2) as side:
+        side.mode, side.facts              "compile, channels-last", figures of the build
         side.output(file)                  writes the result as .npy
         side.time(0.05)                    Block(median_s, least_s, calls)
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks.peers.sides import OURS
+from benchmarks.peers.sides import OWN
 
 LIMIT_S = 900.0  # of one request: building, compiling and trying modes included
 ERROR_CHARACTERS = 2000
@@ -49,10 +49,10 @@ class SideProcess:
     """The handle; a context manager. Every method raises SideError when the side fails."""
 
     def __init__(
-        self, side: str, case: str, threads: int, db: Path | None = None, wait: str = WAITS[0]
+        self, side: str, subject: str, threads: int, db: Path | None = None, wait: str = WAITS[0]
     ) -> None:
-        """Build the case; `wait` is one of WAITS and concerns peers only."""
-        words = [side, case, str(threads), *([] if db is None else [str(db)])]
+        """Build the subject of that name; `wait` is one of WAITS and concerns peers only."""
+        words = [side, subject, str(threads), *([] if db is None else [str(db)])]
         self.name = side
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         # A process group of its own, so that children are stopped with it, in this session: then
@@ -63,11 +63,13 @@ class SideProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             process_group=0,
-            env=dict(os.environ) if side == OURS else _peer_environment(wait),
+            env=dict(os.environ) if side in OWN else _peer_environment(wait),
             text=True,
         )
         try:
-            self.mode: str = self._answer()["mode"]
+            built = self._answer()
+            self.mode: str = built["mode"]
+            self.facts: dict[str, Any] = built["facts"]
         except BaseException:
             self.close()
             raise

@@ -1,9 +1,9 @@
-"""PyTorch in its best mode for a problem, found by a short trial.
+"""PyTorch in its best mode for a subject, found by a short trial.
 
-mode, call = fastest(problem, threads=2)       ("compile, channels-last", call)
+mode, call = fastest(subject, threads=2)       ("compile, channels-last", call)
 
 Modes: eager and torch.compile (frozen: weights are constants, so it may rearrange them once), each
-with channels-first and, for convolutions of rank 2 and 3, channels-last tensors.
+with channels-first and, for images of rank 2 and 3, channels-last tensors.
 """
 
 from __future__ import annotations
@@ -16,77 +16,17 @@ from statistics import median
 
 import torch
 import torch._inductor.config
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from benchmarks.peers.problems import Problem
+from benchmarks.peers.subjects import Subject
 
 TRIAL_S = 0.15  # of one mode
 WARM_CALLS = 3
 LEAST_CALLS = 3
 CHANNELS_LAST = {2: torch.channels_last, 3: torch.channels_last_3d}
-CONVOLUTIONS = {
-    "conv": (functional.conv1d, functional.conv2d, functional.conv3d),
-    "conv_transpose": (
-        functional.conv_transpose1d, functional.conv_transpose2d, functional.conv_transpose3d
-    ),
-}  # fmt: skip
 
 
-class Convolution(nn.Module):
-    """`conv` and `conv_transpose` of any rank, with bias and ReLU where the problem has them."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__()
-        assert problem.weight is not None
-        self.weight = nn.Parameter(torch.from_numpy(problem.weight), requires_grad=False)
-        bias = None if problem.bias is None else torch.from_numpy(problem.bias)
-        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-        self.function = CONVOLUTIONS[problem.kind][problem.rank - 1]
-        self.options = {
-            "stride": problem.stride,
-            "padding": problem.padding,
-            "dilation": problem.dilation,
-            "groups": problem.groups,
-        }
-        self.relu = problem.relu
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = self.function(x, self.weight, self.bias, **self.options)
-        return functional.relu(y) if self.relu else y
-
-
-class Product(nn.Module):
-    """`matmul`."""
-
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        return a @ b
-
-
-class Norm(nn.Module):
-    """`norm`: one figure a matrix."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.linalg.vector_norm(x, dim=(-2, -1))
-
-
-class Scores(nn.Module):
-    """`scores`: [n, length, heads, hidden] twice -> softmax of [n, heads, length, length]."""
-
-    def forward(self, q: Tensor, k: Tensor) -> Tensor:
-        return (q.transpose(1, 2) @ k.permute(0, 2, 3, 1)).softmax(-1)
-
-
-KINDS: dict[str, Callable[[Problem], nn.Module]] = {
-    "conv": Convolution,
-    "conv_transpose": Convolution,
-    "matmul": lambda _: Product(),
-    "norm": lambda _: Norm(),
-    "scores": lambda _: Scores(),
-}
-
-
-def fastest(problem: Problem, threads: int) -> tuple[str, Callable[[], Tensor]]:
+def fastest(subject: Subject, threads: int) -> tuple[str, Callable[[], Tensor]]:
     """The mode with the least median time of a call, and that call.
 
     A mode that PyTorch fails to build is left out, with a line on standard error; raises
@@ -94,12 +34,12 @@ def fastest(problem: Problem, threads: int) -> tuple[str, Callable[[], Tensor]]:
     """
     torch.set_num_threads(threads)
     torch._inductor.config.freezing = True
-    layouts = ["", "channels-last"] if problem.weight is not None and problem.rank > 1 else [""]
+    layouts = ["", "channels-last"] if subject.rank in CHANNELS_LAST else [""]
     best: tuple[float, str, Callable[[], Tensor]] | None = None
     for program, layout in itertools.product(("eager", "compile"), layouts):
         mode = ", ".join(filter(None, (program, layout)))
         try:
-            call = _call(problem, program, layout)
+            call = _call(subject, program, layout)
             taken = _trial(call)
         except Exception as error:
             print(f"torch {mode}: {error}", file=sys.stderr)
@@ -111,13 +51,16 @@ def fastest(problem: Problem, threads: int) -> tuple[str, Callable[[], Tensor]]:
     return best[1], best[2]
 
 
-def _call(problem: Problem, program: str, layout: str) -> Callable[[], Tensor]:
-    module = KINDS[problem.kind](problem).eval()
-    inputs = [torch.from_numpy(x) for x in problem.inputs]
+def _call(subject: Subject, program: str, layout: str) -> Callable[[], Tensor]:
+    module = subject.module()
+    inputs = [torch.from_numpy(x) for x in subject.inputs]
     if layout:
-        memory_format = CHANNELS_LAST[problem.rank]
+        memory_format = CHANNELS_LAST[subject.rank]
         module = module.to(memory_format=memory_format)
-        inputs = [x.contiguous(memory_format=memory_format) for x in inputs]
+        inputs = [
+            x.contiguous(memory_format=memory_format) if x.ndim == subject.rank + 2 else x
+            for x in inputs
+        ]
     function = torch.compile(module) if program == "compile" else module
 
     def call() -> Tensor:

@@ -1,10 +1,10 @@
-"""The process of one side and one case; started by `benchmarks.peers.process`.
+"""The process of one side and one subject; started by `benchmarks.peers.process`.
 
-    python -m benchmarks.peers.worker SIDE CASE THREADS [DB]
+    python -m benchmarks.peers.worker SIDE SUBJECT THREADS [DB]
 
 Reads one JSON request a line from standard input, answers one line each:
 
-    (when built)              {"mode": "compile, channels-last"}
+    (when built)              {"mode": "compile, channels-last", "facts": {}}
     {"output": "y.npy"}       {}                      the result is saved, channels-last
     {"seconds": 0.05}         {"median_s": ..., "least_s": ..., "calls": ...}
     any failure               {"error": "..."}
@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import CASES
 from benchmarks.peers.sides import SIDES
+from benchmarks.peers.subjects import subject_of
 
 WARM_S = 0.005  # calls that do not count wake threads and fill caches; at least one
 
@@ -48,7 +48,7 @@ def timed(call: Callable[[], Any], seconds: float) -> dict[str, float]:
 
 def main() -> int:
     """Serve until standard input ends."""
-    name, case, threads, *db = sys.argv[1:]
+    name, subject, threads, *db = sys.argv[1:]
     with os.fdopen(os.dup(1), "w") as replies:
         os.dup2(2, 1)
 
@@ -57,8 +57,8 @@ def main() -> int:
 
         # A peer may fail with any exception; the benchmark reports it and goes on without it.
         try:
-            side = SIDES[name](CASES[case], int(threads), Path(db[0]) if db else None)
-            reply({"mode": side.mode})
+            side = SIDES[name](subject_of(subject), int(threads), Path(db[0]) if db else None)
+            reply({"mode": side.mode, "facts": dict(side.facts)})
             for line in sys.stdin:
                 request = json.loads(line)
                 if "output" in request:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.cases import CASES
 from benchmarks.comparison import Results, entry_of
-from benchmarks.operators import DEFAULT, chosen, curve, installed, outliers
+from benchmarks.operators import DEFAULT, curve
 from benchmarks.peers.process import SideError
+from benchmarks.turns import chosen, installed, outliers
 
 from tilewright.records.rows import Trial
 
@@ -79,13 +81,13 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_cases_are_chosen_by_names_and_globs() -> None:
-    assert [c.name for c in chosen("GMM-0-b1, C2D-?-b1")] == [
+    assert chosen("GMM-0-b1, C2D-?-b1", CASES) == [
         *(f"C2D-{i}-b1" for i in range(4)),
         "GMM-0-b1",
     ]
-    assert len(chosen("*")) == 96
+    assert len(chosen("*", CASES)) == 96
     with pytest.raises(ValueError, match="C9D"):
-        chosen("C2D-*,C9D-*")
+        chosen("C2D-*,C9D-*", CASES)
 
 
 def test_peers_not_installed_are_named_and_left_out(

@@ -27,7 +27,7 @@ def wait_for_state(pid: int, letter: str) -> None:
 
 def test_a_side_answers_and_stands_still(tmp_path: Path) -> None:
     case = CASES["GMM-0-b1"]
-    with SideProcess("onnxruntime", case.name, threads=1) as side:
+    with SideProcess("onnxruntime", f"operator:{case.name}", threads=1) as side:
         pid = side._process.pid
         wait_for_state(pid, "T")
         side.output(tmp_path / "y.npy")
@@ -43,11 +43,11 @@ def test_a_side_answers_and_stands_still(tmp_path: Path) -> None:
 
 def test_a_side_that_fails_says_why() -> None:
     with pytest.raises(SideError, match="KeyError"):
-        SideProcess("onnxruntime", "no such case", threads=1)
+        SideProcess("onnxruntime", "operator:no such case", threads=1)
 
 
 def test_a_side_that_died_is_an_error() -> None:
-    with SideProcess("onnxruntime", "GMM-0-b1", threads=1) as side:
+    with SideProcess("onnxruntime", "operator:GMM-0-b1", threads=1) as side:
         side._process.kill()
         side._process.wait()
         with pytest.raises(SideError, match="onnxruntime"):

@@ -25,7 +25,9 @@ from tilewright.graph.ir import Array
 SMALL = 4096
 
 
-def set_aside(model: onnx.ModelProto, folder: Path | None) -> tuple[onnx.ModelProto, dict[str, Array]]:
+def set_aside(
+    model: onnx.ModelProto, folder: Path | None
+) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """A copy of `model` without its large initializers, and those as arrays by name.
 
     `folder` is where files of external data are; the copy keeps no external data. Raises
@@ -69,14 +71,13 @@ def _copy(target: object, name: str, value: object) -> None:
 
 def _array(tensor: TensorProto, folder: Path | None, graph: str) -> Array:
     try:
-        if folder is None or tensor.data_location != TensorProto.EXTERNAL:
+        if tensor.data_location == TensorProto.EXTERNAL:
+            outside, tensor = tensor, TensorProto()
+            tensor.CopyFrom(outside)
+            onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
+        else:
             onnx.checker.check_tensor(tensor)
-            array: Array = onnx.numpy_helper.to_array(tensor)
-            return array
-        loaded = onnx.TensorProto()
-        loaded.CopyFrom(tensor)
-        onnx.external_data_helper.load_external_data_for_tensor(loaded, str(folder))
-        array = onnx.numpy_helper.to_array(loaded)
-        return array
+        array: Array = onnx.numpy_helper.to_array(tensor)
     except (onnx.checker.ValidationError, ValueError, OSError) as error:
         raise UnsupportedModel(f"{graph}: cannot read weight {tensor.name}: {error}") from error
+    return array

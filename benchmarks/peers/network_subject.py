@@ -1,0 +1,110 @@
+"""A network of `benchmarks.models` as a subject; every side starts from its ONNX file or module.
+
+Tilewright's side reports what compiling cost, too: CPU seconds, and the memory by which the
+process grew at most, from reading the file to the first result. Untuned kernels are compiled
+anew for that, not taken from the user's cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.models.export import path_of
+from benchmarks.models.table import CASES
+from benchmarks.peers.subjects import Side
+from tilewright.runtime.artifact import Array
+
+if TYPE_CHECKING:
+    from torch import nn
+
+MIB = 2**20
+
+
+class NetworkSubject:
+    """A case of `benchmarks.models.table` by name; its ONNX file is in `folder`."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        """Raises KeyError for a name that there is not."""
+        self.case = CASES[name]
+        self.file = path_of(self.case, folder)
+        self.inputs = self.case.inputs()
+        self.rank = self.case.network.rank
+
+    def tilewright(self, threads: int, db: Path | None) -> Side:
+        import tilewright as tw
+        from tilewright.api import host_target
+        from tilewright.runtime.buffers import aligned_empty
+
+        target = replace(host_target(), cores=threads)
+        records = db if db is not None and db.exists() else None
+        inputs = []
+        for given in self.inputs:
+            inputs.append(aligned_empty(given.shape, given.dtype))
+            np.copyto(inputs[-1], given)
+        _warm_up(tw, target)
+        before = _memory("VmRSS")
+        with _cold_cache() if records is None else contextlib.nullcontext():
+            started = process_time()
+            model = tw.load(self.file)
+            imported = process_time()
+            net = tw.compile(model, records, target)
+            compiled = process_time()
+        net(*inputs)
+        facts: dict[str, Any] = {
+            "import_s": imported - started,
+            "compile_s": compiled - imported,
+            "peak_memory_mib": (_memory("VmHWM") - before) / MIB,
+            "weights_mib": self.file.stat().st_size / MIB,
+            "activations_mib": net.artifact.scratch_bytes / MIB,
+            "kernel_calls": len(net.partition.subgraphs),
+            "tasks": len(net.partition.tasks),
+        }
+        mode = "untuned" if records is None else "tuned"
+        return Side(lambda: net(*inputs), lambda: net(*inputs)[0], mode, facts)
+
+    def onnx(self) -> str:
+        return str(self.file)
+
+    def module(self) -> nn.Module:
+        return self.case.module()
+
+    def restore(self, y: Array) -> Array:
+        return y
+
+
+def _warm_up(tw: Any, target: Any) -> None:
+    """Compile and run something, so that libraries are loaded and do not count."""
+    x = tw.placeholder((64,), name="x")
+    task = tw.Task([x, tw.compute((64,), lambda i: x[i] + 1.0, name="y")])
+    tw.compile(task, None, target)(np.zeros(64, np.float32))
+
+
+def _memory(field: str) -> int:
+    """Bytes of this process: VmRSS now, VmHWM the most ever."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"/proc/self/status has no {field}")
+
+
+@contextlib.contextmanager
+def _cold_cache() -> Iterator[None]:
+    """An empty folder for compiled kernels."""
+    usual = os.environ.get("TILEWRIGHT_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TILEWRIGHT_CACHE"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["TILEWRIGHT_CACHE"]
+            if usual is not None:
+                os.environ["TILEWRIGHT_CACHE"] = usual

@@ -1,0 +1,74 @@
+"""An operator of the published benchmark as a subject.
+
+Inputs and outputs have a plain layout: channels-last for Tilewright, channels-first for the
+others, and for PyTorch whichever of the two is faster (its channels-last tensors are the same
+bytes as Tilewright's).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.cases import CASES
+from benchmarks.peers.problems import problem_of, random_arrays
+from benchmarks.peers.subjects import Side
+from tilewright.runtime.artifact import Array
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class OperatorSubject:
+    """A case of `benchmarks.cases` by name."""
+
+    def __init__(self, name: str) -> None:
+        """Raises KeyError for a name that there is not."""
+        self.case = CASES[name]
+        self.problem = problem_of(self.case, random_arrays(self.case.dag()))
+        self.inputs = self.problem.inputs
+        self.rank = self.problem.rank if self.problem.weight is not None else 0
+
+    def tilewright(self, threads: int, db: Path | None) -> Side:
+        """Inputs stand on 64-byte boundaries, as Tilewright's own outputs do; others would be
+        copied.
+        """
+        import tilewright as tw
+        from tilewright.api import host_target
+        from tilewright.runtime.buffers import aligned_empty
+
+        dag = self.case.dag()
+        arrays = random_arrays(dag)
+        notes: list[str] = []
+        records = db if db is not None and db.exists() else None
+        function = tw.compile(
+            tw.Task(dag.outputs, self.case.name),
+            records,
+            replace(host_target(), cores=threads),
+            notes.append,
+        )
+        if dag.constants:
+            function.prepare({t.name: arrays[t.name] for t in dag.constants})
+        inputs = []
+        for tensor in dag.inputs:
+            given = arrays.pop(tensor.name)
+            inputs.append(aligned_empty(given.shape, given.dtype))
+            np.copyto(inputs[-1], given)
+        mode = "untuned" if records is None or notes else "tuned"
+        return Side(lambda: function(*inputs), lambda: function(*inputs)[0], mode)
+
+    def onnx(self) -> bytes:
+        from benchmarks.peers.onnx_models import onnx_model
+
+        return onnx_model(self.problem).SerializeToString()
+
+    def module(self) -> nn.Module:
+        from benchmarks.peers.modules import module_of
+
+        return module_of(self.problem)
+
+    def restore(self, y: Array) -> Array:
+        return self.problem.restore(y)

@@ -1,0 +1,77 @@
+"""What is compared: one computation as every side takes it.
+
+    subject = subject_of("operator:C2D-2-b1")               an operator of benchmarks.cases
+    subject = subject_of("network:resnet50-b1:networks")    a network, its ONNX file in networks/
+
+A subject crosses to a side's process by its name. A new kind is a class and a line in KINDS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tilewright.runtime.artifact import Array
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class Side:
+    """A program ready to run. `output` computes once more, in Tilewright's layout.
+
+    `mode` says how it runs, `facts` are figures for the results.
+    """
+
+    call: Callable[[], Any]
+    output: Callable[[], Array]
+    mode: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Subject(Protocol):
+    """`inputs` are those of the libraries; `rank` counts the spatial dimensions of images."""
+
+    inputs: tuple[Array, ...]
+    rank: int
+
+    def tilewright(self, threads: int, db: Path | None) -> Side:
+        """Compiled from the best records; with the default programs where `db` is None."""
+        ...
+
+    def onnx(self) -> bytes | str:
+        """A model or its file; its inputs are `inputs`, in this order."""
+        ...
+
+    def module(self) -> nn.Module:
+        """A fresh PyTorch module of `inputs`."""
+        ...
+
+    def restore(self, y: Array) -> Array:
+        """A library's output in the layout of Tilewright's."""
+        ...
+
+
+def _operator(name: str) -> Subject:
+    from benchmarks.peers.operator_subject import OperatorSubject
+
+    return OperatorSubject(name)
+
+
+def _network(name: str) -> Subject:
+    from benchmarks.peers.network_subject import NetworkSubject
+
+    case, _, folder = name.partition(":")
+    return NetworkSubject(case, Path(folder))
+
+
+KINDS: dict[str, Callable[[str], Subject]] = {"operator": _operator, "network": _network}
+
+
+def subject_of(name: str) -> Subject:
+    """The subject of a name. Raises KeyError for one that there is not."""
+    kind, _, rest = name.partition(":")
+    return KINDS[kind](rest)
