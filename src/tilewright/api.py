@@ -399,7 +399,11 @@ def build_all(
         task, trace = tasks[number], traces[number]
         name = f"{kernel_name(task.name)}_{number}"
         genes = None if trace is None else trace_to_json(trace)
-        key = cache.key(task.hash, genes, f"{target} prefetch={prefetch}", name)
+        # Equal work under other names is another artifact: its buffers are known by name.
+        dag = task.dag
+        names = (t.name for t in (*dag.inputs, *dag.constants, *dag.outputs))
+        built_for = f"{target} prefetch={prefetch}"
+        key = cache.key(" ".join((task.hash, *names)), genes, built_for, name)
 
         def make() -> Artifact:
             steps = default_trace_of(Space(task.dag, target)) if trace is None else trace
