@@ -44,11 +44,12 @@ CASE = "C2D-3-b16"
 
 @dataclass(frozen=True)
 class Variant:
-    """One search: a strategy in a space."""
+    """One search: a strategy in a space, and what allots trials to the tasks of a network."""
 
     name: str
     strategy: str = "evolution"
     rules: Sequence[Rule] = ()
+    scheduler: str = "gradient"
 
 
 VARIANTS = (
@@ -126,20 +127,20 @@ def medians(found: dict[str, list[Run]]) -> dict[str, Floats]:
     return {name: np.median([r.curve for r in runs], axis=0) for name, runs in found.items()}
 
 
-def table(found: dict[str, list[Run]]) -> str:
+def table(found: dict[str, list[Run]], unit: str = "GFLOP/s") -> str:
     """Throughput relative to the best program of all, by trials; and confirmed, with its range."""
     curves = medians(found)
     best = max(max(r.curve[-1] for r in runs) for runs in found.values())
     trials = len(next(iter(curves.values())))
     at = sorted({max(1, trials * part // 16) for part in (1, 2, 4, 8, 16)})
     columns = "".join(f"{n:>8}" for n in at)
-    lines = [f"{'trials':16}{columns}   confirmed GFLOP/s (median, least-most)"]
+    lines = [f"{'trials':18}{columns}   confirmed {unit} (median, least-most)"]
     for name, curve in curves.items():
         shares = "".join(f"{curve[n - 1] / best:8.3f}" for n in at)
         sure = np.array([r.confirmed for r in found[name]])
-        spread = f"{np.median(sure):.1f} ({sure.min():.1f}-{sure.max():.1f})"
-        lines.append(f"{name:16}{shares}   {spread}")
-    return "\n".join([*lines, f"1.000 is {best:.1f} GFLOP/s"])
+        spread = f"{np.median(sure):.4g} ({sure.min():.4g}-{sure.max():.4g})"
+        lines.append(f"{name:18}{shares}   {spread}")
+    return "\n".join([*lines, f"1.000 is {best:.4g} {unit}"])
 
 
 def plot(found: dict[str, list[Run]], file: Path, title: str) -> None:

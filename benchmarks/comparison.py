@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
 from rich.table import Table
@@ -66,7 +66,7 @@ class Results:
     failed: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, file: Path | None) -> Results:
+    def read(cls, file: Path | None) -> Self:
         """What the file holds. Raises ValueError when it is something else."""
         if file is None or not file.exists():
             return cls(file)

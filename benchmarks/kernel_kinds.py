@@ -35,6 +35,7 @@ from tilewright.api import host_target
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Read, Select, reads
 from tilewright.expr.tensors import Compute
+from tilewright.graph.executor import Network
 from tilewright.graph.partition import Task
 from tilewright.runtime.artifact import numpy_dtype
 from tilewright.runtime.function import CompiledFunction
@@ -84,6 +85,7 @@ def timed(case: NetworkCase, file: Path, db: Path | None, threads: int) -> list[
     """Every task of the network, timed."""
     model = tw.load(file)
     net = tw.compile(model, db, replace(host_target(), cores=threads))
+    assert isinstance(net, Network)
     found = []
     for task, artifact in zip(net.partition.tasks, net.kernels, strict=True):
         function = CompiledFunction(artifact)

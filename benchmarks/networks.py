@@ -339,8 +339,8 @@ def print_networks(
 
 def memory_ratio(entry: Mapping[str, Any]) -> float:
     """Peak memory over weights and activations."""
-    peak: float = entry["peak_memory_mib"]
-    return peak / (entry["weights_mib"] + entry["activations_mib"])
+    data: float = entry["weights_mib"] + entry["activations_mib"]
+    return float(entry["peak_memory_mib"]) / data
 
 
 def print_summary(console: Console, results: NetworkResults) -> None:

@@ -42,7 +42,7 @@ from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.search.objectives import Model as ObjectiveModel
 from tilewright.search.objectives import Objective, TotalLatency
 from tilewright.search.strategies import STRATEGIES
-from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
+from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler
 from tilewright.search.tasks import AllFailedError, TuningTask
 from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
@@ -121,6 +121,7 @@ def tune(
     objective: Objective | None = None,
     target: Target | str | None = None,
     strategy: str = "evolution",
+    scheduler: str = "gradient",
     seed: int = 0,
     runner: Sequence[str] | str | None = None,
     options: RunOptions | None = None,
@@ -130,14 +131,17 @@ def tune(
     """Search for fast programs of every task and record all trials in `db`.
 
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes). Equal tasks of
-    several models are tuned once. The same command with the same seed goes on where an earlier
-    one stopped. `runner` is the command of a remote runner. `rules` are sketch rules of one's own,
-    tried before those of the target. Raises RecordsError for a database that cannot be used,
-    BuildError, RunError or WrongAnswer when nothing can be measured.
+    several models are tuned once; `scheduler` allots trials to tasks. The same command with the
+    same seed goes on where an earlier one stopped. `runner` is the command of a remote runner.
+    `rules` are sketch rules of one's own, tried before those of the target. Raises RecordsError
+    for a database that cannot be used, BuildError, RunError or WrongAnswer when nothing can be
+    measured.
     """
     given = _parts(models)
     if strategy not in STRATEGIES:
         raise InputError(f"unknown strategy {strategy!r}; known: {', '.join(STRATEGIES)}")
+    if scheduler not in SCHEDULERS:
+        raise InputError(f"unknown scheduler {scheduler!r}; known: {', '.join(SCHEDULERS)}")
     if minutes is None and trials is None:
         minutes = 10.0
     chosen = as_target(target)
@@ -152,7 +156,7 @@ def tune(
             machine=machine_of(chosen),
             measurer=measurer,
             target=chosen,
-            schedule=_scheduler(groups, objective or TotalLatency()),
+            schedule=_scheduler(scheduler, groups, objective or TotalLatency()),
             strategy=strategy,
             seed=seed,
             rules=(*rules, *CPU_RULES),
@@ -202,14 +206,14 @@ def _merge(models: Sequence[Task | Model]) -> tuple[list[TuningTask], list[Objec
 
 
 def _scheduler(
-    groups: Sequence[ObjectiveModel], objective: Objective
+    name: str, groups: Sequence[ObjectiveModel], objective: Objective
 ) -> Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]:
     def make(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
         infos = [
             TaskInfo(t.name, t.flops, t.structure, latency)
             for t, latency in zip(tasks, latencies, strict=True)
         ]
-        return TaskScheduler(infos, groups, objective, seed=seed)
+        return SCHEDULERS[name](infos, groups, objective, seed=seed)
 
     return make
 

@@ -219,3 +219,17 @@ class TaskScheduler:
         speeds = self._flops[known] / self._best[known]
         slowest = min(speeds[speeds > 0], default=1e9)
         return np.where(known, self._best, np.maximum(self._flops, 1.0) / slowest)
+
+
+class RoundRobin(TaskScheduler):
+    """Equal numbers of units for all tasks that can gain: what gradients are compared with."""
+
+    def next(self) -> int:
+        """The task with fewest units among those that can make the objective better."""
+        eligible = self._eligible()
+        if not eligible.any():
+            return super().next()
+        return int(np.where(eligible, self.units, np.inf).argmin())
+
+
+SCHEDULERS: dict[str, type[TaskScheduler]] = {"gradient": TaskScheduler, "round-robin": RoundRobin}

@@ -1,0 +1,203 @@
+"""What each part of the search is worth on whole networks: the paper's figure 10, and layouts.
+
+    python -m benchmarks.network_ablation [--figures NAMES] [--seeds 3] [--trials 1000]
+        [--json FILE] [--plot FILE]
+
+Three figures, each a few searches of the same networks:
+
+- mobilenet-v2             full; no task scheduler (trials go round); limited space (a template's,
+                           benchmarks.template_space); no fine-tuning (random programs)
+- mobilenet-v2-resnet50    the same searches of two networks together, for the geometric mean of
+                           their speed-ups
+- layouts                  ResNet-50: full; without rewriting the layouts of weights
+
+A curve is the speed of the networks' best programs measured up to each trial, the weighted sum of
+all tasks, relative to the untuned networks (default programs); for two networks the geometric mean.
+It is 0 until every task has a program. Default programs are measured first by every run, are no
+trials and do not count. Each search has a database of its own in --folder; a run that was killed
+goes on where it stopped. Seeds are the outer loop, so that a machine whose speed drifts treats all
+variants alike. `confirmed` is the same from second measurements in fresh processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from benchmarks.ablation import Run, Variant, medians, plot, table
+from benchmarks.models.export import onnx_file
+from benchmarks.models.table import CASES
+from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
+from benchmarks.provenance import provenance
+from benchmarks.template_space import TEMPLATE_RULES
+from benchmarks.tuning_log import INF, estimates
+from tilewright import api
+from tilewright.records.database import Database
+from tilewright.records.rows import Trial
+from tilewright.search.objectives import GeomeanSpeedup
+from tilewright.search.tuner import DEFAULT
+
+FULL = Variant("full")
+SEARCHES = (
+    FULL,
+    Variant("no task scheduler", scheduler="round-robin"),
+    Variant("limited space", rules=TEMPLATE_RULES),
+    Variant("no fine-tuning", strategy="random"),
+)
+LAYOUTS = (FULL, Variant("no layout rewrite", rules=PLAIN_LAYOUT_RULES))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Networks, by case, and the searches that are compared on them."""
+
+    models: tuple[str, ...]
+    variants: tuple[Variant, ...]
+
+
+FIGURES = {
+    "mobilenet-v2": Figure(("mobilenet-v2-b1",), SEARCHES),
+    "mobilenet-v2-resnet50": Figure(("mobilenet-v2-b1", "resnet50-b1"), SEARCHES),
+    "layouts": Figure(("resnet50-b1",), LAYOUTS),
+}
+Weights = Mapping[str, float]  # how often a network runs each workload
+
+
+def run_all(
+    figure: Figure,
+    networks: Path,
+    folder: Path,
+    seeds: int,
+    trials: int,
+    say: Callable[[str], None] = print,
+) -> dict[str, list[Run]]:
+    """Every variant with every seed; raises what `tune` raises."""
+    models = [api.load(onnx_file(CASES[name], networks)) for name in figure.models]
+    found: dict[str, list[Run]] = {variant.name: [] for variant in figure.variants}
+    for seed in range(seeds):
+        for variant in figure.variants:
+            one = run(models, figure.models, variant, folder, seed, trials)
+            found[variant.name].append(one)
+            say(f"seed {seed}, {variant.name}: {one.confirmed:.3f} times the untuned speed")
+    return found
+
+
+def run(
+    models: Sequence[api.Model],
+    names: Sequence[str],
+    variant: Variant,
+    folder: Path,
+    seed: int,
+    trials: int,
+) -> Run:
+    """One search, or what its database holds of it already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{'+'.join(names)}-{variant.name.replace(' ', '-')}-{seed}.db"
+    weights = [{t.hash: t.weight for t in api.tasks_of(model)} for model in models]
+    if not file.exists() or not finished(read(file, weights), trials):
+        api.tune(
+            models,
+            trials=trials,
+            db=file,
+            # where there is one network, its reference changes nothing
+            objective=GeomeanSpeedup((1.0,) * len(models)),
+            strategy=variant.strategy,
+            scheduler=variant.scheduler,
+            seed=seed,
+            rules=variant.rules,
+        )
+    return summed_up(read(file, weights), weights, seed, trials)
+
+
+def read(file: Path, weights: Sequence[Weights]) -> list[Trial]:
+    """All trials of the networks' tasks, in the order of measuring, default programs included."""
+    wanted = {workload for one in weights for workload in one}
+    with Database.open(file, create=False, readonly=True) as database:
+        return [t for t in database.trials() if t.workload_hash in wanted]
+
+
+def finished(measured: Sequence[Trial], trials: int) -> bool:
+    """Whether the budget is spent and finalists are confirmed."""
+    searched = [t for t in measured if t.sketch_key != DEFAULT]
+    return len(searched) >= trials and any(t.confirmed_s for t in searched)
+
+
+def summed_up(measured: Sequence[Trial], weights: Sequence[Weights], seed: int, trials: int) -> Run:
+    """The curve of a finished search."""
+    defaults = [(t.workload_hash, t.measured_s) for t in measured if t.sketch_key == DEFAULT]
+    searched = [t for t in measured if t.sketch_key != DEFAULT][:trials]
+    steps = [(t.workload_hash, t.measured_s) for t in searched]
+    best = {
+        w: best_of([t for t in searched if t.workload_hash == w]) for one in weights for w in one
+    }
+    curves, last = [], []
+    for one in weights:
+        untuned = _estimates(one, defaults)[-1]
+        curve = _estimates(one, steps)
+        curves.append([untuned / s for s in curve])
+        last.append(untuned / sum(weight * best[w] for w, weight in one.items()))
+    joined = [geometric_mean(at) if all(at) else 0.0 for at in zip(*curves, strict=True)]
+    joined += joined[-1:] * (trials - len(joined))
+    return Run(seed, joined, geometric_mean(last) if all(last) else 0.0)
+
+
+def best_of(trials: Sequence[Trial]) -> float:
+    """Seconds of a task's best confirmed program; measured once where none was confirmed."""
+    sure = [t.latency_s for t in trials if t.confirmed_s and t.latency_s]
+    return min(sure or [t.measured_s for t in trials if t.measured_s], default=INF)
+
+
+def _estimates(weights: Weights, latencies: Sequence[tuple[str, float | None]]) -> list[float]:
+    """`estimates` at every step of all networks; another network's step changes nothing."""
+    known = [(w, s) if w in weights else (next(iter(weights)), None) for w, s in latencies]
+    return estimates(weights, known)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run it; the exit status."""
+    parser = argparse.ArgumentParser(description="What the search's parts are worth (figure 10)")
+    parser.add_argument("--figures", default=",".join(FIGURES), help="comma-separated (all)")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--trials", type=int, default=1000, help="of every search (%(default)s)")
+    parser.add_argument("--folder", type=Path, default=Path("ablation"), help="databases")
+    parser.add_argument("--networks", type=Path, default=Path("networks"), help="ONNX files")
+    parser.add_argument("--json", type=Path, help="add the curves to this file")
+    parser.add_argument("--plot", type=Path, help="draw them: FILE-figure (PNG, SVG or PDF)")
+    options = parser.parse_args(words)
+    figures: dict[str, Any] = {}
+    if options.json and options.json.exists():
+        figures = json.loads(options.json.read_text())["figures"]
+    for name in options.figures.split(","):
+        figure = FIGURES[name]
+        found = run_all(figure, options.networks, options.folder, options.seeds, options.trials)
+        print(f"{name}\n{table(found, unit='times the untuned speed')}")
+        figures[name] = {
+            "models": figure.models,
+            "variants": {
+                variant: {
+                    "median": [float(x) for x in curve],
+                    "runs": [asdict(r) for r in found[variant]],
+                }
+                for variant, curve in medians(found).items()
+            },
+        }
+        if options.json:
+            head = {"benchmark": "network_ablation", **provenance()}
+            options.json.write_text(json.dumps({**head, "figures": figures}))
+        if options.plot:
+            file = options.plot.with_stem(f"{options.plot.stem}-{name}")
+            try:
+                plot(found, file, " and ".join(figure.models))
+            except ImportError as error:
+                print(f"No plot: {error}. Install the extra: pip install 'tilewright[report]'")
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
