@@ -2,8 +2,9 @@
 
     python -m benchmarks.kernel_kinds --models bert-base-b1 [--db networks.db] [--calls]
 
-Every kernel is timed by itself, on random data that its caches hold; a kind's time is the sum over
-its calls. Kinds are read off a kernel's math:
+Every kernel is timed by itself, on random data that its caches hold. Times are those of the
+quickest call, so that a busy machine does not hide what a kernel costs; a kind's time is the sum
+over its calls. Kinds are read off a kernel's math:
 
 - contraction   sums of products whose operands are used again (convolutions, matrix products)
 - reduction     other sums, maxima, norms
@@ -23,7 +24,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 
@@ -49,7 +49,7 @@ SHOWN = 8  # types of a library's operators
 
 @dataclass(frozen=True)
 class Timed:
-    """One task: its kind, and the median seconds of one of its calls."""
+    """One task: its kind, and the seconds of its quickest call."""
 
     task: Task
     kind: str
@@ -99,7 +99,7 @@ def timed(case: NetworkCase, file: Path, db: Path | None, threads: int) -> list[
         inputs = {s.name: arrays[s.name] for s in artifact.inputs}
         once = float(function.bench(inputs, 3).min())
         count = max(3, min(1000, int(BENCH_S / once)))
-        seconds = float(np.median(function.bench(inputs, count)))
+        seconds = float(function.bench(inputs, count).min())
         found.append(Timed(task, kind_of(task.dag), seconds))
     return found
 
@@ -136,7 +136,7 @@ def by_task(found: Iterable[Timed]) -> str:
 
 
 def onnxruntime_types(case: NetworkCase, file: Path, threads: int) -> dict[str, tuple[int, float]]:
-    """Calls and seconds of onnxruntime's nodes by type, in a median run."""
+    """Calls and seconds of onnxruntime's nodes by type, each node's quickest run."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -156,7 +156,7 @@ def onnxruntime_types(case: NetworkCase, file: Path, threads: int) -> dict[str, 
     for event in events:
         if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
             times[event["args"]["op_name"], event["name"]].append(event["dur"] * 1e-6)
-    return _by_type((kind, median(t)) for (kind, _), t in times.items())
+    return _by_type((kind, min(t)) for (kind, _), t in times.items())
 
 
 def openvino_types(case: NetworkCase, file: Path, threads: int) -> dict[str, tuple[int, float]]:
@@ -176,7 +176,7 @@ def openvino_types(case: NetworkCase, file: Path, threads: int) -> dict[str, tup
         for node in request.get_profiling_info():
             if node.real_time.total_seconds() > 0:
                 times[node.node_type, node.node_name].append(node.real_time.total_seconds())
-    return _by_type((kind, median(t)) for (kind, _), t in times.items())
+    return _by_type((kind, min(t)) for (kind, _), t in times.items())
 
 
 def _by_type(nodes: Iterable[tuple[str, float]]) -> dict[str, tuple[int, float]]:

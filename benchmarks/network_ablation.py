@@ -129,7 +129,10 @@ def finished(measured: Sequence[Trial], trials: int) -> bool:
 
 def summed_up(measured: Sequence[Trial], weights: Sequence[Weights], seed: int, trials: int) -> Run:
     """The curve of a finished search."""
-    defaults = [(t.workload_hash, t.measured_s) for t in measured if t.sketch_key == DEFAULT]
+    first: dict[str, float] = {}  # the default program's, unless it failed
+    for t in measured:
+        if t.measured_s is not None:
+            first.setdefault(t.workload_hash, t.measured_s)
     searched = [t for t in measured if t.sketch_key != DEFAULT][:trials]
     steps = [(t.workload_hash, t.measured_s) for t in searched]
     best = {
@@ -137,7 +140,7 @@ def summed_up(measured: Sequence[Trial], weights: Sequence[Weights], seed: int, 
     }
     curves, last = [], []
     for one in weights:
-        untuned = _estimates(one, defaults)[-1]
+        untuned = sum(weight * first.get(w, INF) for w, weight in one.items())
         curve = _estimates(one, steps)
         curves.append([untuned / s for s in curve])
         last.append(untuned / sum(weight * best[w] for w, weight in one.items()))

@@ -91,6 +91,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--slice", type=float, default=float("inf"), help="minutes of tuning in this run"
     )
+    parser.add_argument("--trials", type=int, help="at most, a network (as many as there is time)")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
     parser.add_argument("--db", type=Path, default=Path("networks.db"), help="(%(default)s)")
@@ -158,7 +159,14 @@ def tune(
             tick()
             show(progress)
 
-        found = tw.tune(model, minutes=minutes, db=options.db, target=target, observe=observe)
+        found = tw.tune(
+            model,
+            minutes=minutes,
+            trials=options.trials,
+            db=options.db,
+            target=target,
+            observe=observe,
+        )
     console.print(
         f"tuned {case.name} for {clock(time.monotonic() - began)} after {clock(60 * spent)}: "
         f"{found.trials} trials, {duration(found.latency_s)} estimated"

@@ -134,6 +134,72 @@ def _ratio(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
+# ---- networks -----------------------------------------------------------------------------------
+
+
+def networks(found: Content) -> str:
+    """Whole networks against the libraries, and how soon each library was met."""
+    entries, summary = found["cases"], found["summary"]
+    head = ["network", "ours", "untuned", *PEERS, "best peer / ours", "minutes of tuning", "trials"]
+    costs = ["kernel calls", "tasks", "import + compile, s", "memory, MiB", "of data", "error"]
+    text = [
+        "## Networks\n",
+        "`python -m benchmarks.networks --json benchmarks/results/networks.json`: architectures in "
+        "plain PyTorch with seeded weights, exported to ONNX; float32, two threads; sides in "
+        "turns, each in a process of its own. PyTorch runs in its fastest mode.\n",
+        f"{origin(found['provenance'])}\n",
+        table(head, map(_network_row, entries)),
+    ]
+    if summary["worst"]:
+        worst = summary["worst"]
+        text.append(
+            f"Faster than the best peer on {summary['faster_than_best_peer']} of "
+            f"{summary['compared']} networks, by {summary['geomean_best_peer']:.2f} in the "
+            f"geometric mean; the worst is {worst['case']} ({worst['ratio']:.2f}).\n"
+        )
+    text += [
+        "What importing and compiling without records costs: CPU seconds, the memory by which the "
+        "process grows at most (and in parts of weights and activations), and the largest "
+        "difference from PyTorch's output, relative to its largest value.\n",
+        table(["network", *costs], map(_cost_row, entries)),
+        "Trials and seconds of tuning after which a network was as fast as each library:\n",
+        table(["network", *PEERS], map(_match_row, entries)),
+    ]
+    return "\n".join(text)
+
+
+def _network_row(entry: Content) -> list[str]:
+    return [
+        entry["case"],
+        duration(entry["median_s"]),
+        duration(entry["untuned_s"]),
+        *(duration(entry["peers"].get(p)) for p in PEERS),
+        _ratio(entry["ratio_best_peer"]),
+        f"{entry['tuning_minutes']:.1f}",
+        str(entry["trials"]),
+    ]
+
+
+def _cost_row(entry: Content) -> list[str]:
+    data = entry["weights_mib"] + entry["activations_mib"]
+    error = entry["max_rel_error"]
+    return [
+        entry["case"],
+        str(entry["kernel_calls"]),
+        str(entry["tasks"]),
+        f"{entry['import_s'] + entry['compile_s']:.1f}",
+        f"{entry['peak_memory_mib']:.0f}",
+        f"{entry['peak_memory_mib'] / data:.1f}",
+        "" if error is None else f"{error:.1g}",
+    ]
+
+
+def _match_row(entry: Content) -> list[str]:
+    met = [entry["match"].get(p) for p in PEERS]
+    shown = ["" if m is None else f"{m['trials']}, {m['seconds']:.0f} s" for m in met]
+    return [entry["case"], *shown]
+
+
 # ---- the search ---------------------------------------------------------------------------------
 
 
@@ -202,6 +268,27 @@ def ablation(found: Content) -> str:
     )
 
 
+def network_ablation(found: Content) -> str:
+    """The same on whole networks."""
+    parts = [
+        "## What they are worth on whole networks\n",
+        "`python -m benchmarks.network_ablation`, the paper's figure 10, and what rewriting the "
+        "layout of weights brings: speed relative to the untuned networks after so many trials, "
+        f"medians over seeds. {origin(found)}\n",
+    ]
+    for figure in found["figures"].values():
+        trials = len(next(iter(figure["variants"].values()))["median"])
+        at = sorted({max(1, trials * part // 16) for part in (1, 2, 4, 8, 16)})
+        rows = []
+        for name, variant in figure["variants"].items():
+            sure = sorted(run["confirmed"] for run in variant["runs"])
+            spread = f"{sure[len(sure) // 2]:.2f} ({sure[0]:.2f} to {sure[-1]:.2f})"
+            rows.append([name, *(f"{variant['median'][n - 1]:.2f}" for n in at), spread])
+        names = " and ".join(figure["models"])
+        parts.append(table([names, *(f"after {n}" for n in at), "confirmed"], rows))
+    return "\n".join(parts)
+
+
 def cost_model(found: Content) -> str:
     """How well the model predicts."""
     names = ("rmse", "r2", "pairwise", "within", "recall", "top")
@@ -242,9 +329,11 @@ def call_overhead(found: Content) -> str:
 
 SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators": operators,
+    "networks": networks,
     "convergence": convergence,
     "search_speed": search_speed,
     "ablation": ablation,
+    "network_ablation": network_ablation,
     "cost_model": cost_model,
     "call_overhead": call_overhead,
 }

@@ -60,6 +60,17 @@ def values(dag: ComputeDAG, seed: int = 0) -> dict[str, Array]:
     }
 
 
+def test_equal_work_under_other_names_keeps_its_own_names() -> None:
+    x = np.arange(40, dtype=np.float32)
+    for name in ("left", "right"):
+        a = tw.placeholder((40,), name=name)
+        task = tw.Task(
+            [a, tw.compute((40,), lambda i, a=a: a[i] * 2.0, name=f"{name}_out")], "twice"
+        )
+        (y,) = tw.compile(task).run({name: x})
+        np.testing.assert_array_equal(y, 2 * x)
+
+
 def check_result(task: tw.Task, function: object) -> None:
     """The compiled function equals the math."""
     arrays = values(task.dag)

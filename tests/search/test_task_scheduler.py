@@ -11,7 +11,7 @@ from tilewright.search.objectives import (
     Model,
     TotalLatency,
 )
-from tilewright.search.task_scheduler import TaskInfo, TaskScheduler, unit_trials
+from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler, unit_trials
 
 UNITS = 300
 
@@ -262,6 +262,20 @@ def test_a_resumed_run_goes_on_as_the_uninterrupted_one(stop):
     curves.spend(resumed, 120 - len(resumed.history))
     assert [unit.task for unit in resumed.history] == picked
     assert resumed.dump() == whole.dump()
+
+
+def test_round_robin_gives_all_tasks_the_same_and_skips_what_is_done():
+    goal = LatencyRequirement((1e-4, 1e-4))
+    models = [Model("a", (0, 1), (1, 1)), Model("b", (2,), (1,))]
+    scheduler = SCHEDULERS["round-robin"]([TaskInfo(n, 1e6) for n in "xyz"], models, goal)
+    picked = []
+    for _ in range(7):
+        picked.append(scheduler.next())
+        scheduler.tell(picked[-1], 1e-5 if picked[-1] == 2 else 1.0, 4)
+    # b is quick enough once its task ran
+    assert picked == [0, 1, 2, 0, 1, 0, 1]
+    scheduler.exhausted(0)
+    assert scheduler.next() == 1
 
 
 def test_history_survives_json_and_names_its_tasks():
