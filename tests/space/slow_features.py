@@ -200,7 +200,8 @@ class Slow:
 
     def is_init(self) -> bool:
         body = self.state[self.store.tensor.name].compute.body
-        return self.store.reduce is None and isinstance(body, Reduce)
+        starts = isinstance(self.store.value, Const) and isinstance(body, Reduce)
+        return self.store.reduce is None and starts
 
     def unroll_step(self) -> int:
         """The innermost pragma around the statement."""

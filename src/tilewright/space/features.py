@@ -121,7 +121,9 @@ class FeatureExtractor:
 
     def _told(self, sketch: Sketch) -> list[_Plan]:
         """The statements that have a row."""
-        return [plan for plan in self.plans(sketch)[1] if not plan.statement.is_init]
+        plans = self.plans(sketch)[1]
+        reduced = {plan.statement.stage for plan in plans if not plan.statement.is_init}
+        return [p for p in plans if not (p.statement.is_init and p.statement.stage in reduced)]
 
     def extract(self, population: Population) -> tuple[Float32s, Ints]:
         """Feature rows of all candidates; see the module's docstring."""

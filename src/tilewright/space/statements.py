@@ -156,7 +156,8 @@ def _statement(store: Store, c: _Context) -> Statement:
     written = {name for i in store.indices for name in free_vars(i)}
     is_reduction = store.reduce is not None
     stage = c.state[store.tensor.name]
-    is_init = not is_reduction and isinstance(stage.compute.body, Reduce)
+    starts = isinstance(store.value, Const) and isinstance(stage.compute.body, Reduce)
+    is_init = starts and not is_reduction
     own = c.allocated.get(stage.name, 0)  # the stage's own loops stand inside its allocation
     loops = [
         Loop(
