@@ -83,6 +83,11 @@ def test_the_next_panel_of_a_constant_is_prefetched_in_equal_shares() -> None:
     assert found is not None and f"add nsw i64 {found[1]}, 103" in kernel.ir
 
 
+def test_what_follows_a_constant_is_prefetched_where_every_pass_reads_it_as_a_whole() -> None:
+    ir = compile_program(gemm(60, 64, 512, 6, 64, packed=True), AVX512, prefetch=1).ir
+    assert re.search(r"getelementptr i8, ptr %t\d+, i64 131072\n.*llvm.prefetch", ir)
+
+
 def test_few_passes_and_small_constants_are_not_prefetched() -> None:
     few = gemm(18, 256, 512, 6, 64, packed=True)
     assert "prefetch" not in compile_program(few, AVX512, prefetch=1).ir

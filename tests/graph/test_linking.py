@@ -123,6 +123,8 @@ def test_each_call_gets_its_own_constants() -> None:
     net, p = network(b.build([t], ["y"]))
     assert len(p.tasks) == 1
     assert len(net.artifact.constants) == 5, "four of their own, one shared by two calls"
+    gaps = np.diff(net.constants.addresses).tolist()
+    assert gaps == [-(-c.bytes // 64) * 64 for c in net.artifact.constants[:-1]], "one block"
     expected = np.ones((1, 8), np.float32)
     for add in (0, 10, 10, 20, 20, 20):
         expected = expected * 2 + add

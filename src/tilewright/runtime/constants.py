@@ -45,11 +45,18 @@ def pack(
 ) -> Constants:
     """The constants of `artifact`, from arrays by name in their logical layouts.
 
-    Packed constants that `pool` has already are not stored again.
+    Packed constants that `pool` has already are not stored again. Without a pool all are in one
+    block in the order of their first use, as in a saved library: kernels prefetch beyond an end.
     """
     arrays = []
-    for packing in artifact.packings:
+    starts, size = offsets(artifact.constants)
+    block = aligned_empty((size if pool is None else 0,), np.dtype(np.uint8))
+    for packing, spec, start in zip(artifact.packings, artifact.constants, starts, strict=True):
         source = np.asarray(given[packing.source.name])
-        array = packing.apply(source, aligned_empty(packing.shape, source.dtype))
-        arrays.append(array if pool is None else pool.shared(array))
+        if pool is None:
+            room = block[start : start + spec.bytes].view(source.dtype).reshape(packing.shape)
+            arrays.append(packing.apply(source, room))
+        else:
+            array = packing.apply(source, aligned_empty(packing.shape, source.dtype))
+            arrays.append(pool.shared(array))
     return Constants(artifact.constants, tuple(arrays))

@@ -3,6 +3,9 @@
     for j.0: for i.1: for k: c[…] += a[…] * w[j.0, k, …]      w's panel j.0 serves every i.1
         prefetch  &w[j.0 + 1] + (i.1 * K + k) * step          all of panel j.0 + 1 by the last i.1
 
+A constant that every pass reads as a whole is such a panel, too; after it in memory comes the
+constant that the network needs next (`tilewright.runtime.constants`).
+
 In a network each weight comes from main memory: other weights were used since its last use. The
 hardware prefetchers run ahead by some lines only, so without this the first pass over a panel
 waits for memory while the later ones, which find it in the cache, leave memory idle.
@@ -56,13 +59,14 @@ class Prefetcher:
         at = _panel_loop(strides, list(self.loops.values()))
         if at is None:
             return
-        start, position = Linear(strides[at]), Linear(0)
+        panel = strides[at] if at >= 0 else buffer.elements
+        start, position = Linear(panel), Linear(0)
         for name, stride in zip(names[: at + 1], strides, strict=False):
             start = start.plus(ev.ix.env[name], stride)
         for name in names[at + 1 :]:
             position = position.times(self.loops[name]).plus(ev.ix.env[name])
         steps = prod(self.loops[n] for n in names[at + 1 :])
-        share = -(-strides[at] * size // steps)
+        share = -(-panel * size // steps)
         place = start.times(size).plus(position, share)
         prefetch = ev.m.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
         for line in range(0, share, LINE):
@@ -73,7 +77,8 @@ class Prefetcher:
 def _panel_loop(strides: list[int], extents: list[int]) -> int | None:
     """The innermost loop that moves a read while enough passes inside of it do not.
 
-    None where there is none, or where its panels overlap.
+    -1 where all passes are over the whole constant; None where there are too few passes, or
+    where panels overlap.
     """
     passes, inside = 1, 0
     for i in reversed(range(len(strides))):
@@ -85,7 +90,7 @@ def _panel_loop(strides: list[int], extents: list[int]) -> int | None:
             inside += strides[i] * (extents[i] - 1)
         else:
             passes *= extents[i]
-    return None
+    return -1 if inside and passes >= LEAST_PASSES else None
 
 
 def _reads(node: Node) -> Iterator[Read]:
