@@ -2,9 +2,9 @@
 
     python -m benchmarks.kernel_kinds --models bert-base-b1 [--db networks.db] [--calls]
 
-Every kernel is timed by itself, on random data that its caches hold. Times are those of the
-quickest call, so that a busy machine does not hide what a kernel costs; a kind's time is the sum
-over its calls. Kinds are read off a kernel's math:
+Kernels are timed within runs of the network, and each by itself, again and again on the same data:
+what it loses in the network to constants that no cache holds any more is the difference. Alone the
+quickest call counts. A kind's time is the sum over its calls. Kinds are read off a kernel's math:
 
 - contraction   sums of products whose operands are used again (convolutions, matrix products)
 - reduction     other sums, maxima, norms
@@ -35,7 +35,6 @@ from tilewright.api import host_target
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Read, Select, reads
 from tilewright.expr.tensors import Compute
-from tilewright.graph.executor import Network
 from tilewright.graph.partition import Task
 from tilewright.runtime.artifact import numpy_dtype
 from tilewright.runtime.function import CompiledFunction
@@ -49,15 +48,12 @@ SHOWN = 8  # types of a library's operators
 
 @dataclass(frozen=True)
 class Timed:
-    """One task: its kind, and the seconds of its quickest call."""
+    """One task: its kind, the seconds of all its calls within a run, and of one call alone."""
 
     task: Task
     kind: str
-    seconds: float
-
-    @property
-    def total_s(self) -> float:
-        return self.seconds * self.task.weight
+    total_s: float
+    alone_s: float
 
 
 def kind_of(dag: ComputeDAG) -> str:
@@ -85,9 +81,9 @@ def timed(case: NetworkCase, file: Path, db: Path | None, threads: int) -> list[
     """Every task of the network, timed."""
     model = tw.load(file)
     net = tw.compile(model, db, replace(host_target(), cores=threads))
-    assert isinstance(net, Network)
+    within = {k.kernel: k.seconds for k in net.profile(case.inputs(), RUNS).kernels}
     found = []
-    for task, artifact in zip(net.partition.tasks, net.kernels, strict=True):
+    for task, artifact in zip(model.partition.tasks, net.kernels, strict=True):
         function = CompiledFunction(artifact)
         rng = np.random.default_rng(0)
         arrays = {
@@ -99,8 +95,8 @@ def timed(case: NetworkCase, file: Path, db: Path | None, threads: int) -> list[
         inputs = {s.name: arrays[s.name] for s in artifact.inputs}
         once = float(function.bench(inputs, 3).min())
         count = max(3, min(1000, int(BENCH_S / once)))
-        seconds = float(function.bench(inputs, count).min())
-        found.append(Timed(task, kind_of(task.dag), seconds))
+        alone = float(function.bench(inputs, count).min())
+        found.append(Timed(task, kind_of(task.dag), within[task.name], alone))
     return found
 
 
@@ -110,27 +106,36 @@ def by_kind(found: Iterable[Timed]) -> str:
     for one in found:
         groups[one.kind].append(one)
     total = sum(t.total_s for group in groups.values() for t in group)
-    lines = [f"{'kind':12}{'calls':>6}{'tasks':>6}{'ms':>9}{'share':>8}{'GFLOP/s':>9}"]
+    head = f"{'kind':12}{'calls':>6}{'tasks':>6}{'ms':>9}{'share':>8}{'GFLOP/s':>9}{'alone':>9}"
+    lines = [head]
     for kind, group in sorted(groups.items(), key=lambda g: -sum(t.total_s for t in g[1])):
         seconds = sum(t.total_s for t in group)
         flops = sum(t.task.weight * t.task.dag.useful_flops for t in group)
         calls = sum(t.task.weight for t in group)
         lines.append(
             f"{kind:12}{calls:6}{len(group):6}{1e3 * seconds:9.3f}{seconds / total:8.1%}"
-            f"{flops / seconds / 1e9:9.1f}"
+            f"{flops / seconds / 1e9:9.1f}{1e3 * alone(group):9.3f}"
         )
     calls = sum(t.task.weight for g in groups.values() for t in g)
-    return "\n".join([*lines, f"{'all':12}{calls:6}{'':6}{1e3 * total:9.3f}"])
+    whole = 1e3 * sum(map(alone, groups.values()))
+    return "\n".join([*lines, f"{'all':12}{calls:6}{'':6}{1e3 * total:9.3f}{'':17}{whole:9.3f}"])
+
+
+def alone(group: Iterable[Timed]) -> float:
+    """Seconds of all calls, each as when run by itself."""
+    return sum(t.task.weight * t.alone_s for t in group)
 
 
 def by_task(found: Iterable[Timed]) -> str:
     """A line a task, the costliest first."""
     lines = []
     for one in sorted(found, key=lambda t: -t.total_s):
-        rate = one.task.dag.useful_flops / one.seconds / 1e9
+        each = one.total_s / one.task.weight
+        rate = one.task.dag.useful_flops / each / 1e9
         lines.append(
-            f"  {1e3 * one.total_s:8.3f} ms  {one.task.weight:3} x {1e6 * one.seconds:8.1f} µs "
-            f"{rate:7.1f} GFLOP/s  {one.kind:12} {one.task.name}"
+            f"  {1e3 * one.total_s:8.3f} ms  {one.task.weight:3} x {1e6 * each:8.1f} µs "
+            f"{rate:7.1f} GFLOP/s  alone {1e6 * one.alone_s:8.1f} µs  {one.kind:12} "
+            f"{one.task.name}"
         )
     return "\n".join(lines)
 

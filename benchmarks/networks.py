@@ -17,6 +17,7 @@ benchmarks.operators; `untuned` is Tilewright without records, compiled anew. Th
 - peak_memory_mib      by how much a process grows at most while it imports the file, compiles
                        without records and runs once; weights_mib and activations_mib beside it
 - import_s, compile_s  CPU seconds of the same
+- overhead             the part of a tuned run that passes outside of kernels
 - curve                [trials, seconds of tuning, estimated latency]; `match` is where it meets
                        each peer's measured time, the estimate scaled to the measured latency
 """
@@ -245,6 +246,7 @@ def measured(
         "untuned_s": times[UNTUNED],
         "tuning_minutes": TuningLog.beside(options.db).seconds(case.name) / 60,
         **sides[UNTUNED].facts,
+        "overhead": sides[OURS].facts["overhead"],
         **errors,
         "trials": trials,
         "curve": curve,

@@ -2,7 +2,8 @@
 
 Tilewright's side reports what compiling cost, too: CPU seconds, and the memory by which the
 process grew at most, from reading the file to the first result. Untuned kernels are compiled
-anew for that, not taken from the user's cache.
+anew for that, not taken from the user's cache. `overhead` is the part of a native run that passes
+outside of kernels.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 MIB = 2**20
+PROFILED = 10  # runs
 
 
 class NetworkSubject:
@@ -59,15 +61,18 @@ class NetworkSubject:
             net = tw.compile(model, records, target)
             compiled = process_time()
         net(*inputs)
+        calls, tasks = len(model.partition.subgraphs), len(model.partition.tasks)
         facts: dict[str, Any] = {
             "import_s": imported - started,
             "compile_s": compiled - imported,
             "peak_memory_mib": (_memory("VmHWM") - before) / MIB,
             "weights_mib": self.file.stat().st_size / MIB,
             "activations_mib": net.artifact.scratch_bytes / MIB,
-            "kernel_calls": len(net.partition.subgraphs),
-            "tasks": len(net.partition.tasks),
+            "kernel_calls": calls,
+            "tasks": tasks,
         }
+        profile = net.profile(inputs, PROFILED)
+        facts["overhead"] = 1 - profile.kernels_s / profile.latency_s
         mode = "untuned" if records is None else "tuned"
         return Side(lambda: net(*inputs), lambda: net(*inputs)[0], mode, facts)
 
