@@ -36,6 +36,7 @@ from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
 from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
+import tilewright as tw
 from tilewright import api
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
@@ -77,7 +78,7 @@ def run_all(
     say: Callable[[str], None] = print,
 ) -> dict[str, list[Run]]:
     """Every variant with every seed; raises what `tune` raises."""
-    models = [api.load(onnx_file(CASES[name], networks)) for name in figure.models]
+    models = [tw.load(onnx_file(CASES[name], networks)) for name in figure.models]
     found: dict[str, list[Run]] = {variant.name: [] for variant in figure.variants}
     for seed in range(seeds):
         for variant in figure.variants:
@@ -88,7 +89,7 @@ def run_all(
 
 
 def run(
-    models: Sequence[api.Model],
+    models: Sequence[tw.Model],
     names: Sequence[str],
     variant: Variant,
     folder: Path,

@@ -53,9 +53,16 @@ class UnsupportedModel(TilewrightError):
     """A model uses an operator, type or shape that the importer cannot take.
 
     `refused` has the reasons by the names of the nodes and inputs that cannot be taken, where these
-    are known: {"node_7": "TopK: unknown operator"}.
+    are known: {"node_7": "TopK: unknown operator"}. `unknown_inputs` are the model's inputs that
+    would have to be given as constants.
     """
 
-    def __init__(self, message: str, refused: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        refused: Mapping[str, str] | None = None,
+        unknown_inputs: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(message)
         self.refused = dict(refused or {})
+        self.unknown_inputs = unknown_inputs

@@ -4,6 +4,7 @@ plan = plan_of(load("resnet50.onnx"), db="tuning.db")      kernels, their origin
 programs = list_programs(database)                         one line a task
 program = find_program(database, "conv_relu")              the best of one task, layer by layer
 print(program.layers.text("nest"))
+onnx_operators()                                           the supported operators, and the others
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tilewright.errors import InputError, RecordsError
 from tilewright.expr.serialize import dag_from_json
 from tilewright.graph.executor import Linker, link
 from tilewright.graph.memory import Memory
+from tilewright.graph.onnx_support import Operator, operators
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -33,6 +35,12 @@ from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.trace import trace_from_json
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
+
+
+def onnx_operators() -> list[Operator]:
+    """Every operator of ONNX's default domain: how it is supported, or why not."""
+    return operators()
+
 
 # ---- the plan of a compiled model -----------------------------------------------------------
 

@@ -75,28 +75,46 @@ class ModelSet:
 
 Tunable: TypeAlias = Task | Model | ModelSet
 Shapes: TypeAlias = Mapping[str, Sequence[int]]
+Constants: TypeAlias = Mapping[str, Any]
 
 
 @overload
-def load(source: Any, example_inputs: Any = None, *, shapes: Shapes | None = None) -> Model: ...
-@overload
-def load(source: Any, example_inputs: Any = None, *, shapes: Sequence[Shapes]) -> ModelSet: ...
 def load(
-    source: Any, example_inputs: Any = None, *, shapes: Shapes | Sequence[Shapes] | None = None
+    source: Any,
+    example_inputs: Any = None,
+    *,
+    shapes: Shapes | None = None,
+    constants: Constants | None = None,
+) -> Model: ...
+@overload
+def load(
+    source: Any,
+    example_inputs: Any = None,
+    *,
+    shapes: Sequence[Shapes],
+    constants: Constants | None = None,
+) -> ModelSet: ...
+def load(
+    source: Any,
+    example_inputs: Any = None,
+    *,
+    shapes: Shapes | Sequence[Shapes] | None = None,
+    constants: Constants | None = None,
 ) -> Model | ModelSet:
     """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
 
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
     to symbolic input dimensions, `{"x": (1, 3, 224, 224)}`; several such assignments make a
-    ModelSet, whose compiled form picks the network by the shapes of its inputs. Raises
-    UnsupportedModel with every operator that cannot be taken.
+    ModelSet, whose compiled form picks the network by the shapes of its inputs. `constants` are
+    inputs of an ONNX model whose values are known now, `{"axes": (1, 2)}`. Raises UnsupportedModel
+    with every operator that cannot be taken.
     """
     if shapes is None or isinstance(shapes, Mapping):
-        graph = _import(source, example_inputs, shapes)
+        graph = _import(source, example_inputs, shapes, constants)
         return Model(graph.name, partition(graph))
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
-    graphs = [_import(source, example_inputs, s) for s in shapes]
+    graphs = [_import(source, example_inputs, s, constants) for s in shapes]
     models = tuple(Model(_shaped_name(g), partition(g)) for g in graphs)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
@@ -104,11 +122,17 @@ def load(
     return ModelSet(graphs[0].name, models)
 
 
-def _import(source: Any, example_inputs: Any, shapes: Shapes | None) -> Graph:
+def _import(
+    source: Any, example_inputs: Any, shapes: Shapes | None, constants: Constants | None
+) -> Graph:
     """The simplified graph of an ONNX model or a torch module."""
     if any(c.__module__.partition(".")[0] == "torch" for c in type(source).__mro__):
         from tilewright.graph.torch_import import export_module
 
+        if constants:
+            raise InputError(
+                "constants belong to an ONNX model; bind arguments of a module instead"
+            )
         return simplify(load_onnx(export_module(source, example_inputs, shapes)))
     if example_inputs is not None:
         raise InputError(
@@ -116,7 +140,7 @@ def _import(source: Any, example_inputs: Any, shapes: Shapes | None) -> Graph:
             f"shapes of an ONNX model are given as shapes={{...}}"
         )
     sized = None if shapes is None else {name: tuple(s) for name, s in shapes.items()}
-    return simplify(load_onnx(source, sized))
+    return simplify(load_onnx(source, sized, constants))
 
 
 def _shaped_name(graph: Graph) -> str:

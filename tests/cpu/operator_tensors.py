@@ -54,6 +54,12 @@ PAPER: dict[str, Callable[[], Made]] = {
 }
 
 
+def _bits(dtype: str) -> Tensor:
+    a, b = x(5, 37, dtype=dtype, name="a"), x(37, dtype=dtype, name="b")
+    mixed = ops.bitwise_xor(ops.bitwise_and(a, b), ops.bitwise_not(ops.bitwise_or(a, 5)))
+    return ops.bitwise_or(ops.shift_right(mixed, b), ops.shift_left(mixed, 3))
+
+
 def _residual() -> Tensor:
     y = ops.conv2d(x(1, 7, 7, 8), w(3, 3, 8, 8), padding=1)
     return ops.relu(ops.add(y, x(1, 7, 7, 8, name="shortcut")))
@@ -321,6 +327,70 @@ TYPES: dict[str, Callable[[], Made]] = {
     },
 }  # fmt: skip
 
+INDEXING: dict[str, Callable[[], Made]] = {
+    **{
+        f"scatter elements {r}": partial(
+            lambda r: ops.scatter_elements(
+                x(6, 23), x(4, 19, dtype="int32", name="at"), x(4, 19, name="u"), 1, reduction=r
+            ),
+            r,
+        )
+        for r in ("none", "add", "max")
+    },
+    "scatter nd": lambda: ops.scatter_nd(
+        x(6, 5, 7), x(3, 2, dtype="int64", name="at"), x(3, 7, name="u")
+    ),
+    "gather nd": lambda: ops.gather_nd(x(6, 5, 7), x(4, 2, dtype="int64", name="at")),
+    "cumulative inner": lambda: ops.cumulative(x(5, 37), 1),
+    "cumulative outer": lambda: ops.cumulative(x(13, 37), 0, reverse=True, exclusive=True),
+    "top indices": lambda: ops.top_indices(x(5, 37), 4),
+    "triangle": lambda: ops.triangle(x(2, 17, 19), 1),
+    "reverse sequence": lambda: ops.reverse_sequence(
+        x(7, 5, 3), x(5, dtype="int64", name="n"), batch_axis=1, time_axis=0
+    ),
+    "write slice": lambda: ops.write_slice(
+        x(3, 11, 5), x(3, 4, 5, name="u"), x(3, dtype="int64", name="at"), axis=1, circular=True
+    ),
+    "einsum": lambda: ops.einsum("bij,bkj->bki", x(2, 5, 17), x(2, 7, 17, name="y")),
+    "determinant": lambda: ops.determinant(x(5, 3, 3)),
+}
+
+SAMPLING: dict[str, Callable[[], Made]] = {
+    "resample": lambda: ops.resample(
+        x(2, 9, 5), w(7, 4, dtype="int64", name="at"), w(7, 4, name="weights"), 1
+    ),
+    "grid sample": lambda: ops.grid_sample(x(2, 3, 7, 5), x(2, 5, 9, 2, name="grid")),
+    "grid sample reflected": lambda: ops.grid_sample(
+        x(1, 2, 7, 5), x(1, 3, 5, 2, name="grid"), padding="reflection", align_corners=True
+    ),
+    "roi align": lambda: ops.roi_align(
+        x(1, 3, 7, 9), x(3, 4, name="rois"), x(3, dtype="int64", name="at"), (3, 2), samples=2
+    ),
+    "deform conv": lambda: ops.deform_conv(
+        x(1, 3, 6, 5), w(4, 3, 2, 2), x(1, 8, 5, 4, name="o"),
+        stride=(1, 1), padding=((0, 0), (0, 0)), dilation=(1, 1),
+    ),
+    "max pool indices": lambda: ops.max_pool_indices(x(1, 9, 7, 5), 3, stride=2, padding=1),
+    "sum pool": lambda: ops.sum_pool(x(1, 9, 7, 5), 3, stride=2),
+    "col2im": lambda: ops.col2im(
+        x(1, 18, 20), (5, 6), (2, 3), stride=(1, 1), padding=((0, 0), (0, 1)), dilation=(1, 1)
+    ),
+}  # fmt: skip
+
+BITS: dict[str, Callable[[], Made]] = {
+    **{f"bits {t}": partial(lambda t: _bits(t), t) for t in ("int8", "uint16", "uint32", "int64")},
+    **{f"{n} {t}": partial(lambda f, t: f(ops.clip(x(5, 37, dtype=t), -1, 1)), f, t)
+       for n, f in (("asin", ops.asin), ("atanh", ops.atanh)) for t in ("float32", "float64")},
+    **{f"{n} {t}": partial(lambda f, t: f(x(5, 37, dtype=t)), f, t)
+       for n, f in (("atan", ops.atan), ("sinh", ops.sinh), ("asinh", ops.asinh))
+       for t in ("float32", "float64")},
+    "max uint64": lambda: ops.reduce_max(x(5, 37, dtype="uint64"), (1,)),
+    "divide uint32": lambda: _ints(ops.divide, "uint32"),
+    "cast uint64 to float32": lambda: ops.cast_to(x(5, 37, dtype="uint64"), "float32"),
+    "cast int64 to uint16": lambda: ops.cast_to(x(5, 37, dtype="int64"), "uint16"),
+    "sum uint16": lambda: ops.reduce_sum(x(5, 300, dtype="uint16"), (1,)),
+}  # fmt: skip
+
 # Long enough for vector loops that are cut, several caches and every thread.
 LARGER: dict[str, Callable[[], Made]] = {
     "softmax 1000": lambda: ops.softmax(x(33, 1000)),
@@ -343,7 +413,7 @@ LARGER: dict[str, Callable[[], Made]] = {
 
 OPERATORS: dict[str, Callable[[], Made]] = {
     **PAPER, **CONTRACTIONS, **POOLING, **NORMS, **MOVEMENT, **REDUCTIONS, **ELEMENTWISE, **TYPES,
-    **LARGER,
+    **INDEXING, **SAMPLING, **BITS, **LARGER,
 }  # fmt: skip
 
 

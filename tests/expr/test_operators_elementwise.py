@@ -174,3 +174,73 @@ def test_operands_that_do_not_fit() -> None:
         op.where(op.less(a, 0.0), 1.0, 2.0)
     with pytest.raises(ExprError, match="cast one of them"):
         op.add(a, placeholder((3,), "int32", name="c"))
+
+
+INVERSES: list[tuple[Callable[..., Any], Callable[..., Any], float, float]] = [
+    (op.tan, np.tan, -1.5, 1.5),
+    (op.asin, np.arcsin, -1, 1),
+    (op.acos, np.arccos, -1, 1),
+    (op.atan, np.arctan, -30, 30),
+    (op.sinh, np.sinh, -20, 20),
+    (op.cosh, np.cosh, -20, 20),
+    (op.asinh, np.arcsinh, -1e3, 1e3),
+    (op.acosh, np.arccosh, 1, 1e3),
+    (op.atanh, np.arctanh, -0.999, 0.999),
+]
+
+
+@pytest.mark.parametrize(("dtype", "ulps"), [("float32", 8), ("float64", 8)])
+@pytest.mark.parametrize(
+    ("ours", "theirs", "low", "high"), INVERSES, ids=[ours.__name__ for ours, *_ in INVERSES]
+)
+def test_trigonometry(
+    ours: Any, theirs: Any, low: float, high: float, dtype: str, ulps: float
+) -> None:
+    """A few units in the last place, near zero too, and at the ends of the domain."""
+    near = np.geomspace(1e-6, 1e-1, 50)
+    x = np.concatenate([np.linspace(low, high, 501), near if low < 0 else low + near, [low, high]])
+    x = x.astype(dtype)
+    expected = theirs(x.astype(np.longdouble))
+    got = run(ours(like("x", x)), x=x)
+    error = np.abs(got - expected) / np.maximum(np.abs(expected), np.finfo(dtype).tiny)
+    assert float(error.max()) < ulps * np.finfo(dtype).eps
+
+
+def test_trigonometry_outside_of_its_domain() -> None:
+    x = np.float32([np.inf, -np.inf, np.nan, 2])
+    with np.errstate(all="ignore"):
+        for ours, theirs in ((op.atan, np.arctan), (op.asinh, np.arcsinh), (op.cosh, np.cosh),
+                             (op.asin, np.arcsin), (op.atanh, np.arctanh)):  # fmt: skip
+            got, expected = run(ours(like("x", x)), x=x), theirs(x)
+            np.testing.assert_array_equal(np.isnan(got[2:]), np.isnan(expected[2:]))
+        np.testing.assert_allclose(run(op.atan(like("x", x)), x=x), np.arctan(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "uint64"])
+def test_bits(dtype: str) -> None:
+    rng, limits = np.random.default_rng(1), np.iinfo(dtype)
+    a, b = (rng.integers(limits.min, limits.max, (3, 5), dtype=dtype) for _ in "ab")
+    for ours, theirs in (
+        (op.bitwise_and, np.bitwise_and), (op.bitwise_or, np.bitwise_or),
+        (op.bitwise_xor, np.bitwise_xor),
+    ):  # fmt: skip
+        np.testing.assert_array_equal(run(ours(like("a", a), like("b", b)), a=a, b=b), theirs(a, b))
+    np.testing.assert_array_equal(run(op.bitwise_not(like("a", a)), a=a), ~a)
+    count = rng.integers(0, limits.bits, (3, 5)).astype(dtype)
+    for ours, theirs in ((op.shift_left, np.left_shift), (op.shift_right, np.right_shift)):
+        got = run(ours(like("a", a), like("n", count)), a=a, n=count)
+        np.testing.assert_array_equal(got, theirs(a, count))
+
+
+def test_a_shift_by_all_bits_leaves_the_sign() -> None:
+    a, n = np.int8([-5, 5, -5, 5]), np.int8([8, 100, -1, -1])
+    right = run(op.shift_right(like("a", a), like("n", n)), a=a, n=n)
+    np.testing.assert_array_equal(right, [-1, 0, -1, 0])
+    left = run(op.shift_left(like("a", a), like("n", n)), a=a, n=n)
+    np.testing.assert_array_equal(left, [0, 0, 0, 0])
+
+
+def test_bits_of_floats_are_refused() -> None:
+    x = placeholder((3,), name="x")
+    with pytest.raises(ExprError, match="bitand needs integer operands, not float32"):
+        op.bitwise_and(x, x)

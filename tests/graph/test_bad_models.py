@@ -94,19 +94,20 @@ def test_one_value_serves_every_dimension_of_its_name() -> None:
 
 def test_all_unsupported_nodes_are_listed() -> None:
     nodes = [
-        node("TopK", ["x", "k"], ["v", "i"], name="top"),
+        node("Unique", ["x"], ["v"], name="once"),
         node("Relu", ["v"], ["r"]),
         node("NonZero", ["r"], ["z"], name="zeros"),
         node("Cast", ["z"], ["y"], to=TensorProto.FLOAT),
-        node("Resize", ["x", "", "s"], ["w"], name="big", mode="cubic"),
+        node("Resize", ["x", "", "s"], ["w"], name="big", mode="area"),
     ]
-    weights = {"k": np.array([2], np.int64), "s": np.array([1, 2], np.float32)}
+    weights = {"s": np.array([1, 2], np.float32)}
     message = error(make_model(nodes, {"x": (4, 5)}, weights, outputs=("y", "w")))
     assert message.splitlines() == [
         "test: 3 things are not supported:",
-        "  TopK (node top): unknown operator",
-        "  NonZero (node zeros): unknown operator",
-        "  Resize (node big): mode 'cubic' is not supported; only nearest is",
+        "  Unique (node once): the shape of its result depends on data",
+        "  NonZero (node zeros): the shape of its result depends on data",
+        "  Resize (node big): mode 'area' is not supported; known: "
+        "nearest, linear, bilinear, cubic",
     ]
 
 

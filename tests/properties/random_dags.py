@@ -400,7 +400,11 @@ def narrow(b: Builder) -> Tensor | None:
     if not b.is_exact:
         return None
     clipped = ops.clip(x, -100.0, 100.0, name=b.name("clip"))
-    whole = ops.cast_to(clipped, b.among(("int8", "int32", "int16")), name=b.name("cast"))
+    kind = b.among(("int8", "int32", "int16", "uint16", "uint32"))
+    whole = ops.cast_to(ops.absolute(clipped, name=b.name("size")), kind, name=b.name("cast"))
+    if b.chance(0.5):
+        turned = ops.bitwise_xor(whole, b.among((1, 6)), name=b.name("bits"))
+        whole = ops.shift_right(turned, b.among((1, 2, 40)), name=b.name("shift"))
     total = ops.reduce_sum(whole, x.rank - 1, keepdims=True, name=b.name("total"))
     return ops.cast_to(total, "float32", name=b.name("back"))
 

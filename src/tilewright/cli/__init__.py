@@ -1,4 +1,4 @@
-"""The command line: `tilewright tune|compile|run|bench|show|records|export`, one file a command.
+"""The command line: `tilewright tune|compile|run|bench|show|records|export|ops`, one file each.
 
 `app.py` puts them together and turns errors into messages.
 """

@@ -15,6 +15,7 @@ import tilewright as tw
 from tilewright.cli.bench import bench
 from tilewright.cli.compile import compile
 from tilewright.cli.console import FAILED, complain
+from tilewright.cli.ops import ops
 from tilewright.cli.records import export, records
 from tilewright.cli.run import run
 from tilewright.cli.show import show
@@ -71,5 +72,5 @@ def options(
     """
 
 
-for command in (tune, compile, run, bench, show, records, export):
+for command in (tune, compile, run, bench, show, records, export, ops):
     app.command()(command)

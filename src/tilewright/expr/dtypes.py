@@ -64,6 +64,9 @@ def _table() -> dict[str, DType]:
         ("int32", "int", 32, "int32", "int32"),
         ("int16", "int", 16, "int16", "int32"),
         ("int8", "int", 8, "int8", "int32"),
+        ("uint64", "uint", 64, "uint64", "uint64"),
+        ("uint32", "uint", 32, "uint32", "uint32"),
+        ("uint16", "uint", 16, "uint16", "int32"),
         ("uint8", "uint", 8, "uint8", "int32"),
         ("bool", "bool", 8, "bool", "int32"),
     ]

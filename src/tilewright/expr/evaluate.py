@@ -62,6 +62,21 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
     return np.add(np.multiply(a, b, dtype=np.float64), c)
 
 
+def _shift(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """`fn` by fewer bits than there are; by more, or a negative number, only the sign is left."""
+
+    def shifted(x: Array, count: Array) -> Array:
+        values = np.asarray(x)
+        bits = 8 * values.dtype.itemsize
+        known = (count >= 0) & (count < bits)
+        rest = np.zeros((), values.dtype)
+        if fn is np.right_shift and values.dtype.kind == "i":
+            rest = values >> (bits - 1)
+        return np.where(known, fn(x, np.where(known, count, 0)), rest).astype(values.dtype)
+
+    return shifted
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     "neg": np.negative,
     "abs": np.abs,
@@ -82,6 +97,11 @@ CALLS: dict[str, Callable[..., Any]] = {
     "not": np.logical_not,
     "isnan": np.isnan,
     "isinf": np.isinf,
+    "bitand": np.bitwise_and,
+    "bitor": np.bitwise_or,
+    "bitxor": np.bitwise_xor,
+    "shl": _shift(np.left_shift),
+    "shr": _shift(np.right_shift),
 }
 
 

@@ -32,7 +32,9 @@ LOGICAL = ("and", "or")
 MATH = (
     "neg", "abs", "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos",
     "floor", "ceil", "round", "trunc", "pow", "fma", "not", "isnan", "isinf",
+    "bitand", "bitor", "bitxor", "shl", "shr",
 )  # fmt: skip
+BITS = ("bitand", "bitor", "bitxor", "shl", "shr")
 REDUCTIONS = ("sum", "max", "min", "prod")
 
 
@@ -171,7 +173,11 @@ class Binary(Operand):
 
 @dataclass(frozen=True, slots=True)
 class Call(Operand):
-    """A math intrinsic of MATH, elementwise, on operands of one dtype."""
+    """A math intrinsic of MATH, elementwise, on operands of one dtype.
+
+    Those on bits take integers; a shift by as many bits as there are, or more, leaves the sign
+    of a signed integer shifted right, else 0.
+    """
 
     fn: str
     args: tuple[Expr, ...]
@@ -351,6 +357,8 @@ def call(fn: str, *args: Any) -> Expr:
         raise ExprError(f"{fn} has operands of dtypes {[str(e.dtype) for e in exprs]}")
     if fn == "neg" and isinstance(exprs[0], Const):
         return Const(-exprs[0].value, exprs[0].dtype)
+    if fn in BITS and like.kind not in ("int", "uint"):
+        raise ExprError(f"{fn} needs integer operands, not {like}")
     if fn == "not" and like != BOOL:
         raise ExprError(f"not needs a bool operand, not {like}")
     return Call(fn, exprs)

@@ -2,27 +2,28 @@
 
     read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  ModelProto, weights by name
 
-The model passed ONNX's checker and strict shape inference, has opset 7 or newer, no model-local
-functions, no composite operators without a translator and no symbolic dimensions. Its large
-weights are arrays beside it. Everything that fails is an UnsupportedModel that says what to do.
+The model passed ONNX's checker and strict shape inference, has opset 7 or newer and no symbolic
+dimensions. Its large weights are arrays beside it. Everything that fails is an UnsupportedModel
+that says what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
 import onnx
 import onnx.checker
-import onnx.inliner
+import onnx.defs
+import onnx.numpy_helper
 import onnx.shape_inference
 import onnx.version_converter
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from tilewright.errors import UnsupportedModel
 from tilewright.graph.ir import Array
-from tilewright.graph.onnx_ops import TRANSLATORS
 from tilewright.graph.onnx_weights import set_aside
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
@@ -32,17 +33,18 @@ OLDEST_OPSET = 7
 
 
 def read_model(
-    source: Source, shapes: Shapes | None = None
+    source: Source, shapes: Shapes | None = None, constants: Mapping[str, Array] | None = None
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """The prepared model, and its large weights, which it names as inputs.
 
-    Raises UnsupportedModel.
+    Inputs named in `constants` are initializers of it. Raises UnsupportedModel.
     """
     model, weights = _read(source)
     _check(model)
+    _fix_inputs(model, constants or {})
     model = _modernise(model)
     _fix_shapes(model, dict(shapes or {}), weights)
-    model = _inline(model)
+    _spell_defaults(model)
     try:
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
     except onnx.shape_inference.InferenceError as error:
@@ -50,10 +52,10 @@ def read_model(
     return model, weights
 
 
-def opset_of(model: onnx.ModelProto) -> int:
-    """The version of the standard operators."""
-    versions = [o.version for o in model.opset_import if o.domain in ("", "ai.onnx")]
-    return max(versions, default=1)
+def opset_of(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
+    """The version of the standard operators; the newest where none are imported."""
+    versions = [o.version for o in imports if o.domain in ("", "ai.onnx")]
+    return max(versions, default=onnx.defs.onnx_opset_version())
 
 
 def _read(source: Source) -> tuple[onnx.ModelProto, dict[str, Array]]:
@@ -119,7 +121,7 @@ def _check(model: onnx.ModelProto) -> None:
 
 
 def _modernise(model: onnx.ModelProto) -> onnx.ModelProto:
-    opset = opset_of(model)
+    opset = opset_of(model.opset_import)
     if opset >= OLDEST_OPSET:
         return model
     try:
@@ -131,34 +133,29 @@ def _modernise(model: onnx.ModelProto) -> onnx.ModelProto:
         ) from error
 
 
-def _inline(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Replace model-local functions, and composite operators that have no translator."""
-    if model.functions:
-        model = onnx.inliner.inline_local_functions(model, convert_version=True)
-    composite = set()
+def _spell_defaults(model: onnx.ModelProto) -> None:
+    """Write out attributes left to their defaults: shape inference of definitions loses them."""
+    opset = opset_of(model.opset_import)
     for node in model.graph.node:
-        standard = node.domain in ("", "ai.onnx") and onnx.defs.has(node.op_type)
-        if not standard or node.op_type in TRANSLATORS:
+        if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type):
             continue
-        schema: Any = onnx.defs.get_schema(node.op_type, opset_of(model))
-        if schema.has_function or schema.has_context_dependent_function:
-            composite.add(("", node.op_type))
-            _spell_defaults(node, schema)
-    if composite:
-        return onnx.inliner.inline_selected_functions(
-            onnx.shape_inference.infer_shapes(model),
-            sorted(composite),
-            inline_schema_functions=True,
-        )
-    return model
+        schema: Any = onnx.defs.get_schema(node.op_type, opset)
+        given = {a.name for a in node.attribute}
+        for name, attribute in schema.attributes.items() if schema.has_function else ():
+            if name not in given and attribute.default_value.name:
+                node.attribute.append(attribute.default_value)
 
 
-def _spell_defaults(node: onnx.NodeProto, schema: Any) -> None:
-    """Write attributes out that are left to their defaults: the inliner would lose them."""
-    given = {a.name for a in node.attribute}
-    for name, attribute in schema.attributes.items():
-        if name not in given and attribute.default_value.name:
-            node.attribute.append(attribute.default_value)
+def _fix_inputs(model: onnx.ModelProto, constants: Mapping[str, Array]) -> None:
+    """Inputs with these values become initializers."""
+    kept = [i for i in model.graph.input if i.name not in constants]
+    if len(kept) + len(constants) != len(model.graph.input):
+        names = ", ".join(i.name for i in model.graph.input)
+        raise UnsupportedModel(f"constants names {sorted(constants)}; the model's inputs: {names}")
+    del model.graph.input[:]
+    model.graph.input.extend(kept)
+    for name, array in constants.items():
+        model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(array), name))
 
 
 def _fix_shapes(
@@ -176,7 +173,7 @@ def _fix_shapes(
         if info.name in shapes:
             _bind(info, tuple(int(n) for n in shapes[info.name]), bound)
     for info in inputs:
-        _settle(info, bound)
+        _settle(info, bound, sized=info.name in shapes)
     # Symbolic dimensions of inner and output values would contradict the ones just given.
     del model.graph.value_info[:]
     for info in model.graph.output:
@@ -191,7 +188,7 @@ def _bind(info: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, in
     fits = len(dims) == len(shape) and all(
         not d.HasField("dim_value") or d.dim_value == n for d, n in zip(dims, shape, strict=True)
     )
-    if not fits or any(n < 1 for n in shape):
+    if not fits or any(n < 0 for n in shape):
         raise UnsupportedModel(
             f"input {info.name} has shape {_text(info)}; the shape {shape} given does not fit it"
         )
@@ -204,8 +201,10 @@ def _bind(info: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, in
         dim.dim_value = n
 
 
-def _settle(info: onnx.ValueInfoProto, bound: dict[str, int]) -> None:
+def _settle(info: onnx.ValueInfoProto, bound: dict[str, int], sized: bool) -> None:
     tensor = info.type.tensor_type
+    if not info.type.HasField("tensor_type"):
+        return  # refused by the importer, with its type
     if not tensor.HasField("shape"):
         raise UnsupportedModel(
             f"input {info.name} has no shape; give it: shapes={{{info.name!r}: (…)}}"
@@ -213,7 +212,8 @@ def _settle(info: onnx.ValueInfoProto, bound: dict[str, int]) -> None:
     for position, dim in enumerate(tensor.shape.dim):
         if dim.dim_param in bound:
             dim.dim_value = bound[dim.dim_param]
-        if not dim.HasField("dim_value") or dim.dim_value < 1:
+        # Some exporters write 0 for a dimension that they do not know.
+        if not dim.HasField("dim_value") or dim.dim_value < (0 if sized else 1):
             raise UnsupportedModel(
                 f"dimension {position} ({dim.dim_param or 'unnamed'}) of input {info.name} "
                 f"{_text(info)} has no value; give one: shapes={{{info.name!r}: (…)}}"

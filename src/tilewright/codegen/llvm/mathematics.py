@@ -14,6 +14,7 @@ from collections.abc import Callable
 from tilewright.codegen.llvm.arithmetic import (
     apply,
     arithmetic,
+    choose,
     fcmp,
     fma,
     intrinsic,
@@ -59,6 +60,10 @@ class MathLibrary:
             case "isinf":
                 limit = constant(float("inf"), x.dtype, x.lanes)
                 return fcmp(self.b, "oeq", intrinsic(self.b, self.m, "fabs", x), limit)
+            case "bitand" | "bitor" | "bitxor":
+                return apply(self.b, fn.removeprefix("bit"), x, args[1])
+            case "shl" | "shr":
+                return self._shift(fn, x, args[1])
             case "fma" if x.dtype.is_float:
                 return fma(self.b, self.m, self.features.fma, *args)
         if not x.dtype.is_float:
@@ -69,6 +74,18 @@ class MathLibrary:
             series: Callable[[Value], Value] = getattr(self.polynomials, fn)
             return series(x)
         return self._library(fn, args)
+
+    def _shift(self, fn: str, x: Value, count: Value) -> Value:
+        """Hardware takes a shift modulo the width; by more bits only the sign is left."""
+        width = constant(x.dtype.bits, x.dtype, x.lanes)
+        inside = Value(self.b.pure(f"icmp ult {count}, {width.text}", count.text), BOOL, x.lanes)
+        if fn == "shr" and x.dtype.kind == "int":
+            last = constant(x.dtype.bits - 1, x.dtype, x.lanes)
+            return apply(self.b, "ashr", x, choose(self.b, inside, count, last))
+        zero = constant(0, x.dtype, x.lanes)
+        safe = choose(self.b, inside, count, zero)
+        shifted = apply(self.b, "shl" if fn == "shl" else "lshr", x, safe)
+        return choose(self.b, inside, shifted, zero)
 
     def _simple(self, fn: str, x: Value) -> Value:
         if fn == "not":

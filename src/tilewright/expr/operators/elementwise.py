@@ -101,6 +101,28 @@ isnan = _unary("isnan", "isnan")
 isinf = _unary("isinf", "isinf")
 
 
+def _bits(fn: str, default: str) -> Callable[..., Tensor]:
+    def operator(a: Value, b: Value, *, name: str = default) -> Tensor:
+        return elementwise(lambda x, y: call(fn, x, y), a, b, name=name)
+
+    operator.__name__ = operator.__qualname__ = default
+    operator.__doc__ = f"`{fn}` of two integer operands, broadcast."
+    return operator
+
+
+bitwise_and = _bits("bitand", "bitwise_and")
+bitwise_or = _bits("bitor", "bitwise_or")
+bitwise_xor = _bits("bitxor", "bitwise_xor")
+shift_left = _bits("shl", "shift_left")
+shift_right = _bits("shr", "shift_right")
+
+
+def bitwise_not(x: Tensor, *, name: str = "bitwise_not") -> Tensor:
+    """All bits of integers inverted."""
+    ones = (1 << x.dtype.bits) - 1 if x.dtype.kind == "uint" else -1
+    return elementwise(lambda v: call("bitxor", v, ones), x, name=name)
+
+
 def divide(a: Value, b: Value, *, name: str = "divide") -> Tensor:
     """`a / b`; integers round towards zero, as ONNX Div does."""
     return elementwise(quotient, a, b, name=name)

@@ -210,7 +210,7 @@ def gather(x: Tensor, indices: Tensor, axis: int = 0, *, name: str = "gather") -
     shape = extents(x)
 
     def body(*index: Any) -> Expr:
-        where = _clamped(indices[index[at : at + indices.rank]], shape[at], name)
+        where = clamped_index(indices[index[at : at + indices.rank]], shape[at], name)
         return x[(*index[:at], where, *index[at + indices.rank :])]
 
     whole = (*shape[:at], *extents(indices), *shape[at + 1 :])
@@ -226,13 +226,14 @@ def gather_elements(
         raise ExprError(f"{name}: indices {indices.shape} need {x.rank} dimensions")
 
     def body(*index: Any) -> Expr:
-        where = _clamped(indices[index], extents(x)[at], name)
+        where = clamped_index(indices[index], extents(x)[at], name)
         return x[(*index[:at], where, *index[at + 1 :])]
 
     return compute(extents(indices), body, name=name, dtype=x.dtype)
 
 
-def _clamped(value: Expr, extent: int, name: str) -> Expr:
+def clamped_index(value: Expr, extent: int, name: str) -> Expr:
+    """An int64 index within `extent`, negative values counting from the end."""
     if value.dtype.kind not in ("int", "uint"):
         raise ExprError(f"{name}: indices must be integers, not {value.dtype}")
     i = cast(INT64, value)
@@ -341,16 +342,21 @@ def depth_to_space(
     return compute((n, h * block, w * block, depth), body, name=name, dtype=x.dtype)
 
 
-def space_to_depth(x: Tensor, block: int, *, name: str = "space_to_depth") -> Tensor:
-    """[n, h, w, c] -> [n, h / b, w / b, b² * c], channels ordered (b, b, c) as in ONNX."""
+def space_to_depth(
+    x: Tensor, block: int, *, mode: str = "DCR", name: str = "space_to_depth"
+) -> Tensor:
+    """[n, h, w, c] -> [n, h / b, w / b, b² * c], channels ordered (b, b, c); (c, b, b) in "CRD"."""
     n, h, w, c = _image(x, name)
-    if h % block or w % block:
-        raise ExprError(f"{name}: block {block} does not divide {h} x {w}")
+    if h % block or w % block or mode not in ("DCR", "CRD"):
+        raise ExprError(f"{name}: block {block} of {h} x {w}, mode {mode!r} (DCR or CRD)")
     depth = c
 
     def body(n: Any, h: Any, w: Any, c: Any) -> Expr:
-        phase = c // depth
-        return x[n, h * block + phase // block, w * block + phase % block, c % depth]
+        if mode == "DCR":
+            phase, channel = c // depth, c % depth
+        else:
+            phase, channel = c % (block * block), c // (block * block)
+        return x[n, h * block + phase // block, w * block + phase % block, channel]
 
     return compute((n, h // block, w // block, c * block * block), body, name=name, dtype=x.dtype)
 

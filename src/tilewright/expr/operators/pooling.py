@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from tilewright.errors import ExprError
-from tilewright.expr.nodes import Axis, Expr, Read, Tensor, as_expr, binary, cast
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.nodes import Axis, Expr, Read, Tensor, as_expr, binary, cast, const, select
 from tilewright.expr.operators.convolution import pad_spatial
+from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.reduce import reduce_max, reduce_mean
 from tilewright.expr.operators.shapes import (
     Padding,
@@ -27,10 +30,12 @@ from tilewright.expr.operators.shapes import (
     padding_pairs,
     per_axis,
     spatial_names,
+    window_extent,
     with_axes,
 )
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
+from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import sum as sum_over
 
 
@@ -76,6 +81,106 @@ def max_pool(
         return max_over(_element(padded, index, axes, windows), axes)
 
     return compute(shape, with_axes(names, body), name=name, dtype=x.dtype)
+
+
+def max_pool_indices(
+    x: Tensor,
+    kernel: PerAxis,
+    *,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    column_major: bool = False,
+    name: str = "max_pool_indices",
+) -> Tensor:
+    """int64 places [n, c, *spatial] of the maxima in a flat [n, c, *spatial], the first of equals.
+
+    `column_major` counts the spatial dimensions from the first one. NaN is nowhere.
+    """
+    options: Any = {"stride": stride, "padding": padding, "dilation": dilation}
+    best = max_pool(x, kernel, **options, ceil_mode=ceil_mode, name=f"{name}_value")
+    windows = _windows(x, kernel, stride, padding, dilation, ceil_mode, name)
+    padded = pad_spatial(x, windows.all_pads, value=lowest(x.dtype), name=f"{name}_pad")
+    axes, shape, names = _axes(x, windows)
+    strides = _strides(windows.spatial[::-1])[::-1] if column_major else _strides(windows.spatial)
+    channels, image = shape[-1], prod(windows.spatial)
+
+    def body(*index: Any) -> Expr:
+        n, *at, c = index
+        place: Expr = (as_expr(n) * channels + c) * image
+        rows = zip(at, axes, windows.stride, windows.dilation, windows.pads, strides, strict=True)
+        for p, r, s, d, (before, _), step in rows:
+            place = place + (p * s + r * d - before) * step
+        found = _element(padded, index, axes, windows).eq(best[index])
+        return min_over(select(found, place, const(2**62, INT64)), axes)
+
+    first = compute(shape, with_axes(names, body), name=f"{name}_first", dtype=INT64)
+    most = shape[0] * channels * image - 1
+    # Where nothing equals the maximum (NaN), any valid place will do.
+    return elementwise(lambda v: binary("min", v, most), first, name=name)
+
+
+def _strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Row-major strides."""
+    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
+
+
+def sum_pool(
+    x: Tensor,
+    kernel: PerAxis,
+    *,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    ceil_mode: bool = False,
+    name: str = "sum_pool",
+) -> Tensor:
+    """Sum of each window; padding adds nothing."""
+    windows = _windows(x, kernel, stride, padding, dilation, ceil_mode, name)
+    padded = pad_spatial(x, windows.all_pads, name=f"{name}_pad")
+    axes, shape, names = _axes(x, windows)
+
+    def body(*index: Any) -> Expr:
+        return sum_over(_element(padded, index, axes, windows), axes)
+
+    return compute(shape, with_axes(names, body), name=name, dtype=x.dtype)
+
+
+def col2im(
+    x: Tensor,
+    shape: Sequence[int],
+    kernel: Sequence[int],
+    *,
+    stride: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+    name: str = "col2im",
+) -> Tensor:
+    """[n, c · windows' elements, windows] -> [n, c, *shape]: each element added where it came from.
+
+    Raises ExprError when the extents of `x` do not fit the windows.
+    """
+    rows = zip(shape, kernel, stride, dilation, padding, strict=True)
+    counts = [window_extent(*row) for row in rows]
+    batch, columns, places = extents(x)
+    if places != prod(counts) or columns % prod(kernel):
+        raise ExprError(f"{name}: {x.shape} does not fit {counts} windows of {kernel}")
+    axes = [reduce_axis(k, f"r{d}") for d, k in enumerate(kernel)]
+
+    def body(n: Any, c: Any, *at: Any) -> Expr:
+        column, window, valid = as_expr(c), as_expr(0), as_expr(True)
+        for d, i in enumerate(at):
+            start = i + padding[d][0] - axes[d] * dilation[d]
+            number = start // stride[d]
+            valid = valid & (start >= 0) & (number < counts[d]) & (start % stride[d]).eq(0)
+            column = column * kernel[d] + axes[d]
+            window = window * counts[d] + binary("min", binary("max", number, 0), counts[d] - 1)
+        value = x[n, column, window]
+        return sum_over(select(valid, value, const(0, value.dtype)), axes)
+
+    whole = (batch, columns // prod(kernel), *shape)
+    return compute(whole, body, name=name, dtype=x.dtype)
 
 
 def avg_pool(

@@ -1,14 +1,20 @@
-"""ONNX operator type → translator; a type that is missing here is unsupported.
+"""ONNX operator type → translator, and why others cannot be taken.
 
 Translators cover all opsets since 7 (older models are converted first); each says where opsets
-differ.
+differ. An operator in neither table is taken by its definition in ONNX (`onnx_functions`).
 """
 
 from tilewright.graph.onnx_ops.call import Translator
 from tilewright.graph.onnx_ops.contraction import CONTRACTION
 from tilewright.graph.onnx_ops.elementwise import ELEMENTWISE
+from tilewright.graph.onnx_ops.indexing import INDEXING
 from tilewright.graph.onnx_ops.movement import MOVEMENT
+from tilewright.graph.onnx_ops.quantised import QUANTISED
+from tilewright.graph.onnx_ops.recurrent import RECURRENT
 from tilewright.graph.onnx_ops.reduction import REDUCTION
+from tilewright.graph.onnx_ops.sampling import SAMPLING
+from tilewright.graph.onnx_ops.sequences import SEQUENCES
+from tilewright.graph.onnx_ops.signal import SIGNAL
 from tilewright.graph.onnx_ops.window import WINDOW
 
 TRANSLATORS: dict[str, Translator] = {
@@ -17,4 +23,45 @@ TRANSLATORS: dict[str, Translator] = {
     **CONTRACTION,
     **WINDOW,
     **REDUCTION,
+    **INDEXING,
+    **SAMPLING,
+    **QUANTISED,
+    **RECURRENT,
+    **SIGNAL,
+    **SEQUENCES,
 }
+
+SHAPE = "the shape of its result depends on data"
+RANDOM = "it is random"
+STRING = "strings are not supported"
+OPTIONAL = "optional values are not supported"
+STATIC = "its trip count and conditions must be known at import"
+
+UNSUPPORTED: dict[str, str] = {
+    **dict.fromkeys(("NonMaxSuppression", "NonZero", "Unique"), SHAPE),
+    **dict.fromkeys(("Bernoulli", "RandomNormal", "RandomUniform", "Multinomial"), RANDOM),
+    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike"), RANDOM),
+    **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"), STRING),
+    **dict.fromkeys(("Optional", "OptionalGetElement", "OptionalHasElement"), OPTIONAL),
+    "BitCast": "the bits of a value are no part of the math",
+    "ImageDecoder": "it decodes compressed images",
+    "MaxRoiPool": "its bins are as large as data say",
+}
+"""Operators that are refused, with the reason."""
+
+LIMITS: dict[str, str] = {
+    **dict.fromkeys(("If", "Loop"), STATIC),
+    **dict.fromkeys(("Range", "ConstantOfShape", "MelWeightMatrix"), "its inputs must be constant"),
+    **dict.fromkeys(("BatchNormalization", "Dropout"), "inference only"),
+    "Compress": "its condition must be constant",
+    "CumProd": "its axis must be constant; n² terms",
+    "CumSum": "its axis must be constant; n² terms",
+    "Det": "matrices of at most 5 rows",
+    "Resize": "scales, sizes and roi must be constant",
+    "RoiAlign": "sampling_ratio must be given",
+    "TfIdfVectorizer": "pools of integers",
+    "TopK": "k must be constant; n² comparisons",
+    "Upsample": "scales must be constant",
+}
+"""What of a supported operator is not taken, where that is not obvious: shapes, axes and the like
+must always be known at import."""

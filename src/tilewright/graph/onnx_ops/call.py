@@ -16,9 +16,19 @@ from tilewright.expr.dtypes import dtype
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
 
+Known: TypeAlias = Value | tuple[Value, ...] | None
+"""What a name of an ONNX graph stands for: a tensor, a sequence of tensors, or nothing."""
+
 
 class Rejected(Exception):
-    """This node cannot be translated; the message says why."""
+    """This node cannot be translated; the message says why.
+
+    `value` is the one that would have to be known at import.
+    """
+
+    def __init__(self, reason: str, value: Value | None = None) -> None:
+        super().__init__(reason)
+        self.value = value
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,7 @@ class Call:
     op_type: str
     name: str
     opset: int
-    inputs: tuple[Value | None, ...]
+    inputs: tuple[Known, ...]
     attributes: Mapping[str, Any]
     used_outputs: tuple[bool, ...]
     builder: GraphBuilder
@@ -39,7 +49,17 @@ class Call:
 
     def optional(self, position: int) -> Value | None:
         """Input `position`, or None when the node leaves it out."""
-        return self.inputs[position] if position < len(self.inputs) else None
+        value = self.inputs[position] if position < len(self.inputs) else None
+        if isinstance(value, tuple):
+            self.reject(f"input {position} is a sequence")
+        return value
+
+    def sequence(self, position: int) -> tuple[Value, ...]:
+        """Input `position`, which must be a sequence."""
+        value = self.inputs[position]
+        if not isinstance(value, tuple):
+            self.reject(f"input {position} is no sequence")
+        return value
 
     def input(self, position: int) -> Value:
         """Input `position`, which the node must have."""
@@ -52,8 +72,26 @@ class Call:
         """The values of input `position`, None when left out; it must be known at import."""
         value = self.optional(position)
         if value is not None and value.constant is None:
-            self.reject(f"its {what} ({value}) must be known at compile time")
+            raise Rejected(f"its {what} ({value}) must be known at compile time", value)
         return None if value is None else value.constant
+
+    def known(self, position: int, what: str) -> Array:
+        """The values of input `position`, which the node must have, known at import."""
+        array = self.constant(position, what)
+        if array is None:
+            self.reject(f"its {what} is missing")
+        return array
+
+    def element(self, x: Value, at: int) -> Value:
+        """Element `at` of a vector, as a scalar."""
+        if x.constant is not None:
+            return self.literal(x.constant[at])
+        part = self.emit("slice", x, starts=(at,), stops=(at + 1,), steps=(1,), axes=(0,))
+        return self.builder.reshape(part, ())
+
+    def empty(self, shape: Sequence[int], like: Value) -> Value:
+        """An array without elements, of the dtype of `like`."""
+        return self.literal(np.empty(tuple(shape)), like)
 
     def ints(self, position: int, what: str) -> tuple[int, ...] | None:
         """An int vector that newer opsets give as input `position`, older ones as attribute `what`.
@@ -96,7 +134,7 @@ class Call:
         return axis % rank
 
 
-Translator: TypeAlias = Callable[[Call], Value | Sequence[Value]]
+Translator: TypeAlias = Callable[[Call], Value | Sequence[Known]]
 
 
 def numpy_dtype(value: Value) -> np.dtype[Any]:

@@ -53,7 +53,11 @@ def per_axis(call: Call, name: str, rank: int) -> tuple[int, ...]:
 
 
 def conv(call: Call) -> Value:
-    x, w = call.input(0), call.input(1)
+    return convolve(call, call.input(0), call.input(1), call.optional(2))
+
+
+def convolve(call: Call, x: Value, w: Value, bias: Value | None) -> Value:
+    """`x` with weights `w`, both channels-first, by the attributes of `call`."""
     groups = int(call.attribute("group", 1))
     rank = x.rank - 2
     nhwc = channels_last(call, x)
@@ -69,7 +73,7 @@ def conv(call: Call) -> Value:
         y = call.emit("depthwise_conv", nhwc, kernel, **options)
     else:
         y = call.emit("conv", nhwc, kernel, **options, groups=groups)
-    return channels_first(call, _with_bias(call, y, call.optional(2)))
+    return channels_first(call, _with_bias(call, y, bias))
 
 
 def _with_bias(call: Call, y: Value, bias: Value | None) -> Value:
@@ -82,7 +86,7 @@ def conv_transpose(call: Call) -> Value:
     strides = per_axis(call, "strides", rank)
     dilations = per_axis(call, "dilations", rank)
     extra = tuple(call.attribute("output_padding") or (0,) * rank)
-    pads = _transposed_pads(call, x.shape[2:], w.shape[2:], strides, dilations, extra)
+    pads, extra = _transposed_pads(call, x.shape[2:], w.shape[2:], strides, dilations, extra)
     y = call.emit(
         "conv_transpose",
         channels_last(call, x),
@@ -102,29 +106,32 @@ def _transposed_pads(
     kernel: Sequence[int],
     strides: Sequence[int],
     dilations: Sequence[int],
-    extra: Sequence[int],
-) -> tuple[tuple[int, int], ...]:
-    """Explicit pads, or those that make `output_shape` (or in · stride, for SAME)."""
+    extra: tuple[int, ...],
+) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """Pads and output padding: explicit, or for `output_shape` (in · stride for SAME)."""
     auto = call.attribute("auto_pad", b"NOTSET").decode()
     wanted = call.attribute("output_shape")
     if wanted is None and auto in ("NOTSET", "VALID"):
-        return window_pads(call, spatial, kernel)
+        return window_pads(call, spatial, kernel), extra
     if wanted is None:
         wanted = [n * s for n, s in zip(spatial, strides, strict=True)]
-    pairs = []
+    pairs, more_after = [], []
     rows = zip(spatial, kernel, strides, dilations, extra, wanted, strict=True)
     for n, k, s, d, e, out in rows:
         total = (n - 1) * s + (k - 1) * d + 1 + e - out
-        if total < 0:
-            call.reject(f"output_shape {wanted} needs negative padding")
+        more_after.append(e + max(0, -total))
+        total = max(0, total)
         less, more = total // 2, total - total // 2
         pairs.append((less, more) if auto == "SAME_UPPER" else (more, less))
-    return tuple(pairs)
+    return tuple(pairs), tuple(more_after)
 
 
 def matmul(call: Call) -> Value:
+    return product(call, call.input(0), call.input(1))
+
+
+def product(call: Call, a: Value, b: Value) -> Value:
     """NumPy's rules: a vector operand is a matrix of one row or column."""
-    a, b = call.input(0), call.input(1)
     left = call.builder.reshape(a, (1, *a.shape)) if a.rank == 1 else a
     right = call.builder.reshape(b, (*b.shape, 1)) if b.rank == 1 else b
     y = call.emit("matmul", left, right)
@@ -158,9 +165,15 @@ def _scaled(call: Call, x: Value, factor: float) -> Value:
     return call.emit("mul", x, call.literal(factor, x))
 
 
+def einsum(call: Call) -> Value:
+    operands = [call.input(i) for i in range(len(call.inputs))]
+    return call.emit("einsum", *operands, equation=call.attribute("equation").decode())
+
+
 CONTRACTION: dict[str, Translator] = {
     "Conv": conv,
     "ConvTranspose": conv_transpose,
+    "Einsum": einsum,
     "Gemm": gemm,
     "MatMul": matmul,
 }

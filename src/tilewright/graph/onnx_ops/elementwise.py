@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
@@ -68,7 +69,10 @@ def clip(call: Call) -> Value:
 
 def prelu(call: Call) -> Value:
     """The slope broadcasts to `x` from the right; a vector of channels was meant before opset 7."""
-    return call.emit("prelu", call.input(0), call.input(1))
+    x, slope = call.input(0), call.input(1)
+    if slope.rank == 1 and x.rank > 2 and slope.elements not in (1, x.shape[-1]):
+        slope = call.builder.reshape(slope, (slope.elements, *(1,) * (x.rank - 2)))
+    return call.emit("prelu", x, slope)
 
 
 def gelu(call: Call) -> Value:
@@ -93,18 +97,28 @@ def modulo(call: Call) -> Value:
 
 
 def isinf(call: Call) -> Value:
-    if not (call.attribute("detect_negative", 1) and call.attribute("detect_positive", 1)):
-        call.reject("it asks for one sign of infinity only")
-    return call.emit("isinf", call.input(0))
+    x = call.input(0)
+    signs = [call.attribute(f"detect_{s}", 1) for s in ("negative", "positive")]
+    if all(signs):
+        return call.emit("isinf", x)
+    if not any(signs):
+        return call.literal(np.zeros(x.shape, np.bool_))
+    return call.emit("eq", x, call.literal(-np.inf if signs[0] else np.inf, x))
 
 
-def dropout(call: Call) -> Value:
-    """Nothing at inference; the mask must not be read."""
+def dropout(call: Call) -> Sequence[Value]:
+    """Nothing at inference, where the mask is true everywhere."""
     training = call.constant(2, "training_mode")
     if training is not None and bool(training):
         call.reject("training mode is not supported")
-    call.only_output()
-    return call.input(0)
+    x = call.input(0)
+    mask = [call.literal(np.ones(x.shape, np.bool_))] if any(call.used_outputs[1:]) else []
+    return [x, *mask]
+
+
+def shift(call: Call) -> Value:
+    direction = call.attribute("direction").decode()
+    return call.emit(f"shift_{direction.lower()}", call.input(0), call.input(1))
 
 
 def identity(call: Call) -> Value:
@@ -113,13 +127,25 @@ def identity(call: Call) -> Value:
 
 ELEMENTWISE: dict[str, Translator] = {
     "Abs": simple("abs"),
+    "Acos": simple("acos"),
+    "Acosh": simple("acosh"),
     "Add": simple("add"),
     "And": simple("and"),
+    "Asin": simple("asin"),
+    "Asinh": simple("asinh"),
+    "Atan": simple("atan"),
+    "Atanh": simple("atanh"),
+    "BitShift": shift,
+    "BitwiseAnd": simple("bitwise_and"),
+    "BitwiseNot": simple("bitwise_not"),
+    "BitwiseOr": simple("bitwise_or"),
+    "BitwiseXor": simple("bitwise_xor"),
     "Cast": cast,
     "Ceil": simple("ceil"),
     "Celu": parametric("celu", alpha=1.0),
     "Clip": clip,
     "Cos": simple("cos"),
+    "Cosh": simple("cosh"),
     "Div": simple("div"),
     "Dropout": dropout,
     "Elu": parametric("elu", alpha=1.0),
@@ -158,12 +184,14 @@ ELEMENTWISE: dict[str, Translator] = {
     "Sigmoid": simple("sigmoid"),
     "Sign": simple("sign"),
     "Sin": simple("sin"),
+    "Sinh": simple("sinh"),
     "Softplus": simple("softplus"),
     "Softsign": simple("softsign"),
     "Sqrt": simple("sqrt"),
     "Sub": simple("sub"),
     "Sum": variadic("add"),
     "Swish": parametric("swish", alpha=1.0),
+    "Tan": simple("tan"),
     "Tanh": simple("tanh"),
     "ThresholdedRelu": parametric("thresholded_relu", alpha=1.0),
     "Where": simple("where"),

@@ -108,15 +108,16 @@ def _slice(
     axes: Sequence[int],
 ) -> Value:
     """Only the axes that lose something, with ends that mean the same after any step."""
-    kept = []
+    kept, shape = [], list(x.shape)
     for start, end, step, axis in zip(starts, ends, steps, axes, strict=True):
         past_front = step < 0 and end < -x.shape[axis]
         chosen = range(x.shape[axis])[start : None if past_front else end : step]
-        if not chosen:
-            call.reject(f"its result along dimension {axis} of {x} is empty")
+        shape[axis] = len(chosen)
         if chosen != range(x.shape[axis]):
             stop = chosen.stop if chosen.stop >= 0 else -x.shape[axis] - 1
             kept.append((chosen.start, stop, chosen.step, axis))
+    if 0 in shape:
+        return call.empty(shape, x)
     if not kept:
         return x
     columns = zip(*kept, strict=True)
@@ -197,7 +198,8 @@ def space_to_depth(call: Call) -> Value:
     if x.rank != 4:
         call.reject(f"its input {x} is not an image")
     nhwc = call.builder.transpose(x, (0, 2, 3, 1))
-    y = call.emit("space_to_depth", nhwc, block=int(call.attribute("blocksize")))
+    mode = call.attribute("mode", b"DCR").decode()
+    y = call.emit("space_to_depth", nhwc, block=int(call.attribute("blocksize")), mode=mode)
     return call.builder.transpose(y, (0, 3, 1, 2))
 
 

@@ -124,11 +124,12 @@ def rms_norm(call: Call) -> Value:
 
 
 def lp_normalization(call: Call) -> Value:
-    """x divided by its L1 or L2 norm along `axis`."""
+    """x divided by its L1 or L2 norm along `axis`; 0 where that is 0."""
     x = call.input(0)
     op = {1: "reduce_l1", 2: "reduce_l2"}[int(call.attribute("p", 2))]
     norm = call.emit(op, x, axes=(call.axis(-1, x.rank),), keepdims=True)
-    return call.emit("div", x, norm)
+    zero = call.literal(0.0, x)
+    return call.emit("where", call.emit("eq", norm, zero), zero, call.emit("div", x, norm))
 
 
 REDUCTION: dict[str, Translator] = {

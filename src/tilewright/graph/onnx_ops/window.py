@@ -1,8 +1,9 @@
-"""ONNX pooling, local response normalisation and resizing: windows over channels-last images."""
+"""ONNX pooling and local response normalisation: windows over channels-last images."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
@@ -16,17 +17,24 @@ from tilewright.graph.onnx_ops.contraction import (
 )
 
 
-def max_pool(call: Call) -> Value:
-    call.only_output()
-    return _pool(call, "max_pool")
+def max_pool(call: Call) -> Sequence[Value]:
+    """The maxima, and their places in the input as one row."""
+    x = call.input(0)
+    y = _pool(call, "max_pool", x)
+    if not any(call.used_outputs[1:]):
+        return [y]
+    column_major = bool(call.attribute("storage_order", 0))
+    return [y, _pool(call, "max_pool_indices", x, column_major=column_major)]
 
 
 def avg_pool(call: Call) -> Value:
-    return _pool(call, "avg_pool", count_include_pad=bool(call.attribute("count_include_pad", 0)))
-
-
-def _pool(call: Call, op: str, **options: bool) -> Value:
     x = call.input(0)
+    return _pool(
+        call, "avg_pool", x, count_include_pad=bool(call.attribute("count_include_pad", 0))
+    )
+
+
+def _pool(call: Call, op: str, x: Value, **options: bool) -> Value:
     kernel = tuple(int(k) for k in call.attribute("kernel_shape"))
     y = call.emit(
         op,
@@ -63,51 +71,79 @@ def lrn(call: Call) -> Value:
     return channels_first(call, y)
 
 
-def resize(call: Call) -> Value:
-    """Nearest neighbour, output i reading input floor(i · in / out) (asymmetric, floor)."""
+def lp_pool(call: Call) -> Value:
+    """The p-norm of each window."""
+    p = float(call.attribute("p", 2))
+    return _root(call, _pool(call, "sum_pool", _power(call, call.input(0), p)), p)
+
+
+def global_lp_pool(call: Call) -> Value:
+    x, p = call.input(0), float(call.attribute("p", 2))
+    powers = _power(call, x, p)
+    total = call.emit("reduce_sum", powers, axes=tuple(range(2, x.rank)), keepdims=True)
+    return _root(call, total, p)
+
+
+def _power(call: Call, x: Value, p: float) -> Value:
+    size = call.emit("abs", x)
+    return size if p == 1 else call.emit("pow", size, call.literal(p, x))
+
+
+def _root(call: Call, x: Value, p: float) -> Value:
+    return x if p == 1 else call.emit("pow", x, call.literal(1 / p, x))
+
+
+def max_unpool(call: Call) -> Value:
+    """Values at the flat places they came from, zeros elsewhere."""
+    x, at = call.input(0), call.input(1)
+    kernel = tuple(int(k) for k in call.attribute("kernel_shape"))
+    strides = per_axis(call, "strides", len(kernel))
+    pads = call.attribute("pads") or [0] * (2 * len(kernel))
+    rows = zip(x.shape[2:], kernel, strides, pads[: len(kernel)], pads[len(kernel) :], strict=True)
+    shape = (*x.shape[:2], *((n - 1) * s - a - b + k for n, k, s, a, b in rows))
+    zeros = call.literal(np.zeros(prod(shape)), x)
+    y = call.emit(
+        "scatter_elements",
+        zeros,
+        call.builder.reshape(at, (at.elements,)),
+        call.builder.reshape(x, (x.elements,)),
+        axis=0,
+        reduction="none",
+    )
+    y = call.builder.reshape(y, shape)
+    wanted = call.ints(2, "output_shape") or shape
+    if wanted == shape:
+        return y
+    pads_after = tuple((0, w - n) for w, n in zip(wanted, shape, strict=True))
+    return call.emit("pad", y, pads=pads_after, mode="constant", value=0)
+
+
+def col2im(call: Call) -> Value:
     x = call.input(0)
-    mode = call.attribute("mode", b"nearest").decode()
-    if mode != "nearest":
-        call.reject(f"mode {mode!r} is not supported; only nearest is")
-    if call.op_type == "Resize" and call.opset >= 11:
-        where = call.attribute("coordinate_transformation_mode", b"half_pixel").decode()
-        rounding = call.attribute("nearest_mode", b"round_prefer_floor").decode()
-        if not _reads_floor(call, x, where, rounding):
-            call.reject(f"coordinates {where!r} rounded by {rounding!r} are not supported")
-    shape = _resized(call, x)
-    if shape[:2] != x.shape[:2]:
-        call.reject(f"it resizes batch or channels: {x.shape} to {shape}")
-    return channels_first(call, call.emit("upsample", channels_last(call, x), shape=shape[2:]))
+    shape, kernel = (
+        tuple(int(n) for n in call.known(i, w)) for i, w in enumerate(WINDOW_SHAPES, 1)
+    )
+    return call.emit(
+        "col2im",
+        x,
+        shape=shape,
+        kernel=kernel,
+        strides=per_axis(call, "strides", len(shape)),
+        pads=window_pads(call, shape, kernel),
+        dilations=per_axis(call, "dilations", len(shape)),
+    )
 
 
-def _reads_floor(call: Call, x: Value, where: str, rounding: str) -> bool:
-    """Whether the mode equals floor(i · in / out): always, or because scales are integers."""
-    if (where, rounding) == ("asymmetric", "floor"):
-        return True
-    pairs = zip(x.shape, _resized(call, x), strict=True)
-    whole = all(new % old == 0 for old, new in pairs)
-    nearest = rounding in ("round_prefer_floor", "round_prefer_ceil")
-    return whole and where in ("half_pixel", "half_pixel_symmetric") and nearest
-
-
-def _resized(call: Call, x: Value) -> tuple[int, ...]:
-    inputs = (2, 3) if call.op_type == "Resize" and call.opset >= 11 else (1, 9)
-    sizes = call.constant(inputs[1], "sizes")
-    if sizes is not None and sizes.size:
-        return tuple(int(n) for n in sizes)
-    scales = call.constant(inputs[0], "scales")
-    listed = call.attribute("scales") if scales is None else scales
-    if listed is None or len(listed) != x.rank or call.attribute("axes") is not None:
-        call.reject("it needs scales or sizes for every dimension")
-    return tuple(int(np.floor(n * float(s))) for n, s in zip(x.shape, listed, strict=True))
-
+WINDOW_SHAPES = ("image_shape", "block_shape")
 
 WINDOW: dict[str, Translator] = {
     "AveragePool": avg_pool,
+    "Col2Im": col2im,
     "GlobalAveragePool": global_pool("reduce_mean"),
+    "GlobalLpPool": global_lp_pool,
     "GlobalMaxPool": global_pool("reduce_max"),
     "LRN": lrn,
+    "LpPool": lp_pool,
     "MaxPool": max_pool,
-    "Resize": resize,
-    "Upsample": resize,
+    "MaxUnpool": max_unpool,
 }

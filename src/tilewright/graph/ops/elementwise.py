@@ -58,20 +58,13 @@ def fmod(a: Value, b: Value, *, name: str) -> Tensor:
     """a - b · trunc(a / b): the result has the sign of `a`."""
 
     def body(x: Any, y: Any) -> Expr:
-        whole = quotient(x, y)
-        down = call("trunc", whole) if whole.dtype.is_float else whole
-        return as_expr(x - y * down)
-
-    return elementwise(body, a, b, name=name)
-
-
-def modulo(a: Value, b: Value, *, name: str) -> Tensor:
-    """a - b · floor(a / b): the result has the sign of `b`."""
-
-    def body(x: Any, y: Any) -> Expr:
         like = next(e.dtype for e in (x, y) if not isinstance(e, (int, float)))
         a, b = as_expr(x, like), as_expr(y, like)
-        return a - b * call("floor", a / b) if like.is_float else a % b
+        if not like.is_float:
+            return as_expr(a - b * quotient(a, b))
+        # Of magnitudes it is exact, however large the quotient.
+        rest = call("abs", a) % call("abs", b)
+        return select(a < 0, -rest, rest)
 
     return elementwise(body, a, b, name=name)
 
@@ -97,13 +90,24 @@ def power(a: Value, b: Value, *, name: str) -> Tensor:
 
 ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
     "abs": lib.absolute,
+    "acos": lib.acos,
+    "acosh": lib.acosh,
     "add": lib.add,
     "and": lib.logical_and,
+    "asin": lib.asin,
+    "asinh": lib.asinh,
+    "atan": lib.atan,
+    "atanh": lib.atanh,
+    "bitwise_and": lib.bitwise_and,
+    "bitwise_not": lib.bitwise_not,
+    "bitwise_or": lib.bitwise_or,
+    "bitwise_xor": lib.bitwise_xor,
     "cast": lambda x, *, to, name: lib.cast_to(x, to, name=name),
     "ceil": lib.ceil,
     "celu": celu,
     "clip": clip,
     "cos": lib.cos,
+    "cosh": lib.cosh,
     "div": lib.divide,
     "elu": lib.elu,
     "eq": lib.equal,
@@ -125,7 +129,7 @@ ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
     "max": lib.maximum,
     "min": lib.minimum,
     "mish": lib.mish,
-    "mod": modulo,
+    "mod": lib.mod,
     "mul": lib.multiply,
     "ne": lib.not_equal,
     "neg": lib.negative,
@@ -137,15 +141,19 @@ ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
     "relu": lib.relu,
     "round": lib.round_half_even,
     "selu": lib.selu,
+    "shift_left": lib.shift_left,
+    "shift_right": lib.shift_right,
     "shrink": shrink,
     "sigmoid": lib.sigmoid,
     "sign": lib.sign,
     "sin": lib.sin,
+    "sinh": lib.sinh,
     "softplus": lib.softplus,
     "softsign": lib.softsign,
     "sqrt": lib.sqrt,
     "sub": lib.subtract,
     "swish": swish,
+    "tan": lib.tan,
     "tanh": lib.tanh,
     "thresholded_relu": thresholded_relu,
     "where": lib.where,

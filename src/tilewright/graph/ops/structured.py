@@ -67,6 +67,29 @@ def rms_norm(x: Tensor, scale: Tensor, *, axis: int, epsilon: float, name: str) 
     return lib.rms_norm(x, scale, axes=tuple(range(axis, x.rank)), epsilon=epsilon, name=name)
 
 
+def max_pool_indices(x: Tensor, *, kernel: tuple[int, ...], **attributes: Any) -> Tensor:
+    return lib.max_pool_indices(x, kernel, **_window_options(attributes))
+
+
+def sum_pool(x: Tensor, *, kernel: tuple[int, ...], **attributes: Any) -> Tensor:
+    return lib.sum_pool(x, kernel, **_window_options(attributes))
+
+
+def col2im(
+    x: Tensor, *, shape: tuple[int, ...], kernel: tuple[int, ...], **attributes: Any
+) -> Tensor:
+    return lib.col2im(x, shape, kernel, **_window_options(attributes))
+
+
+def deform_conv(x: Tensor, w: Tensor, *operands: Tensor, **attributes: Any) -> Tensor:
+    """Operands after `w`: the offsets, then the mask, which may be missing."""
+    return lib.deform_conv(x, w, *operands, **_window_options(attributes))
+
+
+def einsum(*tensors: Tensor, equation: str, name: str) -> Tensor:
+    return lib.einsum(equation, *tensors, name=name)
+
+
 STRUCTURED: dict[str, Callable[..., Tensor]] = {
     "conv": conv,
     "depthwise_conv": depthwise_conv,
@@ -95,6 +118,24 @@ STRUCTURED: dict[str, Callable[..., Tensor]] = {
     "concat": lambda *parts, axis, name: lib.concat(parts, axis, name=name),
     "depth_to_space": lib.depth_to_space,
     "expand": lib.broadcast_to,
+    "gather_nd": lib.gather_nd,
+    "scatter_elements": lib.scatter_elements,
+    "scatter_nd": lib.scatter_nd,
+    "cumulative": lib.cumulative,
+    "top_indices": lib.top_indices,
+    "triangle": lib.triangle,
+    "reverse_sequence": lib.reverse_sequence,
+    "write_slice": lib.write_slice,
+    "count_grams": lib.count_grams,
+    "determinant": lib.determinant,
+    "resample": lib.resample,
+    "grid_sample": lib.grid_sample,
+    "roi_align": lib.roi_align,
+    "deform_conv": deform_conv,
+    "einsum": einsum,
+    "max_pool_indices": max_pool_indices,
+    "sum_pool": sum_pool,
+    "col2im": col2im,
     "gather": lib.gather,
     "gather_elements": lib.gather_elements,
     "pad": lib.pad,

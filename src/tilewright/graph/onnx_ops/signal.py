@@ -1,0 +1,98 @@
+"""ONNX's Fourier transforms, as products with matrices of cosines and sines.
+
+A complex array has a last dimension of 2, a real one of 1. The matrix of a transform of n points
+has n² entries: right for the lengths of frames, not for whole recordings.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.graph.ir import Array, Value
+from tilewright.graph.onnx_ops.call import Call, Translator
+
+
+def _matrix(points: int, length: int, outputs: int, inverse: bool) -> Array:
+    """exp(±2πi · k · n / length), complex [points, outputs]; an inverse divides by `length`."""
+    k, n = np.arange(outputs), np.arange(points)
+    turns = np.outer(n, k) % length / length
+    sign = 2j if inverse else -2j
+    return np.asarray(np.exp(sign * np.pi * turns) / (length if inverse else 1))
+
+
+def _hermitian(length: int, outputs: int, inverse: bool, half: int) -> Array:
+    """As `_matrix`, of `half` points that stand for themselves and their conjugates."""
+    matrix = _matrix(half, length, outputs, inverse)
+    twice = np.full(half, 2.0)
+    twice[0] = 1.0
+    if length % 2 == 0 and half == length // 2 + 1:
+        twice[-1] = 1.0
+    return np.asarray(matrix * twice[:, None])
+
+
+def _real(matrix: Array, parts: int, results: int) -> Array:
+    """A complex matrix as a real one [points · parts, outputs · results]."""
+    rows = [np.stack([matrix.real, matrix.imag], -1), np.stack([-matrix.imag, matrix.real], -1)]
+    whole = np.stack(rows[:parts], 1)[..., :results]
+    return whole.reshape(matrix.shape[0] * parts, matrix.shape[1] * results)
+
+
+def transform(call: Call, x: Value, axis: int, matrix: Array, results: int) -> Value:
+    """`x` times a complex `matrix` along `axis`; its last dimension holds the parts."""
+    parts = x.shape[-1]
+    last = x.rank - 2
+    order = [d for d in range(x.rank - 1) if d != axis] + [axis, x.rank - 1]
+    moved = call.builder.transpose(x, order)
+    if matrix.shape[0] < x.shape[axis]:
+        moved = call.emit(
+            "slice", moved, starts=(0,), stops=(matrix.shape[0],), steps=(1,), axes=(last,)
+        )
+    table = _real(matrix[: moved.shape[last]], parts, results)
+    outer = moved.shape[:last]
+    flat = call.builder.reshape(moved, (*outer, table.shape[0]) if outer else (1, table.shape[0]))
+    y = call.emit("matmul", flat, call.literal(table, x))
+    y = call.builder.reshape(y, (*outer, matrix.shape[1], results))
+    back = [order.index(d) for d in range(x.rank)]
+    return call.builder.transpose(y, back)
+
+
+def dft(call: Call) -> Value:
+    """The axis is an input since opset 20, an attribute before."""
+    x = call.input(0)
+    inverse = bool(call.attribute("inverse", 0))
+    onesided = bool(call.attribute("onesided", 0))
+    known = call.constant(2, "axis") if call.opset >= 20 else None
+    wanted = call.attribute("axis", 1) if call.opset < 20 else -2
+    axis = call.normal_axis(int(wanted if known is None else known.item()), x.rank)
+    given = call.constant(1, "dft_length")
+    extent = x.shape[axis]
+    whole = 2 * (extent - 1) if inverse and onesided else extent
+    length = whole if given is None else int(given.item())
+    if inverse and onesided:
+        half = min(extent, length // 2 + 1)
+        return transform(call, x, axis, _hermitian(length, length, True, half), 1)
+    outputs = length // 2 + 1 if onesided else length
+    return transform(call, x, axis, _matrix(min(extent, length), length, outputs, inverse), 2)
+
+
+def stft(call: Call) -> Value:
+    """Frames [batch, frames, length, parts], times a window, transformed one by one."""
+    x, window = call.input(0), call.optional(2)
+    step = int(call.known(1, "frame_step").item())
+    given = call.constant(3, "frame_length")
+    if given is not None:
+        length = int(given.item())
+    else:
+        length = x.shape[1] if window is None else window.elements
+    count = 1 + (x.shape[1] - length) // step
+    at = np.arange(count)[:, None] * step + np.arange(length)
+    if x.rank == 2:
+        x = call.builder.reshape(x, (*x.shape, 1))
+    frames = call.emit("gather", x, call.literal(at), axis=1)
+    if window is not None:
+        frames = call.emit("mul", frames, call.builder.reshape(window, (window.elements, 1)))
+    outputs = length // 2 + 1 if call.attribute("onesided", 1) else length
+    return transform(call, frames, 2, _matrix(length, length, outputs, False), 2)
+
+
+SIGNAL: dict[str, Translator] = {"DFT": dft, "STFT": stft}

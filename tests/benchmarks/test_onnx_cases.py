@@ -1,0 +1,134 @@
+"""ONNX's backend test-suite: a subset that covers every operator and type, and the machinery."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+from benchmarks.onnx_cases import Case, Data, Outcome, collect, difference, run
+from onnx import TensorProto, helper
+
+from benchmarks import onnx_conformance as conformance
+from tilewright.graph.onnx_ops import UNSUPPORTED
+
+PARTS = 12
+# Cases of the suite that ask for what an operator's limits exclude.
+BEYOND = frozenset({"ArrayFeatureExtractor", "Binarizer", "LabelEncoder", "TreeEnsemble"})
+
+
+@functools.cache
+def chosen() -> list[Case]:
+    """The first counted case of every operator and type of its first input, unexpanded."""
+    found: dict[tuple[str, int], Case] = {}
+    for case in collect():
+        if case.excluded or case.kind != "node" or "_expanded" in case.name:
+            continue
+        model, _ = case.load()
+        inputs = model.graph.input
+        kind = inputs[0].type.tensor_type.elem_type if inputs else 0
+        if case.operator not in BEYOND | set(UNSUPPORTED):
+            found.setdefault((case.operator, kind), case)
+    return list(found.values())
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_operator_and_type(part: int) -> None:
+    mine = chosen()[part::PARTS]
+    assert len(mine) > 10
+    outcomes = {c.name: run(c) for c in mine}
+    wrong = {name: o.reason for name, o in outcomes.items() if o.status != "passed"}
+    assert not wrong
+
+
+@pytest.mark.cpu
+def test_unsupported_operators_are_refused_with_their_reason() -> None:
+    refused = [c for c in collect() if c.kind == "node" and c.operator in UNSUPPORTED]
+    assert {c.operator for c in refused} >= {"NonZero", "Unique", "NonMaxSuppression"}
+    for case in {c.operator: c for c in refused if not c.excluded}.values():
+        outcome = run(case)
+        assert outcome.status == "unsupported"
+        assert UNSUPPORTED[case.operator] in outcome.reason
+
+
+def test_the_goal_counts_what_it_says() -> None:
+    cases = {c.name: c for c in collect()}
+    assert cases["test_add"].excluded == ""
+    assert cases["test_add"].operator == "Add"
+    assert cases["test_celu_expanded"].operator == "Celu"
+    assert cases["test_bernoulli"].excluded == "random operator"
+    assert cases["test_if"].excluded == "control flow operator"
+    assert cases["test_training_dropout_default"].excluded == "training operator"
+    assert cases["test_sequence_insert_at_back"].excluded == "sequence operator"
+    assert cases["test_cast_FLOAT_to_BFLOAT16"].excluded == "type BFLOAT16"
+    assert cases["test_identity_sequence"].excluded == "sequence input or output"
+    assert sum(c.kind == "light" for c in cases.values()) == 9
+
+
+def test_difference() -> None:
+    one = np.ones(3, np.float32)
+    assert difference([one], [one * np.float32(1.0005)], 1e-3, 0) == ""
+    wrong = difference([np.array([1.0, 3.0])], [np.array([1.0, 2.0])], 1e-3, 0)
+    assert wrong == "output 0: 1 of 2 values are wrong; at [1] 3.0 instead of 2.0"
+    assert difference([], [one], 0, 0) == "0 outputs instead of 1"
+    assert "float64[3] instead of float32[3]" in difference([one.astype(np.float64)], [one], 0, 0)
+    assert "float32[3, 1] instead of" in difference([one[:, None]], [one], 0, 0)
+    nan = np.array([np.nan, np.inf], np.float16)
+    assert difference([nan], [nan], 0, 0) == ""
+    assert difference([-nan], [nan], 0, 0) != ""
+    narrow = np.array([1.0], ml_dtypes.bfloat16)
+    assert difference([narrow], [np.array([1.0078125], ml_dtypes.bfloat16)], 1e-3, 0) == ""
+
+
+def made(name: str, load: object) -> Case:
+    return Case(name, "node", "Relu", "", 1e-3, 1e-7, load)  # type: ignore[arg-type]
+
+
+def relu() -> tuple[onnx.ModelProto, Data]:
+    x, y = (helper.make_tensor_value_info(n, TensorProto.FLOAT, [2]) for n in "xy")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", [x], [y])
+    data = np.array([-1, 2], np.float32)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    return model, [([data], [np.maximum(data, 0)])]
+
+
+def crash() -> tuple[onnx.ModelProto, Data]:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    raise AssertionError("unreachable")
+
+
+def hang() -> tuple[onnx.ModelProto, Data]:
+    while True:
+        pass
+
+
+def bug() -> tuple[onnx.ModelProto, Data]:
+    raise KeyError("a bug")
+
+
+@pytest.mark.cpu
+def test_a_crash_or_hang_costs_one_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conformance, "CPU_LIMIT_S", 0.3)
+    cases = [made("a", relu), made("b", crash), made("c", hang), made("d", bug), made("e", relu)]
+    found = {c.name: o for c, o in conformance.run_all(cases, 1)}
+    assert found["b"] == Outcome("failed", "crashed: SIGSEGV")
+    assert found["c"].reason.startswith("hung: more than 0.3 s of CPU time")
+    assert found["d"].reason == "KeyError: 'a bug'"
+    assert found["a"].status == found["e"].status == "passed"
+
+
+def test_the_summary_counts_only_what_the_goal_counts() -> None:
+    outside = made("x", relu).__class__("x", "node", "If", "control flow operator", 0, 0, relu)
+    entries = [
+        conformance.entry(made("a", relu), Outcome("passed", "", constants=("k",))),
+        conformance.entry(made("b", relu), Outcome("failed", "wrong")),
+        conformance.entry(outside, Outcome("unsupported", "no")),
+    ]
+    goal = conformance.summary(entries)["goals"]["node"]
+    assert (goal["passed"], goal["of"], goal["given_constants"]) == (1, 2, 1)
+    assert conformance.summary(entries)["kinds"]["node"]["unsupported"] == 1
