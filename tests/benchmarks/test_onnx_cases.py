@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -14,7 +16,7 @@ from benchmarks.onnx_cases import Case, Data, Outcome, collect, difference, run
 from onnx import TensorProto, helper
 
 from benchmarks import onnx_conformance as conformance
-from tilewright.graph.onnx_ops import UNSUPPORTED
+from tilewright.graph.onnx_ops import TRANSLATORS, UNSUPPORTED
 
 PARTS = 12
 # Cases of the suite that ask for what an operator's limits exclude.
@@ -44,6 +46,14 @@ def test_every_operator_and_type(part: int) -> None:
     outcomes = {c.name: run(c) for c in mine}
     wrong = {name: o.reason for name, o in outcomes.items() if o.status != "passed"}
     assert not wrong
+
+
+def test_every_translator_has_a_case() -> None:
+    """Here, or beside onnxruntime in tests/graph/test_onnx_operators.py."""
+    source = Path(__file__).parent.parent / "graph" / "test_onnx_operators.py"
+    elsewhere = set(re.findall(r'"(\w+)"', source.read_text()))
+    missing = set(TRANSLATORS) - {c.operator for c in collect()} - elsewhere
+    assert not missing
 
 
 @pytest.mark.cpu

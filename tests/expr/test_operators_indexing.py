@@ -25,10 +25,10 @@ def test_scatter_elements(axis: int, reduction: str, dtype: str) -> None:
     extent = x.shape[axis]
     indices = np.random.default_rng(axis % 3).integers(-extent, extent, (3, 4, 2))
     if reduction == "none":  # several updates of one element: their order is ours to say
-        indices = np.broadcast_to(np.arange(indices.shape[axis])[::-1], (3, 4, 2)[axis : axis + 1])
         shape = [1, 1, 1]
         shape[axis] = -1
-        indices = np.ascontiguousarray(np.broadcast_to(indices.reshape(shape), (3, 4, 2)))
+        backwards = np.arange(indices.shape[axis])[::-1].reshape(shape)
+        indices = np.ascontiguousarray(np.broadcast_to(backwards, (3, 4, 2)))
     updates = (np.abs(normal(3, 4, 2, seed=3, dtype=dtype)) / 9).astype(dtype)
     y = op.scatter_elements(
         like("x", x), like("i", indices), like("u", updates), axis, reduction=reduction

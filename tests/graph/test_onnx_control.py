@@ -227,3 +227,51 @@ def test_empty_arrays_are_known() -> None:
     found = run_graph(graph, x)
     np.testing.assert_array_equal(found[0], x["x"])
     assert found[1].shape == (0, 3)
+
+
+def test_a_gradient_is_made_of_nodes() -> None:
+    """Of tanh((a @ w) · a2 + b) / a3, summed over its elements, against finite differences."""
+    nodes = [
+        node("MatMul", ["a", "w"], ["p"]),
+        node("Mul", ["p", "p"], ["s"]),
+        node("Add", ["s", "b"], ["t"]),
+        node("Tanh", ["t"], ["h"]),
+        node("Exp", ["a"], ["e"]),
+        node("Transpose", ["e"], ["et"], perm=[1, 0]),
+        node("Div", ["h", "et"], ["y"]),
+        node("Gradient", ["a", "b"], ["da", "db"], xs=["a", "b"], y="y", **TRAINING),
+    ]
+    shapes = {"a": (3, 3), "b": (3,)}
+    w = np.random.default_rng(2).standard_normal((3, 3)).astype(np.float32)
+    model = make_model(nodes[:-1], shapes, {"w": w})
+    plain = load(model)
+    model.graph.node.append(nodes[-1])
+    model.opset_import.append(helper.make_opsetid(TRAINING["domain"], 1))
+    graph = load(with_output(model, {"da": (FLOAT, 2), "db": (FLOAT, 1)}))
+    x = {k: v * np.float32(0.3) for k, v in random_inputs(graph).items()}
+    found = dict(zip(("a", "b"), run_graph(graph, x), strict=True))
+    for name, gradient in found.items():
+        assert gradient.shape == shapes[name]
+        for at in np.ndindex(gradient.shape):
+            step = np.zeros_like(x[name])
+            step[at] = 1e-2
+            up, down = (
+                run_graph(plain, {**x, name: x[name] + sign * step})[0].sum(dtype=np.float64)
+                for sign in (1, -1)
+            )
+            np.testing.assert_allclose(gradient[at], (up - down) / 2e-2, rtol=2e-2, atol=2e-3)
+
+
+TRAINING = {"domain": "ai.onnx.preview.training"}
+
+
+def test_a_gradient_without_a_rule_is_refused() -> None:
+    nodes = [
+        node("Sin", ["x"], ["y"]),
+        node("Gradient", ["x"], ["d"], name="g", xs=["x"], y="y", **TRAINING),
+    ]
+    model = make_model(nodes[:1], {"x": (2, 3)})
+    model.graph.node.append(nodes[1])
+    model.opset_import.append(helper.make_opsetid(TRAINING["domain"], 1))
+    with pytest.raises(UnsupportedModel, match="sin has no rule for its gradient"):
+        load(with_output(model, {"d": (FLOAT, 2)}))

@@ -1,8 +1,9 @@
-"""ONNX control flow whose course is known at import: it is run here, and nothing of it remains.
+"""ONNX operators about other nodes, done at import so that nothing of them remains.
 
     If(true) {a} {b}        →  a
     Loop(3, true) {body}    →  body, body, body
     Scan(x) {body}          →  body for every slice of x
+    Gradient(a){y}          →  the derivative of y by a, as nodes
 
 A condition or trip count that depends on data is refused.
 """
@@ -16,6 +17,7 @@ import numpy as np
 import onnx
 
 from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.gradient import gradients
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx_ops.call import Known, Rejected
 
@@ -32,6 +34,8 @@ class Region(Protocol):
     def constant(self, array: Array) -> Value: ...
 
     def run(self, graph: onnx.GraphProto, inputs: Sequence[Known]) -> Sequence[Known]: ...
+
+    def named(self, name: str) -> Known: ...
 
 
 def if_(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
@@ -91,6 +95,17 @@ def scan(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Seque
     return [*carried, *(_stacked(region, c[::-1] if b else c, a) for c, a, b in found)]
 
 
+def gradient(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
+    """Derivatives of the value `y` of this graph by the values `xs`, at these very values."""
+    attributes = _attributes(node)
+    xs, zs = ([n.decode() for n in attributes.get(k) or ()] for k in ("xs", "zs"))
+    values = [_tensor(region.named(n)) for n in xs]
+    if list(inputs) != [*values, *(region.named(n) for n in zs)]:
+        raise Rejected("it asks for derivatives at other values than those that its y was made of")
+    y = _tensor(region.named(attributes["y"].decode()))
+    return list(gradients(region.builder, y, values))
+
+
 def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
     return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
 
@@ -136,8 +151,12 @@ def _stacked(region: Region, parts: Sequence[Known], axis: int) -> Value:
     return widened[0] if len(widened) == 1 else region.builder.emit("concat", *widened, axis=at)
 
 
-CONTROL: dict[str, Callable[[Region, onnx.NodeProto, Sequence[Known]], Sequence[Known]]] = {
-    "If": if_,
-    "Loop": loop,
-    "Scan": scan,
+CONTROL: dict[
+    tuple[str, str], Callable[[Region, onnx.NodeProto, Sequence[Known]], Sequence[Known]]
+] = {
+    ("", "If"): if_,
+    ("", "Loop"): loop,
+    ("", "Scan"): scan,
+    ("ai.onnx.preview.training", "Gradient"): gradient,
 }
+"""By domain and type."""

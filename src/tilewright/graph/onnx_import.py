@@ -187,7 +187,9 @@ class _Importer:
         """Whether a node of this type may be taken, for all that its type says."""
         if (node.domain, node.op_type) in self.functions:
             return True
-        if node.domain in STANDARD and node.op_type in (*TRANSLATORS, *CONTROL):
+        if node.domain in STANDARD and node.op_type in TRANSLATORS:
+            return True
+        if _key(node) in CONTROL:
             return True
         try:
             return (
@@ -202,18 +204,17 @@ class _Importer:
             named = zip(node.output, arrays, strict=False)
             return [self.constant(n or "unused", a) for n, a in named]
         local = (node.domain, node.op_type) in self.functions
-        if node.domain in STANDARD and not local:
-            if node.op_type in TRANSLATORS:
-                try:
-                    return self._translate(node, inputs, scope)
-                except Rejected as refusal:
-                    # Definitions cover what is rare: statistics returned, odd attributes.
-                    body = definition(node, scope.opset, self.functions, inputs)
-                    if body is None or refusal.value is not None:
-                        raise
-                    return self._define(node, body, inputs, scope)
-            if node.op_type in CONTROL:
-                return CONTROL[node.op_type](_Region(self, scope, node), node, inputs)
+        if node.domain in STANDARD and not local and node.op_type in TRANSLATORS:
+            try:
+                return self._translate(node, inputs, scope)
+            except Rejected as refusal:
+                # Definitions cover what is rare: statistics returned, odd attributes.
+                body = definition(node, scope.opset, self.functions, inputs)
+                if body is None or refusal.value is not None:
+                    raise
+                return self._define(node, body, inputs, scope)
+        if _key(node) in CONTROL and not local:
+            return CONTROL[_key(node)](_Region(self, scope, node), node, inputs)
         body = definition(node, scope.opset, self.functions, inputs)
         if body is None:
             raise Rejected(_unknown(node))
@@ -319,6 +320,12 @@ class _Region:
         """A value known now."""
         return self.importer.constant(f"{self.node.op_type}.c", array)
 
+    def named(self, name: str) -> Known:
+        """What a name of the graph around the node stands for."""
+        if self.scope.find(name) is None:
+            raise Rejected(f"{name} is not defined")
+        return self.importer.value(name, self.scope)
+
     def run(self, graph: onnx.GraphProto, inputs: Sequence[Known]) -> Sequence[Known]:
         """The outputs of a subgraph, which sees the names around it."""
         outputs = [o.name for o in graph.output]
@@ -343,6 +350,10 @@ def _used(nodes: Iterable[onnx.NodeProto], outputs: Iterable[str]) -> frozenset[
             for graph in (attribute.g, *attribute.graphs):
                 found |= _used(graph.node, [o.name for o in graph.output])
     return frozenset(found - {""})
+
+
+def _key(node: onnx.NodeProto) -> tuple[str, str]:
+    return ("" if node.domain in STANDARD else node.domain), node.op_type
 
 
 def _name(node: onnx.NodeProto) -> str:
