@@ -7,14 +7,18 @@ uninitialised: reading an element that nothing wrote, an index outside of a buff
 an output element that is never written raise VerifyError, which names the statement.
 
 Loops whose iterations are independent (`lockstep`) run side by side as `Lanes`; the others run
-one iteration at a time. With `rng`, parallel loops run one iteration at a time in a random order:
-a correct program gives the same result.
+one iteration at a time. With `rng`, parallel and block loops run one iteration at a time in a
+random order: a correct program gives the same result.
+
+The threads of a block are lanes and run in step. What that hides is checked: shared storage
+remembers which thread wrote and read each element since the last barrier, and an access that
+another thread's could overtake raises VerifyError; so does a barrier that not every thread reaches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NoReturn, TypeAlias
 
@@ -37,10 +41,32 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table
 from tilewright.nest.lanes import Array, Lanes
 from tilewright.nest.lockstep import lockstep_loops
-from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store, bodies
+from tilewright.nest.nodes import (
+    THREADS,
+    Alloc,
+    Barrier,
+    For,
+    Hoist,
+    If,
+    Kind,
+    Node,
+    Program,
+    Scope,
+    Seq,
+    Store,
+    bodies,
+)
 from tilewright.nest.print import nest_text
+from tilewright.nest.workers import (
+    concrete_extents,
+    is_for_workers,
+    kernels,
+    perfect_nest,
+    statements,
+)
 
 LANES_AT_ONCE = 1 << 18
+MOST_THREADS = 1 << 16  # of one dimension of a block
 UPDATES: dict[str, np.ufunc] = {
     "sum": np.add,
     "prod": np.multiply,
@@ -49,11 +75,52 @@ UPDATES: dict[str, np.ufunc] = {
 }
 
 
+NOBODY, SEVERAL = -1, -2
+# Names under which lanes hold their block and their thread in each dimension.
+BLOCK, VIRTUAL = ":block", ":virtual"
+THREAD = {kind: f":{kind.value}" for kind in THREADS}
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """The threads that wrote and read each element of shared storage since the last barrier."""
+
+    writer: Array
+    reader: Array
+
+    @classmethod
+    def barrier(cls, size: int) -> Since:
+        return cls(np.full(size, NOBODY), np.full(size, NOBODY))
+
+    def forget(self) -> None:
+        """A barrier."""
+        self.writer.fill(NOBODY)
+        self.reader.fill(NOBODY)
+
+    def reading(self, at: Array, thread: Array) -> bool:
+        """Note reads; False where another thread wrote the element."""
+        if ((self.writer[at] != NOBODY) & (self.writer[at] != thread)).any():
+            return False
+        old = self.reader[at]
+        self.reader[at] = np.where((old == NOBODY) | (old == thread), thread, SEVERAL)
+        self.reader[at[self.reader[at] != thread]] = SEVERAL
+        return True
+
+    def writing(self, at: Array, thread: Array) -> bool:
+        """Note writes; False where another thread read or wrote the element."""
+        for known in (self.writer[at], self.reader[at]):
+            if ((known != NOBODY) & (known != thread)).any():
+                return False
+        self.writer[at] = thread
+        return bool((self.writer[at] == thread).all())
+
+
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """Storage of one tensor, or of one window a lane: flat elements, and which were written.
 
     `slot` and `offsets` are the names under which lanes hold their window's number and start.
+    `since` is what threads did to shared storage since the last barrier.
     """
 
     tensor: Tensor
@@ -62,6 +129,7 @@ class Buffer:
     written: Array
     slot: str | None = None
     offsets: tuple[str, ...] = ()
+    since: Since | None = None
 
 
 Buffers: TypeAlias = Mapping[str, Buffer]
@@ -137,6 +205,15 @@ class _Interpreter:
         self.lockstep = lockstep_loops(program.body, parallel=rng is None)
         self.widths: dict[int, int] = {}
         self._measure(program.body)
+        self.combined = {
+            id(s): team.combined(s)
+            for kernel in filter(is_for_workers, kernels(program.body))
+            for s, team in statements(kernel)
+            if isinstance(s, Store)
+        }
+        # Shared memory by name: it is the same in every iteration that allocates it.
+        self.since: dict[str, Since] = {}
+        self.team = 1  # lanes that come to a barrier
 
     def _measure(self, node: Node) -> int:
         """Most iterations of the innermost statement under `node`, kept for every loop."""
@@ -160,27 +237,90 @@ class _Interpreter:
                 test = np.broadcast_to(where.value(cond, lanes), (lanes.count,))
                 if test.any():
                     self.run(body, buffers, lanes if test.all() else lanes.where(test))
-            case Alloc(tensor, offset, body):
-                where = _Place(self.program, node, buffers)
-                slot = f"{tensor.name}:window"
-                starts = {f"{slot}.{d}": where.value(e, lanes) for d, e in enumerate(offset)}
-                inside = lanes.setting({slot: np.arange(lanes.count), **starts})
-                buffer = _fresh(tensor, lanes.count, slot, tuple(starts))
-                self.run(body, {**buffers, tensor.name: buffer}, inside)
+            case Alloc():
+                self.alloc(node, buffers, lanes)
             case Store():
-                _Place(self.program, node, buffers).store(node, lanes)
+                combined = self.combined.get(id(node), ())
+                _Place(self.program, node, buffers).store(node, lanes, combined)
+            case Barrier():
+                if lanes.count != self.team:
+                    _Place(self.program, node, buffers).fail("not every thread comes here")
+                for since in self.since.values():
+                    since.forget()
             case Hoist():
                 raise VerifyError(f"program {self.program.name} is symbolic: it has a hoist")
 
+    def alloc(self, node: Alloc, buffers: Buffers, lanes: Lanes) -> None:
+        where = _Place(self.program, node, buffers)
+        slot = f"{node.tensor.name}:window"
+        starts = {f"{slot}.{d}": where.value(e, lanes) for d, e in enumerate(node.offset)}
+        windows = np.arange(lanes.count)
+        if node.scope is Scope.SHARED:
+            block = lanes.get(BLOCK) if lanes.has(BLOCK) else np.zeros(lanes.count, np.int64)
+            _, windows = np.unique(block, return_inverse=True)
+        inside = lanes.setting({slot: windows, **starts})
+        buffer = _fresh(node.tensor, int(windows.max()) + 1, slot, tuple(starts))
+        if node.scope is Scope.SHARED:
+            since = self.since.get(node.tensor.name)
+            if since is None or len(since.writer) != len(buffer.data):
+                since = self.since[node.tensor.name] = Since.barrier(len(buffer.data))
+            buffer = replace(buffer, since=since)
+        self.run(node.body, {**buffers, node.tensor.name: buffer}, inside)
+
     def loop(self, node: For, buffers: Buffers, lanes: Lanes) -> None:
         assert isinstance(node.extent, int)
-        if self.rng is not None and node.kind is Kind.PARALLEL:
+        if node.kind is Kind.BLOCK:
+            self.blocks(node, buffers, lanes)
+        elif node.kind is Kind.VIRTUAL or node.kind in THREADS:
+            self.threads(node, buffers, lanes)
+        elif self.rng is not None and node.kind is Kind.PARALLEL:
             self.shuffled(node, buffers, lanes, self.rng)
         elif id(node) in self.lockstep and lanes.count * self.widths[id(node)] <= LANES_AT_ONCE:
             self.run(node.body, buffers, lanes.spread(node.var.name, node.extent))
         else:
             for i in range(node.extent):
                 self.run(node.body, buffers, lanes.setting({node.var.name: i}))
+
+    def blocks(self, node: For, buffers: Buffers, lanes: Lanes) -> None:
+        """A grid: all blocks side by side, or one after the other."""
+        region, body = perfect_nest(node)
+        names, extents = [n.var.name for n in region], concrete_extents(region)
+        total = prod(extents)
+        side_by_side = all(id(n) in self.lockstep for n in region)
+        if side_by_side and lanes.count * self.widths[id(node)] <= LANES_AT_ONCE:
+            groups = [np.arange(total)]
+        else:
+            order = np.arange(total) if self.rng is None else self.rng.permutation(total)
+            groups = list(order[:, None])
+        for numbers in groups:
+            self.since.clear()
+            inside = lanes.spread(BLOCK, len(numbers)).setting({BLOCK: numbers})
+            index = np.unravel_index(numbers, extents)
+            self.team = inside.count
+            self.run(body, buffers, inside.setting(dict(zip(names, index, strict=True))))
+
+    def threads(self, node: For, buffers: Buffers, lanes: Lanes) -> None:
+        """A perfect nest of threads: new lanes, or (cooperative) the lanes that are there."""
+        region, body = perfect_nest(node)
+        names, extents = [n.var.name for n in region], concrete_extents(region)
+        total = prod(extents)
+        own = THREAD.get(node.kind, VIRTUAL)
+        team = self.team
+        if lanes.has(own) and own != VIRTUAL:
+            mine = lanes.get(own) < total
+            if lanes.has(VIRTUAL):
+                mine &= lanes.get(VIRTUAL) == 0
+            inside = lanes.where(mine)
+            numbers = inside.get(own)
+        else:
+            before = lanes.get(own) if lanes.has(own) else np.zeros(lanes.count, np.int64)
+            inside = lanes.spread(own, total)
+            numbers = inside.get(own)
+            inside = inside.setting({own: np.repeat(before, total) * total + numbers})
+            self.team = inside.count
+        index = np.unravel_index(numbers, extents)
+        self.run(body, buffers, inside.setting(dict(zip(names, index, strict=True))))
+        self.team = team
 
     def shuffled(self, node: For, buffers: Buffers, lanes: Lanes, rng: np.random.Generator) -> None:
         """A perfect nest of parallel loops, its iterations in a random order."""
@@ -206,9 +346,12 @@ class _Place:
         text = nest_text(self.node).splitlines()[0].strip()
         raise VerifyError(f"program {self.program.name}: {text}: {problem}")
 
-    def store(self, node: Store, lanes: Lanes) -> None:
+    def store(self, node: Store, lanes: Lanes, combined: tuple[Kind, ...] = ()) -> None:
+        """`combined` are the thread dimensions whose threads reduce to one result."""
         buffer, at = self.element(node.tensor, node.indices, lanes)
         value = np.broadcast_to(self.value(node.value, lanes), (lanes.count,))
+        if buffer.since is not None and not buffer.since.writing(at, _threads(lanes, combined)):
+            self.fail(f"threads race for an element of {node.tensor.name}: a barrier is missing")
         if node.reduce is None:
             buffer.data[at] = value.astype(buffer.data.dtype)
             buffer.written[at] = True
@@ -261,6 +404,8 @@ class _Place:
     def read(self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes) -> Array:
         buffer, at = self.element(tensor, indices, lanes)
         self.check_written(buffer, at)
+        if buffer.since is not None and not buffer.since.reading(at, _threads(lanes)):
+            self.fail(f"{tensor.name} is read where another thread wrote: a barrier is missing")
         found: Array = buffer.data[at].astype(tensor.dtype.compute.numpy, copy=False)
         return found
 
@@ -292,3 +437,13 @@ class _Place:
                 )
             flat = flat * extent + local
         return buffer, flat
+
+
+def _threads(lanes: Lanes, combined: tuple[Kind, ...] = ()) -> Array:
+    """The number of the thread that each lane is; a combined dimension counts as thread 0."""
+    number = np.zeros(lanes.count, np.int64)
+    for kind, name in THREAD.items():
+        number = number * MOST_THREADS
+        if kind not in combined and lanes.has(name):
+            number = number + lanes.get(name)
+    return number * MOST_THREADS + (lanes.get(VIRTUAL) if lanes.has(VIRTUAL) else 0)

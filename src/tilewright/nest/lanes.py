@@ -44,6 +44,10 @@ class Lanes:
             self._own[name] = values if self._pick is None else values[self._pick]
         return self._own[name]
 
+    def has(self, name: str) -> bool:
+        """Whether `name` was set in these lanes or in those that they continue."""
+        return name in self._own or (self._parent is not None and self._parent.has(name))
+
     def spread(self, name: str, extent: int) -> Lanes:
         """Every lane becomes `extent` lanes in which `name` is 0, 1, …"""
         lanes = Lanes(self.count * extent, self, np.repeat(np.arange(self.count), extent))

@@ -12,6 +12,9 @@ and that outlives an iteration, one of these must be certain:
   2. every statement that touches it applies the same reduction;
   3. different iterations touch different elements: some index is c * v + rest in all accesses,
      where `rest` spans less than |c| while the outer loops stand still.
+
+A loop inside a kernel around barriers, shared storage or threads is none of them: the threads run
+it together, one iteration after the other.
 """
 
 from __future__ import annotations
@@ -22,7 +25,19 @@ from dataclasses import dataclass
 from tilewright.expr.intervals import Interval, add, interval, scale
 from tilewright.expr.nodes import Const, Expr, reads
 from tilewright.expr.simplify import Simplifier
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, bodies
+from tilewright.nest.nodes import (
+    THREADS,
+    Alloc,
+    Barrier,
+    For,
+    If,
+    Kind,
+    Node,
+    Scope,
+    Store,
+    bodies,
+    walk,
+)
 
 READ, WRITE = "read", "write"
 
@@ -51,12 +66,24 @@ def lockstep_loops(body: Node, *, parallel: bool = True) -> frozenset[int]:
 def _visit(node: Node, parallel: bool, simplifier: Simplifier, found: set[int]) -> None:
     for b in bodies(node):
         _visit(b, parallel, simplifier, found)
-    if isinstance(node, For) and (parallel or node.kind is not Kind.PARALLEL):
+    if isinstance(node, For) and (parallel or node.kind not in (Kind.PARALLEL, Kind.BLOCK)):
+        if node.kind is not Kind.BLOCK and any(map(_is_teamwork, walk(node))):
+            return
         by_tensor: dict[str, list[Access]] = {}
         for access in _accesses(node.body, {}, (), frozenset()):
             by_tensor.setdefault(access.tensor, []).append(access)
         if all(_compatible(node, g, simplifier, found) for g in by_tensor.values()):
             found.add(id(node))
+
+
+def _is_teamwork(node: Node) -> bool:
+    """Whether the threads of a block do this together."""
+    match node:
+        case For():
+            return node.kind in (Kind.VIRTUAL, *THREADS)
+        case Alloc():
+            return node.scope is Scope.SHARED
+    return isinstance(node, Barrier)
 
 
 def _accesses(

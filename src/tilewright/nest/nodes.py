@@ -3,8 +3,9 @@
     node ::= For(var, extent, body, kind, when, unroll_step)   var runs over 0 <= var < extent
            | Seq(body...)
            | If(cond, body)
-           | Alloc(tensor, offset, body)     storage for the window [offset, offset + shape)
+           | Alloc(tensor, offset, body, scope)  storage for the window [offset, offset + shape)
            | Store(tensor, indices, value, reduce)
+           | Barrier()                       every thread of the block has come this far
            | Hoist(loops, live, body)        (symbolic nests only)
 
 Indices stay logical and multi-dimensional (those of the stage's own axes); `Alloc.offset` says
@@ -17,6 +18,24 @@ the loop is serial) and `Hoist` (its body belongs further out: to it, a loop of 
 `live` condition does not hold has extent 1). A concrete nest has neither.
 
 A perfect nest of parallel loops is one parallel region over the product of their extents.
+
+Loops bound to the workers of a GPU:
+
+    for i.0 in range(4):  # block                  a perfect nest of block loops is one kernel
+      for i.1 in range(2):  # virtual thread
+        for i.2 in range(32):  # thread.x          thread i.2 of the block runs the body
+          alloc A.C: float32[64] at [i.0 * 64]:  # shared
+            for d0 in range(32):  # thread.x       the same threads share out these iterations
+              A.C[...] = A[...]
+            barrier
+
+A perfect nest of thread loops of one dimension is one loop over the product, row-major; loops of
+different dimensions multiply. A thread loop inside another of its dimension is *cooperative*: its
+iteration n is done once, by thread n. What stands outside the loops of a dimension that the block
+has is done by thread 0 of that dimension. A virtual thread loop makes several threads of each one
+(the iterations stay in step at barriers); a cooperative loop inside is done once for all of them.
+A reduction into an element that no loop of some thread dimension moves combines these threads;
+under conditions, a thread for which they do not hold takes part and adds nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +55,27 @@ class Kind(Enum):
     PARALLEL = "parallel"
     VECTOR = "vector"
     UNROLLED = "unrolled"
+    BLOCK = "block"
+    VIRTUAL = "virtual thread"
+    THREAD_X = "thread.x"
+    THREAD_Y = "thread.y"
+
+
+THREADS = (Kind.THREAD_X, Kind.THREAD_Y)
+"""The dimensions of a block; consecutive threads differ in x."""
+
+WORKERS = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
+
+
+class Scope(Enum):
+    """Who sees an allocation.
+
+    `LOCAL`: the iteration of the parallel, block and thread loops around it. `SHARED`: all threads
+    of the block, whatever thread loops stand around it.
+    """
+
+    LOCAL = "local"
+    SHARED = "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +114,13 @@ class Alloc:
     """Scratch for `tensor` (whose shape is the window's) that lives during `body`.
 
     The element with logical indices `x` is at `x - offset`. Private to one parallel iteration
-    when it stands inside a parallel loop. Uninitialised.
+    when it stands inside a parallel loop (see `Scope`). Uninitialised.
     """
 
     tensor: Tensor
     offset: tuple[Expr, ...]
     body: Node
+    scope: Scope = Scope.LOCAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +134,11 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the block wait here for each other; what they wrote is then seen by all."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hoist:
     """Symbolic nests only: to `body`, a loop of `loops` has extent 1 where its `live` is false."""
 
@@ -101,7 +147,7 @@ class Hoist:
     body: Node
 
 
-Node: TypeAlias = For | Seq | If | Alloc | Store | Hoist
+Node: TypeAlias = For | Seq | If | Alloc | Store | Barrier | Hoist
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +180,7 @@ def bodies(node: Node) -> tuple[Node, ...]:
     match node:
         case Seq(body):
             return body
-        case Store():
+        case Store() | Barrier():
             return ()
         case For() | If() | Alloc() | Hoist():
             return (node.body,)

@@ -28,7 +28,19 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
 )
-from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store
+from tilewright.nest.nodes import (
+    Alloc,
+    Barrier,
+    For,
+    Hoist,
+    If,
+    Kind,
+    Node,
+    Program,
+    Scope,
+    Seq,
+    Store,
+)
 
 # Infix operators: text and how tightly they bind.
 INFIX = {
@@ -82,9 +94,12 @@ def _node(node: Node, depth: int) -> list[str]:
             return [head, *_node(body, depth + 1)]
         case If(cond, body):
             return [f"{pad}if {expr_text(cond)}:", *_node(body, depth + 1)]
-        case Alloc(tensor, offset, body):
-            head = f"{pad}alloc {declaration(tensor)} at {_list(offset)}:"
+        case Alloc(tensor, offset, body, scope):
+            remark = "" if scope is Scope.LOCAL else f"  # {scope.value}"
+            head = f"{pad}alloc {declaration(tensor)} at {_list(offset)}:{remark}"
             return [head, *_node(body, depth + 1)]
+        case Barrier():
+            return [f"{pad}barrier"]
         case Store(tensor, indices, value, reduce):
             update = "=" if reduce is None else UPDATES.get(reduce, f"{reduce}=")
             return [f"{pad}{tensor.name}{_list(indices)} {update} {expr_text(value)}"]

@@ -6,7 +6,9 @@
 Checked: names are declared, in scope and unique along a path; reads and stores have the rank,
 dtype and int64 indices of their tensor; inputs are not written, every output is; a concrete
 program has int extents, no `Hoist`, no `when`, and every access stays inside its buffer or window,
-by interval arithmetic under the conditions around it. The message names the node and its loops.
+by interval arithmetic under the conditions around it. Worker loops, scopes and barriers keep the
+rules of `workers`, and a barrier stands between conflicting accesses (`barriers`). The message
+names the node and its loops.
 """
 
 from __future__ import annotations
@@ -31,9 +33,11 @@ from tilewright.expr.nodes import (
     children,
 )
 from tilewright.expr.tensors import Table
+from tilewright.nest.barriers import first_race
 from tilewright.nest.facts import Facts
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Program, Seq, Store, walk
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
+from tilewright.nest.workers import check_workers, kernels
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,16 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
         if t.name not in written:
             scope.fail(f"output {declaration(t)}", "it is never written")
     _node(program.body, scope)
+    check_workers(program, symbolic=symbolic)
+    for kernel in kernels(program.body):
+        race = first_race(kernel)
+        if race is not None:
+            first, second = race
+            scope.fail(
+                nest_text(kernel).splitlines()[0],
+                f"no barrier between the {'write' if first.writes else 'read'} of {first} and the "
+                f"{'write' if second.writes else 'read'} of {second} by other threads",
+            )
 
 
 def _interface(program: Program, scope: Scope) -> dict[str, Storage]:

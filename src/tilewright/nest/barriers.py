@@ -1,0 +1,192 @@
+"""Barriers from dependences: where threads of a block must wait for each other.
+
+    with_barriers(body)        for k: [fill A.C; use A.C]  ->  for k: [barrier; fill; barrier; use]
+    first_race(kernel)         two accesses without a barrier between them, or None
+
+Two accesses of one shared tensor conflict when one writes, unless the same thread makes both: then
+they have the same indices, and those name every thread loop around. That a shared element is
+written by one thread only is the interpreter's to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from tilewright.expr.nodes import Expr, free_vars, reads
+from tilewright.nest.nodes import (
+    THREADS,
+    Alloc,
+    Barrier,
+    For,
+    If,
+    Kind,
+    Node,
+    Scope,
+    Seq,
+    Store,
+    bodies,
+    seq,
+)
+from tilewright.nest.print import expr_text
+from tilewright.nest.workers import Team
+
+RUNS_ONCE = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One access of a shared tensor and the thread variables around it."""
+
+    tensor: str
+    indices: tuple[Expr, ...]
+    writes: bool
+    threads: frozenset[str]
+
+    def conflicts(self, other: Access) -> bool:
+        """Whether two threads may touch the same element, one of them writing."""
+        if self.tensor != other.tensor or not (self.writes or other.writes):
+            return False
+        if self.indices != other.indices:
+            return True
+        named = frozenset[str]().union(*(free_vars(i) for i in self.indices))
+        return not (self.threads | other.threads) <= named
+
+    def __str__(self) -> str:
+        index = ", ".join(expr_text(i) for i in self.indices)
+        return f"{self.tensor}[{index}]"
+
+
+Pending: TypeAlias = dict[Access, None]
+"""Accesses since the last barrier, in order."""
+
+
+def with_barriers(body: Node) -> Node:
+    """The nest with a barrier wherever a conflict needs one, as far out as statements allow."""
+    shared = _shared(body)
+    return _Analysis(shared).place(body, {}, Team())[0] if shared else body
+
+
+def first_race(kernel: Node) -> tuple[Access, Access] | None:
+    """The first pair of conflicting accesses that no barrier separates."""
+    shared = _shared(kernel)
+    analysis = _Analysis(shared)
+    if shared:
+        analysis.walk(kernel, {}, Team())
+    return analysis.races[0] if analysis.races else None
+
+
+def _shared(node: Node) -> frozenset[str]:
+    own = {node.tensor.name} if isinstance(node, Alloc) and node.scope is Scope.SHARED else set()
+    return frozenset(own).union(*(_shared(b) for b in bodies(node)))
+
+
+def _clash(pending: Iterable[Access], now: Iterable[Access]) -> tuple[Access, Access] | None:
+    later = list(now)
+    for a in pending:
+        for b in later:
+            if a.conflicts(b):
+                return a, b
+    return None
+
+
+def _thread_names(store: Store, team: Team) -> frozenset[str]:
+    """Variables that tell the thread of a statement; a combined reduction is one thread's, a
+    cooperative loop is done once for all virtual threads.
+    """
+    combined = team.combined(store)
+    loops = [loop for kind, nest in team.threads.items() if kind not in combined for loop in nest]
+    virtual = () if team.cooperative else team.virtual
+    return frozenset(loop.var.name for loop in (*loops, *virtual))
+
+
+class _Analysis:
+    """Accesses of the tensors `shared` in a nest, each statement's found once."""
+
+    def __init__(self, shared: frozenset[str]) -> None:
+        self.shared = shared
+        self.races: list[tuple[Access, Access]] = []
+        self._own: dict[int, Pending] = {}
+        self._all: dict[int, Pending] = {}
+
+    def own(self, node: Node, team: Team) -> Pending:
+        """The accesses that a node makes itself, not through its body."""
+        if id(node) not in self._own:
+            self._own[id(node)] = self._found(node, team)
+        return self._own[id(node)]
+
+    def _found(self, node: Node, team: Team) -> Pending:
+        match node:
+            case Store(tensor, indices, value, _):
+                threads = _thread_names(node, team)
+                found = self._reads((*indices, value), threads)
+                if tensor.name in self.shared:
+                    found[Access(tensor.name, indices, True, threads)] = None
+                return found
+            case If(cond, _):
+                return self._reads((cond,), team.variables)
+        return {}
+
+    def _reads(self, exprs: Iterable[Expr], threads: frozenset[str]) -> Pending:
+        found = [r for e in exprs for r in reads(e) if r.tensor.name in self.shared]
+        return {Access(r.tensor.name, r.indices, False, threads): None for r in found}
+
+    def all(self, node: Node, team: Team) -> Pending:
+        """All accesses under a node."""
+        if id(node) not in self._all:
+            total = dict(self.own(node, team))
+            inner = team.entering(node, {})
+            for b in bodies(node):
+                total |= self.all(b, inner)
+            self._all[id(node)] = total
+        return self._all[id(node)]
+
+    def place(self, node: Node, pending: Pending, team: Team) -> tuple[Node, Pending]:
+        """The node with barriers, and the accesses since the last one at its end."""
+        match node:
+            case Barrier():
+                return node, {}
+            case Seq(parts):
+                placed: list[Node] = []
+                for part in parts:
+                    new, pending = self.place(part, pending, team)
+                    placed.append(new)
+                return seq(*placed), pending
+            case Alloc():
+                body, end = self.place(node.body, pending, team)
+                return replace(node, body=body), end
+        everything = self.all(node, team)
+        if _repeats(node) and _clash(everything, everything):
+            # What one iteration leaves meets the start of the next: the barrier goes inside.
+            pending = pending | everything
+        elif _clash(pending, everything):
+            placed_node, end = self.place(node, {}, team)
+            return seq(Barrier(), placed_node), end
+        if isinstance(node, Store):
+            return node, pending | everything
+        inner = team.entering(node, {})
+        body, end = self.place(node.body, pending | self.own(node, team), inner)
+        return replace(node, body=body), end
+
+    def walk(self, node: Node, pending: Pending, team: Team) -> Pending:
+        """Note races in the order of execution; returns the accesses since the last barrier."""
+        if isinstance(node, Barrier):
+            return {}
+        own = self.own(node, team)
+        race = _clash(pending, own)
+        if race is not None:
+            self.races.append(race)
+        pending = pending | own
+        inner, start = team.entering(node, {}), pending
+        for b in bodies(node):
+            pending = self.walk(b, pending, inner)
+        if _repeats(node) and pending.keys() - start.keys():
+            # the next iteration starts with more than the first
+            pending = self.walk(bodies(node)[0], pending, inner)
+        return pending
+
+
+def _repeats(node: Node) -> bool:
+    """Whether a thread runs the body several times."""
+    return isinstance(node, For) and node.kind not in RUNS_ONCE and node.extent != 1
