@@ -36,6 +36,7 @@ from tilewright.expr.nodes import (
     substitute,
 )
 from tilewright.expr.simplify import FALSE, affine, simplify
+from tilewright.nest.nodes import THREADS, Kind, Scope
 from tilewright.schedule.state import At, Fuse, Split, Stage, State
 
 
@@ -212,7 +213,7 @@ def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
     axes = stage.compute.axes
     windows: list[Window | None] = [None] * len(axes)
     for consumer in state.consumers(stage.name):
-        where = _surroundings(state, at, consumer, done)
+        where = _surroundings(state, at, stage.scope, consumer, done)
         values = done[consumer.name].values
         for read in reads(consumer.compute.body):
             if read.tensor.name != stage.name:
@@ -223,13 +224,20 @@ def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
     return [_clip(w, axis) for w, axis in zip(windows, axes, strict=True)]
 
 
-def _surroundings(state: State, at: At, consumer: Stage, done: Bounds) -> Surroundings:
+def _surroundings(
+    state: State, at: At, scope: Scope, consumer: Stage, done: Bounds
+) -> Surroundings:
     """The loops around a consumer, seen from an attach point further out.
+
+    Storage that the threads of a block share has the window of all of them: to it, thread loops
+    are inside wherever they stand.
 
     A loop that does not enclose the consumer (or, further out, the attach point's target) by a
     position decision stands at 0 there.
     """
     around = outside(state, at)
+    if scope is Scope.SHARED:
+        around = {v: live for v, live in around.items() if v not in _thread_loops(state, at)}
     found = Surroundings({}, {})
     mine = {loop_var(consumer.name, leaf).name: True for leaf in consumer.leaves}
     here: dict[str, Expr | bool] = {**mine}
@@ -246,6 +254,17 @@ def _surroundings(state: State, at: At, consumer: Stage, done: Bounds) -> Surrou
             elif live is not True and name == at.target:
                 found.inside[var] = _where(live, 1, _where(here.get(var, False), extent, 1))
     return found
+
+
+def _thread_loops(state: State, at: At) -> set[str]:
+    """Variables of the thread and virtual thread loops of an attach point's stages."""
+    target = state[at.target]
+    found = {
+        loop_var(target.name, leaf).name
+        for leaf, kind in target.kinds.items()
+        if kind is Kind.VIRTUAL or kind in THREADS
+    }
+    return found | (_thread_loops(state, target.attach) if target.attach is not None else set())
 
 
 def _where(test: Expr | bool, yes: Extent, no: Extent) -> Extent:

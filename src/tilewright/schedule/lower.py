@@ -5,7 +5,8 @@
 Every root stage becomes a loop nest in topological order; attached stages stand inside the loops
 of their targets, wrapped in the `Alloc` of their window. A reduction is initialised just before
 its outermost reduction loop. Indices stay logical. A tile that may run past its extent is guarded
-by an `If` around the store, so padded iterations neither read, write nor accumulate.
+by an `If` around the store, so padded iterations neither read, write nor accumulate. Between
+conflicting accesses of storage that threads share stands a `Barrier`.
 
 The same code lowers concrete states (ints; loops of extent 1 vanish) and sketches (decision
 variables; a position decision gives a `Hoist`, a parallel-prefix decision a `For.when`).
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from tilewright.errors import ScheduleError
 from tilewright.expr.intervals import Interval, interval
 from tilewright.expr.nodes import (
     Axis,
@@ -35,7 +37,20 @@ from tilewright.expr.nodes import (
     transform,
 )
 from tilewright.expr.simplify import affine, simplify
-from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store, seq
+from tilewright.nest.barriers import with_barriers
+from tilewright.nest.nodes import (
+    Alloc,
+    For,
+    Hoist,
+    If,
+    Kind,
+    Node,
+    Program,
+    Scope,
+    Seq,
+    Store,
+    seq,
+)
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.state import Split, Stage, State
 from tilewright.schedule.steps import extent_int, identity
@@ -109,6 +124,7 @@ class _Lowering:
                 body = self.alloc(stage, body)
         assert body is not None
         constants = tuple(self.packed.get(t.name, t) for t in dag.constants)
+        body = with_barriers(body)
         program = Program(name, dag.inputs, constants, dag.tables, dag.outputs, body)
         return Lowered(program, self.layouts)
 
@@ -116,7 +132,9 @@ class _Lowering:
 
     def alloc(self, stage: Stage, body: Node) -> Node:
         b = self.bounds[stage.name]
-        return Alloc(self.storage(stage.tensor), b.base, body)
+        if stage.attach is None and stage.scope is Scope.SHARED:
+            raise ScheduleError(f"{stage.name} is shared by a block, but computed outside of all")
+        return Alloc(self.storage(stage.tensor), b.base, body, stage.scope)
 
     def storage(self, tensor: Tensor) -> Tensor:
         """The tensor that a nest names: its storage shape, without its definition."""

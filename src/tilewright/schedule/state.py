@@ -22,7 +22,7 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Axis, Extent, Tensor, reads
 from tilewright.expr.tensors import Compute
-from tilewright.nest.nodes import Kind
+from tilewright.nest.nodes import Kind, Scope
 
 if TYPE_CHECKING:
     from tilewright.schedule.steps import Step
@@ -62,7 +62,8 @@ class Stage:
 
     `groups` are the tile levels, outermost first, each a list of leaves. `attach` None means at
     the root. `parallel` is how many of the outermost leaves run as one parallel region.
-    `packed` names constants stored in the order of this stage's loops.
+    `packed` names constants stored in the order of this stage's loops. `scope` says which threads
+    of a GPU see the tensor where it is attached.
     """
 
     tensor: Tensor
@@ -74,6 +75,7 @@ class Stage:
     attach: At | None = None
     packed: tuple[str, ...] = ()
     align: tuple[str, int, int] | None = None
+    scope: Scope = Scope.LOCAL
 
     @property
     def name(self) -> str:

@@ -15,6 +15,9 @@ from typing import Any
 
 from tilewright.errors import ScheduleError
 from tilewright.schedule.steps import STEPS, Step
+from tilewright.schedule.worker_steps import WORKER_STEPS
+
+KNOWN_STEPS = STEPS | WORKER_STEPS
 
 
 def trace_to_json(trace: Sequence[Step]) -> str:
@@ -30,9 +33,9 @@ def trace_from_json(text: str) -> list[Step]:
     """Inverse of `trace_to_json`. Raises ScheduleError for a step this version does not know."""
     steps: list[Step] = []
     for name, *values in json.loads(text):
-        if name not in STEPS:
-            raise ScheduleError(f"unknown schedule step {name!r}; known: {', '.join(STEPS)}")
-        steps.append(STEPS[name](*(_tuples(v) for v in values)))
+        if name not in KNOWN_STEPS:
+            raise ScheduleError(f"unknown schedule step {name!r}; known: {', '.join(KNOWN_STEPS)}")
+        steps.append(KNOWN_STEPS[name](*(_tuples(v) for v in values)))
     return steps
 
 
