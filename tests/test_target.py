@@ -11,7 +11,8 @@ from llvmlite import binding as llvm
 
 from tilewright.errors import TargetError
 from tilewright.expr.dtypes import dtype
-from tilewright.target import Target, _caches, _vector_facts, known_cpus
+from tilewright.target import CpuTarget, CudaTarget, Target, known_cpus, known_gpus
+from tilewright.target.cpu import _caches, _vector_facts
 
 
 def test_host_facts() -> None:
@@ -31,7 +32,7 @@ def test_round_trip(name: str) -> None:
 
 
 def test_a_cpu_outside_the_table_round_trips_when_every_fact_is_given() -> None:
-    target = replace(Target.parse("cpu:haswell"), cpu="goldmont")
+    target = replace(Target.parse("cpu:haswell"), name="goldmont")
     assert Target.parse(str(target)) == target
 
 
@@ -39,6 +40,26 @@ def test_overrides_and_suffixes() -> None:
     target = Target.parse("cpu:cortex-a53 cores=2 l2=1M l1=16K")
     assert (target.cores, target.l2_bytes, target.l1_bytes) == (2, 1 << 20, 16 << 10)
     assert target.triple.startswith("aarch64")
+
+
+GPUS = [f"{kind}:{name}" for kind in ("cuda", "opencl") for name in known_gpus(kind)]
+
+
+@pytest.mark.parametrize("spec", GPUS)
+def test_gpus_round_trip(spec: str) -> None:
+    target = Target.parse(spec)
+    assert f"{target.kind}:{target.name}" == spec
+    assert Target.parse(str(target)) == target
+
+
+def test_facts_of_gpus() -> None:
+    h200 = Target.parse("cuda:h200")
+    assert isinstance(h200, CudaTarget) and h200.architecture == "sm_90"
+    assert (h200.cores, h200.warp, h200.threads, h200.shared_bytes) == (132, 32, 1024, 48 << 10)
+    assert h200.lanes(dtype("float32")) == 4 and h200.lanes(dtype("float16")) == 8
+    more = Target.parse("opencl:pocl shared=16K cores=2")
+    assert (more.shared_bytes, more.cores, more.kind) == (16 << 10, 2, "opencl")
+    assert not isinstance(h200, CpuTarget)
 
 
 def test_lanes() -> None:
@@ -91,7 +112,14 @@ def test_caches_have_defaults(tmp_path: Path) -> None:
     ("spec", "says"),
     [
         ("cpu:cortex-z9", "cortex-a53"),
-        ("tpu", "unknown target kind 'tpu'"),
+        (
+            "tpu",
+            "unknown target kind 'tpu' in 'tpu'; known: cpu, cpu:<name>, cuda, cuda:<name>, op",
+        ),
+        ("cuda", "cuda: no device was asked for its facts; name one, cuda:<name>: t4, v100"),
+        ("cuda:h2000", "unknown cuda device 'h2000'; known: t4"),
+        ("opencl:mali warps=2", "unknown word 'warps=2' in target .*; known: cores=, warp="),
+        ("opencl:mali warp=0", "warp in target .* must be at least 1"),
         ("", "unknown target kind ''"),
         ("cpu:haswell core=2", "cores="),
         ("cpu:haswell cores=two", "must be a number"),

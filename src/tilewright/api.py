@@ -49,7 +49,7 @@ from tilewright.settings import Settings
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 
 # ---- targets and machines -------------------------------------------------------------------
 
@@ -66,8 +66,8 @@ def machine_of(target: Target) -> Machine:
     version = ".".join(map(str, llvm.llvm_version_info))
     return Machine.of(
         target.kind,
-        cpu=target.cpu,
-        features=target.features,
+        cpu=target.name,
+        features=target.features if isinstance(target, CpuTarget) else str(target),
         cores=target.cores,
         compiler=f"LLVM {version}",
     )

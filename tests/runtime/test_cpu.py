@@ -246,7 +246,7 @@ def test_artifact_for_another_architecture_is_refused() -> None:
 
 def test_artifact_for_a_cpu_with_more_features_is_refused() -> None:
     artifact = map_artifact("%v = fadd float %xv, 1.0", 4)
-    target = replace(Target.parse("cpu"), cpu="future", features="+avx2,+amx-fp99")
+    target = replace(Target.parse("cpu"), name="future", features="+avx2,+amx-fp99")
     with pytest.raises(RunError, match=r"compiled for cpu:future.*lacks amx-fp99"):
         LoadedKernel(replace(artifact, target=str(target)))
 

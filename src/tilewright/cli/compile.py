@@ -17,6 +17,7 @@ from tilewright.cli.text import NONE, count, duration, rate, size
 from tilewright.errors import InputError
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
+from tilewright.target import CpuTarget, CudaTarget
 
 
 def compile(
@@ -57,12 +58,13 @@ def compile(
         nets = tw.compile(loaded, db, chosen, notes=lambda _: None).networks
     else:
         nets = (tw.compile(loaded, db, chosen, notes=lambda _: None),)
-    if chosen.architecture == host_architecture():
+    if isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture():
         for net in nets:
             _ = net.function  # loads it
         console.print("Compiled and loaded.", style="green")
     else:
-        console.print(f"Compiled for {chosen.cpu} ({chosen.architecture}); not loaded here.")
+        built = chosen.architecture if isinstance(chosen, (CpuTarget, CudaTarget)) else chosen.kind
+        console.print(f"Compiled for {chosen.name} ({built}); not loaded here.")
     if save is not None:
         header = nets[0].save(save)
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 from tilewright.build import compile_ir
 from tilewright.build.library import save
-from tilewright.errors import BuildError
+from tilewright.errors import BuildError, TargetError
 from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Slot, entry_ir
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.memory import Memory, MemoryPlan, aligned, plan_memory
@@ -32,7 +32,7 @@ from tilewright.runtime.constants import pack
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +255,8 @@ class Network:
 
 def link(linker: Linker, target: Target) -> Artifact:
     """The artifact whose object code calls the kernels."""
+    if not isinstance(target, CpuTarget):
+        raise TargetError(f"networks are compiled for CPUs, not yet for {target.kind} devices")
     graph = linker.partition.graph
     name = "net_" + re.sub(r"\W", "_", graph.name)
     workspace = aligned(linker.plan.arena_bytes)

@@ -16,7 +16,7 @@ from llvmlite import binding as llvm
 from tilewright.errors import RunError
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.symbols import elf_machine
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 
 # ELF machine numbers, by the names that `platform.machine()` uses on Linux.
 MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "arm", 3: "i386"}
@@ -72,6 +72,8 @@ def _host_features() -> frozenset[str]:
 def needed_features(target: str) -> frozenset[str]:
     """LLVM's names of the instruction sets that code for `target` may use."""
     parsed = Target.parse(target)
+    if not isinstance(parsed, CpuTarget):
+        raise RunError(f"compiled for {target.split()[0]}, which is no CPU")
     named = {word[1:] for word in parsed.features.split(",") if word.startswith("+")}
     if parsed.architecture == "x86_64":
         named.update(X86_WIDTHS.get(parsed.vector_bits, ()))

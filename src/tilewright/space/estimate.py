@@ -18,7 +18,7 @@ import numpy as np
 from tilewright.nest.nodes import Kind
 from tilewright.space.features import Analysis, FeatureExtractor, Floats
 from tilewright.space.space import Bools, Population
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 CYCLE_S = 1 / 2.8e9
 FMA_PER_CYCLE = 2.0
@@ -53,6 +53,7 @@ class Estimator:
     def latency(self, population: Population) -> Floats:
         """Estimated seconds of every candidate, `[n]`."""
         target = self.extractor.space.target
+        assert isinstance(target, CpuTarget)
         out = np.zeros(len(population))
         for sketch, at in self.extractor.space.groups(population):
             program, plans = self.extractor.plans(sketch)
@@ -65,7 +66,7 @@ class Estimator:
         return out
 
 
-def statement_latency(a: Analysis, target: Target) -> Floats:
+def statement_latency(a: Analysis, target: CpuTarget) -> Floats:
     """Estimated seconds of one statement over all its iterations, `[n]`."""
     busy, (near, far, leaping) = compute_time(a, target), traffic_time(a, target)
     moving = near + far
@@ -80,7 +81,7 @@ def statement_latency(a: Analysis, target: Target) -> Floats:
     return serial * share + np.where(tasks > 1, REGION_S, 0.0)
 
 
-def compute_time(a: Analysis, target: Target) -> Floats:
+def compute_time(a: Analysis, target: CpuTarget) -> Floats:
     """Seconds of the register tiles on one thread."""
     lanes = float(target.lanes(a.accesses[0].tensor.dtype))
     tile = np.ones(a.n)  # vector operations of one tile
@@ -167,7 +168,7 @@ def _steps_in_registers(a: Analysis) -> Floats:
     return steps
 
 
-def traffic_time(a: Analysis, target: Target) -> tuple[Floats, Floats, Floats]:
+def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats]:
     """Seconds that misses of the first and of the second cache level cost one thread, and those of
     the first level's that no prefetcher hides (see `_leaps`).
     """

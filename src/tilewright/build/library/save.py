@@ -19,7 +19,7 @@ from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SECTION
 from tilewright.runtime.native import call_ir
 from tilewright.runtime.symbols import OPENMP_PREFIXES, VECTOR_PREFIX, undefined_symbols
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 from tilewright.version import __version__
 
 NATIVE_COMPILERS = ("cc", "gcc", "clang")
@@ -59,7 +59,7 @@ def save(
     `compiler` is the C compiler's command (None: the usual one for the target). Raises BuildError
     when the path cannot be written, when there is no compiler, or with the compiler's message.
     """
-    target = Target.parse(artifact.target)
+    target = CpuTarget.of(artifact.target)
     command = [_compiler(target, compiler)]
     name = _prefix(path)
     description = Description(name, path.name, title, __version__, artifact)
@@ -86,7 +86,7 @@ def _prefix(path: Path) -> str:
     return name
 
 
-def _compiler(target: Target, given: str | None) -> str:
+def _compiler(target: CpuTarget, given: str | None) -> str:
     """The C compiler that links for `target`."""
     if target.architecture not in CROSS_COMPILERS or "linux" not in target.triple:
         raise BuildError(
@@ -106,7 +106,7 @@ def _compiler(target: Target, given: str | None) -> str:
     return found
 
 
-def _write_sources(folder: Path, d: Description, target: Target, constants: Constants) -> None:
+def _write_sources(folder: Path, d: Description, target: CpuTarget, constants: Constants) -> None:
     about = {
         "format": FORMAT,
         "name": d.title,
@@ -125,7 +125,7 @@ def _write_sources(folder: Path, d: Description, target: Target, constants: Cons
             array.tofile(file)
 
 
-def _write_objects(folder: Path, target: Target, linked: Sequence[Artifact]) -> list[str]:
+def _write_objects(folder: Path, target: CpuTarget, linked: Sequence[Artifact]) -> list[str]:
     """The object files, named relative to `folder`."""
     parallel = any(n.startswith(OPENMP_PREFIXES) for n in _undefined(linked))
     codes = [compile_ir(call_ir(target.architecture, parallel), target)]
@@ -140,7 +140,7 @@ def _link(
     command: Sequence[str],
     folder: Path,
     library: str,
-    target: Target,
+    target: CpuTarget,
     objects: Sequence[str],
     linked: Sequence[Artifact],
 ) -> None:

@@ -18,7 +18,7 @@ from tilewright.runtime.artifact import Artifact, BufferSpec, timed_entry
 from tilewright.runtime.constants import offsets
 from tilewright.runtime.host import ARM_HWCAPS, needed_features
 from tilewright.runtime.library import FORMAT
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 HERE = Path(__file__).parent
 C_TYPES = {
@@ -96,20 +96,20 @@ def source_text(d: Description) -> str:
         f"#define CONSTANTS {len(a.constants)}",
         f"#define OUTPUTS {len(a.outputs)}",
         f"#define INTERFACE {d.interface}u",
-        *_cpu_check(Target.parse(a.target), features),
+        *_cpu_check(CpuTarget.of(a.target), features),
         f"static const int64_t constant_offsets[] = {{{', '.join(map(str, [*starts, 0]))}}};",
         *_tensors("inputs", a.inputs),
         *_tensors("outputs", a.outputs),
         "static const tilewright_model model = {",
         f"  {FORMAT}, {_string(d.title)}, {_string(d.version)}, {_string(a.target)},",
-        f"  {Target.parse(a.target).cores}, {a.scratch_bytes}, {constant_bytes},",
+        f"  {CpuTarget.of(a.target).cores}, {a.scratch_bytes}, {constant_bytes},",
         f"  {len(a.inputs)}, inputs, {len(a.outputs)}, outputs}};",
         '#include "library.c"',
     ]
     return "\n".join([*lines, ""])
 
 
-def _cpu_check(target: Target, features: list[str]) -> list[str]:
+def _cpu_check(target: CpuTarget, features: list[str]) -> list[str]:
     """CPU_FITS and LACKING, and what they need."""
     listed = ", ".join(features)
     need = f"this CPU lacks instructions of {target.cpu}, which the library was compiled for"

@@ -35,7 +35,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import For, Kind, Node
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 ENTRY = "ENTRY"
 """Stands for the entry's name until the text, and so its hash, is known."""
@@ -51,7 +51,7 @@ class Emitted:
     externals: tuple[str, ...]
 
 
-def emit(prepared: Prepared, target: Target, prefetch: int = 0) -> Emitted:
+def emit(prepared: Prepared, target: CpuTarget, prefetch: int = 0) -> Emitted:
     """The LLVM module of a concrete program that has been through the passes.
 
     Constants of at least `prefetch` bytes are prefetched; 0 means none.
@@ -60,7 +60,7 @@ def emit(prepared: Prepared, target: Target, prefetch: int = 0) -> Emitted:
 
 
 class _Emission:
-    def __init__(self, prepared: Prepared, target: Target, prefetch: int) -> None:
+    def __init__(self, prepared: Prepared, target: CpuTarget, prefetch: int) -> None:
         self.program = prepared.program
         self.prefetched = frozenset(
             t.name for t in self.program.constants if 0 < prefetch <= nbytes(t)
@@ -267,7 +267,7 @@ def renamed(form: Linear, names: Mapping[str, str]) -> Linear:
     return Linear(form.const, tuple(sorted((names.get(n, n), k) for n, k in form.terms)))
 
 
-def attributes(target: Target) -> str:
+def attributes(target: CpuTarget) -> str:
     """Attributes of every function."""
     if features(target).x86 and target.vector_bits == 512:
         return 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'

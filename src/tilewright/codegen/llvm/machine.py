@@ -14,7 +14,7 @@ from functools import lru_cache
 from llvmlite import binding as llvm
 
 from tilewright.errors import BuildError
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 CODEGEN_LEVEL = 1
 
@@ -41,7 +41,7 @@ class Features:
 
 
 @lru_cache(maxsize=64)
-def features(target: Target) -> Features:
+def features(target: CpuTarget) -> Features:
     """Facts of a target: its feature words decide, else what its vector width implies."""
     words = set(target.features.split(","))
 
@@ -87,22 +87,22 @@ def _machine(triple: str, cpu: str, feature_words: str) -> llvm.TargetMachine:
     )
 
 
-def machine(target: Target) -> llvm.TargetMachine:
+def machine(target: CpuTarget) -> llvm.TargetMachine:
     """LLVM's target machine. Raises BuildError for a triple that this LLVM cannot build for."""
     return _machine(target.triple, target.cpu, target.features)
 
 
-def compile_ir(ir: str, target: Target) -> bytes:
+def compile_ir(ir: str, target: CpuTarget) -> bytes:
     """Object code of an LLVM module given as text. Raises BuildError with LLVM's message."""
     return bytes(machine(target).emit_object(parse(ir, target)))
 
 
-def assembly(ir: str, target: Target) -> str:
+def assembly(ir: str, target: CpuTarget) -> str:
     """The same as assembly text, for people."""
     return str(machine(target).emit_assembly(parse(ir, target)))
 
 
-def parse(ir: str, target: Target) -> llvm.ModuleRef:
+def parse(ir: str, target: CpuTarget) -> llvm.ModuleRef:
     """The parsed module, with the target's data layout."""
     tm = machine(target)
     try:

@@ -27,7 +27,7 @@ from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Expr
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 SPARE_REGISTERS = 4
 PROMOTION_FACTOR = 2
@@ -44,7 +44,7 @@ class Walker:
         summaries: Summaries,
         partials: Partials,
         prefetcher: Prefetcher,
-        target: Target,
+        target: CpuTarget,
         parallel: Callable[[For], None],
     ) -> None:
         self.ev, self.b, self.ix = ev, ev.b, ev.ix

@@ -50,14 +50,14 @@ from tilewright.expr.nodes import (
     reads,
 )
 from tilewright.nest.nodes import For
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 
 class Evaluator:
     """Writes the instructions of expressions at the current point of a function."""
 
     def __init__(
-        self, b: Builder, m: Module, target: Target, forms: Linearizer, env: dict[str, Linear]
+        self, b: Builder, m: Module, target: CpuTarget, forms: Linearizer, env: dict[str, Linear]
     ) -> None:
         self.b, self.m, self.forms = b, m, forms
         self.vector_bits = target.vector_bits

@@ -21,9 +21,9 @@ from tilewright.codegen.passes.version import versioned
 from tilewright.codegen.passes.zero_terms import with_zero_terms, without_zero_terms
 from tilewright.errors import BuildError
 from tilewright.nest.nodes import Node, Program
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
-Pass: TypeAlias = tuple[str, Callable[[Node, Target], Node]]
+Pass: TypeAlias = tuple[str, Callable[[Node, CpuTarget], Node]]
 
 SHAPING: tuple[Pass, ...] = (
     ("simplify", lambda node, _: simplified(node)),
@@ -51,7 +51,7 @@ class Prepared:
     copies: Mapping[str, int]
 
 
-def prepared(program: Program, target: Target) -> Prepared:
+def prepared(program: Program, target: CpuTarget) -> Prepared:
     """The program as it will be written. Raises BuildError when that is too much code."""
     body = program.body
     for _, run in SHAPING:

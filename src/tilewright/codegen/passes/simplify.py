@@ -10,6 +10,7 @@ equal indices in all branches.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import (
@@ -53,12 +54,12 @@ class _Simplify:
                 return self.loop(node, ranges, narrow)
             case If(cond, body):
                 return self.branch(cond, body, ranges, narrow)
-            case Alloc(tensor, offset, body):
+            case Alloc(_, offset, body):
                 inner = self.visit(body, ranges, narrow)
                 if is_empty(inner):
                     return EMPTY
                 start = self.rules(ranges).simplify
-                return Alloc(tensor, tuple(map(start, offset)), inner)
+                return replace(node, offset=tuple(map(start, offset)), body=inner)
             case Store(tensor, indices, value, reduce):
                 do = self.rules(ranges).simplify
                 if narrow != ranges:

@@ -22,7 +22,7 @@ from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Extent, Select, Var, free_vars, reads, walk
 from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
 from tilewright.nest.nodes import walk as walk_nodes
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 GREATEST_UNROLLED = 512
 """Statements that unrolled loops may write out."""
@@ -37,7 +37,7 @@ LONG_VECTOR = 16
 VECTORS = 4
 
 
-def tiled(node: Node, target: Target) -> Node:
+def tiled(node: Node, target: CpuTarget) -> Node:
     """The nest with loop kinds as they will be written (see the module's docstring)."""
     tiles = _Tiles(target)
     node = tiles.small_allocations(node)
@@ -48,7 +48,7 @@ def tiled(node: Node, target: Target) -> Node:
 
 
 class _Tiles:
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: CpuTarget) -> None:
         self.target = target
         self.bits = target.vector_bits
         self.summaries = Summaries()

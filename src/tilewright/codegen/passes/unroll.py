@@ -15,7 +15,7 @@ from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.passes.tiles import strip_mined
 from tilewright.codegen.rewrite import rebuilt
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies, walk
-from tilewright.target import Target
+from tilewright.target import CpuTarget
 
 REPEATS = (8, 4, 2)
 REDUCTION_STATEMENTS = 96
@@ -27,7 +27,7 @@ TOTAL_STATEMENTS = 320
 """All innermost loops together may grow to as many."""
 
 
-def unrolled(node: Node, target: Target) -> Node:
+def unrolled(node: Node, target: CpuTarget) -> Node:
     """The nest with small bodies of innermost running loops repeated 8, 4 or 2 times."""
     total = sum(statement_count(loop.body, target.vector_bits) for loop in _candidates(node))
     return _repeated(node, target, TOTAL_STATEMENTS // max(1, total))
@@ -39,7 +39,7 @@ def _candidates(node: Node) -> Iterator[For]:
     yield from (n for n in loops if not isinstance(n.body, If) and not runs_loops(n.body))
 
 
-def _repeated(node: Node, target: Target, most: int) -> Node:
+def _repeated(node: Node, target: CpuTarget, most: int) -> Node:
     if not runs_loops(node):
         return node
     node = rebuilt(node, tuple(_repeated(b, target, most) for b in bodies(node)))

@@ -1,126 +1,77 @@
-"""Targets: the hardware facts that scheduling and code generation read.
-
-    Target.parse("cpu")                            this machine
-    Target.parse("cpu:cortex-a53")                 a named CPU, built here and run elsewhere
-    Target.parse("cpu:cortex-a53 cores=2 l2=1M")   the same with facts of one's own
-    str(target)                                    the full form, which parses to an equal target
-
-A spec is `kind[:cpu]` followed by `key=value` words; sizes take the suffixes K and M.
-"""
+"""CPUs: this machine, and named ones to build for."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar
 
 from llvmlite import binding as llvm
 
 from tilewright.errors import TargetError
+from tilewright.target.base import KIB, MIB, SIZE_SUFFIXES, Target
 
 X86_TRIPLE = "x86_64-unknown-linux-gnu"
 ARM_TRIPLE = "aarch64-unknown-linux-gnu"
 APPLE_TRIPLE = "arm64-apple-macosx"
-KIB = 1024
-MIB = 1024 * KIB
-SIZE_SUFFIXES = {"K": KIB, "M": MIB}
 CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 DEFAULT_CACHES = {1: 32 * KIB, 2: 512 * KIB, 3: 8 * MIB}
 
 
-class Scalar(Protocol):
-    """Anything with a width in bits (a `tilewright.expr` DType)."""
-
-    @property
-    def bits(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
-class Target:
-    """Facts of one device.
+class CpuTarget(Target):
+    """Facts of a CPU.
 
-    `cpu`, `triple` and `features` are LLVM's names. Sizes are in bytes: `l1_bytes` and `l2_bytes`
+    `name`, `triple` and `features` are LLVM's names. Sizes are in bytes: `l1_bytes` and `l2_bytes`
     a core, `l3_bytes` shared by all cores (0 when there is none). `cores` is the number of
     threads a parallel region uses.
     """
 
-    kind: str
-    cpu: str
+    kind: ClassVar[str] = "cpu"
+    spec_keys: ClassVar[Mapping[str, str]] = {
+        "triple": "triple",
+        "vector_bits": "vector_bits",
+        "vector_registers": "vector_registers",
+        "cores": "cores",
+        "l1": "l1_bytes",
+        "l2": "l2_bytes",
+        "l3": "l3_bytes",
+        "line": "line_bytes",
+        "features": "features",
+    }
+    optional: ClassVar[frozenset[str]] = frozenset({"l3_bytes"})
+
     triple: str
     features: str
-    vector_bits: int
     vector_registers: int
-    cores: int
     l1_bytes: int
     l2_bytes: int
     l3_bytes: int
-    line_bytes: int
 
-    def lanes(self, dtype: Scalar) -> int:
-        """Elements of `dtype`, at its storage width, in one vector register (at least 1)."""
-        return max(1, self.vector_bits // dtype.bits)
+    @property
+    def cpu(self) -> str:
+        """LLVM's name of the processor."""
+        return self.name
 
     @property
     def architecture(self) -> str:
         """The first part of the triple: "x86_64", "aarch64" or "arm64"."""
         return self.triple.split("-", 1)[0]
 
-    def __str__(self) -> str:
-        words = (f"{key}={getattr(self, name)}" for key, name in SPEC_KEYS.items())
-        return f"{self.kind}:{self.cpu} {' '.join(words)}"
+    @staticmethod
+    def of(spec: str) -> CpuTarget:
+        """The CPU that `spec` names. Raises TargetError for a target of another kind."""
+        found = Target.parse(spec)
+        if not isinstance(found, CpuTarget):
+            raise TargetError(f"{spec.split()[0]} is no CPU; this works for CPUs only")
+        return found
 
     @classmethod
-    def parse(cls, spec: str) -> Target:
-        """The target that `spec` names (see the module's docstring).
-
-        Raises TargetError for an unknown kind, CPU, key or value, listing what is known.
-        """
-        head, *words = spec.split() or [""]
-        kind, _, cpu = head.partition(":")
-        if kind != "cpu":
-            raise TargetError(f"unknown target kind {kind!r} in {spec!r}; known: cpu, cpu:<name>")
-        given = dict(_parse_word(word, spec) for word in words)
-        if set(given) == set(SPEC_KEYS.values()):
-            return cls(kind, cpu, **given)  # type: ignore[arg-type]
-        base = named_cpu(cpu) if cpu else host_cpu()
-        return replace(base, **given)  # type: ignore[arg-type]
-
-
-# The words of a full spec and the field each one sets, in the order they are printed.
-SPEC_KEYS = {
-    "triple": "triple",
-    "vector_bits": "vector_bits",
-    "vector_registers": "vector_registers",
-    "cores": "cores",
-    "l1": "l1_bytes",
-    "l2": "l2_bytes",
-    "l3": "l3_bytes",
-    "line": "line_bytes",
-    "features": "features",
-}
-TEXT_FIELDS = {f.name for f in fields(Target) if f.type == "str"}
-
-
-def _parse_word(word: str, spec: str) -> tuple[str, int | str]:
-    key, equals, text = word.partition("=")
-    if not equals or key not in SPEC_KEYS:
-        raise TargetError(f"unknown word {word!r} in target {spec!r}; known: {_known_words()}")
-    name = SPEC_KEYS[key]
-    if name in TEXT_FIELDS:
-        return name, text
-    scale = SIZE_SUFFIXES.get(text[-1:], 1)
-    digits = text[:-1] if scale > 1 else text
-    if not digits.isdecimal():
-        raise TargetError(f"{key} in target {spec!r} must be a number, not {text!r}")
-    value = int(digits) * scale
-    if value == 0 and name != "l3_bytes":
-        raise TargetError(f"{key} in target {spec!r} must be at least 1")
-    return name, value
-
-
-def _known_words() -> str:
-    return ", ".join(f"{key}=" for key in SPEC_KEYS)
+    def named(cls, name: str) -> CpuTarget:
+        """The CPU of that LLVM name, or this machine's."""
+        return named_cpu(name) if name else host_cpu()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +142,7 @@ def known_cpus() -> tuple[str, ...]:
     return tuple(name for family in FAMILIES for name in family.names)
 
 
-def named_cpu(name: str) -> Target:
+def named_cpu(name: str) -> CpuTarget:
     """The target `cpu:name` from the table of families.
 
     Raises TargetError for an unknown name.
@@ -200,11 +151,10 @@ def named_cpu(name: str) -> Target:
     if family is None:
         raise TargetError(
             f"unknown cpu {name!r}; known: {', '.join(known_cpus())}; or give every fact: "
-            f"'cpu:<LLVM name> {_known_words()}'"
+            f"'cpu:<LLVM name> {CpuTarget.known_words()}'"
         )
-    return Target(
-        kind="cpu",
-        cpu=LLVM_NAMES.get(name, name),
+    return CpuTarget(
+        name=LLVM_NAMES.get(name, name),
         triple=family.triple,
         # The CPU's name implies its features; code is built for 512-bit registers where they pay.
         features="-prefer-256-bit" if family.vector_bits == 512 else "",
@@ -218,7 +168,7 @@ def named_cpu(name: str) -> Target:
     )
 
 
-def host_cpu() -> Target:
+def host_cpu() -> CpuTarget:
     """This machine. Vector width comes from the features, because virtual machines misname CPUs."""
     triple = llvm.get_default_triple()
     present: dict[str, bool] = dict(llvm.get_host_cpu_features())
@@ -227,9 +177,8 @@ def host_cpu() -> Target:
     if vector_bits == 512:
         features.append("-prefer-256-bit")
     sizes, line_bytes = _caches(CACHE_FOLDER)
-    return Target(
-        kind="cpu",
-        cpu=llvm.get_host_cpu_name(),
+    return CpuTarget(
+        name=llvm.get_host_cpu_name(),
         triple=triple,
         features=",".join(features),
         vector_bits=vector_bits,

@@ -1,0 +1,106 @@
+"""What all targets have in common, and the one door to them: `Target.parse`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from tilewright.errors import TargetError
+
+KIB = 1024
+MIB = 1024 * KIB
+SIZE_SUFFIXES = {"K": KIB, "M": MIB}
+
+
+class Scalar(Protocol):
+    """Anything with a width in bits (a `tilewright.expr` DType)."""
+
+    @property
+    def bits(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Facts of one device. Each kind of device is a subclass with a `kind` and its `spec_keys`.
+
+    `cores` is the number of units that run at once (threads of a CPU, multiprocessors of a GPU),
+    `vector_bits` the widest load of one thread, `line_bytes` a cache line.
+    """
+
+    kind: ClassVar[str] = ""
+    # The words of a full spec and the field each one sets, in the order they are printed.
+    spec_keys: ClassVar[Mapping[str, str]] = {}
+    optional: ClassVar[frozenset[str]] = frozenset()  # fields that may be 0: the device lacks it
+    kinds: ClassVar[dict[str, type[Target]]] = {}
+
+    name: str
+    cores: int
+    vector_bits: int
+    line_bytes: int
+
+    def __init_subclass__(cls) -> None:
+        super(Target, cls).__init_subclass__()
+        if cls.kind:
+            Target.kinds[cls.kind] = cls
+
+    def lanes(self, dtype: Scalar) -> int:
+        """Elements of `dtype`, at its storage width, in one vector (at least 1)."""
+        return max(1, self.vector_bits // dtype.bits)
+
+    def __str__(self) -> str:
+        words = (f"{key}={getattr(self, name)}" for key, name in self.spec_keys.items())
+        return f"{self.kind}:{self.name} {' '.join(words)}"
+
+    @classmethod
+    def named(cls, name: str) -> Target:
+        """The target of this kind that is called `name` ("" is the machine at hand)."""
+        raise TargetError(f"unknown {cls.kind} {name!r}")
+
+    @staticmethod
+    def parse(spec: str) -> Target:
+        """The target that `spec` names (see the package's docstring).
+
+        Raises TargetError for an unknown kind, name, key or value, listing what is known.
+        """
+        head, *words = spec.split() or [""]
+        kind, _, name = head.partition(":")
+        found = Target.kinds.get(kind)
+        if found is None:
+            known = ", ".join(f"{k}, {k}:<name>" for k in Target.kinds)
+            raise TargetError(f"unknown target kind {kind!r} in {spec!r}; known: {known}")
+        return found.with_facts(name, dict(found.word(word, spec) for word in words))
+
+    @classmethod
+    def with_facts(cls, name: str, given: dict[str, Any]) -> Target:
+        """The target called `name` with facts replaced; any name when all facts are given."""
+        if set(given) == set(cls.spec_keys.values()):
+            return cls(name=name, **given)
+        base = cls.named(name)
+        facts = {field: getattr(base, field) for field in cls.spec_keys.values()}
+        return cls(name=base.name, **(facts | given))
+
+    @classmethod
+    def word(cls, word: str, spec: str) -> tuple[str, int | str]:
+        """The field that one `key=value` sets, and its value."""
+        key, equals, text = word.partition("=")
+        if not equals or key not in cls.spec_keys:
+            raise TargetError(
+                f"unknown word {word!r} in target {spec!r}; known: {cls.known_words()}"
+            )
+        name = cls.spec_keys[key]
+        if cls.__annotations__.get(name) == "str":
+            return name, text
+        scale = SIZE_SUFFIXES.get(text[-1:], 1)
+        digits = text[:-1] if scale > 1 else text
+        if not digits.isdecimal():
+            raise TargetError(f"{key} in target {spec!r} must be a number, not {text!r}")
+        value = int(digits) * scale
+        if value == 0 and name not in cls.optional:
+            raise TargetError(f"{key} in target {spec!r} must be at least 1")
+        return name, value
+
+    @classmethod
+    def known_words(cls) -> str:
+        """The keys of this kind, for messages."""
+        return ", ".join(f"{key}=" for key in cls.spec_keys)
