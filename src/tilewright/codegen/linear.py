@@ -177,7 +177,7 @@ class Linearizer:
         """The expression of a linear form."""
         total: Expr | None = None
         for name, k in form.terms:
-            leaf = self.opaque.get(name) or Var(name)
+            leaf = self.opaque.get(name, Var(name))
             term = leaf if k == 1 else leaf * k
             total = term if total is None else total + term
         if total is None:

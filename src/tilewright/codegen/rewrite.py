@@ -75,8 +75,8 @@ def substituted(node: Node, values: dict[str, Expr]) -> Node:
             return Store(tensor, tuple(map(on, indices)), on(value), reduce)
         case If(cond, body):
             return If(on(cond), substituted(body, values))
-        case Alloc(tensor, offset, body):
-            return Alloc(tensor, tuple(map(on, offset)), substituted(body, values))
+        case Alloc(_, offset, body):
+            return replace(node, offset=tuple(map(on, offset)), body=substituted(body, values))
         case For(_, extent, body):
             return replace(node, extent=extent, body=substituted(body, values))
         case Seq(body):

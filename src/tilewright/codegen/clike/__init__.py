@@ -1,0 +1,137 @@
+"""Loop nest to C for GPUs: OpenCL C or CUDA C++ from one printer.
+
+    source = emit(program, OPENCL)      source.text, source.launches
+
+Every root nest of the program becomes a kernel; kernels run in order, and what they pass on to
+each other lives in device memory (`source.scratch_bytes`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.codegen.clike.dialects import CUDA, GLOBAL, OPENCL, TABLE, Dialect
+from tilewright.codegen.clike.expressions import Expressions, Place
+from tilewright.codegen.clike.kernels import Kernel, Names, row_major, write_kernel
+from tilewright.codegen.clike.virtual import sunk
+from tilewright.codegen.linear import Linearizer
+from tilewright.codegen.passes.guards import hoisted_guards
+from tilewright.codegen.passes.simplify import simplified
+from tilewright.codegen.rewrite import is_empty, rebuilt
+from tilewright.errors import BuildError
+from tilewright.expr.nodes import Const, Tensor
+from tilewright.expr.tensors import Table
+from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq, Store, bodies, walk
+from tilewright.nest.workers import Team, is_for_workers, kernels
+from tilewright.runtime.artifact import Launch
+from tilewright.target import CudaTarget, GpuTarget
+
+ALIGNMENT = 256  # bytes, of every array in device memory
+NOBODY = Team()
+MOST_ELEMENTS = 2**31 - 1  # of one array: indices are int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program as source text with the calls that run it."""
+
+    text: str
+    launches: tuple[Launch, ...]
+    scratch_bytes: int
+
+
+def dialect_of(target: GpuTarget) -> Dialect:
+    """The language a target is programmed in."""
+    return CUDA if isinstance(target, CudaTarget) else OPENCL
+
+
+def emit(program: Program, dialect: Dialect) -> Source:
+    """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
+    body = _guards(sunk(simplified(program.body)))
+    names, forms = Names(), Linearizer()
+    places: dict[str, Place] = {}
+    for tensor in (*program.inputs, *program.constants, *program.outputs):
+        places[tensor.name] = _place(tensor, GLOBAL, names, forms)
+    tables = [_table(t, places, names, forms, dialect) for t in program.tables]
+    scratch, scratch_bytes = _scratch(body)
+    for alloc, _ in scratch.values():
+        places[alloc.tensor.name] = _place(alloc.tensor, GLOBAL, names, forms, alloc)
+    written = [
+        write_kernel(names.new(f"{program.name}_{i}"), root, places, dialect, names)
+        for i, root in enumerate(kernels(body))
+        if not is_empty(root)
+    ]
+    buffers = [t.name for t in (*program.inputs, *program.constants, *program.outputs)]
+    where = {name: i for i, name in enumerate(buffers)}
+    where |= {name: -1 - offset for name, (_, offset) in scratch.items()}
+    launches = tuple(
+        Launch(k.name, k.blocks, k.threads, tuple(where[a] for a in k.arguments), k.shared_bytes)
+        for k in written
+    )
+    return Source(_text(written, tables, dialect), launches, scratch_bytes)
+
+
+def _text(written: list[Kernel], tables: list[str], dialect: Dialect) -> str:
+    helpers = {name: text for k in written for name, text in k.helpers.items()}
+    kernels_text = [k.text for k in written]
+    headers = ["#include <cuda_fp16.h>\n"] if any("__half" in t for t in kernels_text) else []
+    parts = [*headers, dialect.prelude, *helpers.values(), *tables, *kernels_text]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+
+
+def _guards(node: Node, team: Team = NOBODY) -> Node:
+    """Conditions moved outwards, within what one thread does alone."""
+    if team.is_predicated(node):
+        return node
+    together = any(isinstance(n, Store) and team.combined(n) for n in walk(node))
+    if not together and not is_for_workers(node):
+        return hoisted_guards(node)
+    inner = team.entering(node, {})
+    return rebuilt(node, tuple(_guards(b, inner) for b in bodies(node)))
+
+
+def _place(
+    tensor: Tensor, space: str, names: Names, forms: Linearizer, alloc: Alloc | None = None
+) -> Place:
+    flat = row_major(tensor, alloc.offset if alloc is not None else (), forms)
+    if prod(flat.shape) > MOST_ELEMENTS:
+        raise BuildError(f"{tensor.name} has more than {MOST_ELEMENTS} elements")
+    return Place(names.new(tensor.name), space, tensor.dtype, flat)
+
+
+def _table(
+    tensor: Tensor, places: dict[str, Place], names: Names, forms: Linearizer, dialect: Dialect
+) -> str:
+    """The definition of a table of constants."""
+    assert isinstance(tensor.source, Table)
+    place = _place(tensor, TABLE, names, forms)
+    places[tensor.name] = place
+    write = Expressions(dialect, {}, {}, {})
+    values = tensor.source.values.reshape(-1).tolist()
+    listed = ", ".join(write.literal(Const(v, tensor.dtype)) for v in values)
+    kind = dialect.storage(tensor.dtype)
+    return f"{dialect.table} {kind} {place.name}[{len(values)}] = {{{listed}}};"
+
+
+def _scratch(body: Node) -> tuple[dict[str, tuple[Alloc, int]], int]:
+    """Arrays between kernels with their byte offsets, and the size of all of them."""
+    found: dict[str, tuple[Alloc, int]] = {}
+    end = 0
+    for alloc in _between_kernels(body):
+        found[alloc.tensor.name] = alloc, end
+        size = prod(e for e in alloc.tensor.shape if isinstance(e, int)) * alloc.tensor.dtype.bytes
+        end += -(-size // ALIGNMENT) * ALIGNMENT
+    return found, end
+
+
+def _between_kernels(node: Node) -> list[Alloc]:
+    match node:
+        case Seq(parts):
+            return [a for part in parts for a in _between_kernels(part)]
+        case Alloc(scope=Scope.LOCAL):
+            return [node, *_between_kernels(node.body)]
+    return []
+
+
+__all__ = ["CUDA", "OPENCL", "Dialect", "Launch", "Source", "dialect_of", "emit"]

@@ -1,0 +1,226 @@
+"""Expressions as C text.
+
+    x * 2 + 1.0    ->    x * 2.0f + 1.0f
+    max(a, b)      ->    tw_max_float(a, b)          NaN goes through, as in the reference
+
+Index arithmetic is `int` (`long` where a buffer needs it). Division rounds down: a helper where the
+operands may be negative, `/` and `%` elsewhere. Helpers that a kernel uses are written before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tilewright.codegen.clike.dialects import PRIVATE, SHARED, Dialect
+from tilewright.errors import BuildError
+from tilewright.expr.dtypes import DType
+from tilewright.expr.intervals import Interval, interval
+from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Var
+
+# Text and how tightly it binds in C.
+INFIX = {
+    "or": ("||", 1), "and": ("&&", 2), "eq": ("==", 3), "ne": ("!=", 3),
+    "lt": ("<", 4), "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4),
+    "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6),
+}  # fmt: skip
+SELECT, UNARY, ATOM = 0, 7, 8
+INT_MAX = 2**31 - 1
+
+# Scalar helpers; T is the type, suffixed to the name.
+HELPERS = {
+    "max": "T tw_max_T(T a, T b) { return a > b || a != a ? a : b; }",
+    "min": "T tw_min_T(T a, T b) { return a < b || a != a ? a : b; }",
+    "floordiv": "T tw_floordiv_T(T a, T b) { T q = a / b; return q - (a % b != 0 && (a < 0) != (b < 0)); }",  # noqa: E501
+    "mod": "T tw_mod_T(T a, T b) { T r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a tensor's elements are: its C name, address space, and how indices become one."""
+
+    name: str
+    space: str
+    dtype: DType
+    flat: Callable[[tuple[Expr, ...]], Expr]
+
+
+@dataclass(slots=True)
+class Expressions:
+    """Writes expressions of one kernel. `helpers` collects the functions they need."""
+
+    dialect: Dialect
+    places: Mapping[str, Place]
+    names: Mapping[str, str]
+    ranges: Mapping[str, Interval]
+    helpers: dict[str, str] = field(default_factory=dict)
+    # Reads that a vector load brought already: (tensor, flat index) -> text.
+    loaded: dict[tuple[str, Expr], str] = field(default_factory=dict)
+
+    def text(self, e: Expr, least: int = 0) -> str:
+        """The expression; in parentheses where it binds less tightly than `least`."""
+        text, level = self._text(e)
+        return text if level >= least else f"({text})"
+
+    def _text(self, e: Expr) -> tuple[str, int]:
+        match e:
+            case Const():
+                text = self.literal(e)
+                return text, UNARY if text.startswith("-") else ATOM
+            case Var(name):
+                return self.names[name], ATOM
+            case Read():
+                return self.load(e), ATOM
+            case Binary():
+                return self.binary(e)
+            case Call(fn, args):
+                return self.call(fn, args, e.dtype)
+            case Cast(to, x):
+                return self.cast(to.compute, x)
+            case Select(cond, a, b):
+                branches = f"{self.text(a, 1)} : {self.text(b)}"
+                return f"{self.text(cond, 1)} ? {branches}", SELECT
+            case Reduce():
+                raise BuildError("a nest has loops and updates, not reductions in a value")
+
+    def type_of(self, dtype: DType) -> str:
+        """The C type of a computed value."""
+        return "int" if dtype.name == "bool" else self.dialect.storage(dtype.compute)
+
+    def literal(self, e: Const) -> str:
+        """A number of the compute type."""
+        if not e.dtype.is_float:
+            whole = int(e.value)
+            return str(whole) if abs(whole) <= INT_MAX else f"{whole}L"
+        value = float(e.value)
+        if value != value:
+            return "NAN"
+        if value in (float("inf"), float("-inf")):
+            return "INFINITY" if value > 0 else "-INFINITY"
+        if e.dtype.compute.name == "float64":
+            return repr(value)
+        text = repr(float(np.float32(value)))
+        short = str(np.float32(value))
+        return f"{short if 'e' in short or '.' in short else text}f"
+
+    # ---- operations -------------------------------------------------------------------------
+
+    def binary(self, e: Binary) -> tuple[str, int]:
+        kind = e.a.dtype.compute
+        if e.op in ("min", "max"):
+            if not kind.is_float and kind.kind == "bool":
+                return self._infix("and" if e.op == "min" else "or", e)
+            return f"{self.helper(e.op, kind)}({self.text(e.a)}, {self.text(e.b)})", ATOM
+        if e.op in ("floordiv", "mod"):
+            return self.division(e, kind)
+        if e.op == "div" and not kind.is_float:
+            raise BuildError(f"integers are divided by //, not /: {e}")
+        return self._infix(e.op, e)
+
+    def _infix(self, op: str, e: Binary) -> tuple[str, int]:
+        sign, level = INFIX[op]
+        # `-` and `/` group from the left; comparisons do not chain.
+        left = self.text(e.a, level + 1 if level in (3, 4) else level)
+        return f"{left} {sign} {self.text(e.b, level + 1)}", level
+
+    def division(self, e: Binary, kind: DType) -> tuple[str, int]:
+        if kind.is_float:
+            quotient = f"{self.function('floor', kind)}({self.text(e.a, 6)} / {self.text(e.b, 7)})"
+            if e.op == "floordiv":
+                return quotient, ATOM
+            return f"{self.text(e.a, 5)} - {quotient} * {self.text(e.b, 7)}", 5
+        a, b = interval(e.a, self.ranges), interval(e.b, self.ranges)
+        if a.lo is not None and a.lo >= 0 and b.lo is not None and b.lo > 0:
+            sign = "/" if e.op == "floordiv" else "%"
+            return f"{self.text(e.a, 6)} {sign} {self.text(e.b, 7)}", 6
+        return f"{self.helper(e.op, kind)}({self.text(e.a)}, {self.text(e.b)})", ATOM
+
+    def call(self, fn: str, args: tuple[Expr, ...], dtype: DType) -> tuple[str, int]:
+        kind = args[0].dtype.compute
+        texts = [self.text(a) for a in args]
+        match fn:
+            case "neg":
+                return f"-{self.text(args[0], UNARY + 1)}", UNARY
+            case "not":
+                return f"!{self.text(args[0], UNARY)}", UNARY
+            case "isnan":
+                x = self.text(args[0], 5)
+                return f"{x} != {x}", 3
+            case "isinf":
+                x = self.function("abs", kind)
+                return f"{x}({texts[0]}) == INFINITY", 3
+            case "sigmoid":
+                one = "1.0" if kind.name == "float64" else "1.0f"
+                x = self.text(args[0], UNARY + 1)
+                return f"{one} / ({one} + {self.function('exp', kind)}(-{x}))", 6
+            case "abs" if not kind.is_float:
+                x = self.text(args[0], UNARY)
+                return f"{x} < 0 ? -{x} : {x}", SELECT
+        return f"{self.function(fn, kind)}({', '.join(texts)})", ATOM
+
+    def function(self, fn: str, kind: DType) -> str:
+        """A scalar function of the dialect."""
+        if fn not in self.dialect.functions or not kind.is_float:
+            raise BuildError(f"{fn} of {kind} has no function on {self.dialect.name} devices")
+        name = self.dialect.functions[fn]
+        return name.removesuffix(self.dialect.double_suffix) if kind.bits == 64 else name
+
+    def cast(self, to: DType, x: Expr) -> tuple[str, int]:
+        if to.name == "bool":
+            return f"{self.text(x, 5)} != 0", 3
+        if to == x.dtype.compute:
+            return self._text(x)
+        return f"({self.type_of(to)}){self.text(x, UNARY)}", UNARY
+
+    def helper(self, name: str, kind: DType) -> str:
+        """The name of a helper function, noted as needed."""
+        c_type = self.type_of(kind)
+        if kind.name == "int64" and name in ("floordiv", "mod"):
+            c_type = self.dialect.storage(kind)
+        suffix = c_type.replace(" ", "_")
+        full = f"tw_{name}_{suffix}"
+        if full not in self.helpers:
+            text = HELPERS[name].replace(f"tw_{name}_T", full)
+            body = text.replace("T a", f"{c_type} a").replace("T b", f"{c_type} b")
+            body = body.replace("T q", f"{c_type} q").replace("T r", f"{c_type} r")
+            self.helpers[full] = f"{self.dialect.function_head} {c_type}{body[1:]}"
+        return full
+
+    # ---- memory -----------------------------------------------------------------------------
+
+    def load(self, read: Read) -> str:
+        """One element in its compute type."""
+        place = self.place(read.tensor.name)
+        index = place.flat(read.indices)
+        known = self.loaded.get((read.tensor.name, index))
+        return known if known is not None else self.element(place, self.text(index))
+
+    def place(self, tensor: str) -> Place:
+        if tensor not in self.places:
+            raise BuildError(f"{tensor} is not declared here")
+        return self.places[tensor]
+
+    def element(self, place: Place, index: str) -> str:
+        """The element at a flat index, converted from how it is stored."""
+        if place.dtype.name != "float16":
+            return f"{place.name}[{index}]"
+        if self.dialect.name == "CUDA":
+            return f"__half2float({place.name}[{index}])"
+        return f"vload_half({index}, {self._half_pointer(place, 'const ')})"
+
+    def assignment(self, place: Place, index: str, value: str) -> str:
+        """A statement that stores a value of the compute type."""
+        if place.dtype.name != "float16":
+            return f"{place.name}[{index}] = {value};"
+        if self.dialect.name == "CUDA":
+            return f"{place.name}[{index}] = __float2half_rn({value});"
+        return f"vstore_half({value}, {index}, {self._half_pointer(place, '')});"
+
+    def _half_pointer(self, place: Place, qualifier: str) -> str:
+        """OpenCL has no arrays of half without an extension: those are of ushort."""
+        if place.space not in (SHARED, PRIVATE):
+            return place.name
+        return f"({qualifier}{self.dialect.spaces[place.space]} half*){place.name}"

@@ -1,0 +1,497 @@
+"""One kernel as C text: the loops, threads, barriers and storage of one root nest.
+
+    write_kernel("gemm", nest, places, CUDA, tables) -> Kernel(text, blocks, threads, arguments)
+
+Worker loops become index arithmetic (`const int D_i0_2 = (int)threadIdx.x / 16;`), everything else
+the C that it looks like; names of axes survive.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from math import prod
+
+from tilewright.codegen.clike import combine, vectors
+from tilewright.codegen.clike.dialects import GLOBAL, PRIVATE, SHARED, TABLE, Dialect
+from tilewright.codegen.clike.expressions import Expressions, Place
+from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.passes.size import statement_count
+from tilewright.errors import BuildError
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Expr, Read, Tensor, Var, as_expr, free_vars, reads, substitute
+from tilewright.nest.nodes import (
+    THREADS,
+    Alloc,
+    Barrier,
+    For,
+    If,
+    Kind,
+    Node,
+    Scope,
+    Seq,
+    Store,
+    walk,
+)
+from tilewright.nest.workers import (
+    Team,
+    concrete_extents,
+    perfect_nest,
+    thread_counts,
+)
+
+INDENT = "    "
+COMPONENTS = "xyzw"
+KEYWORDS = frozenset({"for", "if", "int", "float", "double", "half", "char", "short", "long", "in"})
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel's text and how to launch it; `arguments` are the tensors it takes, in order."""
+
+    name: str
+    text: str
+    blocks: int
+    threads: tuple[int, int]
+    arguments: tuple[str, ...]
+    shared_bytes: int
+    helpers: Mapping[str, str]
+
+
+class Names:
+    """C identifiers for the names of loops and tensors, each its own."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(KEYWORDS)
+
+    def new(self, name: str) -> str:
+        """An identifier like `name`."""
+        plain = re.sub(r"\W+", "_", name).strip("_") or "x"
+        plain = f"_{plain}" if plain[0].isdigit() else plain
+        found, number = plain, 1
+        while found in self._taken:
+            number += 1
+            found = f"{plain}_{number}"
+        self._taken.add(found)
+        return found
+
+
+def write_kernel(
+    name: str, root: Node, places: Mapping[str, Place], dialect: Dialect, names: Names
+) -> Kernel:
+    """Write one root nest. `places` are the tensors outside of it, by name."""
+    return _Writer(root, places, dialect, names).kernel(name)
+
+
+def row_major(tensor: Tensor, offset: tuple[Expr, ...], forms: Linearizer) -> _Flat:
+    """How indices of a tensor become one, from where its window starts."""
+    shape = tuple(e for e in tensor.shape if isinstance(e, int))
+    if len(shape) != tensor.rank:
+        raise BuildError(f"{tensor.name} has the symbolic shape {tensor.shape}; it must be ints")
+    return _Flat(shape, offset, forms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flat:
+    shape: tuple[int, ...]
+    offset: tuple[Expr, ...]
+    forms: Linearizer
+
+    def __call__(self, indices: tuple[Expr, ...]) -> Expr:
+        total = Linear(0)
+        for d, index in enumerate(indices):
+            local = self.forms.of(index)
+            if self.offset:
+                local = local.plus(self.forms.of(self.offset[d]), -1)
+            total = total.times(self.shape[d]).plus(local)
+        return self.forms.expr(total)
+
+
+@dataclass
+class _Writer:
+    root: Node
+    outside: Mapping[str, Place]
+    dialect: Dialect
+    names: Names
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        self.forms = Linearizer()
+        self.blocks: tuple[For, ...] = ()
+        self.body = self.root
+        if isinstance(self.root, For) and self.root.kind is Kind.BLOCK:
+            self.blocks, self.body = perfect_nest(self.root)
+        self.counts = {k: n for k, n in thread_counts(self.body).items() if n > 1}
+        self.places = dict(self.outside)
+        self.loop_names: dict[str, str] = {}
+        self.ranges: dict[str, Interval] = {}
+        self.shared: list[tuple[str, Tensor]] = []
+        self.helpers: dict[str, str] = {}
+        self.write = Expressions(
+            self.dialect, self.places, self.loop_names, self.ranges, self.helpers
+        )
+        self.unroll_limit = 0
+
+    # ---- the whole kernel -------------------------------------------------------------------
+
+    def kernel(self, name: str) -> Kernel:
+        touched = {t.name: t for t in _tensors(self.root)}
+        arguments = tuple(n for n in self.outside if n in touched and n not in self._tables())
+        written = {n.tensor.name for n in walk(self.root) if isinstance(n, Store)}
+        threads = self.counts.get(Kind.THREAD_X, 1), self.counts.get(Kind.THREAD_Y, 1)
+        self.indices(self.blocks, self.dialect.block_index)
+        self.visit(self.body, Team(), frozenset())
+        body, self.lines = self.lines, []
+        for c_name, tensor in self.shared:
+            kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
+            self.line(
+                f"{self.dialect.shared} {self.dialect.aligned} {kind} {c_name}[{_size(tensor)}];"
+            )
+        bounds = self.dialect.bounds.format(x=threads[0], y=threads[1], threads=prod(threads))
+        parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
+        head = f"{self.dialect.kernel} {bounds}{self.dialect.returns}\n{name}(\n{parameters})\n{{"
+        text = "\n".join([head, *self.lines, *body, "}"]) + "\n"
+        return Kernel(
+            name=name,
+            text=text,
+            blocks=prod(concrete_extents(self.blocks)),
+            threads=threads,
+            arguments=arguments,
+            shared_bytes=sum(_size(t) * t.dtype.bytes for _, t in self.shared),
+            helpers=self.helpers,
+        )
+
+    def _tables(self) -> set[str]:
+        return {n for n, p in self.outside.items() if p.space == TABLE}
+
+    def parameter(self, name: str, written: bool) -> str:
+        place = self.outside[name]
+        pointer = self.dialect.pointer(place.dtype, place.space)
+        constant = "" if written else "const "
+        return f"{constant}{pointer} {self.dialect.restrict} {place.name}"
+
+    def _narrow(self, tensor: Tensor) -> bool:
+        return tensor.dtype.name == "float16" and self.dialect.name == "OpenCL"
+
+    # ---- lines ------------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        self.lines.append(INDENT * self.depth + text)
+
+    @contextmanager
+    def scope(self, head: str) -> Iterator[None]:
+        self.line(f"{head} {{".lstrip())
+        self.depth += 1
+        yield
+        self.depth -= 1
+        self.line("}")
+
+    def indices(self, loops: tuple[For, ...], worker: str) -> None:
+        """The loops of a perfect nest of workers as digits of the worker's number."""
+        stride = 1
+        texts = []
+        for loop in reversed(loops):
+            assert isinstance(loop.extent, int)
+            name = self.enter(loop)
+            digit = worker if stride == 1 else f"{worker} / {stride}"
+            outermost = loop is loops[0]
+            texts.append(
+                f"const int {name} = {digit if outermost else f'{digit} % {loop.extent}'};"
+            )
+            stride *= loop.extent
+        for text in reversed(texts):
+            self.line(text)
+
+    def enter(self, loop: For) -> str:
+        """The C name of a loop's variable, whose range is known from here on."""
+        assert isinstance(loop.extent, int)
+        self.ranges[loop.var.name] = Interval(0, loop.extent - 1)
+        if loop.var.name not in self.loop_names:
+            self.loop_names[loop.var.name] = self.names.new(loop.var.name)
+        return self.loop_names[loop.var.name]
+
+    # ---- nodes ------------------------------------------------------------------------------
+
+    def visit(self, node: Node, team: Team, alone: frozenset[Kind]) -> None:
+        """`alone` are the dimensions of which only thread 0 comes here."""
+        missing = [
+            kind
+            for kind in self.counts
+            if kind not in team.threads and kind not in alone and not _needs(node, kind)
+        ]
+        if missing and not isinstance(node, Barrier):
+            test = " && ".join(f"{self.dialect.thread_index[kind]} == 0" for kind in missing)
+            with self.scope(f"if ({test})"):
+                self.visit(node, team, alone | frozenset(missing))
+            return
+        inner = team.entering(node, self.counts)
+        match node:
+            case Seq(body):
+                for b in body:
+                    self.visit(b, team, alone)
+            case For() if node.kind in THREADS:
+                self.threads(node, team, inner, alone)
+            case For() if node.kind is Kind.VECTOR:
+                self.vector(node, inner, alone)
+            case For():
+                self.loop(node, inner, alone)
+            case If() if team.is_predicated(node):
+                self.predicated(node, team)
+            case If(cond, body):
+                with self.scope(f"if ({self.write.text(cond)})"):
+                    self.visit(body, inner, alone)
+            case Alloc():
+                self.alloc(node)
+                self.visit(node.body, inner, alone)
+            case Store():
+                self.store(node, team)
+            case Barrier():
+                shared_only = not self._global_traffic()
+                barrier = self.dialect.barrier if shared_only else self.dialect.barrier_global
+                self.line(barrier)
+            case _:
+                raise BuildError(f"a {type(node).__name__} needs a concrete nest to compile")
+
+    def _global_traffic(self) -> bool:
+        """Whether the kernel reads what it wrote to device memory: barriers order that too."""
+        written = {n.tensor.name for n in walk(self.root) if isinstance(n, Store)}
+        read = {
+            r.tensor.name for n in walk(self.root) if isinstance(n, Store) for r in reads(n.value)
+        }
+        return bool(written & read & set(self.outside))
+
+    def threads(self, node: For, team: Team, inner: Team, alone: frozenset[Kind]) -> None:
+        if inner is team:
+            raise BuildError(f"the loops of {node.var.name} are not a perfect nest")
+        loops, body = perfect_nest(node)
+        worker = self.dialect.thread_index[node.kind]
+        count = prod(concrete_extents(loops))
+        guard = f"if ({worker} < {count})" if count < self.counts.get(node.kind, 1) else ""
+        # the names of a nest that comes again (of a reduction's start, then its terms) stand apart
+        again = any(loop.var.name in self.loop_names for loop in loops)
+        with self.scope(guard) if guard or again else nullcontext():
+            self.indices(loops, worker)
+            self.visit(body, inner, alone)
+
+    def loop(self, node: For, team: Team, alone: frozenset[Kind]) -> None:
+        assert isinstance(node.extent, int)
+        before = self.unroll_limit
+        if isinstance(node.unroll_step, int) and node.unroll_step:
+            self.unroll_limit = node.unroll_step
+        size = statement_count(node.body, 128) * node.extent
+        if node.kind is Kind.UNROLLED or size <= self.unroll_limit or self.is_register_index(node):
+            self.line("#pragma unroll")
+        name = self.enter(node)
+        with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
+            self.visit(node.body, team, alone)
+        self.unroll_limit = before
+
+    def is_register_index(self, loop: For) -> bool:
+        """Whether the loop picks elements of private storage: in registers only when unrolled."""
+        for node in walk(loop.body):
+            if not isinstance(node, Store):
+                continue
+            accesses = [(node.tensor, node.indices), *_accesses(node.value)]
+            for tensor, indices in accesses:
+                private = tensor.name in self.places and self.places[tensor.name].space == PRIVATE
+                if private and any(loop.var.name in free_vars(i) for i in indices):
+                    return True
+        return False
+
+    def alloc(self, node: Alloc) -> None:
+        tensor = node.tensor
+        name = self.names.new(tensor.name)
+        space = SHARED if node.scope is Scope.SHARED else PRIVATE
+        flat = row_major(tensor, node.offset, self.forms)
+        self.places[tensor.name] = Place(name, space, tensor.dtype, flat)
+        if space == SHARED:
+            self.shared.append((name, tensor))
+            return
+        kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
+        self.line(f"{kind} {name}[{_size(tensor)}];")
+
+    # ---- statements -------------------------------------------------------------------------
+
+    def store(self, node: Store, team: Team) -> None:
+        place = self.write.place(node.tensor.name)
+        index = self.write.text(place.flat(node.indices))
+        combined = tuple(kind for kind in team.combined(node) if kind in self.counts)
+        if combined:
+            self.combined(node, place, index, combined, self.write.text(node.value), "")
+            return
+        self.line(self.update(node, place, index, self.write.text(node.value)))
+
+    def predicated(self, node: If, team: Team) -> None:
+        """A combined reduction: where the conditions do not hold, a thread adds nothing."""
+        conds: list[Expr] = []
+        inner: Node = node
+        while isinstance(inner, If):
+            conds.append(inner.cond)
+            inner = inner.body
+        assert isinstance(inner, Store) and inner.reduce is not None
+        test = " && ".join(self.write.text(c, 3) for c in conds)
+        kinds = tuple(kind for kind in team.combined(inner) if kind in self.counts)
+        place = self.write.place(inner.tensor.name)
+        index = self.write.text(place.flat(inner.indices))
+        neutral = combine.neutral(self.write, inner.reduce, inner.tensor.dtype.compute)
+        value = f"{test} ? {self.write.text(inner.value, 1)} : {neutral}"
+        if kinds:
+            self.combined(inner, place, index, kinds, value, test)
+            return
+        with self.scope(f"if ({test})"):
+            self.store(inner, team)
+
+    def update(self, node: Store, place: Place, index: str, value: str) -> str:
+        """The assignment or the update of one element."""
+        if node.reduce is None:
+            return self.write.assignment(place, index, value)
+        if node.reduce in ("sum", "prod") and place.dtype == place.dtype.compute:
+            sign = "+" if node.reduce == "sum" else "*"
+            return f"{place.name}[{index}] {sign}= {value};"
+        old = self.write.element(place, index)
+        new = combine.pair(self.write, node.reduce, node.tensor.dtype.compute, old, value)
+        return self.write.assignment(place, index, new)
+
+    def combined(
+        self,
+        node: Store,
+        place: Place,
+        index: str,
+        kinds: tuple[Kind, ...],
+        value: str,
+        condition: str,
+    ) -> None:
+        """A reduction over threads: shuffles within a warp, shared memory beyond it. The result is
+        stored where `condition` holds.
+        """
+        if kinds != tuple(k for k in THREADS if k in self.counts) and kinds != (Kind.THREAD_X,):
+            raise BuildError(f"threads are combined along thread.x or all together, not {kinds}")
+        assert node.reduce is not None
+        dtype = node.tensor.dtype.compute
+        partial = self.names.new(f"{node.tensor.name}_partial")
+        self.line(f"{self.write.type_of(dtype)} {partial} = {value};")
+        count = prod(self.counts[k] for k in kinds)
+        group = combine.Group(count, prod(self.counts.values()), kinds == (Kind.THREAD_X,))
+        scratch = ""
+        if group.needs_scratch(self.dialect):
+            scratch = self.names.new(f"{node.tensor.name}_threads")
+            self.shared.append((scratch, Tensor(scratch, (group.threads,), dtype)))
+        for text in combine.over_threads(
+            self.write, node.reduce, dtype, partial, scratch, group, self.thread_number()
+        ):
+            self.line(text)
+        tests = [f"{self.dialect.thread_index[kind]} == 0" for kind in kinds]
+        tests += [condition] if condition else []
+        with self.scope(f"if ({' && '.join(tests)})"):
+            self.line(self.update(node, place, index, partial))
+
+    def thread_number(self) -> str:
+        """The thread's number in its block, x fastest."""
+        x, y = (self.dialect.thread_index[k] for k in THREADS)
+        if Kind.THREAD_Y not in self.counts:
+            return x
+        return f"({y} * {self.counts.get(Kind.THREAD_X, 1)} + {x})"
+
+    def vector(self, node: For, team: Team, alone: frozenset[Kind]) -> None:
+        """A vector loop: accesses of several elements where they are contiguous."""
+        assert isinstance(node.extent, int)
+        name = self.enter(node)
+        for width in vectors.widths(node.extent):
+            conds, body = vectors.uniform_guards(node.body, node.var, width, self.forms)
+            if not isinstance(body, Store) or not self.is_vector_store(body, node.var, width):
+                continue
+            whole = width == node.extent
+            start: Expr = as_expr(0) if whole else node.var
+            if not whole:
+                self.line("#pragma unroll")
+            head = f"for (int {name} = 0; {name} < {node.extent}; {name} += {width})"
+            with self.scope("" if whole else head):
+                tests = [self.write.text(substitute(c, {node.var.name: start}), 3) for c in conds]
+                if tests:
+                    with self.scope(f"if ({' && '.join(tests)})"):
+                        self.chunk(body, node.var.name, start, width)
+                else:
+                    self.chunk(body, node.var.name, start, width)
+            return
+        self.line("#pragma unroll")
+        with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
+            self.visit(node.body, team, alone)
+
+    def is_vector_store(self, node: Store, var: Var, width: int) -> bool:
+        """Whether the stored elements are one access."""
+        return node.reduce is None and self.is_vector_access(
+            self.write.place(node.tensor.name), node.indices, var.name, width
+        )
+
+    def is_vector_access(
+        self, place: Place, indices: tuple[Expr, ...], var: str, width: int
+    ) -> bool:
+        return (
+            place.space in (GLOBAL, SHARED)
+            and self.dialect.vector(place.dtype, width) is not None
+            and vectors.is_contiguous(place.flat(indices), var, width, self.forms)
+        )
+
+    def chunk(self, node: Store, var: str, start: Expr, width: int) -> None:
+        """The elements `start` to `start + width`: vector loads, their values, a vector store."""
+        lanes = [{var: start + lane} for lane in range(width)]
+        whole: dict[Read, str] = {}
+        for read in dict.fromkeys(reads(node.value)):
+            place = self.write.place(read.tensor.name)
+            if self.is_vector_access(place, read.indices, var, width):
+                whole[read] = self.vector_load(read, place, lanes)
+        if isinstance(node.value, Read) and node.value in whole:
+            value = whole[node.value]
+        else:
+            texts = [self.write.text(substitute(node.value, lane)) for lane in lanes]
+            value = self.dialect.vector_of(node.tensor.dtype, texts)
+        place = self.write.place(node.tensor.name)
+        index = place.flat(tuple(substitute(i, lanes[0]) for i in node.indices))
+        address = self.dialect.vector_at(place.name, place.space, place.dtype, width, False)
+        self.line(f"*{address.format(self.write.text(index))} = {value};")
+        self.write.loaded.clear()
+
+    def vector_load(self, read: Read, place: Place, lanes: list[dict[str, Expr]]) -> str:
+        """Load the elements of all lanes; returns the vector's name."""
+        name = self.names.new(f"{place.name}_v")
+        each = [place.flat(tuple(substitute(i, lane) for i in read.indices)) for lane in lanes]
+        for component, index in zip(COMPONENTS, each, strict=False):
+            self.write.loaded[read.tensor.name, index] = f"{name}.{component}"
+        address = self.dialect.vector_at(place.name, place.space, place.dtype, len(lanes), True)
+        kind = self.dialect.vector(place.dtype, len(lanes))
+        self.line(f"const {kind} {name} = *{address.format(self.write.text(each[0]))};")
+        return name
+
+
+def _needs(node: Node, kind: Kind) -> bool:
+    """Whether all threads of a dimension must come to a node."""
+    return any(
+        isinstance(n, Barrier) or (isinstance(n, For) and n.kind is kind) for n in walk(node)
+    )
+
+
+def _accesses(value: Expr) -> Iterator[tuple[Tensor, tuple[Expr, ...]]]:
+    for read in reads(value):
+        yield read.tensor, read.indices
+
+
+def _size(tensor: Tensor) -> int:
+    return prod(e for e in tensor.shape if isinstance(e, int))
+
+
+def _tensors(root: Node) -> Iterator[Tensor]:
+    """Every tensor that a nest names."""
+    for n in walk(root):
+        match n:
+            case Store(tensor, indices, value, _):
+                yield tensor
+                for e in (*indices, value):
+                    yield from (r.tensor for r in reads(e))
+            case If(cond, _):
+                yield from (r.tensor for r in reads(cond))
+            case Alloc(_, offset, _):
+                for e in offset:
+                    yield from (r.tensor for r in reads(e))

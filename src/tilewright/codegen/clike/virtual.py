@@ -1,0 +1,126 @@
+"""Pass: virtual threads become copies of the statements that each thread runs.
+
+    for v < 2: # virtual thread              for t < 32: # thread.x
+      for t < 32: # thread.x                   alloc C: [2, 4]
+        alloc C: [4]                           for k:
+          for k:                        ->       fill A.C; barrier
+            fill A.C; barrier                    for v < 2: # unrolled
+            C[..] += A.C[v * 128 + ..]             C[v, ..] += A.C[v * 128 + ..]
+
+The loop moves inwards past whatever all virtual threads do together (barriers, cooperative loops,
+shared storage) and past running loops, so that their statements stand side by side. Private
+storage gets a leading dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tilewright.codegen.rewrite import rebuilt, together
+from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, free_vars, reads, transform
+from tilewright.nest.nodes import (
+    THREADS,
+    Alloc,
+    Barrier,
+    For,
+    If,
+    Kind,
+    Node,
+    Scope,
+    Seq,
+    Store,
+    bodies,
+)
+from tilewright.nest.workers import perfect_nest
+
+
+def sunk(node: Node) -> Node:
+    """The nest without virtual thread loops."""
+    if isinstance(node, For) and node.kind is Kind.VIRTUAL:
+        loops, body = perfect_nest(node)
+        return _Sink(loops, {}, frozenset()).visit(sunk(body))
+    return rebuilt(node, tuple(sunk(b) for b in bodies(node)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sink:
+    """Moves `loops` inwards. `grown` maps private tensors to those with leading dimensions."""
+
+    loops: tuple[For, ...]
+    grown: Mapping[str, Tensor]
+    bound: frozenset[Kind]
+
+    def visit(self, node: Node) -> Node:
+        match node:
+            case Seq(body):
+                return together(tuple(self.visit(b) for b in body))
+            case For() if node.kind in THREADS:
+                return self.threads(node)
+            case For() if node.kind is Kind.SERIAL:
+                return replace(node, body=self.visit(node.body))
+            case If(cond, body) if not self.differs(cond):
+                return If(cond, self.visit(body))
+            case Alloc(scope=Scope.SHARED):
+                return replace(node, body=self.visit(node.body))
+            case Alloc():
+                return self.private(node)
+            case Barrier():
+                return node
+        return self.copies(node)
+
+    def threads(self, node: For) -> Node:
+        loops, body = perfect_nest(node)
+        if node.kind in self.bound:
+            return node  # cooperative: done once for all virtual threads
+        inner = replace(self, bound=self.bound | {node.kind}).visit(body)
+        for loop in reversed(loops):
+            inner = replace(loop, body=inner)
+        return inner
+
+    def private(self, node: Alloc) -> Node:
+        extents = tuple(loop.extent for loop in self.loops)
+        grown = replace(node.tensor, shape=(*extents, *node.tensor.shape))
+        inner = replace(self, grown={**self.grown, node.tensor.name: grown}).visit(node.body)
+        offset = (*(as_expr(0) for _ in self.loops), *node.offset)
+        return replace(node, tensor=grown, offset=offset, body=inner)
+
+    def differs(self, e: Expr) -> bool:
+        """Whether virtual threads see different values of an expression."""
+        if free_vars(e) & {loop.var.name for loop in self.loops}:
+            return True
+        return any(r.tensor.name in self.grown for r in reads(e))
+
+    def copies(self, node: Node) -> Node:
+        """A statement, or loops written out already, once for each virtual thread."""
+        body = self.rewritten(node)
+        for loop in reversed(self.loops):
+            body = For(loop.var, loop.extent, body, Kind.UNROLLED)
+        return body
+
+    def rewritten(self, node: Node) -> Node:
+        match node:
+            case Store(tensor, indices, value, reduce):
+                target = self.grown.get(tensor.name, tensor)
+                at = tuple(self.value(i) for i in indices)
+                return Store(target, self.indices(tensor, at), self.value(value), reduce)
+            case If(cond, body):
+                return If(self.value(cond), self.rewritten(body))
+            case Alloc():
+                offset = tuple(self.value(e) for e in node.offset)
+                return replace(node, offset=offset, body=self.rewritten(node.body))
+        return rebuilt(node, tuple(self.rewritten(b) for b in bodies(node)))
+
+    def value(self, e: Expr) -> Expr:
+        def leaf(x: Expr) -> Expr | None:
+            if not isinstance(x, Read) or x.tensor.name not in self.grown:
+                return None
+            at = tuple(self.value(i) for i in x.indices)
+            return Read(self.grown[x.tensor.name], self.indices(x.tensor, at))
+
+        return transform(e, leaf)
+
+    def indices(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        if tensor.name not in self.grown:
+            return indices
+        return (*(loop.var for loop in self.loops), *indices)
