@@ -18,12 +18,13 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.nest.print import program_text
 from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
+from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.lower import Layout, Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.settings import Settings
-from tilewright.target import Target
+from tilewright.target import EMULATED, CudaTarget, Target
 
 
 def build(
@@ -42,25 +43,35 @@ def build(
         print(f"# loop nest of {name}\n{program_text(lowered.program)}", file=sys.stderr)
     built, ir = compile_lowered(lowered, target, prefetch)
     if settings.shows("ir"):
-        print(f"; LLVM IR of {name}\n{ir}", file=sys.stderr)
+        print(f"; code of {name}\n{ir}", file=sys.stderr)
     return built
 
 
 def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tuple[Artifact, str]:
-    """Compile a lowered program; returns the artifact and its LLVM IR."""
+    """Compile a lowered program; returns the artifact and its code as text."""
     program = lowered.program
     kernel = compile_program(program, target, prefetch)
     artifact = Artifact(
         entry=kernel.entry,
         target=str(target),
-        object_code=kernel.object_code,
+        object_code=device_code(kernel.object_code, target),
         inputs=tuple(_spec(t) for t in program.inputs),
         constants=tuple(_spec(t) for t in program.constants),
         outputs=tuple(_spec(t) for t in program.outputs),
         packings=tuple(_packing(t, lowered.layouts.get(t.name)) for t in program.constants),
         scratch_bytes=kernel.scratch_bytes,
+        launches=kernel.launches,
     )
     return artifact, kernel.ir
+
+
+def device_code(code: bytes, target: Target) -> bytes:
+    """What the target's driver loads: CUDA C++ is compiled here, OpenCL C by the driver (and the
+    emulation takes the source).
+    """
+    if isinstance(target, CudaTarget) and target.architecture != EMULATED:
+        return compile_cuda(code.decode(), target.architecture).binary
+    return code
 
 
 def _spec(tensor: Tensor) -> BufferSpec:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import ml_dtypes
@@ -126,6 +126,21 @@ class Packing:
 
 
 @dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel call of a device function: `blocks` blocks of `threads` (x, y).
+
+    `arguments` are positions among the artifact's buffers, or `-1 - offset` for an array at that
+    byte offset of the scratch memory. `shared_bytes` is what a block takes of its shared memory.
+    """
+
+    kernel: str
+    blocks: int
+    threads: tuple[int, int]
+    arguments: tuple[int, ...]
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What a network does at one point of its run: a call of `kernel`, or a copy."""
 
@@ -145,6 +160,9 @@ class Artifact:
     `target` is the text form of the Target it was compiled for. `constants` are in the layouts the
     kernel reads; `packings[i]` makes `constants[i]` from what the user gives. `steps` are a
     network's, in order; a kernel has none.
+
+    For a GPU, `object_code` is what its driver loads (OpenCL C source, a CUDA binary) and
+    `launches` are the kernel calls in order; a CPU's function has none.
     """
 
     entry: str
@@ -156,6 +174,7 @@ class Artifact:
     packings: tuple[Packing, ...]
     scratch_bytes: int
     steps: tuple[Step, ...] = ()
+    launches: tuple[Launch, ...] = ()
 
     @property
     def buffers(self) -> tuple[BufferSpec, ...]:
@@ -176,6 +195,7 @@ class Artifact:
             ],
             "scratch_bytes": self.scratch_bytes,
             "steps": [[s.kernel, s.flops] for s in self.steps],
+            "launches": [astuple(launch) for launch in self.launches],
         }
 
     @staticmethod
@@ -195,6 +215,7 @@ class Artifact:
                 ),
                 scratch_bytes=header["scratch_bytes"],
                 steps=tuple(Step(kernel, flops) for kernel, flops in header["steps"]),
+                launches=tuple(_launch(fields) for fields in header["launches"]),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error
@@ -215,6 +236,11 @@ class Artifact:
         except ValueError as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error
         return Artifact.of_header(header, bytes(data[end:]))
+
+
+def _launch(data: list[Any]) -> Launch:
+    kernel, blocks, (x, y), arguments, shared_bytes = data
+    return Launch(kernel, blocks, (x, y), tuple(arguments), shared_bytes)
 
 
 def _spec_json(spec: BufferSpec) -> list[Any]:

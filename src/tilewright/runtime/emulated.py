@@ -1,0 +1,130 @@
+"""A CUDA device that is a CPU: kernels run as emulation/cuda_emulation.h describes.
+
+    fn = DeviceFunction(artifact, EmulatedDevice(seed=1))     artifact built for "cuda:emulated"
+
+Slow and thorough, for tests: bounds are checked, shared memory is poisoned, warps run in a random
+order. Needs g++ with its address sanitizer.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.errors import RunError, TargetError
+from tilewright.runtime.artifact import Array, Artifact, Launch
+from tilewright.target import CudaTarget
+
+HEADERS = Path(__file__).parent / "emulation"
+OPTIONS = (
+    "-std=c++17", "-O1", "-w", "-fsanitize=address,bounds", "-fsanitize-sections=tw_shared",
+    "-fno-sanitize-recover=all", "-ffp-contract=off",
+)  # fmt: skip
+TIMEOUT_S = 300
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class EmulatedDevice:
+    """Buffers are arrays of bytes. `seed` orders warps and blocks."""
+
+    def __init__(self, seed: int = 0) -> None:
+        if shutil.which("g++") is None:
+            raise TargetError("the emulation of CUDA needs g++; on Debian: apt-get install g++")
+        self.seed = seed
+        self.target = CudaTarget.named("emulated")
+
+    def allocate(self, size: int) -> Bytes:
+        """A buffer of `size` bytes."""
+        return np.full(size, 0xFF, np.uint8)
+
+    def upload(self, array: Array, buffer: Bytes) -> None:
+        buffer[:] = array.reshape(-1).view(np.uint8)
+
+    def download(self, buffer: Bytes, array: Array) -> None:
+        array.reshape(-1).view(np.uint8)[:] = buffer
+
+    def load(self, artifact: Artifact) -> EmulatedProgram:
+        """Compile the kernels with g++. Raises RunError with its messages."""
+        folder = tempfile.TemporaryDirectory(prefix="tilewright-")
+        source = Path(folder.name) / "kernels.cpp"
+        source.write_text(program_text(artifact, self.seed))
+        command = ["g++", *OPTIONS, f"-I{HEADERS}", str(source), "-o", str(source.with_suffix(""))]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        if done.returncode:
+            raise RunError(f"g++ rejects {artifact.entry}: {done.stderr[:2000]}")
+        return EmulatedProgram(folder, source.with_suffix(""), artifact.entry)
+
+
+def program_text(artifact: Artifact, seed: int) -> str:
+    """The kernels with a `main` that reads buffers, runs them and writes the buffers back."""
+    calls = "".join(f"    {_call(launch, len(artifact.buffers))}\n" for launch in artifact.launches)
+    return (
+        f'#include "cuda_emulation.h"\n{artifact.object_code.decode()}\n'
+        "int main(int, char** path) {\n"
+        "    tw::Buffers buffers;\n    buffers.read(path[1]);\n"
+        f"    tw::random_state = {seed + 1};\n"
+        f"{calls}    buffers.write(path[1]);\n}}\n"
+    )
+
+
+def _call(launch: Launch, scratch: int) -> str:
+    """`scratch` is the position of the scratch memory, after all buffers."""
+    x, y = launch.threads
+    arguments = ", ".join(
+        f"buffers({a})" if a >= 0 else f"buffers.part({scratch}, {-1 - a})"
+        for a in launch.arguments
+    )
+    return f"tw::launch({launch.blocks}, {x}, {y}, [&] {{ {launch.kernel}({arguments}); }});"
+
+
+class EmulatedProgram:
+    """An executable; every run is a process of its own."""
+
+    def __init__(
+        self, folder: tempfile.TemporaryDirectory[str], executable: Path, entry: str
+    ) -> None:
+        self._folder = folder
+        self._executable = executable
+        self._entry = entry
+
+    def run(self, buffers: Sequence[Bytes], scratch: Bytes) -> None:
+        """Run all kernels. Raises RunError with what the emulation found."""
+        every = [*buffers, scratch]
+        file = self._executable.with_suffix(".data")
+        with file.open("wb") as out:
+            for buffer in every:
+                out.write(np.int64(buffer.size).tobytes() + buffer.tobytes())
+        command = [str(self._executable), str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        if done.returncode:
+            raise RunError(f"{self._entry} fails in the emulation: {_finding(done.stderr)}")
+        data = np.fromfile(file, np.uint8)
+        start = 0
+        for buffer in every:
+            buffer[:] = data[start : start + buffer.size]
+            start += buffer.size
+
+    def time(self, buffers: Sequence[Bytes], scratch: Bytes, count: int) -> npt.NDArray[np.float64]:
+        """Seconds of each process: to run the code paths of a benchmark, not to compare."""
+        seconds = np.empty(count)
+        for i in range(count):
+            start = time.perf_counter()
+            self.run(buffers, scratch)
+            seconds[i] = time.perf_counter() - start
+        return seconds
+
+
+def _finding(text: str) -> str:
+    """The line that says what is wrong."""
+    for line in text.splitlines():
+        if line.startswith("emulation:") or "ERROR:" in line or "runtime error:" in line:
+            return line.strip()
+    return text.strip()[-500:] or "it crashed"

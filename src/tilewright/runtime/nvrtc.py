@@ -1,0 +1,106 @@
+"""CUDA C++ to binary code with NVRTC; no GPU and no driver is needed.
+
+    compile_cuda(text, "sm_90") -> CudaCode(binary, registers, spill_bytes, shared_bytes)
+
+Needs the extra `cuda` (`pip install 'tilewright[cuda]'`).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilewright.errors import BuildError
+
+OPTIONS = ("--std=c++17", "--ptxas-options=-v", "--extra-device-vectorization")
+INSTALL = (
+    "compiling for CUDA needs NVRTC, though no GPU: pip install 'tilewright[cuda]' "
+    "(cuda-bindings, nvidia-cuda-nvrtc, nvidia-cuda-runtime)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CudaCode:
+    """A binary and what the assembler said of its kernels, the worst of each: registers and bytes
+    spilled of a thread, shared bytes of a block.
+    """
+
+    binary: bytes
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+
+
+def compile_cuda(text: str, architecture: str) -> CudaCode:
+    """Compile for one architecture. Raises BuildError with the compiler's log, or with what to
+    install.
+    """
+    nvrtc = _library()
+    error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
+    _check(nvrtc, error)
+    try:
+        options = [*OPTIONS, f"--gpu-architecture={architecture}", *_include_options()]
+        encoded = [o.encode() for o in options]
+        (error,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
+        log = _log(nvrtc, program)
+        if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            raise BuildError(f"NVRTC rejects the kernel for {architecture}: {log}")
+        error, size = nvrtc.nvrtcGetCUBINSize(program)
+        _check(nvrtc, error)
+        binary = bytearray(size)
+        _check(nvrtc, nvrtc.nvrtcGetCUBIN(program, binary)[0])
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+    return CudaCode(bytes(binary), *_report(log))
+
+
+@functools.cache
+def _library() -> Any:
+    try:
+        from cuda.bindings import nvrtc
+    except ImportError as error:
+        raise BuildError(f"{INSTALL} ({error})") from error
+    try:
+        nvrtc.nvrtcVersion()
+    except Exception as error:  # the bindings raise what they like where the library is missing
+        raise BuildError(f"{INSTALL} ({error})") from error
+    return nvrtc
+
+
+@functools.cache
+def _include_options() -> tuple[str, ...]:
+    """Where cuda_fp16.h is, if its package is installed."""
+    spec = importlib.util.find_spec("nvidia")
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    found = sorted(f for root in folders for f in Path(root).glob("*/include/cuda_fp16.h"))
+    return tuple(f"--include-path={f.parent}" for f in found[:1])
+
+
+def _check(nvrtc: Any, error: Any) -> None:
+    if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise BuildError(f"NVRTC failed: {error}")
+
+
+def _log(nvrtc: Any, program: Any) -> str:
+    error, size = nvrtc.nvrtcGetProgramLogSize(program)
+    _check(nvrtc, error)
+    text = bytearray(size)
+    _check(nvrtc, nvrtc.nvrtcGetProgramLog(program, text)[0])
+    return bytes(text).rstrip(b"\0").decode()
+
+
+def _report(log: str) -> tuple[int, int, int]:
+    """(registers, bytes spilled, shared bytes), the greatest of all kernels."""
+
+    def most(pattern: str) -> int:
+        return max((int(n) for n in re.findall(pattern, log)), default=0)
+
+    return (
+        most(r"Used (\d+) registers"),
+        most(r"(\d+) bytes spill stores"),
+        most(r"(\d+) bytes smem"),
+    )

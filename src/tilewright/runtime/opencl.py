@@ -1,0 +1,164 @@
+"""OpenCL devices, through pyopencl (`pip install 'tilewright[opencl]'`).
+
+    device = OpenclDevice()            the first one found, a GPU before a CPU
+    device.target                      its facts, "opencl:…"
+    fn = DeviceFunction(artifact, device)
+
+Kernels are compiled by the device's driver when they are loaded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.errors import RunError, TargetError
+from tilewright.runtime.artifact import Array, Artifact, Launch
+from tilewright.target import OpenclTarget
+
+INSTALL = (
+    "OpenCL needs pyopencl (pip install 'tilewright[opencl]') and a driver; on Debian, for CPUs: "
+    "apt-get install pocl-opencl-icd. Programs can be built without a device: name the target "
+    "(opencl:mali)"
+)
+OPTIONS = ("-cl-std=CL1.2", "-cl-mad-enable")
+
+
+def _pyopencl() -> Any:
+    try:
+        import pyopencl
+    except ImportError as error:
+        raise TargetError(f"{INSTALL} ({error})") from error
+    return pyopencl
+
+
+def find_device() -> Any:
+    """The first device, GPUs first. Raises TargetError when there is none."""
+    cl = _pyopencl()
+    try:
+        found = [d for p in cl.get_platforms() for d in p.get_devices()]
+    except cl.Error as error:
+        raise TargetError(f"{INSTALL} ({error})") from error
+    if not found:
+        raise TargetError(f"no OpenCL device is here. {INSTALL}")
+    found.sort(key=lambda d: not d.type & cl.device_type.GPU)
+    return found[0]
+
+
+def target_of(device: Any) -> OpenclTarget:
+    """The facts of a device, where it does not say typical ones."""
+    cl = _pyopencl()
+    is_gpu = bool(device.type & cl.device_type.GPU)
+    known = OpenclTarget.named("intel" if is_gpu else "pocl")
+    name = re.sub(r"\W+", "-", device.name).strip("-").lower()[:40]
+    return OpenclTarget(
+        name=name if is_gpu else "pocl",
+        cores=int(device.max_compute_units),
+        vector_bits=128,
+        line_bytes=int(device.global_mem_cacheline_size) or known.line_bytes,
+        warp=known.warp,
+        # a CPU runs the threads of a block one after the other: larger blocks gain nothing
+        threads=min(int(device.max_work_group_size), 1024 if is_gpu else known.threads),
+        shared_bytes=min(int(device.local_mem_size), 64 * 1024),
+        registers=0,
+        thread_registers=known.thread_registers,
+        l2_bytes=int(device.global_mem_cache_size),
+        virtual=known.virtual,
+    )
+
+
+class OpenclDevice:
+    """One device with its context and an in-order queue."""
+
+    def __init__(self, device: Any = None) -> None:
+        self._cl = _pyopencl()
+        self.device = find_device() if device is None else device
+        self.target = target_of(self.device)
+        self.context = self._cl.Context([self.device])
+        timed = self._cl.command_queue_properties.PROFILING_ENABLE
+        self.queue = self._cl.CommandQueue(self.context, properties=timed)
+
+    def allocate(self, size: int) -> Any:
+        """A buffer of `size` bytes."""
+        return self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(size, 1))
+
+    def upload(self, array: Array, buffer: Any) -> None:
+        """Copy a contiguous array to the device."""
+        if array.nbytes:
+            self._cl.enqueue_copy(self.queue, buffer, _bytes(array), is_blocking=True)
+
+    def download(self, buffer: Any, array: Array) -> None:
+        """Copy from the device into a contiguous array."""
+        if array.nbytes:
+            self._cl.enqueue_copy(self.queue, _bytes(array), buffer, is_blocking=True)
+
+    def load(self, artifact: Artifact) -> OpenclProgram:
+        """Compile the kernels. Raises RunError with the driver's log."""
+        source = artifact.object_code.decode()
+        try:
+            program = self._cl.Program(self.context, source).build(options=list(OPTIONS))
+        except self._cl.Error as error:
+            raise RunError(f"the OpenCL driver rejects {artifact.entry}: {error}") from error
+        return OpenclProgram(self, program, artifact.launches)
+
+
+class OpenclProgram:
+    """Compiled kernels and the calls that run them."""
+
+    def __init__(self, device: OpenclDevice, program: Any, launches: Sequence[Launch]) -> None:
+        self._cl = _pyopencl()
+        self.device = device
+        self.launches = launches
+        self.kernels = [self._cl.Kernel(program, launch.kernel) for launch in launches]
+        self._parts: dict[tuple[int, int], Any] = {}
+
+    def run(self, buffers: Sequence[Any], scratch: Any) -> None:
+        """Run all kernels and wait. Raises RunError when one fails."""
+        self._enqueue(buffers, scratch)
+        try:
+            self.device.queue.finish()
+        except self._cl.Error as error:
+            raise RunError(f"an OpenCL kernel failed: {error}") from error
+
+    def time(self, buffers: Sequence[Any], scratch: Any, count: int) -> npt.NDArray[np.float64]:
+        """Seconds of each run, from the first kernel's start to the last one's end."""
+        seconds = np.empty(count)
+        for i in range(count):
+            events = self._enqueue(buffers, scratch)
+            events[-1].wait()
+            seconds[i] = (events[-1].profile.end - events[0].profile.start) * 1e-9
+        return seconds
+
+    def _enqueue(self, buffers: Sequence[Any], scratch: Any) -> list[Any]:
+        events = []
+        for launch, kernel in zip(self.launches, self.kernels, strict=True):
+            arguments = [self._argument(a, buffers, scratch) for a in launch.arguments]
+            x, y = launch.threads
+            try:
+                kernel.set_args(*arguments)
+                size = (launch.blocks * x, y)
+                events.append(
+                    self._cl.enqueue_nd_range_kernel(self.device.queue, kernel, size, (x, y))
+                )
+            except self._cl.Error as error:
+                raise RunError(f"{launch.kernel} cannot be launched: {error}") from error
+        return events
+
+    def _argument(self, position: int, buffers: Sequence[Any], scratch: Any) -> Any:
+        """A buffer, or the part of the scratch memory from an offset on."""
+        if position >= 0:
+            return buffers[position]
+        offset = -1 - position
+        key = id(scratch), offset
+        if key not in self._parts:
+            self._parts[key] = scratch.get_sub_region(offset, scratch.size - offset)
+        return self._parts[key]
+
+
+def _bytes(array: Array) -> npt.NDArray[np.uint8]:
+    """The array's memory, whatever its dtype."""
+    return array.reshape(-1).view(np.uint8)
