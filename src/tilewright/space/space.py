@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.extents import add, ceildiv, mul
-from tilewright.expr.nodes import Expr, Extent, as_expr
-from tilewright.nest.nodes import Kind
+from tilewright.expr.nodes import Expr, Extent
 from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.space.annotate import annotate
+from tilewright.space.annotate_gpu import annotate_gpu
 from tilewright.space.decisions import Decision, Ints, encode, sample
 from tilewright.space.derivation import Derivation, Rule, derive
-from tilewright.space.rules import CPU_RULES
-from tilewright.target import Target
+from tilewright.space.resources import limits, resources
+from tilewright.space.rules import RULES
+from tilewright.target import CpuTarget, Target
 
 Bools = NDArray[np.bool_]
 SAMPLE_ROUNDS = 50  # redraws of invalid rows before the space is called empty
@@ -69,37 +69,13 @@ class Sketch:
 
     @cached_property
     def resources(self) -> dict[str, Extent]:
-        """Named amounts as expressions over the decisions.
-
-        `<stage>.registers`: vector registers that a register tile takes, its accumulators, one
-        row of the other operand and a broadcast. Only where tiles are decisions: code generation
-        cuts a vector loop that nobody split. A reduction whose loops are all unrolled (Ansor's rule
-        for constant tensors) carries no accumulators through a loop.
-        """
-        found: dict[str, Extent] = {}
-        for stage in self.state.stages.values():
-            extents = self.bounds[stage.name].extents
-            marked = [(leaf, k) for leaf, k in stage.kinds.items() if k is not Kind.SERIAL]
-            running = set(stage.leaves) - {leaf for leaf, _ in marked}
-            if not stage.relations or not any(stage.is_reduction(leaf) for leaf in running):
-                continue
-            rows: Extent = 1
-            vectors: Extent = 1
-            for leaf, kind in marked:
-                if stage.is_reduction(leaf):
-                    continue
-                if kind is Kind.VECTOR:
-                    vectors = ceildiv(extents[leaf], self.target.lanes(stage.tensor.dtype))
-                else:
-                    rows = mul(rows, extents[leaf])
-            found[f"{stage.name}.registers"] = add(add(mul(rows, vectors), vectors), 1)
-        return found
+        """Named amounts as expressions over the decisions (`space.resources`)."""
+        return resources(self.state, self.bounds, self.target)
 
     @cached_property
     def validity(self) -> ColumnProgram:
         """All constraints as one column program (each result is a bool column)."""
-        limit = self.target.vector_registers
-        tests = [as_expr(r) <= limit for r in self.resources.values()]
+        tests = limits(self.resources, self.target)
         return ColumnProgram([*self.constraints, *tests], self.bounds.definitions)
 
     def environment(self, rows: Ints) -> dict[str, Ints]:
@@ -135,10 +111,15 @@ def concatenate(parts: Sequence[Population]) -> Population:
 class Space:
     """All sketches of one DAG on one target."""
 
-    def __init__(self, dag: ComputeDAG, target: Target, rules: Sequence[Rule] = CPU_RULES) -> None:
+    def __init__(
+        self, dag: ComputeDAG, target: Target, rules: Sequence[Rule] | None = None
+    ) -> None:
+        """`rules` are those of the target's kind where none are given."""
         self.dag = dag
         self.target = target
-        derivations = [v for d in derive(dag, target, rules) for v in annotate(d)]
+        chosen = RULES[target.kind] if rules is None else rules
+        finish = annotate if isinstance(target, CpuTarget) else annotate_gpu
+        derivations = [v for d in derive(dag, target, chosen) for v in finish(d)]
         self.decisions: list[Decision] = []
         self.starts: list[int] = []
         self.width = 0

@@ -1,11 +1,14 @@
-"""The sketch rules of a CPU, in the order in which they are tried.
+"""The sketch rules of each kind of target, in the order in which they are tried.
 
 A new rule is one file here and one line in the table; users put theirs in front with
 `Space(dag, target, rules=[mine, *CPU_RULES])`.
 """
 
+from tilewright.space.derivation import Rule
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
-from tilewright.space.rules.inline import ALWAYS_INLINE, SKIP
+from tilewright.space.rules.cross_thread import CROSS_THREAD_REDUCTION
+from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
+from tilewright.space.rules.inline import ALWAYS_INLINE, INLINE_ALL, SKIP
 from tilewright.space.rules.pack_read import PACK_READ
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
@@ -27,4 +30,15 @@ CPU_RULES = (
     SKIP,
 )
 
-__all__ = ["CPU_RULES"]
+GPU_RULES = (
+    INLINE_ALL,
+    CROSS_THREAD_REDUCTION,
+    GPU_CACHE_WRITE,
+    GPU_TILING,
+    SKIP,
+)
+
+RULES: dict[str, tuple[Rule, ...]] = {"cpu": CPU_RULES, "cuda": GPU_RULES, "opencl": GPU_RULES}
+"""By the target's kind."""
+
+__all__ = ["CPU_RULES", "GPU_RULES", "RULES"]

@@ -1,0 +1,53 @@
+"""From derived sketches to searchable ones on a GPU: what is left is bound to threads.
+
+    z[i, j] = …    i@j = (i@j.0 * threads + i@j.1) * width + i@j.2       block | thread | vector
+
+A stage that no rule scheduled is a kernel of its own with one thread for a few elements; both
+numbers are decisions. Tiled stages get their unrolling pragma.
+"""
+
+from __future__ import annotations
+
+from tilewright.schedule.state import Stage
+from tilewright.schedule.steps import Annotate, Fuse, Pragma, Reorder, Split
+from tilewright.schedule.worker_steps import Bind
+from tilewright.space.decisions import Choice, variables
+from tilewright.space.derivation import Derivation, dag_node
+from tilewright.target import GpuTarget
+
+UNROLL_STEPS = (0, 16, 64, 512, 1024)
+THREADS = (32, 64, 128, 256, 512)
+WIDTHS = (1, 2, 4)
+
+
+def annotate_gpu(d: Derivation) -> list[Derivation]:
+    """The sketch with every loop bound; nothing here varies the structure."""
+    for stage in list(d.state.stages.values()):
+        if stage.attach is None and not stage.relations:
+            _bind(d, stage)
+        if stage.name in d.tiled:
+            node = dag_node(stage.name)
+            unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
+            d.apply(Pragma(stage.name, variables(unroll)[0]))
+    return [d]
+
+
+def _bind(d: Derivation, stage: Stage) -> None:
+    """One thread for a few neighbouring elements."""
+    name, axes = stage.name, tuple(a.name for a in stage.compute.axes)
+    if not axes:
+        return
+    assert isinstance(d.target, GpuTarget)
+    loop = axes[0]
+    if len(axes) > 1:
+        loop = "@".join(axes)
+        d.apply(Fuse(name, axes))
+    most = tuple(n for n in THREADS if n <= d.target.threads) or (d.target.threads,)
+    threads = d.decide(Choice(f"{name}.threads", name, "thread", most, ordered=True))
+    width = d.decide(Choice(f"{name}.width", name, "thread", WIDTHS, ordered=True))
+    d.apply(Split(name, loop, (*variables(threads), *variables(width))))
+    reductions = tuple(a.name for a in stage.compute.reduce_axes)
+    levels = ((f"{loop}.0",), (f"{loop}.1",), reductions, (f"{loop}.2",))
+    d.apply(Reorder(name, tuple(level for level in levels if level)))
+    d.apply(Bind(name, f"{loop}.0", "block"), Bind(name, f"{loop}.1", "thread.x"))
+    d.apply(Annotate(name, f"{loop}.2", "vector"))

@@ -1,0 +1,133 @@
+"""What a candidate takes of its device: named amounts as expressions over the decisions.
+
+    resources(sketch)    {"C.registers": …}                        a CPU
+                         {"D.threads": …, "D.shared": …, …}        a GPU
+    limits(sketch)       conditions that rows must satisfy
+
+Constraints, reuse tuning and reports read them; nothing is lowered for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from tilewright.expr.extents import add, ceildiv, mul
+from tilewright.expr.nodes import Expr, Extent, as_expr
+from tilewright.nest.nodes import THREADS, Kind, Scope
+from tilewright.schedule.bounds import Bounds
+from tilewright.schedule.state import Stage, State
+from tilewright.target import CpuTarget, GpuTarget, Target
+
+Amounts: TypeAlias = dict[str, Extent]
+
+
+def resources(state: State, bounds: Bounds, target: Target) -> Amounts:
+    """Named amounts of one sketch."""
+    measure = _cpu if isinstance(target, CpuTarget) else _gpu
+    return measure(state, bounds, target)
+
+
+def limits(amounts: Mapping[str, Extent], target: Target) -> list[Expr]:
+    """The conditions under which the device has that much."""
+    return [as_expr(amount) <= limit_of(name, target) for name, amount in amounts.items()]
+
+
+def limit_of(name: str, target: Target) -> int:
+    """The greatest amount of a resource, by the last word of its name."""
+    if isinstance(target, CpuTarget):
+        return target.vector_registers
+    assert isinstance(target, GpuTarget)
+    return {
+        "threads": target.threads,
+        "virtual": target.virtual,
+        "shared": target.shared_bytes,
+        "registers": target.thread_registers,
+        "block_registers": target.registers,
+    }[name.rpartition(".")[2]]
+
+
+# ---- CPUs -----------------------------------------------------------------------------------
+
+
+def _cpu(state: State, bounds: Bounds, target: Target) -> Amounts:
+    """`<stage>.registers`: vector registers that a register tile takes, its accumulators, one
+    row of the other operand and a broadcast. Only where tiles are decisions: code generation
+    cuts a vector loop that nobody split. A reduction whose loops are all unrolled (Ansor's rule
+    for constant tensors) carries no accumulators through a loop.
+    """
+    found: Amounts = {}
+    for stage in state.stages.values():
+        extents = bounds[stage.name].extents
+        marked = [(leaf, k) for leaf, k in stage.kinds.items() if k is not Kind.SERIAL]
+        running = set(stage.leaves) - {leaf for leaf, _ in marked}
+        if not stage.relations or not any(stage.is_reduction(leaf) for leaf in running):
+            continue
+        rows: Extent = 1
+        vectors: Extent = 1
+        for leaf, kind in marked:
+            if stage.is_reduction(leaf):
+                continue
+            if kind is Kind.VECTOR:
+                vectors = ceildiv(extents[leaf], target.lanes(stage.tensor.dtype))
+            else:
+                rows = mul(rows, extents[leaf])
+        found[f"{stage.name}.registers"] = add(add(mul(rows, vectors), vectors), 1)
+    return found
+
+
+# ---- GPUs -----------------------------------------------------------------------------------
+
+SPARE_REGISTERS = 24  # of a thread: addresses, loop counters, operands in flight
+REGISTER_BITS = 32
+
+
+def _gpu(state: State, bounds: Bounds, target: Target) -> Amounts:
+    """For every kernel, named after its root stage: `threads` of a block, `shared` bytes, `virtual`
+    threads of each thread, `registers` of a thread (what it keeps privately and some to spare) and
+    `block_registers` of all threads where the device says how many there are.
+    """
+    assert isinstance(target, GpuTarget)
+    found: Amounts = {}
+    for root in state.stages.values():
+        if root.attach is not None:
+            continue
+        inside = [root, *_attached(state, root)]
+        threads = _largest(inside, bounds, THREADS)
+        virtual = _largest(inside, bounds, (Kind.VIRTUAL,))
+        private: Extent = SPARE_REGISTERS
+        shared: Extent = 0
+        for stage in inside[1:]:
+            size: Extent = stage.tensor.dtype.bytes
+            for extent in bounds[stage.name].shape:
+                size = mul(size, extent)
+            if stage.scope is Scope.SHARED:
+                shared = add(shared, size)
+            else:
+                words = ceildiv(size, REGISTER_BITS // 8)
+                private = add(private, mul(words, virtual))
+        found[f"{root.name}.threads"] = threads
+        found[f"{root.name}.virtual"] = virtual
+        found[f"{root.name}.shared"] = shared
+        found[f"{root.name}.registers"] = private
+        if target.registers:
+            found[f"{root.name}.block_registers"] = mul(private, threads)
+    return found
+
+
+def _attached(state: State, stage: Stage) -> list[Stage]:
+    """Stages computed inside `stage`, at any depth."""
+    found = state.attached(stage.name)
+    return [*found, *(inner for child in found for inner in _attached(state, child))]
+
+
+def _largest(stages: list[Stage], bounds: Bounds, kinds: tuple[Kind, ...]) -> Extent:
+    """Iterations of the loops of `kinds`: those of the outermost stage that has some."""
+    for stage in stages:
+        total: Extent = 1
+        leaves = [leaf for leaf in stage.leaves if stage.kinds.get(leaf) in kinds]
+        for leaf in leaves:
+            total = mul(total, bounds[stage.name].extents[leaf])
+        if leaves:
+            return total
+    return 1

@@ -1,0 +1,69 @@
+"""Cross-thread reduction: the threads of a block share out one sum (Ansor §4.3).
+
+    s[i] = Σ_k …    ->    s.rf[i, f] = Σ_r …   thread f;   s[i] = Σ_f s.rf[i, f]   all threads
+
+For reductions with fewer outputs than would keep the device busy. Several rows may share a block:
+each has a row of threads.
+"""
+
+from __future__ import annotations
+
+from tilewright.expr.extents import mul
+from tilewright.expr.nodes import Axis, as_expr
+from tilewright.schedule.steps import ComputeAt, Fuse, RFactor, Split, extent_int
+from tilewright.schedule.worker_steps import Bind
+from tilewright.space.decisions import Choice, divisors, variables
+from tilewright.space.derivation import Derivation, Rule, Verdict
+from tilewright.space.predicates import has_more_reduction_parallel
+from tilewright.target import GpuTarget
+
+ROWS = (1, 2, 4, 8)
+
+
+def _axis(d: Derivation) -> Axis | None:
+    """The innermost reduction axis that threads can share: neighbours read neighbours."""
+    found = [a for a in d.working.compute.reduce_axes if len(_factors(d, a)) > 0]
+    return found[-1] if found else None
+
+
+def _factors(d: Derivation, axis: Axis) -> tuple[int, ...]:
+    assert isinstance(d.target, GpuTarget)
+    most = d.target.threads
+    return tuple(n for n in divisors(extent_int(axis.extent)) if 1 < n <= most)
+
+
+def _can_share(d: Derivation) -> Verdict:
+    stage = d.working
+    assert isinstance(d.target, GpuTarget)
+    if stage.relations or stage.attach is not None or stage.name.endswith((".rf", ".local")):
+        return Verdict.NO
+    # enough outputs fill the device with a thread each
+    outputs = d.target.cores * d.target.warp
+    if _axis(d) is None or not has_more_reduction_parallel(stage, outputs):
+        return Verdict.NO
+    return Verdict.APPLY
+
+
+def _share(d: Derivation) -> list[Derivation]:
+    name, axis = d.working.name, _axis(d)
+    assert axis is not None and isinstance(d.target, GpuTarget)
+    threads = d.decide(Choice(f"{name}.threads", name, "thread", _factors(d, axis), ordered=True))
+    (count,) = variables(threads)
+    spatial = tuple(a.name for a in d.working.compute.axes)
+    d.apply(RFactor(name, axis.name, count))
+    if spatial:
+        loop = spatial[0]
+        if len(spatial) > 1:
+            loop = "@".join(spatial)
+            d.apply(Fuse(name, spatial))
+        rows = d.decide(Choice(f"{name}.rows", name, "thread", ROWS, ordered=True))
+        d.apply(Split(name, loop, variables(rows)))
+        d.apply(Bind(name, f"{loop}.0", "block"), Bind(name, f"{loop}.1", "thread.y"))
+        d.constraints.append(as_expr(mul(count, variables(rows)[0])) <= d.target.threads)
+    d.apply(Bind(name, f"{axis.name}.f", "thread.x"))
+    d.apply(ComputeAt(f"{name}.rf", name, len(d.state[name].groups) - 1))
+    d.variant = (*d.variant, f"{name}: threads share {axis.name}")
+    return [d.advance().advance()]
+
+
+CROSS_THREAD_REDUCTION = Rule("cross_thread_reduction", _can_share, _share)
