@@ -1,0 +1,85 @@
+#ifndef INFINITY
+#define INFINITY __int_as_float(0x7f800000)
+#endif
+#ifndef NAN
+#define NAN __int_as_float(0x7fffffff)
+#endif
+
+static __device__ __forceinline__ float tw_max_float(float a, float b) { return a > b || a != a ? a : b; }
+
+extern "C" __global__ void __launch_bounds__(16)
+kernel_0(
+    const float* __restrict__ A,
+    const float* __restrict__ B,
+    float* __restrict__ D)
+{
+    __shared__ __align__(16) float A_C[128];
+    __shared__ __align__(16) float B_C[128];
+    const int D_i0_0 = (int)blockIdx.x / 2;
+    const int D_i1_0 = (int)blockIdx.x % 2;
+    const int D_i0_2 = (int)threadIdx.x / 4;
+    const int D_i1_2 = (int)threadIdx.x % 4;
+    float C[16];
+    #pragma unroll
+    for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
+        #pragma unroll
+        for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
+            #pragma unroll
+            for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
+                #pragma unroll
+                for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
+                    C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] = 0.0f;
+                }
+            }
+        }
+    }
+    for (int C_k_0 = 0; C_k_0 < 2; ++C_k_0) {
+        __syncthreads();
+        for (int A_C_d0_d1_0_0 = 0; A_C_d0_d1_0_0 < 2; ++A_C_d0_d1_0_0) {
+            const int A_C_d0_d1_0_1 = (int)threadIdx.x;
+            {
+                const float4 A_v = *(const float4*)(A + A_C_d0_d1_0_1 / 2 * 16 + A_C_d0_d1_0_1 % 2 * 4 + A_C_d0_d1_0_0 * 128 + C_k_0 * 8 + D_i0_0 * 256);
+                *(float4*)(A_C + A_C_d0_d1_0_1 / 2 * 8 + A_C_d0_d1_0_1 % 2 * 4 + A_C_d0_d1_0_0 * 64) = A_v;
+            }
+        }
+        for (int B_C_d0_d1_0_0 = 0; B_C_d0_d1_0_0 < 2; ++B_C_d0_d1_0_0) {
+            const int B_C_d0_d1_0_1 = (int)threadIdx.x;
+            {
+                const float4 B_v = *(const float4*)(B + B_C_d0_d1_0_1 / 4 * 32 + B_C_d0_d1_0_1 % 4 * 4 + B_C_d0_d1_0_0 * 128 + C_k_0 * 256 + D_i1_0 * 16);
+                *(float4*)(B_C + B_C_d0_d1_0_1 / 4 * 16 + B_C_d0_d1_0_1 % 4 * 4 + B_C_d0_d1_0_0 * 64) = B_v;
+            }
+        }
+        __syncthreads();
+        for (int C_k_1 = 0; C_k_1 < 2; ++C_k_1) {
+            #pragma unroll
+            for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
+                #pragma unroll
+                for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
+                    #pragma unroll
+                    for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
+                        #pragma unroll
+                        for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
+                            for (int C_k_2 = 0; C_k_2 < 4; ++C_k_2) {
+                                C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] += A_C[C_i_3 * 8 + C_k_1 * 4 + C_k_2 + D_i0_1 * 64 + D_i0_2 * 16] * B_C[C_j_3 + C_k_1 * 64 + C_k_2 * 16 + D_i1_1 * 8 + D_i1_2 * 2];
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    #pragma unroll
+    for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
+        #pragma unroll
+        for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
+            #pragma unroll
+            for (int D_i0_3 = 0; D_i0_3 < 2; ++D_i0_3) {
+                #pragma unroll
+                for (int D_i1_3 = 0; D_i1_3 < 2; ++D_i1_3) {
+                    D[D_i0_0 * 512 + D_i0_1 * 256 + D_i0_2 * 64 + D_i0_3 * 32 + D_i1_0 * 16 + D_i1_1 * 8 + D_i1_2 * 2 + D_i1_3] = tw_max_float(C[D_i0_1 * 8 + D_i0_3 * 2 + D_i1_1 * 4 + D_i1_3], 0.0f);
+                }
+            }
+        }
+    }
+}
+// Launch(kernel='kernel_0', blocks=4, threads=(16, 1), arguments=(0, 1, 2), shared_bytes=1024)

@@ -1,0 +1,69 @@
+"""The emulation of CUDA: right programs pass, planted bugs are found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from gpu_cases import CASES
+
+from tilewright.errors import RunError
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.emulated import EmulatedDevice
+
+DEVICE = EmulatedDevice(seed=3)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_programs_run_and_equal_the_math(name: str) -> None:
+    CASES[name].check(CASES[name].artifact(DEVICE.target), DEVICE)
+
+
+def edited(name: str, old: str, new: str) -> Artifact:
+    """The program with a bug: `old` in its source replaced."""
+    artifact = CASES[name].artifact(DEVICE.target)
+    text = artifact.object_code.decode()
+    assert old in text, text
+    return replace(artifact, object_code=text.replace(old, new).encode())
+
+
+def without_last_barrier(text: str) -> str:
+    head, _, tail = text.rpartition("__syncthreads();")
+    return head + tail
+
+
+def test_a_missing_barrier_gives_a_wrong_answer() -> None:
+    artifact = CASES["gemm"].artifact(DEVICE.target)
+    broken = without_last_barrier(artifact.object_code.decode()).encode()
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        CASES["gemm"].check(replace(artifact, object_code=broken), DEVICE)
+
+
+def test_a_wrong_bound_is_an_overflow() -> None:
+    broken = edited("gemm", "C_k_0 < 2;", "C_k_0 < 3;")
+    with pytest.raises(RunError, match="AddressSanitizer: heap-buffer-overflow"):
+        CASES["gemm"].check(broken, DEVICE)
+
+
+def test_a_wrong_index_of_shared_memory_is_an_overflow() -> None:
+    broken = edited("gemm", "] * B_C[", " * 4] * B_C[")
+    with pytest.raises(RunError, match=r"AddressSanitizer: global-buffer-overflow|out of bounds"):
+        CASES["gemm"].check(broken, DEVICE)
+
+
+def test_a_barrier_that_some_threads_miss_is_named() -> None:
+    broken = edited("gemm", "__syncthreads();", "if (threadIdx.x > 1) __syncthreads();")
+    with pytest.raises(RunError, match="not every thread of the block comes to a barrier"):
+        CASES["gemm"].check(broken, DEVICE)
+
+
+def test_a_shuffle_that_some_threads_miss_is_named() -> None:
+    broken = edited("rows_warp", "lanes > 0;", "lanes > (threadIdx.x > 7 ? 8 : 0);")
+    with pytest.raises(RunError, match="not every thread of a warp takes part in a shuffle"):
+        CASES["rows_warp"].check(broken, DEVICE)
+
+
+def test_the_source_must_compile() -> None:
+    broken = replace(CASES["gemm"].artifact(DEVICE.target), object_code=b"nothing;")
+    with pytest.raises(RunError, match=r"(?s)g\+\+ rejects kernel: .*nothing"):
+        DEVICE.load(broken)

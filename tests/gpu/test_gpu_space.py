@@ -1,0 +1,96 @@
+"""The search space of a GPU: its candidates are verified programs that equal their math."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tilewright.build import build
+from tilewright.expr.evaluate import ColumnProgram
+from tilewright.expr.nodes import as_expr
+from tilewright.nest.interpret import interpret
+from tilewright.nest.nodes import Alloc, Kind, Scope, walk
+from tilewright.nest.verify import verify
+from tilewright.nest.workers import kernels, thread_counts
+from tilewright.runtime.device import DeviceFunction
+from tilewright.runtime.opencl import OpenclDevice
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.space.space import Space
+from tilewright.target import GpuTarget, Target
+from workloads import OPERATORS, attention, conv_layer
+
+A100 = Target.parse("cuda:a100")
+MALI = Target.parse("opencl:mali")
+DAGS = {**OPERATORS, "CONV": conv_layer, "TBS": attention}
+
+
+@pytest.mark.parametrize("name", DAGS)
+def test_candidates_equal_the_math(name: str) -> None:
+    dag = DAGS[name]()
+    space = Space(dag, A100)
+    for sketch in space.sketches:
+        verify(sketch.lowered.program, symbolic=True)
+    rng = np.random.default_rng(5)
+    population = space.sample(rng, 64)
+    arrays = {t.name: rng.random(t.shape, np.float32) for t in (*dag.inputs, *dag.constants)}
+    expected = dag.evaluate(arrays)
+    for i in range(2):
+        trace = trace_from_json(
+            trace_to_json(space.trace(int(population.sketch[i]), population.rows[i]))
+        )
+        program = lower(State(dag).replay(trace), "candidate").program
+        verify(program)
+        found = interpret(program, arrays, arrays)
+        for key, value in expected.items():
+            np.testing.assert_allclose(found[key], value, 1e-3, 1e-4)
+
+
+@pytest.mark.parametrize("name", ["GMM", "C2D", "NRM", "CONV"])
+def test_candidates_run(name: str, opencl: OpenclDevice) -> None:
+    dag = DAGS[name]()
+    space = Space(dag, opencl.target)
+    rng = np.random.default_rng(6)
+    population = space.sample(rng, 64)
+    arrays = {t.name: rng.random(t.shape, np.float32) for t in (*dag.inputs, *dag.constants)}
+    trace = space.trace(int(population.sketch[0]), population.rows[0])
+    artifact = build(dag, trace, opencl.target, "candidate")
+    fn = DeviceFunction(artifact, opencl)
+    fn.prepare({p.source.name: arrays[p.source.name] for p in artifact.packings})
+    found = fn(*(arrays[s.name] for s in artifact.inputs))
+    expected = dag.evaluate(arrays)
+    for spec, array in zip(artifact.outputs, found, strict=True):
+        np.testing.assert_allclose(array, expected[spec.name], 1e-3, 1e-4)
+
+
+@pytest.mark.parametrize("target", [A100, MALI])
+def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
+    """Threads and shared bytes as columns equal what concrete programs take, within the limits."""
+    dag = conv_layer()
+    space = Space(dag, target)
+    population = space.sample(np.random.default_rng(7), 128)
+    assert len(population) > 64
+    for sketch, at in space.groups(population):
+        names = [n for n in sketch.resources if n.endswith((".threads", ".shared"))]
+        amounts = [as_expr(sketch.resources[n]) for n in names]
+        columns = ColumnProgram(amounts, sketch.bounds.definitions).run(
+            sketch.environment(population.rows[at])
+        )
+        for i in range(4):
+            row = population.rows[at[i]]
+            program = lower(State(dag).replay(sketch.trace(row)), "p").program
+            (kernel,) = kernels(program.body)
+            threads = thread_counts(kernel).get(Kind.THREAD_X, 1)
+            allocs = [n for n in walk(kernel) if isinstance(n, Alloc)]
+            shared = sum(
+                int(np.prod(n.tensor.shape)) * n.tensor.dtype.bytes
+                for n in allocs
+                if n.scope is Scope.SHARED
+            )
+            values = {
+                n: int(np.broadcast_to(c, len(at))[i]) for n, c in zip(names, columns, strict=True)
+            }
+            (root,) = {n.rpartition(".")[0] for n in names}
+            assert values == {f"{root}.threads": threads, f"{root}.shared": shared}
+            assert threads <= target.threads and shared <= target.shared_bytes
