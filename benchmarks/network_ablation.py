@@ -29,6 +29,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+import tilewright as tw
 from benchmarks.ablation import Run, Variant, medians, plot, table
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES
@@ -36,7 +37,6 @@ from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
 from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
-import tilewright as tw
 from tilewright import api
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
