@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import CASES
-from tilewright.cli.text import NONE, duration
+from tilewright.text import NONE, duration
 
 Entry = dict[str, Any]
 HEAD = ("machine", "ceilings", "provenance")

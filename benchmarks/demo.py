@@ -26,10 +26,10 @@ from tilewright.cli.bench import PEER, print_timings
 from tilewright.cli.console import complain, output
 from tilewright.cli.peers import onnxruntime_peer
 from tilewright.cli.progress import display
-from tilewright.cli.text import duration
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.cli.tune import report
 from tilewright.runtime.artifact import Array
+from tilewright.text import duration
 
 # Float32 sums in another order: more than this of the largest output is an error.
 TOLERANCE = 1e-3

@@ -61,10 +61,10 @@ from benchmarks.turns import (
 from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.console import complain, output
 from tilewright.cli.progress import display
-from tilewright.cli.text import NONE, clock, duration
 from tilewright.records.database import Database
 from tilewright.search.tuner import DEFAULT
 from tilewright.target import Target
+from tilewright.text import NONE, clock, duration
 
 LEAST_MINUTES = 0.1  # less is not worth a slice
 

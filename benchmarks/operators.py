@@ -51,10 +51,10 @@ from benchmarks.turns import (
 )
 from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.console import complain, output
-from tilewright.cli.text import duration
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.target import Target
+from tilewright.text import duration
 
 DEFAULT = "default"  # the sketch of a default program's record, which is no trial of the search
 

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.peers.sides import PEERS
-from tilewright.cli.text import duration
+from tilewright.text import duration
 
 Content = Mapping[str, Any]
 ROOT = Path(__file__).parent

@@ -27,14 +27,14 @@ from tilewright.cli.app import app
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
 from tilewright.cli.options import assignments, parse_objective, parse_shape
 from tilewright.cli.progress import LiveTable, PlainLines, Snapshot, share_line, state_line
-from tilewright.cli.text import clock, count, duration, factor, rate, size
 from tilewright.cli.timing import interleaved
 from tilewright.errors import InputError
 from tilewright.records.database import Database
 from tilewright.runtime.artifact import BufferSpec
 from tilewright.search.tuner import Budget, Progress, Shares
+from tilewright.text import clock, count, duration, factor, rate, size
 
-COMMANDS = ("tune", "compile", "run", "bench", "show", "records", "export")
+COMMANDS = ("tune", "compile", "run", "bench", "show", "report", "records", "export")
 TRIALS = 6
 
 
@@ -215,6 +215,16 @@ def test_show_without_a_task_lists_them(tuned: tuple[Path, Result]) -> None:
 
 
 @pytest.mark.cpu
+def test_report_writes_a_page_about_a_real_run(tuned: tuple[Path, Result], tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    done = cli("report", tuned[0], "-o", out)
+    assert done.exit_code == 0 and done.output.startswith(f"Wrote {out} (")
+    text = out.read_text(encoding="utf-8")
+    for part in ("classifier", "checking and timing", "of its roofline", "LLVM IR for cpu:"):
+        assert part in text
+    assert "are not recorded" not in text
+
+
 def test_records_travel_as_json_lines(tuned: tuple[Path, Result], tmp_path: Path) -> None:
     file, other = tmp_path / "records.jsonl", tmp_path / "other.db"
     assert cli("export", file, "--db", tuned[0]).exit_code == 0

@@ -26,6 +26,8 @@ from tilewright.errors import InputError
 from tilewright.expr.serialize import extents
 from tilewright.graph.executor import Network
 from tilewright.graph.variants import NetworkSet
+from tilewright.measure.ceilings import Traffic, working_sets
+from tilewright.measure.ceilings import measure as measure_ceilings
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
@@ -33,7 +35,7 @@ from tilewright.models import Model, ModelSet, Task, Tunable
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.matching import Match, find_record
-from tilewright.records.rows import ModelRow, ModelTask, WorkloadRow
+from tilewright.records.rows import CeilingsRow, ModelRow, ModelTask, WorkloadRow
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.pool import ConstantPool
@@ -162,6 +164,9 @@ def tune(
             rules=(*rules, *CPU_RULES),
         )
         tuner.register()
+        is_here = chosen == replace(host_target(), cores=chosen.cores)
+        if runner is None and is_here and isinstance(chosen, CpuTarget):
+            _keep_ceilings(database, tuner.machine, chosen)
         for model, group in zip(given, groups, strict=True):
             database.add_model(_model_row(model, group, tasks))
         searches = tuner.run(Budget(trials, minutes), observe)
@@ -179,6 +184,19 @@ def _parts(models: Tunable | Sequence[Tunable]) -> list[Task | Model]:
     """What is to be tuned, with every shape of a ModelSet as a model of its own."""
     given = [models] if isinstance(models, (Task, Model, ModelSet)) else models
     return [m for each in given for m in (each.models if isinstance(each, ModelSet) else [each])]
+
+
+def _keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> None:
+    """Record what this machine can do at best; takes a quarter of a second on a quiet one.
+
+    Every run measures anew and the higher figures stay, for a busy moment spoils them.
+    """
+    sizes = working_sets(target)
+    found = measure_ceilings(target, [Traffic(s, 0) for s in sizes], sweeps=3, empty_calls=1)
+    rates = tuple(stream.traffic.total / stream.seconds for stream in found.streams)
+    row = CeilingsRow(machine.fingerprint, found.fma_flops, sizes, rates)
+    known = next((c for c in database.ceilings() if c.machine == machine.fingerprint), row)
+    database.keep_ceilings(known.raised_by(row))
 
 
 def tasks_of(model: Task | Model) -> list[TuningTask]:
@@ -288,7 +306,7 @@ def _as_result(r: MeasureResult) -> _Result:
 
 def kernel_name(task: str) -> str:
     """A task's name as a symbol."""
-    return re.sub(r"\W", "_", task)
+    return re.sub(r"\W", "_", task, flags=re.ASCII)
 
 
 # ---- compiling --------------------------------------------------------------------------------

@@ -5,12 +5,14 @@ programs = list_programs(database)                         one line a task
 program = find_program(database, "conv_relu")              the best of one task, layer by layer
 print(program.layers.text("nest"))
 onnx_operators()                                           the supported operators, and the others
+write_report("tuning.db", "report.html")                   a page with all of it
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 
 from tilewright.api import (
@@ -18,11 +20,15 @@ from tilewright.api import (
     build_all,
     find_match,
     kernel_name,
+    machine_of,
     open_records,
     tasks_of,
 )
 from tilewright.build.layers import Layers
-from tilewright.errors import InputError, RecordsError
+from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
 from tilewright.graph.executor import Linker, link
 from tilewright.graph.memory import Memory
@@ -31,6 +37,7 @@ from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import Coverage, Trial, WorkloadRow
+from tilewright.report.history import History, Program, read_history
 from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.trace import trace_from_json
 from tilewright.search.tasks import TuningTask
@@ -194,3 +201,100 @@ def _line(lines: Sequence[Coverage], task: str | None, name: str) -> Coverage:
 
 def _fits(line: Coverage, task: str) -> bool:
     return task in line.name or line.workload_hash.startswith(task)
+
+
+# ---- the page about a database ------------------------------------------------------------------
+
+
+def write_report(db: str | Path, out: str | Path, machine: str | None = None) -> History:
+    """Write one HTML page about the tuning of a machine; returns what it shows.
+
+    `machine` is the beginning of a fingerprint; None is the machine with the newest trials. Raises
+    RecordsError for a database that cannot be read, InputError when it holds no trials (of that
+    machine), when the page cannot be written there, or when its libraries are not installed.
+    """
+    from tilewright.report import page  # an optional extra brings what it needs
+
+    if Path(out).resolve() == Path(db).resolve():
+        raise InputError(f"the page would replace the database {db}: name another file for it")
+    with Database.open(db, create=False, readonly=True) as database:
+        chosen = _machine(database, machine)
+        history = read_history(
+            database, chosen, _programs(database, chosen), Path(database.name).name
+        )
+    page.write(page.render(history), Path(out))
+    return history
+
+
+def _machine(database: Database, wanted: str | None) -> Machine:
+    """The machine whose fingerprint begins so; None: the one measured last."""
+    newest: dict[str, float] = {}
+    for line in list_programs(database):
+        newest[line.machine] = max(line.last_at, newest.get(line.machine, 0.0))
+    known = [m for m in database.machines() if m.fingerprint in newest]
+    if not known:
+        raise InputError(f"{database.name} holds no trials: tune something first")
+    if wanted is None:
+        return max(known, key=lambda m: newest[m.fingerprint])
+    fits = [m for m in known if m.fingerprint.startswith(wanted)]
+    if len(fits) != 1:
+        listed = "".join(f"\n  {m.fingerprint[:8]} {m}" for m in known)
+        raise InputError(f"no single machine fits {wanted!r}; {database.name} has{listed}")
+    return fits[0]
+
+
+def _programs(database: Database, machine: Machine) -> dict[str, Program]:
+    """The printed forms of every task's best program on a machine, by workload hash."""
+    target = _target(machine)
+    found = {}
+    for line in list_programs(database):
+        workload = database.workload(line.workload_hash)
+        if line.machine == machine.fingerprint and workload is not None:
+            trial = database.best(line.workload_hash, line.machine)
+            found[workload.hash] = _printed(workload, trial, target)
+    return found
+
+
+def _target(machine: Machine) -> Target:
+    """A target for which to print what ran on `machine`: its own, or this machine's."""
+    here = as_target(None)
+    if machine_of(here) == machine:
+        return here
+    try:
+        return Target.parse(f"{machine.kind}:{machine.cpu} cores={machine.cores}")
+    except TargetError:
+        return here
+
+
+def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Program:
+    """The forms of one program; of a record that this version cannot print, why not."""
+    name = kernel_name(workload.name)
+    try:
+        dag = dag_from_json(workload.dag)
+        task = Program(least_bytes=least_bytes(dag), math=Layers(dag, (), target, name).nest)
+        if trial is None:
+            return replace(task, note="No program worked.")
+        layers = Layers(dag, trace_from_json(trial.trace), target, name)
+        sketch, values = layers.decided or (None, {})
+        return replace(
+            task,
+            sketch=(sketch.name or "plain loops") if sketch else layers.sketch,
+            decisions=tuple(values.items()),
+            steps=layers.trace,
+            nest=layers.nest,
+            ir=layers.ir,
+            target=f"{target.kind}:{target.name}",
+        )
+    except VerifyError:
+        raise
+    except (TilewrightError, ValueError, KeyError) as error:
+        return Program(note=f"This version of Tilewright cannot print the program: {error}")
+
+
+def least_bytes(dag: ComputeDAG) -> int:
+    """Bytes of all inputs, constants and outputs, each once."""
+    return sum(_bytes(t) for t in (*dag.inputs, *dag.constants, *dag.outputs))
+
+
+def _bytes(tensor: Tensor) -> int:
+    return tensor.dtype.bits * prod(static_shape(tensor)) // 8

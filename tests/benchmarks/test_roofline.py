@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.cases import CASES
-from benchmarks.ceilings import (
+from benchmarks.roofline import bound_of, loads_per_fma, traffic_of
+
+from tilewright.codegen.llvm.machine import assembly
+from tilewright.measure.ceilings import (
     Ceilings,
     Stream,
     Traffic,
@@ -14,9 +17,6 @@ from benchmarks.ceilings import (
     traffic_ir,
     vectors_of,
 )
-from benchmarks.roofline import bound_of, loads_per_fma, traffic_of
-
-from tilewright.codegen.llvm.machine import assembly
 from tilewright.target import MIB, Target
 
 CEILINGS = Ceilings(

@@ -107,7 +107,12 @@ def test_a_tuned_task_compiles_to_its_best_record(
     assert not notes
     with Database.open(db, readonly=True) as database:
         best = database.best(tasks_of(task)[0].hash, machine_of(host_target()).fingerprint)
-    assert best is not None
+        (ceilings,) = database.ceilings()
+        (run,) = database.runs()
+    assert best is not None and best.latency_s is not None
+    assert ceilings.machine == run.machine == best.machine
+    assert 1e8 < ceilings.flops_per_s < 1e14 and max(ceilings.bytes_per_s) < 1e14
+    assert run.run_s > 0 and run.build_s > 0
     name = f"{kernel_name(task.name)}_0"
     wanted = build(task.dag, trace_from_json(best.trace), host_target(), name)
     assert function.artifact == wanted

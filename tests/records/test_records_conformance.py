@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
-from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, failure, trial
+from record_samples import (
+    CEILINGS,
+    MACHINE,
+    OTHER_MACHINE,
+    OTHER_WORKLOAD,
+    RUN,
+    WORKLOAD,
+    failure,
+    trial,
+)
 from sqlalchemy import update
 
 from tilewright.errors import RecordsError
 from tilewright.records import Database, ModelRow, ModelTask, Source, Trial, queries
-from tilewright.records.tables import meta
+from tilewright.records.tables import ADDED, meta
 
 
 def test_trial_round_trip_keeps_every_field(db: Database) -> None:
@@ -229,6 +239,79 @@ def test_sources_are_kept_on_demand(db: Database) -> None:
     assert db.source(id_) == Source("for j", "define void @k()")
     with pytest.raises(RecordsError, match="no trial 999"):
         db.add_source(999, Source("", ""))
+
+
+def test_a_run_is_replaced_by_how_far_it_came(db: Database) -> None:
+    assert db.runs() == []
+    db.keep_run(replace(RUN, seconds=1.0))
+    db.keep_run(RUN)
+    db.keep_run(replace(RUN, started_at=RUN.started_at - 1))
+    assert db.runs() == [replace(RUN, started_at=RUN.started_at - 1), RUN]
+    with pytest.raises(RecordsError, match="no length of time"):
+        replace(RUN, seconds=float("nan"))
+
+
+def test_ceilings_are_one_row_a_machine(db: Database) -> None:
+    assert db.ceilings() == []
+    db.keep_ceilings(replace(CEILINGS, flops_per_s=1.0))
+    db.keep_ceilings(CEILINGS)
+    assert db.ceilings() == [CEILINGS]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"flops_per_s": 0.0}, "positive finite rates"),
+        ({"bytes_per_s": (1.0, float("inf"))}, "positive finite rates"),
+        ({"sizes_bytes": (), "bytes_per_s": ()}, "positive finite rates"),
+        ({"bytes_per_s": (1.0,)}, "one rate for each size"),
+    ],
+)
+def test_ceilings_that_limit_nothing_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(RecordsError, match=message):
+        replace(CEILINGS, **changes)
+
+
+def test_the_time_to_move_data_is_that_of_as_much_data() -> None:
+    assert CEILINGS.seconds(1 << 10) == (1 << 10) / 5e11
+    assert CEILINGS.seconds(1 << 19) == (1 << 19) / 5e11
+    assert CEILINGS.seconds(1 << 21) == (1 << 21) / 1e11
+
+
+def test_the_higher_ceilings_stay() -> None:
+    busy = replace(CEILINGS, flops_per_s=1.0, bytes_per_s=(9e11, 1.0), measured_at=9.0)
+    higher = replace(CEILINGS, bytes_per_s=(9e11, 1e11), measured_at=9.0)
+    assert CEILINGS.raised_by(busy) == higher
+    other = replace(busy, sizes_bytes=(1, 2))
+    assert CEILINGS.raised_by(other) == other
+
+
+def test_a_history_is_the_trials_without_their_traces(db: Database) -> None:
+    db.add_machine(OTHER_MACHINE)
+    ids = db.add_trials([trial(1), failure(2), trial(3, machine=OTHER_MACHINE.fingerprint)])
+    db.confirm(ids[0] or 0, [0.5])
+    first, second = db.history(MACHINE.fingerprint)
+    (stored, failed, _) = db.trials()
+    for line, whole in ((first, stored), (second, failed)):
+        for field in fields(line):
+            if field.name != "confirmed":
+                assert getattr(line, field.name) == getattr(whole, field.name)
+    assert (first.confirmed, second.confirmed) == (True, False)
+    assert (first.latency_s, first.measured_s) == (0.5, trial(1).measured_s)
+
+
+def test_an_older_database_has_no_runs_until_it_is_written(target: str) -> None:
+    with Database.open(target) as database:
+        database.add_machine(MACHINE)
+        with database._store.write() as connection:
+            for table in ADDED:
+                table.drop(connection)
+    with Database.open(target, create=False, readonly=True) as database:
+        assert (database.runs(), database.ceilings()) == ([], [])
+    with Database.open(target, create=False) as database:
+        database.keep_run(RUN)
+        database.keep_ceilings(CEILINGS)
+        assert (database.runs(), database.ceilings()) == ([RUN], [CEILINGS])
 
 
 def test_summary_counts(db: Database) -> None:

@@ -12,7 +12,16 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, failure, trial
+from record_samples import (
+    CEILINGS,
+    MACHINE,
+    OTHER_MACHINE,
+    OTHER_WORKLOAD,
+    RUN,
+    WORKLOAD,
+    failure,
+    trial,
+)
 from sqlalchemy import delete
 
 from tilewright.errors import RecordsError
@@ -67,6 +76,11 @@ def fillings(draw: st.DrawFn) -> Callable[[Database], None]:
     tasks = draw(st.lists(st.sampled_from(workloads), max_size=3))
     model = ModelRow(draw(words), draw(texts), tuple(ModelTask(w.hash, 2) for w in tasks))
     source = Source(draw(texts), draw(texts))
+    started = draw(st.lists(times, max_size=3, unique=True))
+    runs = [
+        replace(RUN, started_at=at, seconds=draw(times), strategy=draw(texts)) for at in started
+    ]
+    limits = draw(st.none() | st.just(CEILINGS))
 
     def fill(database: Database) -> None:
         database.add_machine(MACHINE)
@@ -75,6 +89,10 @@ def fillings(draw: st.DrawFn) -> Callable[[Database], None]:
             database.add_workload(workload)
         ids = database.add_trials(batch)
         database.add_model(model)
+        for run in runs:
+            database.keep_run(run)
+        if limits is not None:
+            database.keep_ceilings(limits)
         for id_ in ids[:1]:
             assert id_ is not None
             database.add_source(id_, source)
@@ -140,6 +158,21 @@ def test_merging_keeps_what_is_there(db: Database, tmp_path: Path) -> None:
     assert db.workload("w0") == WORKLOAD
     sources = [db.source(stored.id or 0) for stored in db.trials()]
     assert sources == [Source("mine", "ir"), Source("theirs", "ir")]
+
+
+def test_runs_and_ceilings_that_are_here_stay(db: Database, tmp_path: Path) -> None:
+    file = tmp_path / "other.jsonl"
+    with Database.open(tmp_path / "other.db") as other:
+        other.add_machine(MACHINE)
+        other.keep_run(replace(RUN, seconds=1.0))
+        other.keep_run(replace(RUN, started_at=5.0))
+        other.keep_ceilings(replace(CEILINGS, flops_per_s=1.0))
+        other.export(file)
+    db.keep_run(RUN)
+    db.keep_ceilings(CEILINGS)
+    assert db.import_(file) == Imported(runs=1)
+    assert db.runs() == [replace(RUN, started_at=5.0), RUN]
+    assert db.ceilings() == [CEILINGS]
 
 
 def test_a_file_is_readable_lines(db: Database, tmp_path: Path) -> None:

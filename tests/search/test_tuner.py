@@ -76,6 +76,31 @@ def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -
         assert best.measured_s == s.best_s
 
 
+def test_a_run_records_how_long_it_took_and_where_its_time_went(tmp_path: Path) -> None:
+    one = tuner(tmp_path / "t.db", SimulatedMachine())
+    one.run(Budget(trials=32))
+    (run,) = one.database.runs()
+    assert (run.machine, run.seed, run.strategy) == (MACHINE.fingerprint, 0, "evolution")
+    shares = (run.search_s, run.train_s, run.build_s, run.run_s, run.other_s)
+    assert shares == tuple(vars(one.shares).values())
+    assert run.search_s > 0 and run.train_s > 0
+    assert sum(shares) <= run.seconds
+    times = [t.created_at for t in one.database.trials()]
+    assert run.started_at <= min(times) and max(times) <= run.started_at + run.seconds
+
+
+def test_an_interrupted_run_is_recorded_as_far_as_it_came(tmp_path: Path) -> None:
+    file = tmp_path / "t.db"
+    first = tuner(file, SimulatedMachine(stop_after=20))
+    with pytest.raises(KeyboardInterrupt):
+        first.run(Budget(trials=64))
+    second = tuner(file, SimulatedMachine())
+    second.run(Budget(trials=64))
+    runs = second.database.runs()
+    assert len(runs) == 2
+    assert runs[0].started_at + runs[0].seconds <= runs[1].started_at
+
+
 def test_failures_cost_a_trial_and_keep_their_message(tmp_path: Path) -> None:
     one = tuner(tmp_path / "t.db", SimulatedMachine())
     searches = one.run(Budget(trials=96))

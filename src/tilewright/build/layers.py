@@ -46,13 +46,21 @@ class Layers:
     @cached_property
     def sketch(self) -> str:
         """The sketch the program comes from: the decisions made here, and the nest without them."""
+        if self.decided is None:
+            return "No sketch of this version's standard rules gives this program.\n"
+        sketch, values = self.decided
+        listed = "".join(f"  {name} = {value}\n" for name, value in values.items())
+        nest = program_text(sketch.lowered.program)
+        return f"sketch {sketch.name or 'plain loops'}\ndecisions\n{listed}\n{nest}"
+
+    @cached_property
+    def decided(self) -> tuple[Sketch, dict[str, int]] | None:
+        """The sketch the program comes from and its decisions; None if no standard one fits."""
         for sketch in Space(self.dag, self.target).sketches:
             values = decisions_of(sketch, self.steps)
             if values is not None:
-                listed = "".join(f"  {name} = {value}\n" for name, value in values.items())
-                nest = program_text(sketch.lowered.program)
-                return f"sketch {sketch.name or 'plain loops'}\ndecisions\n{listed}\n{nest}"
-        return "No sketch of this version's standard rules gives this program.\n"
+                return sketch, values
+        return None
 
     @cached_property
     def trace(self) -> str:

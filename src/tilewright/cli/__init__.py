@@ -1,4 +1,4 @@
-"""The command line: `tilewright tune|compile|run|bench|show|records|export|ops`, one file each.
+"""The command line, one file a command: `tilewright tune|compile|run|bench|show|report|…`.
 
 `app.py` puts them together and turns errors into messages.
 """

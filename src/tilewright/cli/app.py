@@ -17,6 +17,7 @@ from tilewright.cli.compile import compile
 from tilewright.cli.console import FAILED, complain
 from tilewright.cli.ops import ops
 from tilewright.cli.records import export, records
+from tilewright.cli.report import report
 from tilewright.cli.run import run
 from tilewright.cli.show import show
 from tilewright.cli.tune import INTERRUPTED, tune
@@ -72,5 +73,5 @@ def options(
     """
 
 
-for command in (tune, compile, run, bench, show, records, export, ops):
+for command in (tune, compile, run, bench, show, report, records, export, ops):
     app.command()(command)

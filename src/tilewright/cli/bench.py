@@ -15,10 +15,10 @@ from tilewright.cli.arrays import difference, read_inputs
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, each_shape, load_model
 from tilewright.cli.peers import Peer, onnxruntime_peer
-from tilewright.cli.text import NONE, duration, factor, rate
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.profile import Profile
+from tilewright.text import NONE, duration, factor, rate
 
 PEER = "onnxruntime"
 

@@ -13,11 +13,11 @@ import tilewright as tw
 from tilewright.api import as_target
 from tilewright.cli.console import output
 from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, each_shape, load_model
-from tilewright.cli.text import NONE, count, duration, rate, size
 from tilewright.errors import InputError
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, CudaTarget
+from tilewright.text import NONE, count, duration, rate, size
 
 
 def compile(

@@ -20,8 +20,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.cli.text import NONE, clock, count, duration, factor, rate
 from tilewright.search.tuner import Progress
+from tilewright.text import NONE, clock, count, duration, factor, rate
 
 LINE_S = 5.0  # between plain lines
 MARGIN = 9  # lines of the terminal that are not rows of the table

@@ -12,9 +12,9 @@ from rich.table import Table
 
 from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB
-from tilewright.cli.text import NONE, count, duration, rate
 from tilewright.records.database import Database
 from tilewright.records.rows import Summary
+from tilewright.text import NONE, count, duration, rate
 
 SHOWN_HASH = 8
 

@@ -11,9 +11,9 @@ from rich.console import Console
 from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB, TargetSpec
 from tilewright.cli.records import print_summary
-from tilewright.cli.text import duration, rate
 from tilewright.inspection import RecordedProgram, find_program
 from tilewright.records.database import Database
+from tilewright.text import duration, rate
 
 
 class Layer(Enum):

@@ -20,7 +20,7 @@ from tilewright.cli.options import (
     parse_objective,
 )
 from tilewright.cli.progress import Snapshot, display, share_line, summary_line, task_table
-from tilewright.cli.text import clock, count
+from tilewright.text import clock, count
 
 INTERRUPTED = 130  # the exit status after Ctrl-C
 DEFAULT_MINUTES = 10.0

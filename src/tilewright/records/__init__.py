@@ -12,19 +12,23 @@ from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
 from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import (
+    CeilingsRow,
     Coverage,
     ErrorCount,
     ModelRow,
     ModelTask,
     Round,
+    RunRow,
     Source,
     Summary,
     TrainingGroup,
     Trial,
+    TrialLine,
     WorkloadRow,
 )
 
 __all__ = [
+    "CeilingsRow",
     "Coverage",
     "Database",
     "ErrorCount",
@@ -34,10 +38,12 @@ __all__ = [
     "ModelRow",
     "ModelTask",
     "Round",
+    "RunRow",
     "Source",
     "Summary",
     "TrainingGroup",
     "Trial",
+    "TrialLine",
     "WorkloadRow",
     "find_record",
 ]

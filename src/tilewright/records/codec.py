@@ -9,10 +9,11 @@ Floats survive exactly (Python prints the shortest text that reads back equal).
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
 from tilewright.records.machine import Machine
-from tilewright.records.rows import ModelRow, ModelTask, Trial, WorkloadRow
+from tilewright.records.rows import CeilingsRow, ModelRow, ModelTask, RunRow, Trial, WorkloadRow
 
 Columns = dict[str, Any]
 
@@ -84,6 +85,25 @@ def trial_of(columns: Columns) -> Trial:
         name: tuple(json.loads(columns[name])) for name in ("row", "latencies_s", "confirmed_s")
     }
     return Trial(**{**columns, **lists})
+
+
+def run_columns(run: RunRow) -> Columns:
+    return {field.name: getattr(run, field.name) for field in fields(run)}
+
+
+def ceilings_columns(ceilings: CeilingsRow) -> Columns:
+    return {
+        "machine": ceilings.machine,
+        "flops_per_s": ceilings.flops_per_s,
+        "sizes_bytes": to_json(ceilings.sizes_bytes),
+        "bytes_per_s": to_json(ceilings.bytes_per_s),
+        "measured_at": ceilings.measured_at,
+    }
+
+
+def ceilings_of(columns: Columns) -> CeilingsRow:
+    lists = {name: tuple(json.loads(columns[name])) for name in ("sizes_bytes", "bytes_per_s")}
+    return CeilingsRow(**{**columns, **lists})
 
 
 def model_columns(model: ModelRow) -> tuple[Columns, list[Columns]]:

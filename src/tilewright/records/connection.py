@@ -27,7 +27,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from tilewright.errors import RecordsError
 from tilewright.records.faults import faults_named, sqlite_error_name
-from tilewright.records.tables import SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
+from tilewright.records.tables import ADDED, SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
 
 WRITER_LOCK = 0x74696C65  # any constant that all writers of a PostgreSQL database share
 CONNECT_TIMEOUT_S = 10
@@ -217,6 +217,7 @@ def _check_schema(store: Store, create: bool) -> None:
         if found is None and _schema_version(connection, store) is None:
             metadata.create_all(connection)
             connection.execute(meta.insert(), version)
+        metadata.create_all(connection, ADDED)
         # Only a write shows that we may write: now rather than after minutes of tuning.
         connection.execute(update(meta).where(meta.c.key == SCHEMA_KEY).values(version))
 

@@ -7,9 +7,10 @@
         db.best(workload.hash, machine.fingerprint).latency_s
 
 Every method is one transaction, so a kill at any moment leaves whole batches. Rows are only ever
-added, except a confirmation of a trial, a model's tasks and a trial's source, which the newest
-replaces. Every method raises RecordsError, naming the database and the way out, when the database
-fails. A `Database` may be used from several threads, and a file or server by several processes.
+added, except a confirmation of a trial, a model's tasks, a trial's source, a run's progress and a
+machine's ceilings, which the newest replaces. Every method raises RecordsError, naming the database
+and the way out, when the database fails. A `Database` may be used from several threads, and a file
+or server by several processes.
 """
 
 from __future__ import annotations
@@ -30,20 +31,25 @@ from tilewright.records import codec, exchange, queries
 from tilewright.records.connection import Store, connect
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
+    CeilingsRow,
     ModelRow,
     Round,
+    RunRow,
     Source,
     Summary,
     TrainingGroup,
     Trial,
+    TrialLine,
     TrialSource,
     WorkloadRow,
     check_latencies,
 )
 from tilewright.records.tables import (
+    ceilings,
     machines,
     model_tasks,
     models,
+    runs,
     sources,
     traces,
     trials,
@@ -169,6 +175,14 @@ class Database:
             connection.execute(delete(sources).where(sources.c.trial_id == trial_id))
             connection.execute(insert(sources), row)
 
+    def keep_run(self, run: RunRow) -> None:
+        """Record how far a run has come, in place of what was recorded of it before."""
+        self._replace(runs, codec.run_columns(run))
+
+    def keep_ceilings(self, found: CeilingsRow) -> None:
+        """Record what a machine can do at best, in place of what was recorded before."""
+        self._replace(ceilings, codec.ceilings_columns(found))
+
     # Reading
 
     def machines(self) -> list[Machine]:
@@ -202,6 +216,21 @@ class Database:
         query = select(sources.c.nest, sources.c.ir).where(sources.c.trial_id == trial_id)
         rows = self._all(query)
         return Source(**rows[0]) if rows else None
+
+    def runs(self) -> list[RunRow]:
+        """All tuning runs, by machine and start."""
+        with self._store.read() as connection:
+            return [RunRow(**row) for row in queries.added(connection, runs)]
+
+    def ceilings(self) -> list[CeilingsRow]:
+        """What is known of machines' limits, by machine."""
+        with self._store.read() as connection:
+            return [codec.ceilings_of(row) for row in queries.added(connection, ceilings)]
+
+    def history(self, machine: str) -> list[TrialLine]:
+        """All trials of a machine without traces and decisions, in order of insertion."""
+        with self._store.read() as connection:
+            return queries.history(connection, machine)
 
     def best(self, workload_hash: str, machine: str | None = None) -> Trial | None:
         """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first."""
@@ -273,10 +302,12 @@ class Database:
             # another process added meanwhile.
             with self._store.read() as connection:
                 last = queries.last_trial(connection)
-            models = self.models()
+            models, found_runs, found_ceilings = self.models(), self.runs(), self.ceilings()
             yield from self.machines()
             yield from self.workloads()
             yield from models
+            yield from found_runs
+            yield from found_ceilings
             for trial in takewhile(lambda trial: (trial.id or 0) <= last, self.trials()):
                 written += 1
                 yield trial
@@ -308,6 +339,10 @@ class Database:
                     case ModelRow() if item.hash not in present:
                         self.add_model(item)
                         counts["models"] += 1
+                    case RunRow():
+                        counts["runs"] += self._add(runs, codec.run_columns(item))
+                    case CeilingsRow():
+                        self._add(ceilings, codec.ceilings_columns(item))
                     case TrialSource():
                         counts["sources"] += self._import_source(item)
         with exchange.importing(file):
@@ -350,6 +385,13 @@ class Database:
         statement = self._ignoring(table).returning(*table.primary_key)
         with self._store.write() as connection:
             return connection.execute(statement, columns).first() is not None
+
+    def _replace(self, table: Table, columns: codec.Columns) -> None:
+        """Put a row in place of the one with its key."""
+        key = [column == columns[column.name] for column in table.primary_key]
+        with self._store.write() as connection:
+            connection.execute(delete(table).where(*key))
+            connection.execute(insert(table), columns)
 
     def _ignoring(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """INSERT that leaves a row with the same key alone."""

@@ -23,17 +23,27 @@ from typing import Any, TypeAlias
 
 from tilewright.errors import RecordsError
 from tilewright.records.machine import Machine
-from tilewright.records.rows import ModelRow, ModelTask, Trial, TrialSource, WorkloadRow
+from tilewright.records.rows import (
+    CeilingsRow,
+    ModelRow,
+    ModelTask,
+    RunRow,
+    Trial,
+    TrialSource,
+    WorkloadRow,
+)
 
 FORMAT = "tilewright-records"
 VERSION = 1
 
-Item: TypeAlias = Machine | WorkloadRow | ModelRow | Trial | TrialSource
+Item: TypeAlias = Machine | WorkloadRow | ModelRow | RunRow | CeilingsRow | Trial | TrialSource
 
 RECORDS: dict[str, type[Item]] = {
     "machine": Machine,
     "workload": WorkloadRow,
     "model": ModelRow,
+    "run": RunRow,
+    "ceilings": CeilingsRow,
     "trial": Trial,
     "source": TrialSource,
 }
@@ -47,6 +57,7 @@ class Imported:
     machines: int = 0
     workloads: int = 0
     models: int = 0
+    runs: int = 0
     trials: int = 0
     known_trials: int = 0
     sources: int = 0

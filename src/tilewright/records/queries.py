@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Column, Connection, Select, func, select
+from sqlalchemy import Column, Connection, Select, Table, func, inspect, select
 
 from tilewright.records import codec
 from tilewright.records.rows import (
@@ -23,6 +24,7 @@ from tilewright.records.rows import (
     Round,
     Summary,
     TrainingGroup,
+    TrialLine,
 )
 from tilewright.records.tables import (
     SCHEMA_VERSION,
@@ -65,6 +67,23 @@ def rows(connection: Connection, query: Select[Any]) -> list[codec.Columns]:
     result = connection.execute(query)
     names = tuple(result.keys())
     return [dict(zip(names, row, strict=True)) for row in result]
+
+
+def added(connection: Connection, table: Table) -> list[codec.Columns]:
+    """All rows of a table that an older database may lack."""
+    if not inspect(connection).has_table(table.name):
+        return []
+    return rows(connection, select(table).order_by(*table.primary_key))
+
+
+def history(connection: Connection, machine: str) -> list[TrialLine]:
+    """See `Database.history`."""
+    names = [field.name for field in fields(TrialLine)]
+    columns = [
+        trials.c.confirmed_s != "[]" if name == "confirmed" else trials.c[name] for name in names
+    ]
+    query = select(*columns).where(trials.c.machine == machine).order_by(trials.c.id)
+    return [TrialLine(*row) for row in connection.execute(query)]
 
 
 def last_trial(connection: Connection) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 
 import numpy as np
@@ -122,6 +122,94 @@ class ModelRow:
     hash: str
     name: str
     tasks: tuple[ModelTask, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A tuning run as far as it has come: how long, and its wall seconds by activity.
+
+    `started_at` is Unix time; trials recorded from then on for `seconds` seconds are its own.
+    """
+
+    machine: str
+    started_at: float
+    seed: int
+    strategy: str
+    seconds: float
+    search_s: float = 0.0
+    train_s: float = 0.0
+    build_s: float = 0.0
+    run_s: float = 0.0
+    other_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Raises RecordsError for times that are not finite or below 0."""
+        shares = (self.search_s, self.train_s, self.build_s, self.run_s, self.other_s)
+        if not all(0.0 <= s < math.inf for s in (self.started_at, self.seconds, *shares)):
+            raise RecordsError(f"a tuning run has a time that is no length of time: {self}")
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingsRow:
+    """What a machine can do at best, all threads together.
+
+    `flops_per_s` are float32 operations a second, a multiply-add counted as 2; `bytes_per_s[i]` is
+    how fast `sizes_bytes[i]` bytes are read again and again, the sizes growing.
+    """
+
+    machine: str
+    flops_per_s: float
+    sizes_bytes: tuple[int, ...]
+    bytes_per_s: tuple[float, ...]
+    measured_at: float = field(default_factory=time.time)
+
+    def __post_init__(self) -> None:
+        """Raises RecordsError for rates that are not positive, or not one for each size."""
+        numbers = (self.flops_per_s, *self.sizes_bytes, *self.bytes_per_s)
+        if not (self.sizes_bytes and all(0 < n < math.inf for n in numbers)):
+            raise RecordsError(f"ceilings need positive finite rates, got {self}")
+        if len(self.sizes_bytes) != len(self.bytes_per_s):
+            raise RecordsError(f"ceilings need one rate for each size, got {self}")
+
+    def raised_by(self, other: CeilingsRow) -> CeilingsRow:
+        """The higher figure of each: what a busy machine measured is no limit.
+
+        Where other sizes were measured, `other` counts alone.
+        """
+        if other.sizes_bytes != self.sizes_bytes:
+            return other
+        rates = tuple(map(max, self.bytes_per_s, other.bytes_per_s))
+        flops = max(self.flops_per_s, other.flops_per_s)
+        return replace(other, flops_per_s=flops, bytes_per_s=rates)
+
+    def seconds(self, bytes_: int) -> float:
+        """The least time to move so many bytes: at the best rate seen of as much data or more."""
+        fitting = sum(size <= bytes_ for size in self.sizes_bytes)
+        return bytes_ / max(self.bytes_per_s[max(fitting - 1, 0) :])
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLine:
+    """What a history needs of a trial: neither its decisions nor its trace.
+
+    Fields are those of `Trial`; `confirmed` says whether `latency_s` comes of a confirmation.
+    """
+
+    id: int
+    workload_hash: str
+    round: int
+    seed: int
+    origin: str
+    stage: str
+    error: str | None
+    measured_s: float | None
+    latency_s: float | None
+    confirmed: bool
+    predicted: float | None
+    build_s: float
+    run_s: float
+    created_at: float
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

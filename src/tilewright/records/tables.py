@@ -1,11 +1,15 @@
 """The schema, as SQLAlchemy Core tables that mean the same on SQLite and PostgreSQL.
 
     machines <── trials ──> workloads <── model_tasks ──> models
-                   └── traces, sources                  (one row per trial, read on demand)
+        ▲          └── traces, sources                  (one row per trial, read on demand)
+        └── runs, ceilings
 
 `trials` is kept narrow: traces are ten times larger than the rest of a trial, and training and
 summaries scan the table without them. Lists are JSON text. UNIQUE (workload, machine, trace)
 is what makes resuming and merging idempotent.
+
+The version changes with what a table means. A table that was added later (`ADDED`) changes no
+version: it is made when an older file is opened for writing, and absent it reads as empty.
 """
 
 from __future__ import annotations
@@ -139,3 +143,30 @@ model_tasks = Table(
     Column("workload_hash", Text, ForeignKey("workloads.hash"), nullable=False),
     Column("weight", BigInteger, nullable=False),
 )
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
+    Column("started_at", Double, primary_key=True),
+    Column("seed", BigInteger, nullable=False),
+    Column("strategy", Text, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("search_s", Double, nullable=False),
+    Column("train_s", Double, nullable=False),
+    Column("build_s", Double, nullable=False),
+    Column("run_s", Double, nullable=False),
+    Column("other_s", Double, nullable=False),
+)
+
+ceilings = Table(
+    "ceilings",
+    metadata,
+    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
+    Column("flops_per_s", Double, nullable=False),
+    Column("sizes_bytes", Text, nullable=False),
+    Column("bytes_per_s", Text, nullable=False),
+    Column("measured_at", Double, nullable=False),
+)
+
+ADDED = (runs, ceilings)

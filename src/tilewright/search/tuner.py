@@ -22,7 +22,7 @@ import numpy as np
 from tilewright.expr.serialize import dag_from_json, dag_to_json, extents
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.records.rows import RunRow, Trial, WorkloadRow
 from tilewright.schedule.trace import trace_hash, trace_to_json
 from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
 from tilewright.search.memory import Candidate
@@ -113,7 +113,7 @@ class Tuner:
             for task in self.tasks
         ]
         self.trials = 0
-        self.started = time.monotonic()
+        self.started, self.started_at = time.monotonic(), time.time()
 
     # ---- the run ------------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class Tuner:
 
         An interrupt (KeyboardInterrupt) leaves everything measured so far in the database.
         """
-        self.started = time.monotonic()
+        self.started, self.started_at = time.monotonic(), time.time()
         self.register()
         self._defaults(budget, observe)
         scheduler = self.schedule(
@@ -135,8 +135,10 @@ class Tuner:
             task = scheduler.next()
             size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
             self._round(task, size, scheduler)
+            self._keep_run()
             observe(self._progress(task, budget))
         self._confirm(budget, observe)
+        self._keep_run()
         return self.searches
 
     @property
@@ -237,6 +239,20 @@ class Tuner:
         self.model.update(self.rows)
         self.learned = self.rows.programs
         self.shares.train += time.monotonic() - started
+
+    def _keep_run(self) -> None:
+        """Record how far the run has come, and where its time went."""
+        shares = {f"{name}_s": seconds for name, seconds in vars(self.shares).items()}
+        self.database.keep_run(
+            RunRow(
+                self.machine.fingerprint,
+                self.started_at,
+                self.seed,
+                self.strategy,
+                self.elapsed_s,
+                **shares,
+            )
+        )
 
     # ---- measuring and records ----------------------------------------------------------------
 

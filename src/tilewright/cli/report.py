@@ -1,0 +1,44 @@
+"""`tilewright report`: one page about a tuning database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilewright.cli.console import output
+from tilewright.cli.options import DEFAULT_DB
+from tilewright.cli.records import DatabaseName
+from tilewright.inspection import write_report
+from tilewright.text import count, size
+
+
+def report(
+    db: DatabaseName = DEFAULT_DB,
+    out: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The page to write.")
+    ] = Path("report.html"),
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            help="The beginning of a machine's fingerprint, as `tilewright records` prints it.",
+            show_default="the one measured last",
+        ),
+    ] = None,
+) -> None:
+    """Write one HTML page about what was tuned; it opens in any browser, without a network.
+
+    Shows how latency fell over time and trials, which task got how much time, how near each kernel
+    is to the machine's limits, how well the cost model predicted, what failed, and every task's
+    best program as loop nest and LLVM IR. Needs: pip install 'tilewright[report]'
+
+    Example: tilewright report tuning.db -o report.html
+    """
+    history = write_report(db, out, machine)
+    output().print(
+        f"Wrote {out} ({size(out.stat().st_size)}): {count(history.trials, 'trial')} of "
+        f"{count(len(history.tasks), 'task')}.",
+        soft_wrap=True,
+        markup=False,
+    )

@@ -1,0 +1,367 @@
+"""The page's plots, as Plotly figures in plain data: {"data": [...], "layout": {...}}.
+
+    figures = overview(history)               {"time": …, "trials": …, "given": …, …}
+    figures |= of_task(history.tasks[0])      {"curve-3f2a…": …, "model-3f2a…": …}
+
+Latencies are drawn in the unit that suits their size; axes of latencies are logarithmic, because
+what counts is how many times faster a program is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.report.history import Curve, History, ModelHistory, TaskHistory
+from tilewright.report.plot import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PALE,
+    PALETTE,
+    RED,
+    Array,
+    Figure,
+    binary_size,
+    dots,
+    framed,
+    lines,
+    numbers,
+    scale_of,
+    shortened,
+    thinned,
+)
+from tilewright.text import clock, duration
+
+FEW_MODELS = 3  # more are drawn as speed-ups, which can be compared
+SHOWN_TASKS = 24  # in plots with one line a task
+MOST_POINTS = 4000  # of the scatter of all tasks: a browser draws so many at once
+TASK_POINTS = 2000  # of one task's plots
+GIGA = 1e9
+
+
+def overview(history: History) -> dict[str, Figure]:
+    """The plots about the whole run."""
+    found = {
+        "time": best_latency(history, "time"),
+        "trials": best_latency(history, "trials"),
+        "given": time_given(history),
+        "rounds": rounds(history),
+        "roofline": roofline(history),
+        "model": predictions(history.tasks, MOST_POINTS, by_task=True),
+    }
+    return {name: figure for name, figure in found.items() if figure["data"]}
+
+
+def of_task(task: TaskHistory) -> dict[str, Figure]:
+    """The plots about one task."""
+    found = {
+        f"curve-{task.key}": task_curve(task),
+        f"model-{task.key}": predictions([task], TASK_POINTS, by_task=False),
+    }
+    return {name: figure for name, figure in found.items() if figure["data"]}
+
+
+# ---- latency ------------------------------------------------------------------------------------
+
+
+def best_latency(history: History, over: str) -> Figure:
+    """Best latency of every model over "time" (minutes) or "trials"."""
+    models = [m for m in history.models if len(m.curve.at_s)]
+    if len(models) > FEW_MODELS:
+        return _speedups(history, models, over)
+    data: list[Figure] = []
+    scale, unit = scale_of([m.best_s or 0.0 for m in models])
+    for model, colour in zip(models, PALETTE, strict=False):
+        x, y = _steps(model.curve, over, history, model.trials)
+        line = {"shape": "hv", "color": colour, "width": 2.5}
+        data.append(lines(x, y * scale, model.name, line=line, hovertemplate=_hover(unit, over)))
+        if model.default_s is not None and len(x):
+            dash = {"color": colour, "width": 1, "dash": "dot"}
+            ends = [0.0, float(x[-1])]
+            level = [model.default_s * scale] * 2
+            name = f"{model.name}, untuned"
+            data.append(lines(ends, level, name, line=dash, hoverinfo="name+y", showlegend=False))
+    legend = {"showlegend": len(models) > 1}
+    return framed(data, _over(over), f"estimated latency ({unit})", log="y", **legend)
+
+
+def _speedups(history: History, models: Sequence[ModelHistory], over: str) -> Figure:
+    """How many times faster than untuned each model is, and their geometric mean."""
+    known = [m for m in models if m.default_s is not None]
+    data = []
+    for model in known:
+        x, y = _steps(model.curve, over, history, model.trials)
+        line = {"shape": "hv", "color": PALE, "width": 1}
+        data.append(lines(x, (model.default_s or 0.0) / y, model.name, line=line, showlegend=False))
+    if known:
+        x, y = _mean_speedup(known, over)
+        end = max(float(line["x"][-1]) for line in data)
+        x, y = np.append(x, end), np.append(y, y[-1])
+        line = {"shape": "hv", "color": BLUE, "width": 3}
+        name = f"geometric mean of {len(known)} models"
+        data.append(lines(x, y, name, line=line, hovertemplate="%{y:.2f}×<extra>mean</extra>"))
+    return framed(data, _over(over), "times faster than untuned", log="y", showlegend=True)
+
+
+def _mean_speedup(models: Sequence[ModelHistory], over: str) -> tuple[Array, Array]:
+    """The geometric mean; over time, a model that has not begun counts as 1."""
+    xs, gains = [], []
+    for model in models:
+        curve = model.curve
+        logs = np.log((model.default_s or 0.0) / curve.latency_s)
+        xs.append(curve.at_s / 60 if over == "time" else curve.trials.astype(float))
+        gains.append(np.diff(logs, prepend=0.0))
+    x, gain = np.concatenate(xs), np.concatenate(gains)
+    order = np.argsort(x, kind="stable")
+    return x[order], np.exp(np.cumsum(gain[order]) / len(models))
+
+
+def _steps(curve: Curve, over: str, history: History, trials: int) -> tuple[Array, Array]:
+    """A curve's corners, drawn on to the end of its tuning."""
+    if over == "time":
+        x, end = curve.at_s / 60, history.clock.total / 60
+    else:
+        x, end = curve.trials.astype(float), float(trials)
+    return np.append(x, end), np.append(curve.latency_s, curve.latency_s[-1])
+
+
+def _hover(unit: str, over: str) -> str:
+    x = "%{x:.2f} min" if over == "time" else "trial %{x}"
+    return f"%{{y}} {unit} at {x}<extra>%{{fullData.name}}</extra>"
+
+
+def _over(over: str) -> str:
+    return "minutes of tuning" if over == "time" else "trials"
+
+
+def task_curve(task: TaskHistory) -> Figure:
+    """Every trial of a task, the best so far, and its untuned program."""
+    ok = np.flatnonzero(np.isfinite(task.latency_s))
+    if not len(ok):
+        return {"data": [], "layout": {}}
+    scale, unit = scale_of([task.best_s or 0.0])
+    shown = thinned(ok, TASK_POINTS)
+    text = [
+        f"{task.lines[i].origin or 'by hand'}, round {task.lines[i].round}, "
+        f"at {clock(task.at_s[i])}"
+        for i in shown
+    ]
+    data = [
+        dots(
+            shown + 1,
+            task.latency_s[shown] * scale,
+            name="trials",
+            text=text,
+            hovertemplate=f"trial %{{x}}: %{{y}} {unit}<br>%{{text}}<extra></extra>",
+            marker={"size": 5, "color": PALE},
+        )
+    ]
+    corners = task.improvements
+    x = np.append(corners + 1, len(task.lines))
+    y = np.append(task.latency_s[corners], task.latency_s.min()) * scale
+    line = {"shape": "hv", "color": BLUE, "width": 2.5}
+    data.append(lines(x, y, "best so far", line=line, hoverinfo="skip"))
+    if task.default_s is not None:
+        level = [task.default_s * scale] * 2
+        dash = {"color": ORANGE, "width": 1.5, "dash": "dot"}
+        data.append(lines([1, len(task.lines)], level, "untuned", line=dash, hoverinfo="name+y"))
+    failed = np.flatnonzero(~np.isfinite(task.latency_s))
+    if len(failed):
+        slowest = float(np.max(task.latency_s[ok]) * scale)
+        cross = {"size": 7, "symbol": "x-thin", "line": {"width": 1.5, "color": RED}}
+        hover = "trial %{x} failed<extra></extra>"
+        level = [slowest] * len(failed)
+        data.append(dots(failed + 1, level, name="failed", marker=cross, hovertemplate=hover))
+    return framed(data, "trial", f"latency ({unit})", log="y", showlegend=True)
+
+
+# ---- time ---------------------------------------------------------------------------------------
+
+
+def time_given(history: History) -> Figure:
+    """Seconds of tuning by task, most first; the last bar is what was no task's own time."""
+    tasks = sorted(history.tasks, key=lambda t: -t.given_s)
+    shown = [(t.name, t.given_s, f"{len(t.lines)} trials") for t in tasks[:SHOWN_TASKS]]
+    rest = history.clock.total - sum(t.given_s for t in tasks)
+    if rest > 0.005 * history.clock.total:
+        shown.append(("confirming, other", rest, ""))
+    bar = {
+        "type": "bar",
+        "orientation": "h",
+        "y": list(range(len(shown))),
+        "x": numbers([seconds for _, seconds, _ in shown]),
+        "text": [clock(seconds) for _, seconds, _ in shown],
+        "textposition": "outside",
+        "cliponaxis": False,
+        "customdata": [[name, text] for name, _, text in shown],
+        "hovertemplate": "%{customdata[0]}: %{text}<br>%{customdata[1]}<extra></extra>",
+        "marker": {"color": BLUE},
+    }
+    title = "seconds"
+    if more := tasks[SHOWN_TASKS:]:
+        title += f" ({len(more)} more tasks: {clock(sum(t.given_s for t in more))} together)"
+    return _by_task([bar], [name for name, _, _ in shown], title)
+
+
+def rounds(history: History) -> Figure:
+    """When each of the longest tasks had its rounds, and which of them found a better program."""
+    tasks = sorted(history.tasks, key=lambda t: -t.given_s)[:SHOWN_TASKS]
+    found: dict[bool, list[tuple[float, int, str]]] = {False: [], True: []}
+    for y, task in enumerate(tasks):
+        better = set(task.improvements.tolist())
+        members: dict[tuple[int, int], list[int]] = {}
+        for i, line in enumerate(task.lines):
+            members.setdefault((line.seed, line.round), []).append(i)
+        for (_, number), trials in members.items():
+            text = f"{task.name}, round {number}: {len(trials)} trials"
+            at_s = float(task.at_s[trials[0]])
+            found[not better.isdisjoint(trials)].append((at_s / 60, y, text))
+    looks = {
+        False: ("nothing better found", {"size": 7, "symbol": "square", "color": PALE}),
+        True: ("a better program found", {"size": 9, "symbol": "square", "color": BLUE}),
+    }
+    data = [
+        dots(
+            [x for x, _, _ in points],
+            [y for _, y, _ in points],
+            name=looks[better][0],
+            text=[text for _, _, text in points],
+            hovertemplate="%{text}<extra></extra>",
+            marker=looks[better][1],
+        )
+        for better, points in found.items()
+        if points
+    ]
+    return _by_task(data, [t.name for t in tasks], "minutes of tuning", showlegend=True)
+
+
+def _by_task(data: list[Figure], names: Sequence[str], x_title: str, **layout: Any) -> Figure:
+    """A plot with a row for each name, the first on top."""
+    figure = framed(data, x_title, "", **layout)
+    figure["layout"]["height"] = 90 + 21 * max(len(names), 4)
+    figure["layout"]["margin"]["l"] = 10
+    figure["layout"]["yaxis"] |= {
+        "tickvals": list(range(len(names))),
+        "ticktext": [shortened(name) for name in names],
+        "range": [len(names) - 0.4, -0.6],
+        "automargin": True,
+        "showgrid": False,
+    }
+    return figure
+
+
+# ---- roofline and cost model --------------------------------------------------------------------
+
+
+def roofline(history: History) -> Figure:
+    """GFLOP/s of every task over its operations a byte, under the machine's limits."""
+    points = [
+        (t, t.workload.flops / t.program.least_bytes, t.workload.flops / GIGA)
+        for t in history.tasks
+        if t.program and t.program.least_bytes and t.workload.flops and t.best_s
+    ]
+    if not points:
+        return {"data": [], "layout": {}}
+    x = np.array([intensity for _, intensity, _ in points])
+    best = np.array([work / (t.best_s or 1.0) for t, _, work in points])
+    data = _limits(history, x, float(best.max()))
+    for task, intensity, work in points:
+        if task.default_s and task.best_s:
+            ends = [work / task.default_s, work / task.best_s]
+            link = {"color": PALE, "width": 1}
+            quiet = {"showlegend": False, "hoverinfo": "skip"}
+            data.append(lines([intensity] * 2, ends, "", line=link, **quiet))
+    untuned = [(i, work / t.default_s) for t, i, work in points if t.default_s]
+    data.append(
+        dots(
+            [i for i, _ in untuned],
+            [rate for _, rate in untuned],
+            name="untuned",
+            marker={"size": 6, "color": "#ffffff", "line": {"width": 1.5, "color": ORANGE}},
+            hovertemplate="untuned: %{y:.1f} GFLOP/s<extra></extra>",
+        )
+    )
+    data.append(
+        dots(
+            x,
+            best,
+            name="tuned",
+            text=[_reached(t) for t, _, _ in points],
+            customdata=[t.key for t, _, _ in points],
+            marker={"size": 9, "color": BLUE},
+            hovertemplate="%{text}<br>%{y:.1f} GFLOP/s, %{x:.2f} FLOP/byte<extra></extra>",
+        )
+    )
+    figure = framed(data, "operations a byte", "GFLOP/s", log="xy", showlegend=True)
+    figure["layout"]["height"] = 440
+    return figure
+
+
+def _reached(task: TaskHistory) -> str:
+    share = task.roofline_fraction
+    text = f"{task.name}: {duration(task.best_s)}"
+    return text if share is None else f"{text}, {share:.0%} of its roofline"
+
+
+def _limits(history: History, x: Array, fastest: float) -> list[Figure]:
+    """Lines of the measured limits; without any, the fastest task."""
+    left, right = float(x.min()) / 2, float(x.max()) * 2
+    if history.ceilings is None:
+        line = {"color": GREY, "width": 1.5, "dash": "dash"}
+        return [lines([left, right], [fastest] * 2, "the fastest task seen", line=line)]
+    peak = history.ceilings.flops_per_s / GIGA
+    line = {"color": "#111827", "width": 2}
+    name = f"multiply-adds: {peak:.0f} GFLOP/s"
+    data = [lines([left, right], [peak, peak], name, line=line, hoverinfo="name")]
+    sizes, rates = history.ceilings.sizes_bytes, history.ceilings.bytes_per_s
+    dashes = ("dot", "dashdot", "dash", "longdash")
+    for size, rate, dash in zip(sizes, rates, dashes, strict=False):
+        bandwidth = rate / GIGA
+        end = min(right, peak / bandwidth)
+        if end <= left:
+            continue
+        name = f"{binary_size(size)}: {bandwidth:.0f} GB/s"
+        ends = [bandwidth * left, bandwidth * end]
+        line = {"color": GREY, "width": 1.5, "dash": dash}
+        data.append(lines([left, end], ends, name, line=line, hoverinfo="name"))
+    return data
+
+
+def predictions(tasks: Sequence[TaskHistory], most: int, by_task: bool) -> Figure:
+    """What the cost model predicted before a trial, and what was measured."""
+    parts = [(task, *task.predicted) for task in tasks]
+    score = np.concatenate([part[1] for part in parts]) if parts else np.zeros(0)
+    if not len(score):
+        return {"data": [], "layout": {}}
+    share = np.concatenate([part[2] for part in parts])
+    place = np.concatenate([part[3] / max(len(part[0].lines) - 1, 1) for part in parts])
+    names = [task.name for task, scores, _, _ in parts for _ in scores]
+    order = np.concatenate([part[3] for part in parts]) + 1
+    shown = thinned(np.arange(len(score)), most)
+    marker = {
+        "size": 4 if by_task else 6,
+        "opacity": 0.6,
+        "color": numbers(place[shown]),
+        "cmin": 0,
+        "cmax": 1,
+        "colorscale": [[0, "#e8a33d"], [1, BLUE]],
+        "colorbar": {
+            "thickness": 10,
+            "tickvals": [0, 1],
+            "ticktext": ["first", "last"],
+            "title": {"text": "trial", "side": "right"},
+        },
+    }
+    scatter = dots(
+        score[shown],
+        share[shown],
+        text=[(f"{names[i]}, " if by_task else "") + f"trial {order[i]}" for i in shown],
+        hovertemplate="%{text}<br>predicted %{x}, measured %{y}<extra></extra>",
+        marker=marker,
+    )
+    figure = framed([scatter], "predicted score", "measured speed / best speed")
+    figure["layout"]["yaxis"]["rangemode"] = "tozero"
+    return figure

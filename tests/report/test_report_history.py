@@ -1,0 +1,165 @@
+"""Figures of the report from records made by hand: curves, time, rankings, limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from sample_tuning import CEILINGS, MACHINE, line
+
+from tilewright.records import CeilingsRow, RunRow, TrialLine, WorkloadRow
+from tilewright.report.clock import Clock
+from tilewright.report.history import ModelHistory, Program, TaskHistory, failures
+from tilewright.report.roofline import Roofline
+
+
+def task(
+    lines: Sequence[TrialLine],
+    name: str = "w0",
+    flops: int = 1000,
+    program: Program | None = None,
+    ceilings: CeilingsRow | None = None,
+) -> TaskHistory:
+    return TaskHistory(
+        WorkloadRow(name, name, "{}", "s", (), flops),
+        tuple(lines),
+        np.array([x.created_at for x in lines]),
+        0.0,
+        (("net", 1),),
+        program,
+        Roofline(ceilings),
+    )
+
+
+# ---- the clock ----------------------------------------------------------------------------------
+
+
+def test_the_clock_stands_still_between_runs() -> None:
+    clock = Clock([(1000.0, 1030.0), (100.0, 150.0), (140.0, 160.0)])
+    assert clock.total == 90.0
+    read = clock.at([50.0, 100.0, 130.0, 500.0, 1010.0, 9999.0])
+    assert read.tolist() == [0.0, 0.0, 30.0, 60.0, 70.0, 90.0]
+
+
+def test_steps_begin_anew_with_a_run() -> None:
+    clock = Clock([(0.0, 50.0), (100.0, 130.0)])
+    # the 20 s after the last trial of the first run are not the second run's first trial's
+    assert clock.steps([10.0, 30.0, 105.0, 106.0]).tolist() == [10.0, 20.0, 5.0, 1.0]
+
+
+def test_trials_without_a_recorded_run_make_runs_of_their_own() -> None:
+    run = RunRow(MACHINE.fingerprint, 0.0, 0, "evolution", 50.0)
+    times = (10.0, 40.0, 1000.0, 1020.0, 5000.0)
+    lines = [line(i, 1e-3, at, build_s=1.0, run_s=2.0) for i, at in enumerate(times)]
+    clock = Clock.of([run], lines)
+    # the run; 3 s of work before the third trial, 20 s on to the fourth; 3 s for the last
+    assert clock.total == 50.0 + 23.0 + 3.0
+    assert clock.at([1000.0]).tolist() == [53.0]
+
+
+def test_a_clock_without_trials_shows_nothing() -> None:
+    clock = Clock.of([], [])
+    assert clock.total == 0.0
+    assert clock.at([5.0]).tolist() == [0.0]
+    assert clock.steps([]).tolist() == []
+
+
+# ---- tasks --------------------------------------------------------------------------------------
+
+
+def test_the_best_trial_is_the_fastest_correct_one() -> None:
+    one = task([line(1, 4.0, 0.0, origin="default"), line(2, None, 1.0), line(3, 2.0, 2.0)])
+    assert (one.best_s, one.default_s, one.failed) == (2.0, 4.0, 1)
+    assert one.best is not None and one.best.id == 3
+    assert one.improvements.tolist() == [0, 2]
+
+
+def test_a_confirmed_latency_is_the_one_to_believe() -> None:
+    lucky = line(1, 1.0, 0.0, latency_s=3.0, confirmed=True)
+    one = task([lucky, line(2, 2.0, 1.0)])
+    assert one.best_s == 2.0
+    assert one.improvements.tolist() == [0, 1]
+
+
+def test_a_task_of_failures_has_no_best() -> None:
+    one = task([line(1, None, 0.0), line(2, None, 1.0)])
+    assert (one.best, one.best_s, one.default_s, one.failed) == (None, None, None, 2)
+    assert one.improvements.tolist() == [] and math.isinf(one.cost_s)
+    assert one.roofline_fraction is None and one.ranking == (0, 0)
+
+
+def test_rankings_compare_within_a_round() -> None:
+    one = task(
+        [
+            line(1, 3.0, 0.0, predicted=0.1),
+            line(2, 2.0, 0.0, predicted=0.2),
+            line(3, 1.0, 0.0, predicted=0.15),
+            line(4, 1.5, 0.0, predicted=0.0, round=1),  # another round: not compared
+            line(5, None, 0.0, predicted=9.0),  # failed
+            line(6, 0.5, 0.0),  # not predicted
+        ]
+    )
+    # 1 < 2 and 1 < 3 are right, 3 < 2 is wrong
+    assert one.ranking == (2, 3)
+    score, share, number = one.predicted
+    assert score.tolist() == [0.1, 0.2, 0.15, 0.0]
+    assert share.tolist() == pytest.approx([0.5 / 3, 0.25, 0.5, 0.5 / 1.5])
+    assert number.tolist() == [0, 1, 2, 3]
+
+
+def test_equal_failures_are_counted_together() -> None:
+    crash = {"message": "signal 11\ndetails of one"}
+    rows = failures(
+        [
+            task([line(1, None, 0.0, **crash), line(2, 1.0, 0.0)]),
+            task([line(3, None, 0.0, message="signal 11\nof another"), line(4, None, 0.0)], "w1"),
+        ]
+    )
+    assert [(r.error, r.message, r.trials, r.tasks) for r in rows] == [
+        ("RunError", "signal 11\ndetails of one", 2, 2),
+        ("RunError", "crashed", 1, 1),
+    ]
+
+
+# ---- models -------------------------------------------------------------------------------------
+
+
+def test_a_models_curve_begins_when_all_tasks_ran() -> None:
+    first = task(
+        [line(1, 4.0, 10.0, origin="default"), line(3, 5.0, 30.0), line(4, 3.0, 40.0)], "a"
+    )
+    second = task([line(2, 1.0, 20.0, origin="default"), line(5, 0.5, 50.0)], "b")
+    model = ModelHistory("net", (first, second), (2, 10))
+    assert (model.default_s, model.best_s, model.trials) == (18.0, 11.0, 5)
+    assert model.curve.at_s.tolist() == [20.0, 40.0, 50.0]
+    assert model.curve.trials.tolist() == [2, 4, 5]
+    assert model.curve.latency_s.tolist() == [18.0, 16.0, 11.0]
+
+
+def test_a_model_with_a_task_that_never_ran_has_no_latency() -> None:
+    broken = task([line(2, None, 20.0)], "b")
+    model = ModelHistory("net", (task([line(1, 4.0, 10.0)]), broken), (1, 1))
+    assert (model.best_s, model.default_s) == (None, None)
+    assert not len(model.curve.at_s)
+
+
+# ---- limits -------------------------------------------------------------------------------------
+
+
+def test_a_task_is_limited_by_its_operations_or_its_bytes() -> None:
+    roofline = Roofline(CEILINGS)  # 4e11 operations a second; 64 KiB at 4e11, 1 MiB at 1e11 B/s
+    assert roofline.least_s(4_000_000, 4_000) == 1e-5
+    assert roofline.limit(4_000_000, 4_000) == "compute"
+    assert roofline.least_s(4, 1 << 21) == (1 << 21) / 1e11
+    assert roofline.limit(4, 1 << 21) == "memory"
+    # between two sizes: the faster one's rate, so that it stays a limit
+    assert roofline.least_s(0, 1 << 19) == (1 << 19) / 4e11
+    one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, Program(least_bytes=4_000), CEILINGS)
+    assert (one.least_s, one.roofline_fraction) == (1e-5, 0.5)
+
+
+def test_without_measured_limits_there_is_no_roofline() -> None:
+    one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, Program(least_bytes=4_000))
+    assert (one.least_s, one.roofline_fraction) == (None, None)
