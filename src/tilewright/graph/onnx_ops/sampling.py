@@ -35,31 +35,37 @@ def resize(call: Call) -> Value:
         where, rounding = "asymmetric", "floor"
     scales, sizes, axes = _sizes(call, x, modern)
     region = call.constant(1, "roi") if modern else None
-    fill = float(call.attribute("extrapolation_value", 0.0))
-    y, outside = x, {}
-    image = all(d >= 2 for d in axes) and x.rank > 2
-    if image:
-        y = channels_last(call, x)
+    at: dict[int, Array] = {}
     for n, (d, scale, size) in enumerate(zip(axes, scales, sizes, strict=True)):
-        roi = (
-            (0.0, 1.0) if region is None or not region.size else (region[n], region[n + len(axes)])
-        )
-        extent = x.shape[d]
-        if size == extent and scale == 1.0 and where != "tf_crop_and_resize":
-            continue
-        at = _positions(where, extent, size, scale, float(roi[0]), float(roi[1]))
-        if where == "tf_crop_and_resize":
-            outside[d] = (at < 0) | (at > extent - 1)
-        along = d - 1 if image else d
-        if MODES[mode] == "nearest":
-            y = _picked(call, y, along, _nearest(at, rounding, extent))
-        else:
-            y = _weighed(call, y, along, *_weights(call, MODES[mode], at, scale, extent))
+        low, high = 0.0, 1.0
+        if region is not None and region.size:
+            low, high = float(region[n]), float(region[n + len(axes)])
+        if size != x.shape[d] or scale != 1.0 or where == "tf_crop_and_resize":
+            at[d] = _positions(where, x.shape[d], size, scale, low, high)
+    image = x.rank > 2 and all(d >= 2 for d in at)
+    y = channels_last(call, x) if image else x
+    if MODES[mode] == "nearest":
+        picks = {d: _nearest(v, rounding, x.shape[d]) for d, v in at.items()}
+        y = _picked(call, y, {d - image: v for d, v in picks.items()})
+    else:
+        known = dict(zip(axes, scales, strict=True))
+        for d, v in at.items():
+            tables = _weights(call, MODES[mode], v, known[d], x.shape[d])
+            y = _weighed(call, y, d - image, *tables)
     y = channels_first(call, y) if image else y
-    for d, mask in outside.items():
-        if mask.any():
-            column = mask.reshape((-1,) + (1,) * (y.rank - d - 1))
-            y = call.emit("where", call.literal(column), call.literal(fill, y), y)
+    if where == "tf_crop_and_resize":
+        y = _filled_outside(call, x, y, at)
+    return y
+
+
+def _filled_outside(call: Call, x: Value, y: Value, at: dict[int, Array]) -> Value:
+    """`y`, with the extrapolation value at positions outside of `x`."""
+    fill = call.literal(float(call.attribute("extrapolation_value", 0.0)), y)
+    for d, v in at.items():
+        outside = (v < 0) | (v > x.shape[d] - 1)
+        if outside.any():
+            column = outside.reshape((-1,) + (1,) * (y.rank - d - 1))
+            y = call.emit("where", call.literal(column), fill, y)
     return y
 
 
@@ -151,13 +157,17 @@ def _weights(call: Call, mode: str, at: Array, scale: float, extent: int) -> tup
     return np.clip(taps, 0, extent - 1), weights
 
 
-def _picked(call: Call, x: Value, axis: int, at: Array) -> Value:
-    extent = x.shape[axis]
-    if (at == np.arange(len(at)) * extent // len(at)).all() and 1 <= axis < x.rank - 1:
-        shape = list(x.shape[1:-1])
-        shape[axis - 1] = len(at)
-        return call.emit("upsample", x, shape=tuple(shape))
-    return call.emit("gather", x, call.literal(at), axis=axis)
+def _picked(call: Call, x: Value, at: dict[int, Array]) -> Value:
+    """Elements at `at` along each dimension; index arithmetic where that says it, else tables."""
+    shape = list(x.shape)
+    for axis, v in dict(at).items():
+        scaled = np.arange(len(v)) * x.shape[axis] // len(v)
+        if 1 <= axis < x.rank - 1 and (v == scaled).all():
+            shape[axis] = len(at.pop(axis))
+    y = x if tuple(shape) == x.shape else call.emit("upsample", x, shape=tuple(shape[1:-1]))
+    for axis, v in at.items():
+        y = call.emit("gather", y, call.literal(v), axis=axis)
+    return y
 
 
 def _weighed(call: Call, x: Value, axis: int, at: Array, weights: Array) -> Value:
