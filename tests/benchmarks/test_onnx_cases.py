@@ -49,9 +49,10 @@ def test_every_operator_and_type(part: int) -> None:
 
 
 def test_every_translator_has_a_case() -> None:
-    """Here, or beside onnxruntime in tests/graph/test_onnx_operators.py."""
-    source = Path(__file__).parent.parent / "graph" / "test_onnx_operators.py"
-    elsewhere = set(re.findall(r'"(\w+)"', source.read_text()))
+    """Here, or beside onnxruntime or the reference in tests/graph."""
+    folder = Path(__file__).parent.parent / "graph"
+    sources = [folder / f"test_onnx_{name}.py" for name in ("operators", "control")]
+    elsewhere = {name for s in sources for name in re.findall(r'"(\w+)"', s.read_text())}
     missing = set(TRANSLATORS) - {c.operator for c in collect()} - elsewhere
     assert not missing
 

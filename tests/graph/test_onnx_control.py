@@ -187,6 +187,26 @@ def test_sequences_exist_at_import_only() -> None:
     np.testing.assert_array_equal(run_graph(graph, x)[0], x["x"][[0, 2, 1]])
 
 
+def test_sequences_are_made_and_counted_at_import() -> None:
+    nodes = [
+        node("SequenceConstruct", ["x", "z"], ["two"]),
+        node("SequenceEmpty", [], ["none"]),
+        node("SequenceInsert", ["none", "z"], ["one"]),
+        node("SequenceLength", ["two"], ["count"]),
+        node("SequenceAt", ["one", "first"], ["again"]),
+        node("ConcatFromSequence", ["two"], ["both"], axis=0),
+        node("Cast", ["count"], ["factor"], to=FLOAT),
+        node("Mul", ["both", "factor"], ["scaled"]),
+        node("Concat", ["scaled", "again"], ["y"], axis=0),
+    ]
+    model = make_model(nodes, {"x": (3, 2), "z": (1, 2)}, {"first": np.array(0, np.int64)})
+    model = with_output(model, {"y": (FLOAT, 2)})
+    graph = load(model)
+    x = random_inputs(graph)
+    expected = np.concatenate([2 * x["x"], 2 * x["z"], x["z"]])
+    np.testing.assert_allclose(run_graph(graph, x)[0], expected, rtol=1e-6)
+
+
 def test_constants_are_no_inputs() -> None:
     nodes = [node("Tile", ["x", "r"], ["y"])]
     model = make_model(nodes, {"x": (2, 3), "r": (2,)}, dtypes={"r": INT})

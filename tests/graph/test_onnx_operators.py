@@ -160,6 +160,7 @@ CASES = [
     ),
     Case("GlobalAveragePool"),
     Case("GlobalMaxPool"),
+    Case("GlobalLpPool"),
     Case("LRN", attributes={"size": 3, "alpha": 0.2, "beta": 0.6, "bias": 1.5}),
     Case("BatchNormalization", weights=statistics(6), opset=15),
     Case("BatchNormalization", weights=statistics(6), opset=9, attributes={"epsilon": 1e-3}),

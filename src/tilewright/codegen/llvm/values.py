@@ -52,6 +52,8 @@ from tilewright.expr.nodes import (
 from tilewright.nest.nodes import For
 from tilewright.target import CpuTarget
 
+STEPS = frozenset({"floor", "ceil", "round", "trunc"})
+
 
 class Evaluator:
     """Writes the instructions of expressions at the current point of a function."""
@@ -69,6 +71,7 @@ class Evaluator:
         self.buffers: dict[str, Buffer] = {}
         self.lanes: Lanes | None = None
         self.guard: Value | None = None
+        self.exact = False  # a step follows: one bit of an operand may decide its result
         self._forms: dict[int, tuple[object, Linear]] = {}
         self._chunks: dict[int, tuple[For, list[tuple[int, Lanes]]]] = {}
         ix.scalar = self.value
@@ -139,9 +142,11 @@ class Evaluator:
             case Binary(op, a, b):
                 return self._binary(op, a, b)
             case Call(fn, args):
-                return self._call(fn, args)
+                with self.exactly(fn in STEPS):
+                    return self._call(fn, args)
             case Cast(to, x):
-                return convert(self.b, self.value(x), to.compute)
+                with self.exactly(x.dtype.is_float and not to.is_float):
+                    return convert(self.b, self.value(x), to.compute)
             case Select():
                 return self._select(e)
         raise BuildError(f"{type(e).__name__} cannot stand inside a statement")
@@ -190,7 +195,8 @@ class Evaluator:
         if op in COMPARISONS or op in ("and", "or"):
             return self.condition(Binary(op, a, b))
         x, y = self.value(a), self.value(b)
-        if op == "div" and x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32:
+        common = x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32
+        if op == "div" and common and not self.exact:
             f, reciprocal = scaled_reciprocal(self.b, self.m, y)
             return self.pair("mul", self.pair("mul", x, f), reciprocal)
         return self.pair(op, x, y)
@@ -210,6 +216,14 @@ class Evaluator:
 
     def _call(self, fn: str, args: tuple[Expr, ...]) -> Value:
         return self.math.call(fn, self.matched(*(self.value(a) for a in args)))
+
+    @contextmanager
+    def exactly(self, needed: bool) -> Iterator[None]:
+        """Operations inside are rounded as IEEE says if `needed`."""
+        before = self.exact
+        self.exact = before or needed
+        yield
+        self.exact = before
 
     # ---- conditions -------------------------------------------------------------------------
 
