@@ -210,7 +210,7 @@ X = placeholder((4, 6), name="x")
         (lambda: op.pad(X, ((1, 1), (0, 0)), mode="mirror"), "modes: "),
         (lambda: op.tile(X, (2,)), "1 repeats for 2"),
         (lambda: op.depth_to_space(placeholder((1, 2, 2, 6), name="i"), 2), "6 channels"),
-        (lambda: op.space_to_depth(placeholder((1, 3, 2, 6), name="i"), 2), "does not divide"),
+        (lambda: op.space_to_depth(placeholder((1, 3, 2, 6), name="i"), 2), "block 2 of 3 x 2"),
         (lambda: op.depth_to_space(X, 2), r"needs \[n, h, w, c\]"),
         (lambda: op.upsample_nearest(placeholder((1, 3, 2, 6), name="i"), (2,)), "shape"),
         (lambda: op.flatten(X, 3), "outside the 2 dimensions"),

@@ -221,7 +221,8 @@ def _index_limits(dag: ComputeDAG, body: Expr) -> Iterator[tuple[str, int]]:
             while any(r.tensor.name in elementwise for r in reads(inlined)):
                 inlined = inline_reads(inlined, elementwise)
             for r in reads(inlined):
-                if isinstance(r.tensor.source, Placeholder):
+                is_input = isinstance(r.tensor.source, Placeholder)
+                if is_input and r.tensor.dtype.kind in ("int", "uint"):
                     yield r.tensor.name, _first_invalid(inlined, r, extent)
 
 

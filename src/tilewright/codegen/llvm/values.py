@@ -245,7 +245,7 @@ class Evaluator:
             return self.value(e.a if known else e.b)
         cond = self.condition(e.cond)
         a = self._branch(e.a, cond)
-        if isinstance(e.a, Read) and _is_zero(e.b) and self._zeroed(e.a):
+        if isinstance(e.a, Read) and _is_zero(e.b) and self._zeroed(e.a, cond):
             return a
         b = self._branch(e.b, invert(self.b, cond)) if reads(e.b) else self.value(e.b)
         a, b = self.matched(a, b)
@@ -259,11 +259,15 @@ class Evaluator:
         with self.guarded(cond):
             return self.value(e)
 
-    def _zeroed(self, e: Read) -> bool:
-        """Whether a read under a condition gives zero where the condition fails."""
+    def _zeroed(self, e: Read, cond: Value) -> bool:
+        """Whether a read under a condition gives zero where the condition fails: in each lane, so
+        a scalar under a condition that differs between lanes does not.
+        """
         at = self.ix.resolve(self.form(e, e.tensor, e.indices))
         if at is None:
             return True
+        if cond.lanes > 1 and not at.coefficient(LANE):
+            return False
         buffer = self.buffers[e.tensor.name]
         promoted = self.registers.get(e.tensor.name, at) is not None
         return not promoted and not self.memory.in_bounds(buffer, at)
@@ -312,7 +316,7 @@ class Evaluator:
         with self.guarded(cond):
             new = self._multiply_add(old, e.a)
         assert isinstance(e.a, Binary)
-        if any(isinstance(x, Read) and self._zeroed(x) for x in (e.a.a, e.a.b)):
+        if any(isinstance(x, Read) and self._zeroed(x, cond) for x in (e.a.a, e.a.b)):
             return new
         cond, new, old = self.matched(cond, new, old) if cond.lanes > 1 else (cond, new, old)
         return choose(self.b, cond, new, self.widen(old, new.lanes))
