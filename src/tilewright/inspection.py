@@ -260,8 +260,10 @@ def _target(machine: Machine) -> Target:
     here = as_target(None)
     if machine_of(here) == machine:
         return here
+    # `machine_of` keeps LLVM's features of a CPU, and all facts of another device.
+    named = f"{machine.kind}:{machine.cpu} cores={machine.cores}"
     try:
-        return Target.parse(f"{machine.kind}:{machine.cpu} cores={machine.cores}")
+        return Target.parse(named if machine.kind == "cpu" else ",".join(machine.features))
     except TargetError:
         return here
 

@@ -22,7 +22,7 @@ class Cell:
 class Page(HTMLParser):
     tables: list[list[list[Cell]]] = field(default_factory=list)
     plots: dict[str, Any] = field(default_factory=dict)
-    text: str = ""
+    texts: list[str] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     elements: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
     _inside: str = ""
@@ -63,7 +63,12 @@ class Page(HTMLParser):
             case "code":
                 self.codes[-1] += data
         if self._inside not in ("plots", "script", "style"):
-            self.text += data
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        """Everything that is read, not drawn."""
+        return "".join(self.texts)
 
     def table(self, heading: str) -> dict[str, list[Cell]]:
         """The rows of the table whose first heading is `heading`, by their first cell."""

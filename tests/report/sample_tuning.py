@@ -64,10 +64,10 @@ def workload_of(task: TuningTask, name: str = "") -> WorkloadRow:
     )
 
 
-def trials_of(task: TuningTask, begin: float, fails: bool) -> list[Trial]:
+def trials_of(task: TuningTask, begin: float, fails: bool, target: Target = TARGET) -> list[Trial]:
     """Different programs, a batch every second, that get faster and now and then fail."""
     rng = np.random.default_rng(len(task.name))
-    space = Space(task.dag, TARGET)
+    space = Space(task.dag, target)
     population = space.sample(rng, 200)
     found: dict[str, Trial] = {}
     for sketch, row in zip(population.sketch, population.rows, strict=True):

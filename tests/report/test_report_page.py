@@ -27,6 +27,7 @@ from sample_tuning import (
 from typer.testing import CliRunner, Result
 
 import tilewright.report.page
+from tilewright.api import machine_of
 from tilewright.cli.app import app
 from tilewright.errors import InputError, RecordsError
 from tilewright.inspection import find_program, least_bytes, write_report
@@ -36,6 +37,7 @@ from tilewright.report.figures import best_latency
 from tilewright.report.history import History, ModelHistory, Program, TaskHistory
 from tilewright.report.page import embedded, light, render
 from tilewright.report.roofline import Roofline
+from tilewright.target import Target
 from tilewright.text import clock, duration, factor, rate
 
 LARGEST_PAGE = 15_000_000
@@ -332,6 +334,23 @@ def test_one_machine_is_shown_and_the_others_named(db: Path, tmp_path: Path) -> 
     assert "LLVM IR for cpu:cortex-a53" in page.text
     done = cli("report", tmp_path / "t.db", "-o", out, "--machine", "ffff")
     assert done.exit_code == 1 and "no single machine fits 'ffff'" in done.output
+
+
+def test_programs_of_a_gpu_are_printed_for_it(tmp_path: Path) -> None:
+    target = Target.parse("cuda:h100")
+    machine = machine_of(target)
+
+    def put(database: Database) -> None:
+        database.add_machine(machine)
+        gemm = tasks()[0]
+        database.add_workload(workload_of(gemm))
+        trials = trials_of(gemm, START, fails=False, target=target)
+        database.add_trials([replace(t, machine=machine.fingerprint) for t in trials])
+
+    page = report_of(tmp_path, put)
+    assert "Code for cuda:h100" in page.text
+    assert any("__global__" in code for code in page.codes)
+    assert "cannot print" not in page.text
 
 
 # ---- bad inputs ---------------------------------------------------------------------------------

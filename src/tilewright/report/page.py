@@ -95,7 +95,7 @@ def light(code: str) -> Markup:
     parts, end = [], 0
     for found in LIGHT.finditer(code):
         parts.append(escape(code[end : found.start()]))
-        parts.append(Markup("<i class={}>{}</i>").format(found.lastgroup, found.group()))
+        parts.append(Markup(f"<i class={found.lastgroup}>{escape(found.group())}</i>"))
         end = found.end()
     return Markup("").join([*parts, escape(code[end:])])
 
