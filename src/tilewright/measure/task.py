@@ -139,7 +139,8 @@ def tolerance_of(dag: ComputeDAG) -> Tolerance:
 
     The depth is the product of the sums' lengths along the longest way from an input to an output:
     an upper bound of the terms in one element, which also covers how transforms such as Winograd's
-    amplify errors.
+    amplify errors. A place computed in floats (where to sample an image) is off by rounding times
+    the extent it ranges over: as much as a sum of that length squared.
     """
     depth: dict[str, int] = {}
     units = [ROUNDOFF["float64"]]
@@ -148,13 +149,24 @@ def tolerance_of(dag: ComputeDAG) -> Tolerance:
         before = max((depth.get(t.name, 1) for t in dag.producers(stage)), default=1)
         terms = math.prod(sizes(compute.reduce_axes))
         summed = isinstance(compute.body, Reduce) and compute.body.op in ("sum", "prod")
-        depth[stage.name] = before * (terms if summed else 1)
+        depth[stage.name] = before * (terms if summed else 1) * _float_places(compute.body) ** 2
         if stage.dtype.is_float:
             units.append(ROUNDOFF[stage.dtype.compute.name])
             if dag.consumers(stage):
                 units.append(ROUNDOFF[stage.dtype.name])
     flips = FLIP_SHARE if _decides_on_floats(dag) else 0.0
     return Tolerance(max(depth.values(), default=1), max(units), flips)
+
+
+def _float_places(body: Expr) -> int:
+    """The largest extent that is indexed by computed floats; 1 where none is."""
+    extents = [
+        extent
+        for read in reads(body)
+        for extent, index in zip(static_shape(read.tensor), read.indices, strict=True)
+        if any(r.tensor.dtype.is_float for r in reads(index))
+    ]
+    return max(extents, default=1)
 
 
 def _decides_on_floats(dag: ComputeDAG) -> bool:
