@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from tilewright.codegen.clike import combine, vectors
@@ -21,7 +21,17 @@ from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.passes.size import statement_count
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Expr, Read, Tensor, Var, as_expr, free_vars, reads, substitute
+from tilewright.expr.nodes import (
+    Expr,
+    Read,
+    Select,
+    Tensor,
+    Var,
+    as_expr,
+    free_vars,
+    reads,
+    substitute,
+)
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -410,11 +420,8 @@ class _Writer:
             head = f"for (int {name} = 0; {name} < {node.extent}; {name} += {width})"
             with self.scope("" if whole else head):
                 tests = [self.write.text(substitute(c, {node.var.name: start}), 3) for c in conds]
-                if tests:
-                    with self.scope(f"if ({' && '.join(tests)})"):
-                        self.chunk(body, node.var.name, start, width)
-                else:
-                    self.chunk(body, node.var.name, start, width)
+                with self.scope(f"if ({' && '.join(tests)})") if tests else nullcontext():
+                    self.choice(body, node.var, start, width)
             return
         self.line("#pragma unroll")
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
@@ -435,11 +442,24 @@ class _Writer:
             and vectors.is_contiguous(place.flat(indices), var, width, self.forms)
         )
 
+    def choice(self, node: Store, var: Var, start: Expr, width: int) -> None:
+        """A chunk; a select that all its lanes decide alike (padding) becomes a branch."""
+        value = node.value
+        if not isinstance(value, Select) or not vectors.is_uniform(
+            value.cond, var.name, width, self.forms
+        ):
+            self.chunk(node, var.name, start, width)
+            return
+        with self.scope(f"if ({self.write.text(substitute(value.cond, {var.name: start}))})"):
+            self.choice(replace(node, value=value.a), var, start, width)
+        with self.scope("else"):
+            self.choice(replace(node, value=value.b), var, start, width)
+
     def chunk(self, node: Store, var: str, start: Expr, width: int) -> None:
         """The elements `start` to `start + width`: vector loads, their values, a vector store."""
         lanes = [{var: start + lane} for lane in range(width)]
         whole: dict[Read, str] = {}
-        for read in dict.fromkeys(reads(node.value)):
+        for read in dict.fromkeys(vectors.certain_reads(node.value)):
             place = self.write.place(read.tensor.name)
             if self.is_vector_access(place, read.indices, var, width):
                 whole[read] = self.vector_load(read, place, lanes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.expr.nodes import Expr, Var
+from tilewright.expr.nodes import Expr, Read, Select, Var, children
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import If, Node
 
@@ -45,13 +45,27 @@ def _hides(form: Linear, var: str, forms: Linearizer) -> bool:
 def uniform_guards(body: Node, var: Var, width: int, forms: Linearizer) -> tuple[list[Expr], Node]:
     """Conditions around the statement that do not differ within a chunk, and what they guard."""
     conds: list[Expr] = []
-    while isinstance(body, If):
-        own = list(conjuncts(body.cond))
-        if not all(_holds_together(c, var.name, width, forms) for c in own):
-            break
-        conds += own
+    while isinstance(body, If) and is_uniform(body.cond, var.name, width, forms):
+        conds += conjuncts(body.cond)
         body = body.body
     return conds, body
+
+
+def is_uniform(cond: Expr, var: str, width: int, forms: Linearizer) -> bool:
+    """Whether a condition holds for all lanes of a chunk or for none."""
+    return all(_holds_together(c, var, width, forms) for c in conjuncts(cond))
+
+
+def certain_reads(value: Expr) -> Iterator[Read]:
+    """Reads that are made whatever is chosen: those in a branch may lie outside of the buffer."""
+    match value:
+        case Read():
+            yield value
+        case Select(cond, _, _):
+            yield from certain_reads(cond)
+        case _:
+            for c in children(value):
+                yield from certain_reads(c)
 
 
 def _holds_together(cond: Expr, var: str, width: int, forms: Linearizer) -> bool:
