@@ -140,7 +140,8 @@ def tolerance_of(dag: ComputeDAG) -> Tolerance:
     The depth is the product of the sums' lengths along the longest way from an input to an output:
     an upper bound of the terms in one element, which also covers how transforms such as Winograd's
     amplify errors. A place computed in floats (where to sample an image) is off by rounding times
-    the extent it ranges over: as much as a sum of that length squared.
+    the extent it ranges over, and neighbours there differ by twice their size: as much as a sum of
+    twice that extent, squared.
     """
     depth: dict[str, int] = {}
     units = [ROUNDOFF["float64"]]
@@ -159,9 +160,9 @@ def tolerance_of(dag: ComputeDAG) -> Tolerance:
 
 
 def _float_places(body: Expr) -> int:
-    """The largest extent that is indexed by computed floats; 1 where none is."""
+    """Twice the largest extent that is indexed by computed floats; 1 where none is."""
     extents = [
-        extent
+        2 * extent
         for read in reads(body)
         for extent, index in zip(static_shape(read.tensor), read.indices, strict=True)
         if any(r.tensor.dtype.is_float for r in reads(index))
