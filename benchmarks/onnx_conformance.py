@@ -27,6 +27,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import onnx
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -143,6 +144,15 @@ def summary(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"kinds": kinds, "goals": goals}
 
 
+def by_operator(entries: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Cases of each operator by status, without zeros."""
+    found: dict[str, dict[str, int]] = {}
+    for operator in sorted({e["operator"] for e in entries if e["kind"] == "node"}):
+        counts = Counter(e["status"] for e in entries if e["operator"] == operator)
+        found[operator] = {s: counts[s] for s in STATUSES if counts[s]}
+    return found
+
+
 def table(entries: Sequence[dict[str, Any]]) -> Table:
     """One row an operator: cases by status, how many are out of the goal, the commonest reason."""
     shown = Table("operator", *STATUSES, "not counted", "folded", "reasons", box=None)
@@ -182,7 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--filter", default="*", help="names of cases or operators, as a glob")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="also write every case to this file")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
     parser.add_argument("--verbose", action="store_true", help="print cases that do not pass")
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 170)
@@ -206,8 +216,15 @@ def main() -> None:
     entries.sort(key=lambda e: order[e["case"]])
     print_results(console, entries)
     if options.json:
-        found = {"benchmark": "onnx_conformance", **provenance(), **summary(entries)}
-        options.json.write_text(json.dumps({**found, "cases": entries}, indent=1))
+        found = {
+            "benchmark": "onnx_conformance",
+            **provenance(),
+            "onnx": onnx.__version__,
+            **summary(entries),
+            "operators": by_operator(entries),
+            "not_passed": [e for e in entries if e["status"] != "passed"],
+        }
+        options.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -283,3 +283,11 @@ def test_names_of_a_task_do_not_depend_on_the_model() -> None:
 def test_scalar_constants_are_part_of_the_task() -> None:
     keys = [{t.key for t in partition(twins(s)).tasks} for s in (1.0, 1.0, 2.0)]
     assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.mark.parametrize(("source", "to"), [("float16", "float32"), ("float32", "bfloat16")])
+def test_a_conversion_of_storage_is_no_view(source: str, to: str) -> None:
+    """Both are computed in float32, so that the math shows no conversion at all."""
+    b = GraphBuilder("g")
+    b.emit("cast", b.input("x", (2, 3), source), to=to)
+    assert not NodeMath.of(b.nodes[0]).is_view
