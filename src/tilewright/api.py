@@ -203,7 +203,9 @@ def tasks_of(model: Task | Model) -> list[TuningTask]:
     """The different tasks of a model, each with its weight."""
     if isinstance(model, Task):
         return [TuningTask(model.name, model.dag)]
-    return [TuningTask(t.name, t.dag, float(t.weight)) for t in model.partition.tasks]
+    return [
+        TuningTask(t.name, t.dag, float(t.weight), in_network=True) for t in model.partition.tasks
+    ]
 
 
 def _merge(models: Sequence[Task | Model]) -> tuple[list[TuningTask], list[ObjectiveModel]]:
@@ -292,11 +294,13 @@ class _TunerMeasurer:
         if task.hash not in self.known:
             trace = default_trace_of(Space(task.dag, self.target))
             reference = self._request(task, trace)
-            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference)
+            caches = "network" if task.in_network else "warm"
+            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, caches)
         return self.known[task.hash]
 
     def _request(self, task: TuningTask, trace: Sequence[Step]) -> bytes:
-        return make_request(task.dag, trace, self.target, kernel_name(task.name))
+        name = kernel_name(task.name)
+        return make_request(task.dag, trace, self.target, name, prefetch_bytes(task))
 
 
 def _as_result(r: MeasureResult) -> _Result:
@@ -359,9 +363,9 @@ def compile(
         matches = [find_match(t, database, chosen) for t in tasks]
     tell(matches, notes)
     traces = [None if m.trial is None else trace_from_json(m.trial.trace) for m in matches]
-    kernels = build_all(tasks, traces, chosen, network=isinstance(model, Model))
+    kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
-        return CompiledFunction(kernels[tasks[0].hash], arguments=model.arguments)
+        return CompiledFunction(kernels[tasks[0].alone], arguments=model.arguments)
     return Network(model.partition, kernels, chosen, pool)
 
 
@@ -392,33 +396,45 @@ def open_records(db: str | Path | None) -> Iterator[Database | None]:
 
 
 def find_match(task: TuningTask, database: Database | None, target: Target) -> Match:
-    """The record to compile a task with; its trial is None where the default program serves."""
+    """The record to compile a task with; its trial is None where the default program serves.
+
+    A task of a network that has none takes that of the same computation by itself.
+    """
     if database is None:
         return Match(None, False, "")
-    row = WorkloadRow(
-        task.hash, task.name, "", task.structure, tuple(extents(task.dag)), task.flops
-    )
-    return find_record(database, row, machine_of(target))
+    machine, size = machine_of(target), tuple(extents(task.dag))
+    found = [
+        find_record(
+            database, WorkloadRow(h, task.name, "", task.structure, size, task.flops), machine
+        )
+        for h in dict.fromkeys((task.hash, task.alone))
+    ]
+    return max(found, key=lambda m: (m.trial is not None, m.exact))
 
 
 PREFETCH_BYTES = 1 << 16  # smaller constants come quickly from anywhere
+
+
+def prefetch_bytes(task: TuningTask) -> int:
+    """The size from which constants are fetched ahead: in a network they come from main memory,
+    since others were read after their last use.
+    """
+    return PREFETCH_BYTES if task.in_network else 0
 
 
 def build_all(
     tasks: Sequence[TuningTask],
     traces: Sequence[Sequence[Step] | None],
     target: Target,
-    network: bool,
 ) -> dict[str, Artifact]:
-    """One artifact a task, by its hash; compiled ones are kept in the user's cache.
-
-    In a `network` constants come from main memory, since others were read after their last use.
+    """One artifact a task, by the hash of its computation (`TuningTask.alone`); compiled ones are
+    kept in the user's cache.
     """
-    prefetch = PREFETCH_BYTES if network else 0
     cache = ArtifactCache(Settings.from_environment().cache)
 
     def one(number: int) -> Artifact:
         task, trace = tasks[number], traces[number]
+        prefetch = prefetch_bytes(task)
         name = f"{kernel_name(task.name)}_{number}"
         genes = None if trace is None else trace_to_json(trace)
         # Equal work under other names is another artifact: its buffers are known by name.
@@ -433,4 +449,4 @@ def build_all(
 
         return cache.get(key, make)
 
-    return {task.hash: one(number) for number, task in enumerate(tasks)}
+    return {task.alone: one(number) for number, task in enumerate(tasks)}

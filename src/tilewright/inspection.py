@@ -102,16 +102,16 @@ def plan_of(
         matches = [find_match(t, database, chosen) for t in tasks]
     trials = [m.trial for m in matches]
     traces = [None if t is None else trace_from_json(t.trace) for t in trials]
-    artifacts = build_all(tasks, traces, chosen, network=isinstance(model, Model))
+    artifacts = build_all(tasks, traces, chosen)
     kernels = tuple(
-        _planned(task, trial, match.note, artifacts[task.hash])
+        _planned(task, trial, match.note, artifacts[task.alone])
         for task, trial, match in zip(tasks, trials, matches, strict=True)
     )
     if isinstance(model, Model):
         linker = Linker(model.partition, artifacts)
         memory = Memory.of(link(linker, chosen), linker.plan.arena_bytes)
     else:
-        memory = Memory.of(artifacts[tasks[0].hash])
+        memory = Memory.of(artifacts[tasks[0].alone])
     return Plan(chosen, kernels, memory)
 
 

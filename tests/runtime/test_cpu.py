@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from dataclasses import replace
 from pathlib import Path
 
@@ -213,18 +214,30 @@ def test_bench_of_a_function() -> None:
     assert 1e-6 < np.median(seconds) < 1
 
 
-def test_bench_evicts_caches() -> None:
-    n = 1 << 16  # 256 KiB of input: in L2 when not evicted
-    body = "%v = fadd float %xv, 1.0"
-    artifact = map_artifact(body, n)
-    x, y = aligned_empty((n,), FLOAT), aligned_empty((n,), FLOAT)
+def test_bench_reads_regions_before_each_call() -> None:
+    artifact = map_artifact("%v = fadd float %xv, 1.0", 64)
+    x, y = (aligned_empty((64,), FLOAT) for _ in range(2))
     x.fill(1)
-    with LoadedKernel(artifact) as kernel:
-        buffers = bound(kernel, x, y)
-        regions = [(x.ctypes.data, x.nbytes), (y.ctypes.data, y.nbytes)]
-        warm = min(np.median(kernel.bench(buffers, 0, 20)) for _ in range(3))
-        cold = min(np.median(kernel.bench(buffers, 0, 20, regions)) for _ in range(3))
-    assert cold > 1.3 * warm
+    pages = 9  # an odd number, dealt out to two threads
+    with mmap.mmap(-1, pages * mmap.PAGESIZE, flags=mmap.MAP_SHARED) as memory:
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+        held = np.frombuffer(memory, np.uint8)
+        address = held.ctypes.data
+        region = (address, (pages - 1) * mmap.PAGESIZE + 1)
+        with LoadedKernel(artifact) as kernel:
+            kernel.bench(bound(kernel, x, y), 0, 1, [region], 0)
+            assert resident_bytes(address) == 0
+            kernel.bench(bound(kernel, x, y), 0, 1, [(0, 0), region], 2)
+        assert resident_bytes(address) == pages * mmap.PAGESIZE
+        del held
+    np.testing.assert_array_equal(y, 2)
+
+
+def resident_bytes(address: int) -> int:
+    """Of the mapping that begins at `address`."""
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith(f"{address:x}-"))
+    return int(next(line for line in lines[start:] if line.startswith("Rss:")).split()[1]) * 1024
 
 
 def test_code_memory_is_given_back() -> None:

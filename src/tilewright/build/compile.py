@@ -86,13 +86,16 @@ def _packing(constant: Tensor, layout: Layout | None) -> Packing:
     return Packing(_spec(layout.source), splits, layout.permutation)
 
 
-def make_request(dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str) -> bytes:
+def make_request(
+    dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str, prefetch: int = 0
+) -> bytes:
     """Self-contained bytes from which `build_request` builds the same artifact anywhere."""
     fields = {
         "dag": dag_to_json(dag),
         "trace": trace_to_json(trace),
         "target": str(target),
         "name": name,
+        "prefetch": prefetch,
     }
     return json.dumps(fields).encode()
 
@@ -102,4 +105,5 @@ def build_request(request: bytes) -> bytes:
     fields = json.loads(request)
     dag = dag_from_json(fields["dag"])
     trace = trace_from_json(fields["trace"])
-    return build(dag, trace, Target.parse(fields["target"]), fields["name"]).to_bytes()
+    target = Target.parse(fields["target"])
+    return build(dag, trace, target, fields["name"], fields["prefetch"]).to_bytes()

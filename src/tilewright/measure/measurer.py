@@ -147,7 +147,7 @@ class LocalMeasurer:
         best = min(known, default=None)
         results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
         for index, outcome in self._built(candidates):
-            options = replace(self.options, best_s=best)
+            options = replace(self.options, caches=task.caches, best_s=best)
             result = _measure_one(self._runner, spec, outcome, options)
             results[index] = result
             if result.stage == "ok" and (best is None or result.latency_s < best):
@@ -167,6 +167,7 @@ class LocalMeasurer:
         `latencies_s` has the median of each process; a candidate that failed once has failed.
         """
         spec = self.prepare(task)
+        options = replace(self.options, caches=task.caches)
         outcomes = dict(self._builders.build(candidates))
         found: list[list[MeasureResult]] = [[] for _ in candidates]
         for process in range(processes):
@@ -174,7 +175,7 @@ class LocalMeasurer:
                 rows: list[list[MeasureResult]] = [[] for _ in candidates]
                 for turn in range(passes):
                     for i in _rotated(len(candidates), process + turn):
-                        rows[i].append(_measure_one(runner, spec, outcomes[i], self.options))
+                        rows[i].append(_measure_one(runner, spec, outcomes[i], options))
                 for i, row in enumerate(rows):
                     found[i].append(_combined(row, [m for r in row for m in r.latencies_s]))
         return [_combined(each, [r.latency_s for r in each]) for each in found]

@@ -27,8 +27,9 @@ from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
+from tilewright.target import CpuTarget
 
-FLUSH_MODES = ("none", "constants", "all")
+CACHES = ("warm", "network")
 MAX_CALLS = 100_000
 # Cold caches, fresh pages, sleeping threads or an interrupted one can cost a run this much, so more
 # runs decide whether a candidate is given up. By the first run alone one of 40 programs, some of
@@ -37,6 +38,7 @@ HICCUP_S = 20e-3
 SECOND_CHANCES = 10
 # Runs up to this long are warmed up by more than one.
 WAKE_UP_S = 2e-3
+EVICTING = 2  # as much other data as the caches hold leaves some of what they held
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +46,23 @@ class RunOptions:
     """How a candidate is timed.
 
     `repeats` figures are taken, each the median of the calls that fit into `min_repeat_ms`.
-    `flush` evicts "none" of the buffers, the "constants" or "all" from the caches before every
-    call. A candidate slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its
-    first runs is not timed further. `timeout_s` ends a run, gate included.
+    `caches` are "warm" from the call before, or as a "network" leaves them: other data has passed
+    through the cores' own caches, then each core held a part of the inputs, whichever. A candidate
+    slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its first runs is not
+    timed further. `timeout_s` ends a run, gate included.
     """
 
     repeats: int = 3
     min_repeat_ms: float = 20.0
-    flush: str = "none"
+    caches: str = "warm"
     best_s: float | None = None
     stop_ratio: float = 3.0
     timeout_s: float = 10.0
 
     def __post_init__(self) -> None:
-        if self.flush not in FLUSH_MODES or self.repeats < 1 or self.timeout_s <= 0:
+        if self.caches not in CACHES or self.repeats < 1 or self.timeout_s <= 0:
             raise RunError(
-                f"flush must be one of {', '.join(FLUSH_MODES)}, repeats at least 1 and timeout_s "
+                f"caches must be one of {', '.join(CACHES)}, repeats at least 1 and timeout_s "
                 f"positive; got {self}"
             )
 
@@ -127,6 +130,7 @@ class LoadedTask:
         bound.check_slack(reference, self._results)
         pairs = zip(self._outputs, self._results, strict=True)
         self._gates = [OutputGate(s, _view(s, b), tolerance) for s, b in pairs]
+        self._other: Array | None = None
 
     @property
     def nbytes(self) -> int:
@@ -176,7 +180,7 @@ class LoadedTask:
         first = self._second_chances(kernel, bound, first, limit)
         if first > limit:
             return Timing([first], stopped_early=True)
-        flush = self._regions(bound, options.flush)
+        reads, readers = self._before(kernel.artifact, options.caches)
         self._poison()
         warm_up = SECOND_CHANCES if first < WAKE_UP_S else 1
         kernel.bench(bound.buffers, bound.scratch.address, warm_up)
@@ -185,7 +189,8 @@ class LoadedTask:
                 bound.buffers,
                 bound.scratch.address,
                 MAX_CALLS,
-                flush,
+                reads,
+                readers,
                 budget_s=options.min_repeat_ms * 1e-3,
             )
             for _ in range(options.repeats)
@@ -212,12 +217,19 @@ class LoadedTask:
         for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
             gate.poison(_view(spec, buffer))
 
-    def _regions(self, bound: _Bound, flush: str) -> list[Region]:
-        constants = [(b.address, b.nbytes) for b in bound.constants]
-        if flush != "all":
-            return constants if flush == "constants" else []
-        others = [self._given[s.name] for s in self._inputs] + self._results + [bound.scratch]
-        return constants + [(b.address, b.nbytes) for b in others]
+    def _before(self, artifact: Artifact, caches: str) -> tuple[list[Region], int]:
+        """What the threads read before each call, and how many threads that are."""
+        if caches == "warm":
+            return [], 0
+        target = CpuTarget.of(artifact.target)
+        nbytes = EVICTING * target.l2_bytes * target.cores
+        if self._other is None or self._other.nbytes < nbytes:
+            self._other = np.ones(
+                nbytes, np.uint8
+            )  # written: pages never touched share one of zeros
+        inputs = [self._given[s.name] for s in self._inputs]
+        regions = [(self._other.ctypes.data, nbytes), *((b.address, b.nbytes) for b in inputs)]
+        return regions, target.cores
 
     def _check(self, artifact: Artifact, bound: _Bound, when: str = "") -> None:
         bound.check_slack(artifact, self._results)
@@ -246,7 +258,7 @@ class LoadedTask:
         _check_scratch(artifact)
         scratch = GuardedBuffer(artifact.scratch_bytes, written=True)
         scratch.fill()
-        return _Bound([*inputs, *constants, *self._results], constants, scratch)
+        return _Bound([*inputs, *constants, *self._results], scratch)
 
     def _packed(self, packing: Packing, spec: BufferSpec) -> GuardedBuffer:
         logical = self._given[packing.source.name]
@@ -261,10 +273,7 @@ class LoadedTask:
 class _Bound:
     """The native arguments of one artifact; keeps their memory."""
 
-    def __init__(
-        self, arguments: list[GuardedBuffer], constants: list[GuardedBuffer], scratch: GuardedBuffer
-    ) -> None:
-        self.constants = constants
+    def __init__(self, arguments: list[GuardedBuffer], scratch: GuardedBuffer) -> None:
         self.scratch = scratch
         self._arguments = arguments
         self._pointers = pointer_array([b.address for b in arguments])

@@ -55,22 +55,23 @@ class NativeCode:
         buffers: int,
         scratch: int,
         count: int,
-        flush: Sequence[Region] = (),
+        reads: Sequence[Region] = (),
+        readers: int = 0,
         budget_s: float = math.inf,
         threads: int = ALL_THREADS,
     ) -> npt.NDArray[np.float64]:
         """Run `count` times, or fewer once `budget_s` seconds have passed (but at least once); the
         seconds of each call, float64[calls].
 
-        `flush` lists (address, bytes) regions that are evicted from all caches before each call,
-        outside the timed part.
+        Before each call, outside the timed part, `readers` threads read the (address, bytes)
+        regions of `reads` in turn, their pages dealt out among them.
         """
         seconds = np.empty(count, dtype=np.float64)
-        regions = np.array(flush, dtype=np.int64).reshape(-1, 2)
+        regions = np.array([*(r for r in reads if r[1]), (0, 0)], dtype=np.int64)
         budget_ns = int(min(budget_s * 1e9, LONGEST_NS))
         calls = self._native.bench(
             self._entry, buffers, None, scratch, threads,
-            regions.ctypes.data, len(regions), count, budget_ns, seconds.ctypes.data,
+            regions.ctypes.data, readers, count, budget_ns, seconds.ctypes.data,
         )  # fmt: skip
         return seconds[:calls]
 

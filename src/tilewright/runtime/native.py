@@ -2,7 +2,7 @@
 
     call(entry, buffers, params, scratch, threads)
     parallel(fn, data, threads, flags)           what kernels reach as GOMP_parallel
-    bench(entry, buffers, params, scratch, threads, regions, n_regions, count, budget_ns, seconds)
+    bench(entry, buffers, params, scratch, threads, regions, readers, count, budget_ns, seconds)
 
 Denormal floats run at 1 % of normal speed on x86, so a kernel runs with flush-to-zero (FTZ and
 DAZ; FZ on AArch64). That mode belongs to a thread: `call` and `bench` set it on the caller's,
@@ -13,9 +13,10 @@ A kernel names the threads it was compiled for, which are the most it can use (i
 has a part for each). `threads` may be fewer: `call` sets OpenMP's own limit, which belongs to the
 calling thread as well, and `parallel` obeys it.
 
-`bench` times every call by itself with CLOCK_MONOTONIC (about 25 ns of it are the clock's) and
-evicts the `regions` (pairs of address and bytes) from all caches before each. It stops after
-`count` calls or once `budget_ns` have passed, evictions included; it returns the calls it made.
+`bench` times every call by itself with CLOCK_MONOTONIC (about 25 ns of it are the clock's). Before
+each, `readers` threads (0: none) read the `regions` in turn, one page after another dealt out to
+them; pairs of address and bytes, an empty one is the last. It stops after `count` calls or once
+`budget_ns` have passed, those reads included; it returns the calls it made.
 """
 
 from __future__ import annotations
@@ -57,20 +58,6 @@ define internal i32 @gradual(i32 %mode) {
 }
 """
 
-X86_EVICTION = """
-declare void @llvm.x86.sse2.clflush(ptr)
-declare void @llvm.x86.sse2.mfence()
-
-define internal void @evict_line(ptr %address) {
-  call void @llvm.x86.sse2.clflush(ptr %address)
-  ret void
-}
-define internal void @fence_memory() {
-  call void @llvm.x86.sse2.mfence()
-  ret void
-}
-"""
-
 AARCH64 = """
 declare i64 @llvm.aarch64.get.fpcr()
 declare void @llvm.aarch64.set.fpcr(i64)
@@ -92,17 +79,6 @@ define internal i32 @flushing(i32 %mode) {
 define internal i32 @gradual(i32 %mode) {
   %new = and i32 %mode, -16777217
   ret i32 %new
-}
-"""
-
-AARCH64_EVICTION = """
-define internal void @evict_line(ptr %address) {
-  call void asm sideeffect "dc civac, $0", "r,~{memory}"(ptr %address)
-  ret void
-}
-define internal void @fence_memory() {
-  call void asm sideeffect "dsb sy", "~{memory}"()
-  ret void
 }
 """
 
@@ -181,53 +157,68 @@ define internal i64 @nanoseconds(ptr %slot) {
   ret i64 %sum
 }
 
-define internal void @evict(ptr %regions, i64 %n) {
+declare i32 @omp_get_thread_num()
+declare i32 @omp_get_num_threads()
+
+define internal void @read_share(ptr %regions) {
 entry:
+  %thread.32 = call i32 @omp_get_thread_num()
+  %threads.32 = call i32 @omp_get_num_threads()
+  %thread = zext i32 %thread.32 to i64
+  %threads = zext i32 %threads.32 to i64
+  %first = mul i64 %thread, 4096
+  %stride = mul i64 %threads, 4096
   br label %region
 region:
   %r = phi i64 [ 0, %entry ], [ %r.next, %region.end ]
-  %more = icmp slt i64 %r, %n
-  br i1 %more, label %region.body, label %done
-region.body:
-  %at = mul i64 %r, 2
-  %address.slot = getelementptr i64, ptr %regions, i64 %at
+  %address.slot = getelementptr [2 x i64], ptr %regions, i64 %r
   %address = load ptr, ptr %address.slot
   %bytes.slot = getelementptr i64, ptr %address.slot, i64 1
   %bytes = load i64, ptr %bytes.slot
+  %more = icmp sgt i64 %bytes, 0 ; an empty region is the last
+  br i1 %more, label %page, label %done
+page:
+  %p = phi i64 [ %first, %region ], [ %p.next, %page.end ]
+  %whole = add i64 %p, 4096
+  %cut = icmp slt i64 %bytes, %whole
+  %end = select i1 %cut, i64 %bytes, i64 %whole
   br label %line
 line:
-  %b = phi i64 [ 0, %region.body ], [ %b.next, %line.body ]
-  %inside = icmp slt i64 %b, %bytes
-  br i1 %inside, label %line.body, label %region.end
+  %b = phi i64 [ %p, %page ], [ %b.next, %line.body ]
+  %inside = icmp slt i64 %b, %end
+  br i1 %inside, label %line.body, label %page.end
 line.body:
-  %p = getelementptr i8, ptr %address, i64 %b
-  call void @evict_line(ptr %p)
+  %place = getelementptr i8, ptr %address, i64 %b
+  %value = load volatile i8, ptr %place
   %b.next = add i64 %b, 64
   br label %line
+page.end:
+  %p.next = add i64 %p, %stride
+  %again = icmp slt i64 %p.next, %bytes
+  br i1 %again, label %page, label %region.end
 region.end:
   %r.next = add i64 %r, 1
   br label %region
 done:
-  call void @fence_memory()
   ret void
 }
 
 define i64 @tw_bench(ptr %entry, ptr %buffers, ptr %params, ptr %scratch, i32 %threads,
-                     ptr %regions, i64 %n_regions, i64 %count, i64 %budget, ptr %out) {
+                     ptr %regions, i32 %readers, i64 %count, i64 %budget, ptr %out) {
 start:
   %time = alloca [2 x i64]
   %unlimited = call i32 @limit_threads(i32 %threads)
   %old = call i32 @float_mode()
   %new = call i32 @flushing(i32 %old)
   call void @set_float_mode(i32 %new)
-  %flush = icmp sgt i64 %n_regions, 0
+  %reads = icmp sgt i32 %readers, 0
   %begin = call i64 @nanoseconds(ptr %time)
   br label %body
 body:
   %i = phi i64 [ 0, %start ], [ %i.next, %timed ]
-  br i1 %flush, label %evicting, label %timed
-evicting:
-  call void @evict(ptr %regions, i64 %n_regions)
+  br i1 %reads, label %reading, label %timed
+reading:
+  call void @__wrap_GOMP_parallel(ptr @read_share, ptr %regions, i32 %readers, i32 0)
   br label %timed
 timed:
   %before = call i64 @nanoseconds(ptr %time)
@@ -252,19 +243,20 @@ done:
 """
 
 FLOAT_MODES = {"x86_64": X86, "aarch64": AARCH64}
-EVICTIONS = {"x86_64": X86_EVICTION, "aarch64": AARCH64_EVICTION}
 ALL_THREADS = 2**31 - 1  # as many as a kernel was compiled for
 Pointer = ctypes.c_void_p
 CALL = ctypes.CFUNCTYPE(None, Pointer, Pointer, Pointer, Pointer, ctypes.c_int32)
 BENCH = ctypes.CFUNCTYPE(
     ctypes.c_int64,
     *(Pointer, Pointer, Pointer, Pointer, ctypes.c_int32),
-    *(Pointer, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64),
+    *(Pointer, ctypes.c_int32, ctypes.c_int64, ctypes.c_int64),
     Pointer,
 )
 IMPORTED = {
     "clock_gettime": "clock_gettime",
     "omp_get_max_threads": "omp_get_max_threads",
+    "omp_get_num_threads": "omp_get_num_threads",
+    "omp_get_thread_num": "omp_get_thread_num",
     "omp_set_num_threads": "omp_set_num_threads",
     "__real_GOMP_parallel": "GOMP_parallel",
 }
@@ -297,7 +289,7 @@ def call_ir(architecture: str, parallel: bool = True) -> str:
 
 def native_ir(architecture: str) -> str:
     """All functions. Raises RunError for another architecture than the two."""
-    return call_ir(architecture) + EVICTIONS[architecture] + BENCH_IR
+    return call_ir(architecture) + BENCH_IR
 
 
 @functools.cache
@@ -305,7 +297,6 @@ def native(architecture: str) -> Native:
     """Compile and load the functions once per process (about 10 ms)."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # AArch64 evicts a cache line by inline assembly
     jit = llvm.create_lljit_compiler(use_jit_link=True)
     builder = llvm.JITLibraryBuilder().add_ir(native_ir(architecture))
     for name, outside in IMPORTED.items():

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from typing import Protocol
 
 import numpy as np
@@ -30,15 +31,26 @@ from tilewright.space.space import Space
 
 @dataclass(frozen=True, eq=False)
 class TuningTask:
-    """A subgraph to optimise. `weight` is how often the model runs it."""
+    """A subgraph to optimise. `weight` is how often the model runs it.
+
+    `in_network`: other kernels run between its runs, so caches do not hold its constants.
+    """
 
     name: str
     dag: ComputeDAG
     weight: float = 1.0
+    in_network: bool = False
 
     @cached_property
     def hash(self) -> str:
-        """The workload's hash: names and constant values do not count."""
+        """The workload's hash: another one in a network, where other programs are best."""
+        return (
+            sha256(f"network {self.alone}".encode()).hexdigest() if self.in_network else self.alone
+        )
+
+    @cached_property
+    def alone(self) -> str:
+        """The hash of the computation: names and constant values do not count."""
         return workload_hash(self.dag)
 
     @cached_property
