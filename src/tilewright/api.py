@@ -203,9 +203,10 @@ def tasks_of(model: Task | Model) -> list[TuningTask]:
     """The different tasks of a model, each with its weight."""
     if isinstance(model, Task):
         return [TuningTask(model.name, model.dag)]
-    return [
-        TuningTask(t.name, t.dag, float(t.weight), in_network=True) for t in model.partition.tasks
-    ]
+    # Constants are read once a run. What kernels hand on to each other is nearer.
+    constants = {v for s in model.partition.subgraphs for v in s.constants}
+    between = 1 + sum(v.bytes for v in constants)  # a model without any is a network, too
+    return [TuningTask(t.name, t.dag, float(t.weight), between) for t in model.partition.tasks]
 
 
 def _merge(models: Sequence[Task | Model]) -> tuple[list[TuningTask], list[ObjectiveModel]]:
@@ -294,8 +295,7 @@ class _TunerMeasurer:
         if task.hash not in self.known:
             trace = default_trace_of(Space(task.dag, self.target))
             reference = self._request(task, trace)
-            caches = "network" if task.in_network else "warm"
-            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, caches)
+            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.between)
         return self.known[task.hash]
 
     def _request(self, task: TuningTask, trace: Sequence[Step]) -> bytes:
@@ -419,7 +419,7 @@ def prefetch_bytes(task: TuningTask) -> int:
     """The size from which constants are fetched ahead: in a network they come from main memory,
     since others were read after their last use.
     """
-    return PREFETCH_BYTES if task.in_network else 0
+    return PREFETCH_BYTES if task.between else 0
 
 
 def build_all(

@@ -146,14 +146,14 @@ def test_a_candidate_that_stays_slow_counts_with_its_shortest_run() -> None:
     assert timing.latencies_s[0] > 5e-3
 
 
-@pytest.mark.parametrize("caches", ["warm", "network"])
-def test_constants_are_packed_whatever_caches_hold(caches: str) -> None:
+@pytest.mark.parametrize("between", [0, 1])
+def test_constants_are_packed_whatever_caches_hold(between: int) -> None:
     plain = scale_artifact(1000)
     (w,) = plain.constants
     # The same memory order through a packing that is not the identity: a split of one dimension.
     packing = Packing(w, ((10, 100),), (0, 1))
     packed = replace(plain, constants=(replace(w, shape=(10, 100)),), packings=(packing,))
-    timing = loaded(plain).run(packed, replace(QUICK, caches=caches))
+    timing = loaded(plain).run(packed, replace(QUICK, between=between))
     assert all(t > 0 for t in timing.latencies_s)
     swapped = Packing(w, ((10, 100),), (1, 0))
     wrong = replace(packed, constants=(replace(w, shape=(100, 10)),), packings=(swapped,))
@@ -162,8 +162,8 @@ def test_constants_are_packed_whatever_caches_hold(caches: str) -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(RunError, match="caches must be one of warm, network"):
-        RunOptions(caches="l1")
+    with pytest.raises(RunError, match="between must not be negative"):
+        RunOptions(between=-1)
     assert RunOptions.from_json(QUICK.to_json()) == QUICK
 
 

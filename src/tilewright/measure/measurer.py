@@ -147,7 +147,7 @@ class LocalMeasurer:
         best = min(known, default=None)
         results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
         for index, outcome in self._built(candidates):
-            options = replace(self.options, caches=task.caches, best_s=best)
+            options = replace(self.options, between=task.between, best_s=best)
             result = _measure_one(self._runner, spec, outcome, options)
             results[index] = result
             if result.stage == "ok" and (best is None or result.latency_s < best):
@@ -167,7 +167,7 @@ class LocalMeasurer:
         `latencies_s` has the median of each process; a candidate that failed once has failed.
         """
         spec = self.prepare(task)
-        options = replace(self.options, caches=task.caches)
+        options = replace(self.options, between=task.between)
         outcomes = dict(self._builders.build(candidates))
         found: list[list[MeasureResult]] = [[] for _ in candidates]
         for process in range(processes):

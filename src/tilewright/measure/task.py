@@ -52,8 +52,8 @@ UNDEFINED_SHARE = 0.1
 class MeasureTask:
     """One workload to measure programs of.
 
-    `reference` is the build request of the default program. `caches` says what they hold before a
-    timed call (see `RunOptions`). `inputs` are the kinds of the DAG's
+    `reference` is the build request of the default program. `between` is how many bytes of
+    other data are read before a timed call (see `RunOptions`). `inputs` are the kinds of the DAG's
     inputs, then of its constants; `points` flat indices into each output.
     """
 
@@ -63,12 +63,12 @@ class MeasureTask:
     inputs: tuple[InputKind, ...]
     tolerance: Tolerance
     points: tuple[tuple[int, ...], ...]
-    caches: str = "warm"
+    between: int = 0
     seed: int = 0
 
     @staticmethod
     def of(
-        name: str, dag: ComputeDAG, reference: bytes, caches: str = "warm", seed: int = 0
+        name: str, dag: ComputeDAG, reference: bytes, between: int = 0, seed: int = 0
     ) -> MeasureTask:
         """Derive all facts from `dag`. Inputs are signed; if that makes more than a tenth of the
         sampled outputs undefined (the root of a variance), floats are positive instead.
@@ -80,7 +80,7 @@ class MeasureTask:
             for n in sizes
         )
         kinds = input_kinds(dag)
-        task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), points, caches, seed)
+        task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), points, between, seed)
         undefined = _undefined(task)
         if undefined > UNDEFINED_SHARE:
             positive = tuple(

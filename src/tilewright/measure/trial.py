@@ -29,7 +29,6 @@ from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget
 
-CACHES = ("warm", "network")
 MAX_CALLS = 100_000
 # Cold caches, fresh pages, sleeping threads or an interrupted one can cost a run this much, so more
 # runs decide whether a candidate is given up. By the first run alone one of 40 programs, some of
@@ -38,7 +37,7 @@ HICCUP_S = 20e-3
 SECOND_CHANCES = 10
 # Runs up to this long are warmed up by more than one.
 WAKE_UP_S = 2e-3
-EVICTING = 2  # as much other data as the caches hold leaves some of what they held
+EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +45,25 @@ class RunOptions:
     """How a candidate is timed.
 
     `repeats` figures are taken, each the median of the calls that fit into `min_repeat_ms`.
-    `caches` are "warm" from the call before, or as a "network" leaves them: other data has passed
-    through the cores' own caches, then each core held a part of the inputs, whichever. A candidate
+    Caches are warm from the call before unless there is something `between`, as in a network: so
+    many bytes of other data are read before each timed call, at least enough to pass through the
+    cores' own caches and at most through all, then the inputs, any part by any core. A candidate
     slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its first runs is not
     timed further. `timeout_s` ends a run, gate included.
     """
 
     repeats: int = 3
     min_repeat_ms: float = 20.0
-    caches: str = "warm"
+    between: int = 0
     best_s: float | None = None
     stop_ratio: float = 3.0
     timeout_s: float = 10.0
 
     def __post_init__(self) -> None:
-        if self.caches not in CACHES or self.repeats < 1 or self.timeout_s <= 0:
+        if self.between < 0 or self.repeats < 1 or self.timeout_s <= 0:
             raise RunError(
-                f"caches must be one of {', '.join(CACHES)}, repeats at least 1 and timeout_s "
-                f"positive; got {self}"
+                f"between must not be negative, repeats at least 1 and timeout_s positive; got "
+                f"{self}"
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class LoadedTask:
         first = self._second_chances(kernel, bound, first, limit)
         if first > limit:
             return Timing([first], stopped_early=True)
-        reads, readers = self._before(kernel.artifact, options.caches)
+        reads, readers = self._before(kernel.artifact, options.between)
         self._poison()
         warm_up = SECOND_CHANCES if first < WAKE_UP_S else 1
         kernel.bench(bound.buffers, bound.scratch.address, warm_up)
@@ -217,16 +217,16 @@ class LoadedTask:
         for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
             gate.poison(_view(spec, buffer))
 
-    def _before(self, artifact: Artifact, caches: str) -> tuple[list[Region], int]:
+    def _before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
         """What the threads read before each call, and how many threads that are."""
-        if caches == "warm":
+        if not between:
             return [], 0
         target = CpuTarget.of(artifact.target)
-        nbytes = EVICTING * target.l2_bytes * target.cores
+        own = EVICTING * target.l2_bytes * target.cores
+        nbytes = min(max(between, own), own + EVICTING * target.l3_bytes)
         if self._other is None or self._other.nbytes < nbytes:
-            self._other = np.ones(
-                nbytes, np.uint8
-            )  # written: pages never touched share one of zeros
+            # Written, since pages never touched share one of zeros.
+            self._other = np.ones(nbytes, np.uint8)
         inputs = [self._given[s.name] for s in self._inputs]
         regions = [(self._other.ctypes.data, nbytes), *((b.address, b.nbytes) for b in inputs)]
         return regions, target.cores

@@ -33,20 +33,18 @@ from tilewright.space.space import Space
 class TuningTask:
     """A subgraph to optimise. `weight` is how often the model runs it.
 
-    `in_network`: other kernels run between its runs, so caches do not hold its constants.
+    `between`: bytes of other data that the model reads between two runs of it; 0: it runs alone.
     """
 
     name: str
     dag: ComputeDAG
     weight: float = 1.0
-    in_network: bool = False
+    between: int = 0
 
     @cached_property
     def hash(self) -> str:
         """The workload's hash: another one in a network, where other programs are best."""
-        return (
-            sha256(f"network {self.alone}".encode()).hexdigest() if self.in_network else self.alone
-        )
+        return sha256(f"network {self.alone}".encode()).hexdigest() if self.between else self.alone
 
     @cached_property
     def alone(self) -> str:
