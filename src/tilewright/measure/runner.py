@@ -17,6 +17,7 @@ from llvmlite import binding as llvm
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
+from tilewright.measure.quiet import Patience
 from tilewright.measure.server import Answer, UnknownTaskError, serve
 from tilewright.measure.trial import LoadedTask, RunOptions
 from tilewright.runtime.artifact import Artifact
@@ -32,6 +33,7 @@ class Runner:
 
     def __init__(self, task_bytes: int = DEFAULT_TASK_BYTES) -> None:
         self._task_bytes = task_bytes
+        self._patience = Patience()
         self._tasks: OrderedDict[str, LoadedTask] = OrderedDict()
 
     def load_task(self, header: Header, payloads: Payloads) -> Answer:
@@ -54,7 +56,7 @@ class Runner:
             raise UnknownTaskError(f"task {name} is not loaded")
         self._tasks.move_to_end(name)
         options = RunOptions.from_json(header["options"])
-        timing = self._tasks[name].run(Artifact.from_bytes(payloads[0]), options)
+        timing = self._tasks[name].run(Artifact.from_bytes(payloads[0]), options, self._patience)
         return {
             "type": "result",
             "latencies_s": timing.latencies_s,

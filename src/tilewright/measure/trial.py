@@ -24,6 +24,7 @@ import numpy as np
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
+from tilewright.measure.quiet import Patience, undisturbed
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
@@ -147,8 +148,11 @@ class LoadedTask:
         flat = ((_view(s, b).reshape(-1), np.array(p, dtype=np.int64)) for s, b, p in pairs)
         return [values[index].tobytes() for values, index in flat]
 
-    def run(self, artifact: Artifact, options: RunOptions) -> Timing:
-        """Load, run, check and time a candidate.
+    def run(
+        self, artifact: Artifact, options: RunOptions, patience: Patience | None = None
+    ) -> Timing:
+        """Load, run, check and time a candidate; again while others disturb it and `patience`,
+        None for none, lasts.
 
         Raises RunError when it cannot run, has another interface or writes outside its buffers;
         WrongAnswer when an output differs from the reference's.
@@ -164,7 +168,9 @@ class LoadedTask:
             spent.mark("first")
             self._check(artifact, bound)
             spent.mark("check")
-            timing = self._time(kernel, bound, first, options)
+            timing = undisturbed(
+                lambda: self._time(kernel, bound, first, options), patience or Patience(0.0, 0.0)
+            )
             spent.mark("time")
             if not timing.stopped_early:
                 self._check(artifact, bound, "after further runs, ")

@@ -1,0 +1,72 @@
+"""Timings are repeated while other processes hold the cores, within a budget."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+
+from tilewright.measure.quiet import Patience, undisturbed, waited_s
+
+
+class Machine:
+    """A clock that every timing moves by `took_s`; threads wait for `waits` seconds during each."""
+
+    def __init__(self, waits: list[float], took_s: float = 0.1) -> None:
+        self.now = self.waited = 0.0
+        self.calls = 0
+        self._waits: Iterator[float] = iter(waits)
+        self._took_s = took_s
+
+    def time(self) -> int:
+        self.now += self._took_s
+        self.waited += next(self._waits)
+        self.calls += 1
+        return self.calls
+
+    def best(self, patience: Patience) -> int:
+        return undisturbed(self.time, patience, lambda: self.waited, lambda: self.now)
+
+
+def test_a_quiet_timing_counts_at_once_and_earns_patience() -> None:
+    patience = Patience(left_s=0.0, share=0.2)
+    assert Machine([0.005]).best(patience) == 1
+    assert abs(patience.left_s - 0.02) < 1e-9
+
+
+def test_a_disturbed_timing_is_repeated_until_it_is_left_alone() -> None:
+    patience = Patience(left_s=1.0)
+    assert Machine([0.09, 0.05, 0.0]).best(patience) == 3
+    assert 0.8 < patience.left_s < 0.9, "two timings were in vain"
+
+
+def test_without_quiet_the_least_disturbed_counts_when_patience_ends() -> None:
+    machine = Machine([0.09, 0.03, 0.08, 0.07])
+    patience = Patience(left_s=0.25)
+    assert machine.best(patience) == 2
+    assert machine.calls == 3
+    assert machine.best(patience) == 4, "none left for a second try"
+
+
+def test_what_takes_longer_than_the_patience_is_not_repeated() -> None:
+    assert Machine([9.0], took_s=10.0).best(Patience()) == 1
+
+
+def test_threads_that_share_a_core_wait() -> None:
+    cores = os.sched_getaffinity(0)
+    before = waited_s()
+    busy = [threading.Thread(target=_spin, args=(min(cores), 0.1)) for _ in range(2)]
+    for thread in busy:
+        thread.start()
+    time.sleep(0.05)
+    assert waited_s() > before
+    for thread in busy:
+        thread.join()
+
+
+def _spin(core: int, seconds: float) -> None:
+    os.sched_setaffinity(0, [core])  # of this thread
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        sum(range(1000))
