@@ -52,8 +52,9 @@ from tilewright.nest.nodes import (
     seq,
 )
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
+from tilewright.schedule.stage_steps import identity
 from tilewright.schedule.state import Split, Stage, State
-from tilewright.schedule.steps import extent_int, identity
+from tilewright.schedule.step import extent_int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,325 @@
+"""Transform steps that say how a stage's loops run: tiles, order, place, threads, storage.
+
+The stages and what they compute stay as they are; `stage_steps` changes those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.extents import mul
+from tilewright.expr.nodes import Extent, reads
+from tilewright.expr.tensors import Placeholder
+from tilewright.nest.nodes import Kind
+from tilewright.schedule.state import At, Stage, State
+from tilewright.schedule.state import Fuse as FuseRelation
+from tilewright.schedule.state import Split as SplitRelation
+from tilewright.schedule.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Split(Step):
+    """Split a loop in `len(lengths) + 1`; the outermost length is inferred (rounded up)."""
+
+    name: ClassVar[str] = "split"
+    stage: str
+    leaf: str
+    lengths: tuple[Extent, ...]
+
+    def apply(self, state: State) -> None:
+        split_leaf(state[self.stage], self.leaf, self.lengths)
+
+
+def split_leaf(stage: Stage, leaf: str, lengths: tuple[Extent, ...]) -> tuple[str, ...]:
+    """Replace `leaf` by its tiles; returns their names, outermost first."""
+    stage.require(leaf)
+    if any(isinstance(n, int) and n < 1 for n in lengths):
+        raise ScheduleError(f"{stage.name}: split lengths of {leaf} must be positive: {lengths}")
+    children = tuple(f"{leaf}.{i}" for i in range(len(lengths) + 1))
+    stage.replace_leaves([leaf], children)
+    stage.relations.append(SplitRelation(leaf, children, lengths))
+    return children
+
+
+def _split_of(state: State, stage: str, leaf: str) -> SplitRelation:
+    for relation in state[stage].relations:
+        if isinstance(relation, SplitRelation) and relation.parent == leaf:
+            return relation
+    raise ScheduleError(f"{stage}.{leaf} was not split, so nothing can follow it")
+
+
+@dataclass(frozen=True, slots=True)
+class FollowSplit(Step):
+    """Split like another stage's loop, in `parts`; the last part is the product of the rest."""
+
+    name: ClassVar[str] = "follow_split"
+    stage: str
+    leaf: str
+    source: str
+    source_leaf: str
+    parts: int
+
+    def apply(self, state: State) -> None:
+        lengths = _split_of(state, self.source, self.source_leaf).lengths
+        split_leaf(state[self.stage], self.leaf, follow(lengths, self.parts))
+
+
+def follow(lengths: tuple[Extent, ...], parts: int) -> tuple[Extent, ...]:
+    """The lengths of a split in `parts` whose inner parts multiply to those of `lengths`."""
+    if not 1 < parts <= len(lengths) + 1:
+        raise ScheduleError(f"cannot follow a split in {len(lengths) + 1} with {parts} parts")
+    rest: Extent = 1
+    for n in lengths[parts - 2 :]:
+        rest = mul(rest, n)
+    return (*lengths[: parts - 2], rest)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowFusedSplit(Step):
+    """Split a loop by the product of one level of several loops of another stage."""
+
+    name: ClassVar[str] = "follow_fused_split"
+    stage: str
+    leaf: str
+    source: str
+    source_leaves: tuple[str, ...]
+    level: int
+
+    def apply(self, state: State) -> None:
+        product: Extent = 1
+        for leaf in self.source_leaves:
+            lengths = _split_of(state, self.source, leaf).lengths
+            if not 1 <= self.level <= len(lengths):
+                raise ScheduleError(f"{self.source}.{leaf} has no inner tile level {self.level}")
+            product = mul(product, lengths[self.level - 1])
+        split_leaf(state[self.stage], self.leaf, (product,))
+
+
+@dataclass(frozen=True, slots=True)
+class Fuse(Step):
+    """Fuse adjacent loops of one tile level into one."""
+
+    name: ClassVar[str] = "fuse"
+    stage: str
+    leaves: tuple[str, ...]
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if len({stage.is_reduction(leaf) for leaf in self.leaves}) != 1:
+            raise ScheduleError(f"{self.stage}: cannot fuse spatial with reduction loops")
+        if any(s.attach is not None for s in state.attached(self.stage)):
+            raise ScheduleError(f"{self.stage}: fuse before attaching stages to it")
+        if stage.parallel != 0:
+            raise ScheduleError(f"{self.stage}: fuse before making its loops parallel")
+        fused = "@".join(self.leaves)
+        groups = [[leaf] for leaf in self.leaves]
+        if [g for g in stage.groups if g[0] in self.leaves] == groups:
+            _merge_groups(stage, self.leaves)
+        stage.replace_leaves(self.leaves, [fused])
+        stage.relations.append(FuseRelation(self.leaves, fused))
+
+
+def _merge_groups(stage: Stage, leaves: tuple[str, ...]) -> None:
+    """Make one tile level of consecutive single-loop levels."""
+    at = stage.groups.index([leaves[0]])
+    if [leaf for g in stage.groups[at : at + len(leaves)] for leaf in g] == list(leaves):
+        stage.groups[at : at + len(leaves)] = [list(leaves)]
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder(Step):
+    """Set the loop order; every inner tuple becomes one tile level."""
+
+    name: ClassVar[str] = "reorder"
+    stage: str
+    levels: tuple[tuple[str, ...], ...]
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        order = [leaf for level in self.levels for leaf in level]
+        if sorted(order) != sorted(stage.leaves):
+            raise ScheduleError(f"{self.stage}: the order {order} is not of {stage.leaves}")
+        _require_spatial(stage, order, stage.parallel)
+        groups = [list(level) for level in self.levels if level]
+        for child in state.attached(self.stage):
+            level = child.attach.level if child.attach is not None else 0
+            if isinstance(level, int) and level >= len(groups):
+                raise ScheduleError(
+                    f"{self.stage}: {child.name} is computed at tile level {level}, "
+                    f"{len(groups)} levels would be left"
+                )
+        stage.groups = groups
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeAt(Step):
+    """Compute a stage inside another's loops, up to and including tile level `level`.
+
+    Every consumer must be `target` or run inside it, at that level or deeper.
+    """
+
+    name: ClassVar[str] = "compute_at"
+    stage: str
+    target: str
+    level: Extent
+
+    def apply(self, state: State) -> None:
+        target = state[self.target]
+        if state.is_output(self.stage):
+            raise ScheduleError(f"{self.stage} is an output; it cannot be attached to a consumer")
+        if isinstance(self.level, int) and not 0 <= self.level < len(target.groups):
+            raise ScheduleError(
+                f"{self.target} has tile levels 0..{len(target.groups) - 1}, not {self.level}"
+            )
+        attach(state, self.stage, At(self.target, self.level))
+
+
+def attach(state: State, name: str, at: At | None) -> None:
+    """Move a stage; ScheduleError (and no change) where some stage would come too late."""
+    if at is not None and state[name].parallel != 0:
+        raise ScheduleError(f"{name} runs in parallel; it cannot be computed inside another stage")
+    before, state[name].attach = state[name].attach, at
+    try:
+        for stage in state.stages.values():
+            if stage.attach is not None:
+                _require_before_consumers(state, stage, stage.attach)
+    except ScheduleError:
+        state[name].attach = before
+        raise
+
+
+def _require_before_consumers(state: State, stage: Stage, at: At) -> None:
+    """Every consumer must be the target, or run inside it at this tile level or deeper."""
+    for consumer in state.consumers(stage.name):
+        inner: Stage | None = None
+        outer = consumer
+        while outer.name != at.target:
+            if outer.attach is None:
+                raise ScheduleError(
+                    f"{stage.name} cannot be computed at {at.target}: its consumer "
+                    f"{consumer.name} is outside"
+                )
+            inner, outer = outer, state[outer.attach.target]
+        if inner is None or inner.attach is None:
+            continue
+        first = inner.attach.level
+        if isinstance(first, int) and isinstance(at.level, int) and first < at.level:
+            raise ScheduleError(
+                f"{stage.name} cannot be computed at tile level {at.level} of {at.target}: "
+                f"its consumer {consumer.name} runs at level {first} already"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeRoot(Step):
+    """Detach a stage: it is computed completely before its consumers."""
+
+    name: ClassVar[str] = "compute_root"
+    stage: str
+
+    def apply(self, state: State) -> None:
+        attach(state, self.stage, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Annotate(Step):
+    """Mark a loop vector or unrolled (or serial again)."""
+
+    name: ClassVar[str] = "annotate"
+    stage: str
+    leaf: str
+    kind: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        stage.require(self.leaf)
+        if self.kind not in (Kind.VECTOR.value, Kind.UNROLLED.value, Kind.SERIAL.value):
+            raise ScheduleError(f"cannot annotate a loop {self.kind!r}; see Parallel for threads")
+        stage.kinds[self.leaf] = Kind(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Parallel(Step):
+    """Run the `count` outermost loops of a root stage as one parallel region (0: none)."""
+
+    name: ClassVar[str] = "parallel"
+    stage: str
+    count: Extent
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if stage.attach is not None and self.count != 0:
+            raise ScheduleError(
+                f"{self.stage} is computed in {stage.attach.target}, not at the root"
+            )
+        _require_spatial(stage, stage.leaves, self.count)
+        stage.parallel = self.count
+
+
+def _require_spatial(stage: Stage, leaves: list[str], parallel: Extent) -> None:
+    """The outermost `parallel` leaves must not be reductions."""
+    if isinstance(parallel, int):
+        for leaf in leaves[:parallel]:
+            if stage.is_reduction(leaf):
+                raise ScheduleError(f"{stage.name}: the reduction {leaf} cannot be parallel")
+
+
+@dataclass(frozen=True, slots=True)
+class Pragma(Step):
+    """Set a stage's auto-unroll limit, in statements of the unrolled body."""
+
+    name: ClassVar[str] = "pragma"
+    stage: str
+    unroll_step: Extent
+
+    def apply(self, state: State) -> None:
+        state[self.stage].unroll_step = self.unroll_step
+
+
+@dataclass(frozen=True, slots=True)
+class StorageAlign(Step):
+    """Make the stride of `axis` in the stage's storage ≡ `offset` modulo `factor` elements."""
+
+    name: ClassVar[str] = "storage_align"
+    stage: str
+    axis: str
+    factor: int
+    offset: int = 0
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        names = [a.name for a in stage.compute.axes]
+        if names[-2:-1] != [self.axis] or state.is_output(self.stage):
+            raise ScheduleError(
+                f"{self.stage}: only the row stride (axis {names[-2:-1]}) of scratch can be aligned"
+            )
+        if self.factor < 1 or not 0 <= self.offset < self.factor:
+            raise ScheduleError(f"{self.stage}: bad alignment {self.offset} mod {self.factor}")
+        stage.align = (self.axis, self.factor, self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutRewrite(Step):
+    """Store a constant in the order in which the stage's loops read it (Ansor §4.2).
+
+    A dimension that is not indexed by a plain axis stays whole and comes first. The compiled task
+    takes the constant packed; `Layout` says how to make it.
+    """
+
+    name: ClassVar[str] = "layout_rewrite"
+    stage: str
+    tensor: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        found = [r for r in reads(stage.compute.body) if r.tensor.name == self.tensor]
+        source = found[0].tensor.source if found else None
+        if not (isinstance(source, Placeholder) and source.constant):
+            raise ScheduleError(f"{self.stage} reads no constant {self.tensor!r} to rewrite")
+        if len(found) != 1 or len(state.consumers(self.tensor)) != 1:
+            raise ScheduleError(f"{self.tensor} is read in several places; its layout stays")
+        if any(reads(i) for i in found[0].indices):
+            raise ScheduleError(f"{self.tensor} is indexed by data; its layout stays")
+        stage.packed = (*stage.packed, self.tensor)

@@ -1,0 +1,231 @@
+"""Transform steps that change what stages compute: they vanish, split in two, or get new axes.
+
+The results of the whole are the same; `loop_steps` says how the loops of each stage run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.extents import ceildiv
+from tilewright.expr.nodes import (
+    Axis,
+    Expr,
+    Extent,
+    Read,
+    Reduce,
+    Tensor,
+    as_expr,
+    cast,
+    const,
+    reads,
+    rebuild,
+    select,
+    substitute,
+    transform,
+)
+from tilewright.expr.tensors import Compute
+from tilewright.expr.zero_terms import is_solvable, without_zero_terms
+from tilewright.schedule.state import Stage, State
+from tilewright.schedule.step import Step, extent_int
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeInline(Step):
+    """Substitute a stage's expression into its consumers."""
+
+    name: ClassVar[str] = "compute_inline"
+    stage: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if stage.compute.reduce_axes or state.is_output(self.stage):
+            raise ScheduleError(f"{self.stage} is a reduction or an output; it cannot be inlined")
+        if state.attached(self.stage):
+            raise ScheduleError(f"{self.stage} has stages attached; it cannot be inlined")
+        consumers = state.consumers(self.stage)
+        del state.stages[self.stage]
+        for consumer in consumers:
+            rewrite_body(consumer, lambda e: inlined(e, stage.tensor, stage.compute))
+
+
+def inlined(e: Expr, tensor: Tensor, source: Compute) -> Expr:
+    """`e` with every read of `tensor` replaced by its definition (converted as storage would)."""
+
+    def leaf(x: Expr) -> Expr | None:
+        if not (isinstance(x, Read) and x.tensor == tensor):
+            return None
+        indices = [inlined(i, tensor, source) for i in x.indices]
+        values = {a.name: i for a, i in zip(source.axes, indices, strict=True)}
+        return cast(tensor.dtype, substitute(source.body, values))
+
+    return transform(e, leaf)
+
+
+def rewrite_body(stage: Stage, rewrite: Any) -> None:
+    """Replace the stage's expression by `rewrite(body)`."""
+    source = stage.compute
+    body = source.body
+    new = rebuild(body, (rewrite(body.body),)) if isinstance(body, Reduce) else rewrite(body)
+    stage.tensor = replace(stage.tensor, source=replace(source, body=new))
+
+
+def redirect(stage: Stage, old: Tensor, new: Tensor) -> None:
+    """Make the stage read `new` wherever it read `old`."""
+
+    def leaf(x: Expr) -> Expr | None:
+        if isinstance(x, Read) and x.tensor == old:
+            return Read(new, tuple(transform(i, leaf) for i in x.indices))
+        return None
+
+    rewrite_body(stage, lambda e: transform(e, leaf))
+
+
+@dataclass(frozen=True, slots=True)
+class CacheWrite(Step):
+    """Compute into `<stage>.local` first; the stage becomes a copy of it."""
+
+    name: ClassVar[str] = "cache_write"
+    stage: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if stage.relations or stage.attach is not None or state.attached(self.stage):
+            raise ScheduleError(f"{self.stage}: cache_write must come before other steps on it")
+        source = stage.compute
+        local = Tensor(f"{self.stage}.local", stage.tensor.shape, stage.tensor.dtype, source)
+        state.insert_before(self.stage, local)
+        body = Read(local, tuple(a.var for a in source.axes))
+        copy = Compute(source.axes, body, source.hints)
+        state.stages[self.stage] = Stage(
+            replace(stage.tensor, source=copy), [[a.name] for a in source.axes]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRead(Step):
+    """Copy `tensor` to `<tensor>.<first reader>`, which the `readers` then read instead."""
+
+    name: ClassVar[str] = "cache_read"
+    tensor: str
+    readers: tuple[str, ...]
+
+    def apply(self, state: State) -> None:
+        if not self.readers:
+            raise ScheduleError(f"cache_read of {self.tensor} names no reader")
+        found = [
+            r.tensor
+            for name in self.readers
+            for r in reads(state[name].compute.body)
+            if r.tensor.name == self.tensor
+        ]
+        if not found:
+            raise ScheduleError(f"none of {self.readers} reads {self.tensor}")
+        if any(self.tensor in state[name].packed for name in self.readers):
+            raise ScheduleError(f"{self.tensor} has its layout rewritten; cache it before that")
+        old = found[0]
+        if old.name in state.stages and state[old.name].attach is not None:
+            raise ScheduleError(f"{old.name} is attached already; cache it before that")
+        axes = tuple(Axis(f"d{i}", extent_int(e)) for i, e in enumerate(old.shape))
+        body = Read(old, tuple(a.var for a in axes))
+        new = Tensor(f"{self.tensor}.{self.readers[0]}", old.shape, old.dtype, Compute(axes, body))
+        first = next(n for n in state.stages if n in self.readers)
+        state.insert_before(first, new)
+        for name in self.readers:
+            redirect(state[name], old, new)
+
+
+IDENTITIES: dict[str, Any] = {"sum": 0, "prod": 1}
+
+
+def identity(op: str, tensor: Tensor) -> Expr:
+    """The neutral element of a reduction in the tensor's compute type."""
+    dtype = tensor.dtype.compute
+    if op in IDENTITIES:
+        return const(IDENTITIES[op], dtype)
+    if dtype.is_float:
+        return const(float("-inf") if op == "max" else float("inf"), dtype)
+    if dtype.kind == "bool":
+        return const(op == "min", dtype)
+    low, high = integer_range(dtype.kind, dtype.bits)
+    return const(low if op == "max" else high, dtype)
+
+
+def integer_range(kind: str, bits: int) -> tuple[int, int]:
+    """Smallest and largest value of an integer type."""
+    return (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class RFactor(Step):
+    """Factor a reduction: partial results along a new spatial axis, then a short reduction.
+
+    `outer` takes the factor as the outer part of the axis (contiguous chunks, for threads),
+    otherwise as the inner part (interleaved, for vector lanes).
+    """
+
+    name: ClassVar[str] = "rfactor"
+    stage: str
+    axis: str
+    factor: Extent
+    outer: bool = False
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        source = stage.compute
+        axis = next((a for a in source.reduce_axes if a.name == self.axis), None)
+        if axis is None or stage.relations:
+            raise ScheduleError(
+                f"{self.stage}: rfactor needs an unsplit reduction axis, not {self.axis}"
+            )
+        for producer in state.producers(self.stage):
+            if producer.attach is not None:
+                raise ScheduleError(f"{producer.name} is attached; factor {self.stage} before that")
+        partial = self._partial(stage, source, axis)
+        state.insert_before(self.stage, partial)
+        factor = Axis(f"{axis.name}.f", self.factor, reduce=True)
+        assert isinstance(source.body, Reduce)
+        body = Reduce(
+            source.body.op, (factor,), Read(partial, (*(a.var for a in source.axes), factor.var))
+        )
+        final = replace(stage.tensor, source=Compute(source.axes, body, source.hints))
+        groups = [[a.name] for a in (*source.axes, factor)]
+        state.stages[self.stage] = Stage(final, groups, attach=stage.attach)
+
+    def _partial(self, stage: Stage, source: Compute, axis: Axis) -> Tensor:
+        assert isinstance(source.body, Reduce)
+        lane = Axis(f"{axis.name}.f", self.factor)
+        count = ceildiv(axis.extent, self.factor)
+        rest = Axis(f"{axis.name}.r", count, reduce=True)
+        if self.outer:
+            value = lane.var * as_expr(count) + rest.var
+        else:
+            value = rest.var * as_expr(self.factor) + lane.var
+        body = substitute(source.body.body, {axis.name: value})
+        if isinstance(self.factor, int) and axis.extent % self.factor:
+            body = select(value < axis.extent, body, identity(source.body.op, stage.tensor))
+        others = tuple(rest if a is axis else a for a in source.reduce_axes)
+        compute = Compute((*source.axes, lane), Reduce(source.body.op, others, body))
+        shape = (*stage.tensor.shape, self.factor)
+        return Tensor(f"{stage.name}.rf", shape, stage.tensor.dtype, compute)
+
+
+@dataclass(frozen=True, slots=True)
+class SkipZeros(Step):
+    """Sum only over the terms that satisfy the stage's congruences (`expr/zero_terms.py`)."""
+
+    name: ClassVar[str] = "skip_zeros"
+    stage: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if stage.relations or not is_solvable(stage.compute):
+            raise ScheduleError(f"{self.stage}: no unsplit reduction axis has zeros to skip")
+        source = without_zero_terms(stage.compute)
+        axes = (*source.axes, *source.reduce_axes)
+        renamed = {old.name: new.name for old, new in zip(stage.axes, axes, strict=True)}
+        stage.groups = [[renamed[leaf] for leaf in group] for group in stage.groups]
+        stage.kinds = {renamed[leaf]: kind for leaf, kind in stage.kinds.items()}
+        stage.tensor = replace(stage.tensor, source=source)
