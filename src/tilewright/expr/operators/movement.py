@@ -8,7 +8,7 @@ Every one is a single stage whose index arithmetic says where an element comes f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -20,6 +20,7 @@ from tilewright.expr.operators.shapes import (
     broadcast_read,
     broadcast_shapes,
     extents,
+    matching_groups,
 )
 from tilewright.expr.tensors import compute
 
@@ -34,7 +35,7 @@ def reshape(x: Tensor, shape: Sequence[int], *, name: str = "reshape") -> Tensor
     """
     source = extents(x)
     target = _infer(tuple(int(e) for e in shape), source, name)
-    groups = list(_matching_groups(source, target))
+    groups = matching_groups(source, target)
 
     def body(*index: Any) -> Expr:
         where: list[Any] = [0] * len(source)
@@ -59,19 +60,6 @@ def _infer(shape: tuple[int, ...], source: tuple[int, ...], name: str) -> tuple[
     if shape.count(-1) > 1 or prod(filled) != count or any(e < 1 for e in filled):
         raise ExprError(f"{name}: {count} elements of shape {source} cannot take shape {shape}")
     return filled
-
-
-def _matching_groups(
-    source: tuple[int, ...], target: tuple[int, ...]
-) -> Iterator[tuple[list[int], list[int]]]:
-    """Shortest runs of source and target dimensions with equal products, extents of 1 dropped."""
-    old = [d for d, e in enumerate(source) if e > 1]
-    new = [d for d, e in enumerate(target) if e > 1]
-    while old:
-        left, right = [old.pop(0)], [new.pop(0)]
-        while (a := prod(source[d] for d in left)) != (b := prod(target[d] for d in right)):
-            (left if a < b else right).append((old if a < b else new).pop(0))
-        yield left, right
 
 
 def flatten(x: Tensor, axis: int = 1, *, name: str = "flatten") -> Tensor:

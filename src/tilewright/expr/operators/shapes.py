@@ -3,12 +3,14 @@
 broadcast_shapes((4, 1), (3,)) == (4, 3)
 padding_pairs(1, 2) == ((1, 1), (1, 1))
 window_extent(14, 3, stride=1, dilation=1, pads=(1, 1)) == 14
+matching_groups((1, 6, 4, 5), (2, 3, 20)) == [([1], [0, 1]), ([2, 3], [2])]
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -113,6 +115,27 @@ def broadcast_read(x: Tensor, indices: Sequence[Any]) -> Read:
     """The element of `x` that meets `indices` of a shape it broadcasts to."""
     own = indices[len(indices) - x.rank :]
     return x[tuple(0 if e == 1 else i for e, i in zip(x.shape, own, strict=True))]
+
+
+def matching_groups(
+    source: Sequence[int], target: Sequence[int]
+) -> list[tuple[list[int], list[int]]]:
+    """Which dimensions of a reshape correspond: the shortest runs with equal products.
+
+    Dimensions of extent 1 belong to none. The shapes have equally many elements.
+    """
+    old = [d for d, e in enumerate(source) if e > 1]
+    new = [d for d, e in enumerate(target) if e > 1]
+    groups = []
+    while old:
+        left, right = [old.pop(0)], [new.pop(0)]
+        while (a := prod(source[d] for d in left)) != (b := prod(target[d] for d in right)):
+            if a < b:
+                left.append(old.pop(0))
+            else:
+                right.append(new.pop(0))
+        groups.append((left, right))
+    return groups
 
 
 def accumulated(x: Any) -> Expr:

@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tilewright.expr.operators.shapes import matching_groups
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
 from tilewright.graph.ops.elementwise import ELEMENTWISE
-from tilewright.graph.passes.dimensions import matching_groups
 
 Permutation = tuple[int, ...]
 
