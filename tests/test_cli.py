@@ -272,6 +272,18 @@ def test_several_shapes_of_one_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.cpu
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found: apt-get install gcc")
+def test_several_shapes_are_saved_as_one_library(tmp_path: Path) -> None:
+    model = save_classifier(tmp_path / "free.onnx", batch="n")
+    shapes = ("--shape", "x=3,24", "--shape", "x=5,24")
+    result = cli("compile", model, *shapes, "-o", tmp_path / "free.so")
+    assert result.exit_code == 0, result.output
+    library = tw.load_library(tmp_path / "free.so")
+    for rows in (3, 5):
+        assert library(np.ones((rows, 24), np.float32))[0].shape == (rows, 40)
+
+
+@pytest.mark.cpu
 def test_tune_takes_several_models_an_objective_and_a_runner(model: Path, tmp_path: Path) -> None:
     """Equal tasks of both models become one."""
     twin = save_classifier(tmp_path / "twin.onnx")

@@ -355,10 +355,7 @@ def compile(
     Networks compiled with one `pool` store equal packed constants once; those of a ModelSet do.
     """
     chosen = as_target(target)
-    if isinstance(model, ModelSet):
-        common = ConstantPool()
-        return NetworkSet([compile(m, db, chosen, notes, pool=common) for m in model.models])
-    tasks = tasks_of(model)
+    tasks, _ = _merge(_parts(model))
     with open_records(db) as database:
         matches = [find_match(t, database, chosen) for t in tasks]
     tell(matches, notes)
@@ -366,6 +363,10 @@ def compile(
     kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
         return CompiledFunction(kernels[tasks[0].alone], arguments=model.arguments)
+    if isinstance(model, ModelSet):
+        common = ConstantPool()
+        nets = [Network(m.partition, kernels, chosen, common) for m in model.models]
+        return NetworkSet(nets, model.name)
     return Network(model.partition, kernels, chosen, pool)
 
 

@@ -9,7 +9,7 @@ load("net.onnx", shapes=[{"x": (1, 64)}, {"x": (8, 64)}])    one network for two
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, overload
 
 from tilewright.errors import InputError
@@ -115,7 +115,8 @@ def load(
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
     graphs = [_import(source, example_inputs, s, constants) for s in shapes]
-    models = tuple(Model(_shaped_name(g), partition(g)) for g in graphs)
+    named = [replace(g, name=_shaped_name(g)) for g in graphs]
+    models = tuple(Model(g.name, partition(g)) for g in named)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
         raise InputError(f"shapes gives the same shapes twice: {', '.join(names)}")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -9,8 +13,11 @@ from graph_reference import make_model
 from onnx import helper
 
 import tilewright as tw
+from tilewright.graph.variants import NetworkSet
+from tilewright.runtime.constants import shared_offsets
 from tilewright.runtime.pool import ConstantPool
 
+CHECKS = Path(__file__).with_name("library_shapes.c")
 W = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)
 
 
@@ -58,6 +65,65 @@ def test_weights_of_one_packing_are_stored_once() -> None:
     same = packings[0].splits == packings[1].splits
     assert (arrays[0] is arrays[1]) == (same and packings[0].permutation == packings[1].permutation)
     assert same, "two small batches were expected to want one layout of the weight"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[NetworkSet, Path]:
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc not found: apt-get install gcc")
+    nets = tw.compile(tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (5, 24)}]))
+    path = tmp_path_factory.mktemp("saved") / "rows.so"
+    assert nets.save(path) == path.with_name("rows.h")
+    return nets, path
+
+
+@pytest.mark.cpu
+def test_a_library_has_all_shapes(saved: tuple[NetworkSet, Path]) -> None:
+    nets, path = saved
+    library = tw.load_library(path)
+    for rows in (5, 2):
+        x = np.random.default_rng(rows).standard_normal((rows, 24)).astype(np.float32)
+        for form in ([x], {"x": x}):
+            np.testing.assert_array_equal(library.run(form)[0], nets(x)[0])
+    with pytest.raises(tw.InputError, match=r"no network for x \[3, 24\]; there are: x \[2, 24\]"):
+        library(np.zeros((3, 24), np.float32))
+
+
+@pytest.mark.cpu
+def test_a_library_has_shared_weights_once(saved: tuple[NetworkSet, Path]) -> None:
+    nets, path = saved
+    starts, size = shared_offsets([n.constants for n in nets.networks])
+    different = {id(a): a.nbytes for n in nets.networks for a in n.constants.arrays}
+    assert size == sum(different.values()), "a weight of 3840 bytes needs no padding"
+    first, second = (n.constants.arrays[0] for n in nets.networks)
+    assert (starts[0] == starts[1]) == (first is second)
+    assert path.read_bytes().count(first.tobytes()) == 1
+
+
+@pytest.mark.cpu
+def test_c_programs_choose_the_shape(saved: tuple[NetworkSet, Path]) -> None:
+    path = saved[1]
+    program = path.with_name("shapes")
+    flags = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{path.parent}")
+    words = ("gcc", *flags, CHECKS, path, "-Wl,-rpath,$ORIGIN", "-lm", "-o", program)
+    built = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([program], check=False)
+    assert done.returncode == 0, f"line {done.returncode} of {CHECKS.name}"
+    assert "in_x  x: float32[2, 24] or [5, 24]" in path.with_name("rows.h").read_text()
+
+
+@pytest.mark.cpu
+def test_a_library_takes_networks_that_belong_together(tmp_path: Path) -> None:
+    one, other = (tw.compile(tw.load(model(), shapes={"x": (n, 24)})) for n in (2, 5))
+    with pytest.raises(tw.BuildError, match=r"two kernels are called net_test; compile the netw"):
+        NetworkSet([one, other], "test").save(tmp_path / "both.so")
+    renamed = model()
+    renamed.graph.output[0].name = renamed.graph.node[1].output[0] = "z"
+    third = tw.compile(tw.load(renamed, shapes={"x": (3, 24)}))
+    with pytest.raises(tw.BuildError, match=r"the same inputs and outputs but for their shapes"):
+        NetworkSet([one, third], "test").save(tmp_path / "both.so")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_pool_shares_what_is_equal_in_every_byte() -> None:

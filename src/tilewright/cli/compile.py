@@ -13,7 +13,6 @@ import tilewright as tw
 from tilewright.api import as_target
 from tilewright.cli.console import output
 from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, each_shape, load_model
-from tilewright.errors import InputError
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, CudaTarget
@@ -46,8 +45,6 @@ def compile(
     """
     console = output()
     loaded = load_model(model, shape)
-    if save is not None and isinstance(loaded, tw.ModelSet):
-        raise InputError("a library has one shape of each input: give --output with one --shape")
     chosen = as_target(target)
     for one in each_shape(loaded):
         if one is not loaded:
@@ -55,18 +52,20 @@ def compile(
         print_plan(console, plan_of(one, db, chosen))
     # The plans had the notes.
     if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, chosen, notes=lambda _: None).networks
+        nets = tw.compile(loaded, db, chosen, notes=lambda _: None)
+        networks, write = nets.networks, nets.save
     else:
-        nets = (tw.compile(loaded, db, chosen, notes=lambda _: None),)
+        net = tw.compile(loaded, db, chosen, notes=lambda _: None)
+        networks, write = (net,), net.save
     if isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture():
-        for net in nets:
-            _ = net.function  # loads it
+        for network in networks:
+            _ = network.function  # loads it
         console.print("Compiled and loaded.", style="green")
     else:
         built = chosen.architecture if isinstance(chosen, (CpuTarget, CudaTarget)) else chosen.kind
         console.print(f"Compiled for {chosen.name} ({built}); not loaded here.")
     if save is not None:
-        header = nets[0].save(save)
+        header = write(save)
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)
 
 

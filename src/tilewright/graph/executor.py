@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.build import compile_ir
-from tilewright.build.library import save
+from tilewright.build.library import Program, save
 from tilewright.errors import BuildError, TargetError
 from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Slot, entry_ir
 from tilewright.graph.ir import Array, Value
@@ -173,8 +173,8 @@ class Network:
         target: Target,
         pool: ConstantPool | None = None,
     ) -> None:
-        """Link, and pack the constants. `kernels` has one artifact a task, with different entry
-        names.
+        """Link, and pack the constants. `kernels` has an artifact for every task, with different
+        entry names.
 
         Networks made with one `pool` share the packed constants that are equal. Raises BuildError
         when a kernel is missing or does not fit.
@@ -239,7 +239,12 @@ class Network:
         `cc`, or the GNU cross compiler for another architecture). Raises BuildError when there is
         none or the path cannot be written.
         """
-        return save(Path(path), self.name, self.artifact, self.kernels, self.constants, compiler)
+        return save(Path(path), self.name, [self.program], compiler)
+
+    @property
+    def program(self) -> Program:
+        """What a library is saved from."""
+        return Program(self.artifact, self.kernels, self.constants)
 
     @property
     def memory(self) -> Memory:
@@ -261,7 +266,7 @@ def link(linker: Linker, target: Target) -> Artifact:
     name = "net_" + re.sub(r"\W", "_", graph.name)
     workspace = aligned(linker.plan.arena_bytes)
     ir = entry_ir(name, linker.buffer_count, linker.actions, workspace)
-    own = max((k.scratch_bytes for k in linker.kernels.values()), default=0)
+    own = max((linker.kernels[t.key].scratch_bytes for t in linker.partition.tasks), default=0)
     outputs = zip(graph.output_names, graph.outputs, strict=True)
     return Artifact(
         entry=name,

@@ -30,8 +30,9 @@ def definition(
         return _bound(local, node, defaults)
     if not onnx.defs.has(node.op_type, node.domain):
         return None
-    version = opset if node.domain in ("", "ai.onnx") else 1
-    schema: Any = onnx.defs.get_schema(node.op_type, version, node.domain)
+    standard = node.domain in ("", "ai.onnx")
+    versions = (opset,) if standard else ()  # of another domain, the newest
+    schema: Any = onnx.defs.get_schema(node.op_type, *versions, domain=node.domain)
     body = onnx.FunctionProto()
     if schema.has_function:
         body.ParseFromString(

@@ -1,7 +1,8 @@
 """One network compiled for several input shapes.
 
-    nets = NetworkSet([for_one_image, for_eight])
+    nets = NetworkSet([for_one_image, for_eight], "resnet50")
     (y,) = nets(x)                  runs the network whose inputs have the shapes of these
+    nets.save("resnet50.so")        one library for all of them
 
 The networks are compiled side by side, each for its shapes alone; packed constants that are equal
 are stored once when the networks are made with one `ConstantPool`.
@@ -9,78 +10,26 @@ are stored once when the networks are made with one `ConstantPool`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from pathlib import Path
 
-from tilewright.errors import InputError
+from tilewright.build.library import save
 from tilewright.graph.executor import Network
-from tilewright.runtime.artifact import Array
-
-ShapeKey: TypeAlias = tuple[tuple[int, ...] | None, ...]
+from tilewright.runtime.shapes import FunctionSet
 
 
-class NetworkSet:
+class NetworkSet(FunctionSet[Network]):
     """Networks with the same inputs in different shapes, called as one."""
 
-    def __init__(self, networks: Sequence[Network]) -> None:
+    def __init__(self, networks: Sequence[Network], name: str) -> None:
         """Raises InputError for none, for two with equal shapes, or for different inputs."""
-        if not networks:
-            raise InputError("a set of networks needs at least one")
-        self.networks = tuple(networks)
-        self.input_names = tuple(s.name for s in networks[0].artifact.inputs)
-        self._by_shapes: dict[ShapeKey, Network] = {}
-        for network in self.networks:
-            names = tuple(s.name for s in network.artifact.inputs)
-            key = tuple(s.shape for s in network.artifact.inputs)
-            if names != self.input_names or key in self._by_shapes:
-                raise InputError(
-                    f"the networks of a set take the same inputs in different shapes, not "
-                    f"{_text(self.input_names, key)} twice or beside other names"
-                )
-            self._by_shapes[key] = network
+        super().__init__(networks)
+        self.name = name
 
-    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
-        """The outputs of the network for inputs of these shapes, given by position.
+    def save(self, path: str | Path, compiler: str | None = None) -> Path:
+        """Write one shared library for all shapes, and its C header; see `Network.save`.
 
-        Raises InputError when there is none, and what `Network.__call__` raises.
+        Raises BuildError also when the networks were not compiled together, or when their outputs
+        differ in more than shapes.
         """
-        return self.network_for(inputs)(*inputs, out=out)
-
-    def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Array]:
-        """The same for inputs by name, or a sequence of them by position."""
-        if isinstance(inputs, Mapping):
-            return self.network_for([inputs.get(n) for n in self.input_names]).run(inputs, out)
-        return self(*inputs, out=out)
-
-    def network_for(self, inputs: Sequence[Any]) -> Network:
-        """The network that takes inputs of these shapes; raises InputError."""
-        key = tuple(_shape(x) for x in inputs)
-        found = self._by_shapes.get(key)
-        if found is None:
-            known = "; ".join(_text(self.input_names, k) for k in self._by_shapes)
-            raise InputError(
-                f"no network for {_text(self.input_names, key)}; there are: {known}. To add one, "
-                f"give its shapes to load: shapes=[{{{self.input_names[0]!r}: (...)}}, ...]"
-            )
-        return found
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.networks))
-
-
-def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of anything that has one, as NumPy and torch have it."""
-    shape = getattr(value, "shape", None)
-    return None if shape is None else tuple(shape)
-
-
-def _text(names: Sequence[str], key: ShapeKey) -> str:
-    """`x [1, 3, 224, 224], mask [1]`; inputs beyond the known names are shown by position."""
-    listed = [*names, *(f"input {i}" for i in range(len(names), len(key)))]
-    parts = [
-        f"{name} {'(no array)' if shape is None else list(shape)}"
-        for name, shape in zip(listed, key, strict=False)
-    ]
-    return ", ".join(parts) or "no inputs"
+        return save(Path(path), self.name, [n.program for n in self.networks], compiler)

@@ -2,7 +2,7 @@
 
 constants = pack(artifact, {"w": w, "b": b})
 constants.addresses                      one a constant, each a multiple of 64
-starts, size = offsets(constants.specs)  where each one is in a saved library
+starts, size = offsets(constants.specs)  where each one is in one block
 """
 
 from __future__ import annotations
@@ -38,6 +38,23 @@ def offsets(specs: Sequence[BufferSpec]) -> tuple[list[int], int]:
         found.append(end)
         end += -(-spec.bytes // ALIGNMENT) * ALIGNMENT
     return found, end
+
+
+def shared_offsets(several: Sequence[Constants]) -> tuple[tuple[tuple[int, ...], ...], int]:
+    """The same for the constants of several functions: arrays that they share are there once."""
+    known: dict[tuple[int, int], int] = {}
+    end = 0
+    for constants in several:
+        for key in _places(constants):
+            if key not in known:
+                known[key] = end
+                end += -(-key[1] // ALIGNMENT) * ALIGNMENT
+    return tuple(tuple(known[key] for key in _places(c)) for c in several), end
+
+
+def _places(constants: Constants) -> list[tuple[int, int]]:
+    """Address and bytes of each array."""
+    return list(zip(constants.addresses, (s.bytes for s in constants.specs), strict=True))
 
 
 def pack(

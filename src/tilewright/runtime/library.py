@@ -1,7 +1,7 @@
 """Load a saved network: `Network.save` written it, perhaps elsewhere.
 
     net = load_library("resnet50.so")       a CompiledFunction, ready to run
-    (y,) = net(x)
+    (y,) = net(x)                           of several input shapes: a FunctionSet of them
 
 The file is read before any of its code runs: what it is, whether it is whole, its format, and
 whether this machine has the instructions. The weights stay in the library, so processes that load
@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import json
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ import numpy as np
 
 from tilewright.errors import RunError
 from tilewright.runtime.artifact import Artifact, numpy_dtype
-from tilewright.runtime.constants import Constants, offsets
+from tilewright.runtime.constants import Constants
 from tilewright.runtime.cpu import NativeCode
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.host import check_target
+from tilewright.runtime.shapes import FunctionSet
 from tilewright.runtime.symbols import OPENMP_ADVICE, elf_machine
 
-FORMAT = 1
+FORMAT = 2
 """Of the description and of `tilewright_code`; a loader reads its own only."""
 SECTION = ".tilewright"
 
@@ -39,26 +41,27 @@ NO_BITS = 8  # a section without bytes in the file
 
 
 class LibraryCode(NativeCode):
-    """The entry points of a loaded library."""
+    """The entry points of one network of a loaded library."""
 
-    def __init__(self, artifact: Artifact, library: ctypes.CDLL) -> None:
+    def __init__(self, artifact: Artifact, library: ctypes.CDLL, number: int) -> None:
         self._library = library
-        entry, timed, self._constants = (ctypes.c_size_t * 3).in_dll(library, "tilewright_code")
-        super().__init__(artifact, entry, timed)
+        words = (ctypes.c_size_t * (3 + 2 * number)).in_dll(library, "tilewright_code")
+        self._constants = words[0]
+        super().__init__(artifact, words[1 + 2 * number], words[2 + 2 * number])
 
-    def constants(self) -> Constants:
+    def constants(self, starts: Sequence[int]) -> Constants:
         """The weights where they lie."""
         specs = self.artifact.constants
         arrays = []
-        for spec, offset in zip(specs, offsets(specs)[0], strict=True):
-            memory = (ctypes.c_uint8 * spec.bytes).from_address(self._constants + offset)
+        for spec, start in zip(specs, starts, strict=True):
+            memory = (ctypes.c_uint8 * spec.bytes).from_address(self._constants + start)
             bytes_there = np.ctypeslib.as_array(memory)
             arrays.append(bytes_there.view(numpy_dtype(spec.dtype)).reshape(spec.shape))
         return Constants(specs, tuple(arrays))
 
 
-def load_library(path: str | Path) -> CompiledFunction:
-    """The network that `Network.save` wrote to `path`, loaded.
+def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFunction]:
+    """The network that `Network.save` or `NetworkSet.save` wrote to `path`, loaded.
 
     Raises RunError when the file cannot be read, is no saved network, is cut off, has another
     format, or was compiled for another machine.
@@ -70,16 +73,32 @@ def load_library(path: str | Path) -> CompiledFunction:
             f"{path} has format {description.get('format')}, this version of Tilewright reads "
             f"{FORMAT}: save the network again with this version"
         )
-    artifact = Artifact.of_header(description.get("artifact"), b"")
+    artifacts, starts = _networks(file, description)
     with file.open("rb") as opened:
-        check_target(str(path), artifact.target, elf_machine(opened.read(HEADER.size)))
+        check_target(str(path), artifacts[0].target, elf_machine(opened.read(HEADER.size)))
     try:
         library = ctypes.CDLL(str(file))
     except OSError as error:
         advice = f": {OPENMP_ADVICE}" if "gomp" in str(error) else ""
         raise RunError(f"cannot load {path}: {error}{advice}") from error
-    code = LibraryCode(artifact, library)
-    return CompiledFunction(artifact, code=code, constants=code.constants())
+    functions = []
+    for number, artifact in enumerate(artifacts):
+        code = LibraryCode(artifact, library, number)
+        constants = code.constants(starts[number])
+        functions.append(CompiledFunction(artifact, code=code, constants=constants))
+    return functions[0] if len(functions) == 1 else FunctionSet(functions)
+
+
+def _networks(file: Path, description: Mapping[str, Any]) -> tuple[list[Artifact], list[list[int]]]:
+    """The artifacts that a description lists, and where the constants of each begin."""
+    headers, starts = description.get("artifacts"), description.get("constants")
+    if not headers or not isinstance(headers, list) or not isinstance(starts, list):
+        raise RunError(f"{file}: its description lists no networks")
+    artifacts = [Artifact.of_header(header, b"") for header in headers]
+    counts = [len(a.constants) for a in artifacts]
+    if [len(s) if isinstance(s, list) else None for s in starts] != counts:
+        raise RunError(f"{file}: its description places other constants than its networks have")
+    return artifacts, starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,16 @@
 """A network as one shared library with its weights, and a C header.
 
-    save(Path("resnet50.so"), "resnet50", artifact, kernels, constants)
+    save(Path("resnet50.so"), "resnet50", [Program(artifact, kernels, constants)])
 
     resnet50.so     the network's code and its kernels', the weights in read-only data, a C
                     interface (`library.c`), and a description for `tilewright.load_library`
     resnet50.h      that interface (`model.h`), every name beginning with `resnet50_`
 
-A C compiler for the target compiles the interface and links. Weights go through the assembler
-as they are (`.incbin`). The library needs libc, libm, and what the kernels call: libgomp for
-parallel loops, libmvec for vector math.
+Several programs make one library for several input shapes. A C compiler for the target compiles the
+interface and links. Weights go through the assembler as they are (`.incbin`). The library needs
+libc, libm, and what the kernels call: libgomp for parallel loops, libmvec for vector math.
 """
 
-from tilewright.build.library.save import save
+from tilewright.build.library.save import Program, save
 
-__all__ = ["save"]
+__all__ = ["Program", "save"]

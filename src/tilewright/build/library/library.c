@@ -1,12 +1,15 @@
 /* The C interface of a saved network. Included by a generated file that has the model's header and
 
      TW(name)                 the name with the model's prefix
-     ENTRY, TIMED             the native entry points (see tilewright/graph/entry.py)
-     INPUTS, CONSTANTS, OUTPUTS   how many there are
+     NETWORKS                 how many there are, one for each set of input shapes
+     ENTRIES(each)            each(entry, timed) for all of them: the native entry points (see
+                              tilewright/graph/entry.py)
+     INPUTS, OUTPUTS          how many each of them has
+     CONSTANTS                the most that one has
      INTERFACE                the number that stands for inputs and outputs
      CPU_FITS                 whether this CPU has what the code needs, an expression
      LACKING                  the message when it has not
-     model, constant_offsets  tables
+     models, constant_counts, constant_offsets  tables, an entry a network
 
    and the symbol tilewright_constants. */
 
@@ -18,26 +21,31 @@
 #define ARGUMENTS (INPUTS + OUTPUTS)
 
 typedef void entry_fn(void **buffers, void *params, void *scratch);
-extern entry_fn ENTRY, TIMED;
+#define DECLARED(entry, timed) extern entry_fn entry, timed;
+ENTRIES(DECLARED)
 extern const unsigned char tilewright_constants[];
 extern void tw_call(entry_fn *entry, void **buffers, void *params, void *scratch, int32_t threads);
 
 /* What another loader needs. Code reads the weights' address here, for they may lie further away
    than an instruction can reach. */
+#define LISTED(entry, timed) {entry, timed},
 PUBLIC extern const struct code {
-  entry_fn *entry, *timed;
   const unsigned char *constants;
+  struct {
+    entry_fn *entry, *timed;
+  } networks[NETWORKS];
 } tilewright_code;
-const struct code tilewright_code = {ENTRY, TIMED, tilewright_constants};
+const struct code tilewright_code = {tilewright_constants, {ENTRIES(LISTED)}};
 
 struct TW(context) {
   int32_t threads;
+  int network; /* which of them runs */
   void *staged[ARGUMENTS + 1]; /* aligned memory for arguments that are not; NULL until needed */
   void *buffers[INPUTS + CONSTANTS + OUTPUTS + 1];
   unsigned char *scratch;
 };
 
-PUBLIC const tilewright_model *TW(model)(void) { return &model; }
+PUBLIC const tilewright_model *TW(model)(void) { return models; }
 
 PUBLIC const char *TW(message)(int status) {
   switch (status) {
@@ -49,6 +57,7 @@ PUBLIC const char *TW(message)(int status) {
            "or another format: compile it again with the header beside this one";
   case TILEWRIGHT_BAD_ARGUMENT:
     return "a pointer is NULL, or there are more threads than the library can use";
+  case TILEWRIGHT_WRONG_SHAPE: return "the library has no network for inputs of these shapes";
   default: return "unknown status";
   }
 }
@@ -57,22 +66,36 @@ static void *aligned_memory(int64_t bytes) {
   return aligned_alloc(ALIGNMENT, (size_t)(bytes / ALIGNMENT + 1) * ALIGNMENT);
 }
 
+/* Let runs be of network `number`. */
+static void use(TW(context) *context, int number) {
+  context->network = number;
+  for (int i = 0; i < constant_counts[number]; i++)
+    context->buffers[INPUTS + i] =
+        (void *)(tilewright_code.constants + constant_offsets[number][i]);
+}
+
+static int has_shapes(const tilewright_model *model, const int64_t *const *shapes) {
+  for (int i = 0; i < INPUTS; i++)
+    for (int64_t d = 0; d < model->inputs[i].rank; d++)
+      if (shapes[i][d] != model->inputs[i].shape[d]) return 0;
+  return 1;
+}
+
 PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t interface) {
   if (context == NULL) return TILEWRIGHT_BAD_ARGUMENT;
   *context = NULL;
   if (interface != INTERFACE) return TILEWRIGHT_WRONG_HEADER;
-  if (threads < 0 || threads > model.threads) return TILEWRIGHT_BAD_ARGUMENT;
+  if (threads < 0 || threads > models->threads) return TILEWRIGHT_BAD_ARGUMENT;
   if (!(CPU_FITS)) return TILEWRIGHT_WRONG_CPU;
   TW(context) *made = calloc(1, sizeof *made);
   if (made == NULL) return TILEWRIGHT_NO_MEMORY;
-  made->scratch = aligned_memory(model.scratch_bytes);
+  made->scratch = aligned_memory(models->scratch_bytes);
   if (made->scratch == NULL) {
     free(made);
     return TILEWRIGHT_NO_MEMORY;
   }
-  made->threads = threads == 0 ? (int32_t)model.threads : threads;
-  for (int i = 0; i < CONSTANTS; i++)
-    made->buffers[INPUTS + i] = (void *)(tilewright_code.constants + constant_offsets[i]);
+  made->threads = threads == 0 ? (int32_t)models->threads : threads;
+  use(made, 0);
   *context = made;
   return TILEWRIGHT_OK;
 }
@@ -84,34 +107,59 @@ PUBLIC void TW(destroy)(TW(context) *context) {
   free(context);
 }
 
+PUBLIC int TW(reshape)(TW(context) *context, const int64_t *const *shapes) {
+  if (context == NULL || shapes == NULL) return TILEWRIGHT_BAD_ARGUMENT;
+  for (int i = 0; i < INPUTS; i++)
+    if (shapes[i] == NULL && models->inputs[i].rank > 0) return TILEWRIGHT_BAD_ARGUMENT;
+  for (int number = 0; number < NETWORKS; number++)
+    if (has_shapes(&models[number], shapes)) {
+      use(context, number);
+      return TILEWRIGHT_OK;
+    }
+  return TILEWRIGHT_WRONG_SHAPE;
+}
+
+/* The most bytes that argument number `i` has in any network. */
+static int64_t most_bytes(int i) {
+  int64_t most = 0;
+  for (const tilewright_model *model = models; model != NULL; model = model->next) {
+    const tilewright_tensor *tensor =
+        i < INPUTS ? &model->inputs[i] : &model->outputs[i - INPUTS];
+    if (tensor->bytes > most) most = tensor->bytes;
+  }
+  return most;
+}
+
 /* Memory for argument number `i`: its own where kernels may use it, else aligned memory. NULL if
    there is none. */
-static void *place(TW(context) *context, int i, const void *argument, int64_t bytes) {
+static void *place(TW(context) *context, int i, const void *argument) {
   if (argument != NULL && (uintptr_t)argument % ALIGNMENT == 0) return (void *)argument;
-  if (context->staged[i] == NULL) context->staged[i] = aligned_memory(bytes);
+  if (context->staged[i] == NULL) context->staged[i] = aligned_memory(most_bytes(i));
   return context->staged[i];
 }
 
 PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const *outputs) {
   if (context == NULL || inputs == NULL || outputs == NULL) return TILEWRIGHT_BAD_ARGUMENT;
-  void **results = context->buffers + INPUTS + CONSTANTS;
+  const tilewright_model *model = &models[context->network];
+  void **results = context->buffers + INPUTS + constant_counts[context->network];
   for (int i = 0; i < INPUTS; i++) {
-    const int64_t bytes = model.inputs[i].bytes;
+    const int64_t bytes = model->inputs[i].bytes;
     if (inputs[i] == NULL && bytes > 0) return TILEWRIGHT_BAD_ARGUMENT;
-    void *at = place(context, i, inputs[i], bytes);
+    void *at = place(context, i, inputs[i]);
     if (at == NULL) return TILEWRIGHT_NO_MEMORY;
     if (at != inputs[i] && bytes > 0) memcpy(at, inputs[i], (size_t)bytes);
     context->buffers[i] = at;
   }
   for (int i = 0; i < OUTPUTS; i++) {
-    const int64_t bytes = model.outputs[i].bytes;
+    const int64_t bytes = model->outputs[i].bytes;
     if (outputs[i] == NULL && bytes > 0) return TILEWRIGHT_BAD_ARGUMENT;
-    results[i] = place(context, INPUTS + i, outputs[i], bytes);
+    results[i] = place(context, INPUTS + i, outputs[i]);
     if (results[i] == NULL) return TILEWRIGHT_NO_MEMORY;
   }
-  tw_call(ENTRY, context->buffers, NULL, context->scratch, context->threads);
+  entry_fn *entry = tilewright_code.networks[context->network].entry;
+  tw_call(entry, context->buffers, NULL, context->scratch, context->threads);
   for (int i = 0; i < OUTPUTS; i++)
-    if (results[i] != outputs[i] && model.outputs[i].bytes > 0)
-      memcpy(outputs[i], results[i], (size_t)model.outputs[i].bytes);
+    if (results[i] != outputs[i] && model->outputs[i].bytes > 0)
+      memcpy(outputs[i], results[i], (size_t)model->outputs[i].bytes);
   return TILEWRIGHT_OK;
 }

@@ -34,8 +34,9 @@ typedef struct {
 } tilewright_tensor;
 
 /* What a library holds. A context takes `scratch_bytes` of memory, the weights `constant_bytes`;
-   `threads` are the most that a run can use. */
-typedef struct {
+   `threads` are the most that a run can use. `next` is the same network for inputs of other
+   shapes, NULL if that was the last. */
+typedef struct tilewright_model {
   int64_t format;
   const char *name;
   const char *version;
@@ -47,6 +48,7 @@ typedef struct {
   const tilewright_tensor *inputs;
   int64_t output_count;
   const tilewright_tensor *outputs;
+  const struct tilewright_model *next;
 } tilewright_model;
 
 enum {
@@ -54,7 +56,8 @@ enum {
   TILEWRIGHT_NO_MEMORY = 1,
   TILEWRIGHT_WRONG_CPU = 2,
   TILEWRIGHT_WRONG_HEADER = 3,
-  TILEWRIGHT_BAD_ARGUMENT = 4
+  TILEWRIGHT_BAD_ARGUMENT = 4,
+  TILEWRIGHT_WRONG_SHAPE = 5
 };
 #endif
 
@@ -69,6 +72,11 @@ const char *$name_message(int status);
 /* Make a context whose runs use up to `threads` threads (0: all that the library can). On any
    status but TILEWRIGHT_OK, *context is NULL. */
 static inline int $name_create($name_context **context, int threads);
+
+/* Let the runs that follow take inputs of other shapes: those of $name_model() or of one that is
+   linked to it by `next`. `shapes[i]` are the dimensions of input i. On TILEWRIGHT_WRONG_SHAPE,
+   which means that there is none with these, nothing has changed. */
+int $name_reshape($name_context *context, const int64_t *const *shapes);
 
 /* Run on arrays in the order of $name_model(). They may lie anywhere; those that do not start at
    a multiple of 64 bytes are copied. Outputs may not overlap inputs or each other. */

@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.build.library.source import HERE, Description, header_text, source_text
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.errors import BuildError
 from tilewright.runtime.artifact import Artifact
-from tilewright.runtime.constants import Constants, offsets
+from tilewright.runtime.constants import Constants, shared_offsets
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SECTION
 from tilewright.runtime.native import call_ir
@@ -46,35 +47,57 @@ tilewright_constants:
 EXPORTS = "{{ global: {name}_*; tilewright_code; local: *; }};\n"
 
 
-def save(
-    path: Path,
-    title: str,
-    artifact: Artifact,
-    parts: Sequence[Artifact],
-    constants: Constants,
-    compiler: str | None = None,
-) -> Path:
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A network for one set of input shapes: its own artifact, those of the kernels that it calls,
+    and its packed constants.
+    """
+
+    artifact: Artifact
+    parts: tuple[Artifact, ...]
+    constants: Constants
+
+
+def save(path: Path, title: str, programs: Sequence[Program], compiler: str | None = None) -> Path:
     """Write the library `path` and its header beside it; returns the header's path.
 
-    `compiler` is the C compiler's command (None: the usual one for the target). Raises BuildError
-    when the path cannot be written, when there is no compiler, or with the compiler's message.
+    Each of `programs` serves other input shapes. What they share, kernels and constants, is in the
+    library once. `compiler` is the C compiler's command (None: the usual one for the target).
+    Raises BuildError when the path cannot be written, when there is no compiler, or with the
+    compiler's message.
     """
-    target = CpuTarget.of(artifact.target)
+    artifacts = tuple(p.artifact for p in programs)
+    target = CpuTarget.of(artifacts[0].target)
     command = [_compiler(target, compiler)]
     name = _prefix(path)
-    description = Description(name, path.name, title, __version__, artifact)
+    starts, size = shared_offsets([p.constants for p in programs])
+    description = Description(name, path.name, title, __version__, artifacts, starts, size)
+    linked = _linked(title, programs)
     header = path.with_name(f"{name}.h")
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tilewright-") as made:
             folder = Path(made)
-            _write_sources(folder, description, target, constants)
-            objects = _write_objects(folder, target, (artifact, *parts))
-            _link(command, folder, path.name, target, objects, (artifact, *parts))
+            _write_sources(folder, description, target)
+            _write_constants(folder / "constants.bin", [p.constants for p in programs], starts)
+            objects = _write_objects(folder, target, linked)
+            _link(command, folder, path.name, objects, linked)
             (folder / path.name).replace(path)
             (folder / header.name).replace(header)
     except OSError as error:
         raise BuildError(f"cannot write {path}: {error.strerror or error}") from error
     return header
+
+
+def _linked(title: str, programs: Sequence[Program]) -> list[Artifact]:
+    """All artifacts, each once."""
+    known: dict[str, Artifact] = {}
+    for artifact in (a for p in programs for a in (p.artifact, *p.parts)):
+        if known.setdefault(artifact.entry, artifact).object_code != artifact.object_code:
+            raise BuildError(
+                f"{title}: two kernels are called {artifact.entry}; compile the networks of a "
+                f"library together, as one ModelSet"
+            )
+    return list(known.values())
 
 
 def _prefix(path: Path) -> str:
@@ -106,12 +129,13 @@ def _compiler(target: CpuTarget, given: str | None) -> str:
     return found
 
 
-def _write_sources(folder: Path, d: Description, target: CpuTarget, constants: Constants) -> None:
+def _write_sources(folder: Path, d: Description, target: CpuTarget) -> None:
     about = {
         "format": FORMAT,
         "name": d.title,
         "version": d.version,
-        "artifact": d.artifact.header(),
+        "artifacts": [a.header() for a in d.artifacts],
+        "constants": d.starts,
     }
     section = CONSTANT_SECTIONS[target.architecture]
     (folder / f"{d.name}.h").write_text(header_text(d))
@@ -119,10 +143,16 @@ def _write_sources(folder: Path, d: Description, target: CpuTarget, constants: C
     (folder / "data.s").write_text(DATA_S.format(section=section, description=SECTION))
     (folder / "exports").write_text(EXPORTS.format(name=d.name))
     (folder / "description.json").write_text(json.dumps(about))
-    with (folder / "constants.bin").open("wb") as file:
-        for array, start in zip(constants.arrays, offsets(constants.specs)[0], strict=True):
-            file.seek(start)
-            array.tofile(file)
+
+
+def _write_constants(
+    path: Path, several: Sequence[Constants], starts: Sequence[Sequence[int]]
+) -> None:
+    with path.open("wb") as file:
+        for constants, places in zip(several, starts, strict=True):
+            for array, start in zip(constants.arrays, places, strict=True):
+                file.seek(start)
+                array.tofile(file)
 
 
 def _write_objects(folder: Path, target: CpuTarget, linked: Sequence[Artifact]) -> list[str]:
@@ -140,7 +170,6 @@ def _link(
     command: Sequence[str],
     folder: Path,
     library: str,
-    target: CpuTarget,
     objects: Sequence[str],
     linked: Sequence[Artifact],
 ) -> None:

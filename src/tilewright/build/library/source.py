@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
 from tilewright.errors import BuildError
 from tilewright.runtime.artifact import Artifact, BufferSpec, timed_entry
-from tilewright.runtime.constants import offsets
 from tilewright.runtime.host import ARM_HWCAPS, needed_features
 from tilewright.runtime.library import FORMAT
 from tilewright.target import CpuTarget
@@ -41,36 +41,54 @@ GCC_FEATURES = frozenset(
 @dataclass(frozen=True, slots=True)
 class Description:
     """What is generated from. `name` is the prefix of all names, `library` the file's name,
-    `title` the network's own name.
+    `title` the network's own name. Each of `artifacts` is the network for other input shapes, and
+    its constants begin at `starts` in a block of `constant_bytes`.
+
+    Raises BuildError when their inputs or outputs differ in more than shapes.
     """
 
     name: str
     library: str
     title: str
     version: str
-    artifact: Artifact
+    artifacts: tuple[Artifact, ...]
+    starts: tuple[tuple[int, ...], ...]
+    constant_bytes: int
+
+    def __post_init__(self) -> None:
+        first, *others = [[(s.name, s.dtype) for s in _interface(a)] for a in self.artifacts]
+        if any(other != first for other in others):
+            raise BuildError(
+                f"{self.title}: the networks of a library have the same inputs and outputs but for "
+                f"their shapes, not {first} and {next(o for o in others if o != first)}"
+            )
 
     @property
     def interface(self) -> int:
         """The number that stands for the inputs and outputs, 32 bits."""
-        specs = [[str(s) for s in part] for part in (self.artifact.inputs, self.artifact.outputs)]
+        specs = [[str(s) for s in part] for a in self.artifacts for part in (a.inputs, a.outputs)]
         digest = hashlib.sha256(json.dumps([FORMAT, *specs]).encode()).digest()
         return int.from_bytes(digest[:4], "little")
 
 
+def _interface(artifact: Artifact) -> tuple[BufferSpec, ...]:
+    return artifact.inputs + artifact.outputs
+
+
 def header_text(d: Description) -> str:
     """The model's C header."""
-    inputs, outputs = d.artifact.inputs, d.artifact.outputs
+    inputs, outputs = d.artifacts[0].inputs, d.artifacts[0].outputs
     ins, outs = _arguments("in", inputs), _arguments("out", outputs)
     parameters = [f", const {_c_type(s)} *{n}" for n, s in zip(ins, inputs, strict=True)]
     parameters += [f", {_c_type(s)} *{n}" for n, s in zip(outs, outputs, strict=True)]
-    listed = [f"     {n}  {s}" for n, s in zip(ins + outs, inputs + outputs, strict=True)]
+    each = zip(*map(_interface, d.artifacts), strict=True)
+    listed = [f"     {n}  {_either(specs)}" for n, specs in zip(ins + outs, each, strict=True)]
     return Template((HERE / "model.h").read_text().replace("$name_", "${name}_")).substitute(
         header=f"{d.name}.h",
         library=_comment(d.library),
         title=_comment(d.title),
         version=d.version,
-        target=_comment(d.artifact.target.split()[0]),
+        target=_comment(d.artifacts[0].target.split()[0]),
         name=d.name,
         NAME_H=f"{d.name.upper()}_H",
         format=FORMAT,
@@ -84,29 +102,49 @@ def header_text(d: Description) -> str:
 
 def source_text(d: Description) -> str:
     """The C file that a library's interface is compiled from."""
-    a = d.artifact
-    starts, constant_bytes = offsets(a.constants)
-    features = sorted(needed_features(a.target))
+    first = d.artifacts[0]
+    target = CpuTarget.of(first.target)
+    entries = " ".join(f"each({a.entry}, {timed_entry(a.entry)})" for a in d.artifacts)
+    counts = [len(a.constants) for a in d.artifacts]
     lines = [
         f'#include "{d.name}.h"',
         f"#define TW(x) {d.name}_##x",
-        f"#define ENTRY {a.entry}",
-        f"#define TIMED {timed_entry(a.entry)}",
-        f"#define INPUTS {len(a.inputs)}",
-        f"#define CONSTANTS {len(a.constants)}",
-        f"#define OUTPUTS {len(a.outputs)}",
+        f"#define NETWORKS {len(d.artifacts)}",
+        f"#define ENTRIES(each) {entries}",
+        f"#define INPUTS {len(first.inputs)}",
+        f"#define CONSTANTS {max(counts)}",
+        f"#define OUTPUTS {len(first.outputs)}",
         f"#define INTERFACE {d.interface}u",
-        *_cpu_check(CpuTarget.of(a.target), features),
-        f"static const int64_t constant_offsets[] = {{{', '.join(map(str, [*starts, 0]))}}};",
-        *_tensors("inputs", a.inputs),
-        *_tensors("outputs", a.outputs),
-        "static const tilewright_model model = {",
-        f"  {FORMAT}, {_string(d.title)}, {_string(d.version)}, {_string(a.target)},",
-        f"  {CpuTarget.of(a.target).cores}, {a.scratch_bytes}, {constant_bytes},",
-        f"  {len(a.inputs)}, inputs, {len(a.outputs)}, outputs}};",
-        '#include "library.c"',
+        *_cpu_check(target, sorted(needed_features(first.target))),
+        *_table("int", "constant_counts", counts),
     ]
-    return "\n".join([*lines, ""])
+    for i, starts in enumerate(d.starts):
+        lines += _table("int64_t", f"offsets{i}", [*starts, 0])
+    numbers = range(len(d.artifacts))
+    lines += _table("int64_t *const", "constant_offsets", [f"offsets{i}" for i in numbers])
+    scratch_bytes = max(a.scratch_bytes for a in d.artifacts)
+    about = f"{_string(d.title)}, {_string(d.version)}, {_string(first.target)}"
+    rows = []
+    for i, a in enumerate(d.artifacts):
+        lines += [*_tensors(f"inputs{i}", a.inputs), *_tensors(f"outputs{i}", a.outputs)]
+        following = f"&models[{i + 1}]" if i + 1 < len(d.artifacts) else "NULL"
+        rows += [
+            f"  {{{FORMAT}, {about}, {target.cores}, {scratch_bytes}, {d.constant_bytes},",
+            f"   {len(a.inputs)}, inputs{i}, {len(a.outputs)}, outputs{i}, {following}}},",
+        ]
+    lines += ["#include <stddef.h>", "static const tilewright_model models[] = {", *rows, "};"]
+    return "\n".join([*lines, '#include "library.c"', ""])
+
+
+def _table(kind: str, name: str, values: Sequence[object]) -> list[str]:
+    """A constant array of C."""
+    return [f"static const {kind} {name}[] = {{{', '.join(map(str, values))}}};"]
+
+
+def _either(specs: Sequence[BufferSpec]) -> str:
+    """An argument with all shapes that it may have: `x: float32[1, 24] or [8, 24]`."""
+    shapes = dict.fromkeys(str(s).removeprefix(f"{s.name}: {s.dtype}") for s in specs)
+    return f"{specs[0].name}: {specs[0].dtype}{' or '.join(shapes)}"
 
 
 def _cpu_check(target: CpuTarget, features: list[str]) -> list[str]:
