@@ -30,9 +30,11 @@ def definition(
         return _bound(local, node, defaults)
     if not onnx.defs.has(node.op_type, node.domain):
         return None
-    standard = node.domain in ("", "ai.onnx")
-    versions = (opset,) if standard else ()  # of another domain, the newest
-    schema: Any = onnx.defs.get_schema(node.op_type, *versions, domain=node.domain)
+    schema: Any = (
+        onnx.defs.get_schema(node.op_type, opset)
+        if node.domain in ("", "ai.onnx")
+        else onnx.defs.get_schema(node.op_type, node.domain)  # the newest
+    )
     body = onnx.FunctionProto()
     if schema.has_function:
         body.ParseFromString(
