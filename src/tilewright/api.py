@@ -37,6 +37,8 @@ from tilewright.records.machine import Machine
 from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import CeilingsRow, ModelRow, ModelTask, WorkloadRow
 from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.device import DeviceFunction
+from tilewright.runtime.devices import loaded, target_at_hand
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.pool import ConstantPool
 from tilewright.schedule.steps import Step
@@ -76,10 +78,10 @@ def machine_of(target: Target) -> Machine:
 
 
 def as_target(target: Target | str | None) -> Target:
-    """A Target from what a user gives: None is this machine."""
+    """A Target from what a user gives: None is this machine, "opencl" its device."""
     if target is None:
         return host_target()
-    return Target.parse(target) if isinstance(target, str) else target
+    return target_at_hand(target) if isinstance(target, str) else target
 
 
 # ---- tuning -----------------------------------------------------------------------------------
@@ -322,7 +324,7 @@ def compile(
     db: str | Path | None = None,
     target: Target | str | None = None,
     notes: Callable[[str], None] | None = None,
-) -> CompiledFunction: ...
+) -> CompiledFunction | DeviceFunction: ...
 @overload
 def compile(
     model: Model,
@@ -346,12 +348,13 @@ def compile(
     notes: Callable[[str], None] | None = None,
     *,
     pool: ConstantPool | None = None,
-) -> Network | NetworkSet | CompiledFunction:
+) -> Network | NetworkSet | CompiledFunction | DeviceFunction:
     """Compile a model or task with the best recorded programs; defaults where none is known.
 
     Never fails for want of tuning. `notes` hears a sentence for every task that has no record, or
     runs a program recorded on another machine; without it, the latter is a UserWarning. A task's
     constants are given with `.prepare({...})`. A model may be compiled for another CPU, and saved.
+    For a GPU, functions and networks run on this machine's device of that kind.
     Networks compiled with one `pool` store equal packed constants once; those of a ModelSet do.
     """
     chosen = as_target(target)
@@ -362,7 +365,7 @@ def compile(
     traces = [None if m.trial is None else trace_from_json(m.trial.trace) for m in matches]
     kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
-        return CompiledFunction(kernels[tasks[0].alone], arguments=model.arguments)
+        return loaded(kernels[tasks[0].alone], chosen, arguments=model.arguments)
     if isinstance(model, ModelSet):
         common = ConstantPool()
         nets = [Network(m.partition, kernels, chosen, common) for m in model.models]

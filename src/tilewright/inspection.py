@@ -108,8 +108,8 @@ def plan_of(
         for task, trial, match in zip(tasks, trials, matches, strict=True)
     )
     if isinstance(model, Model):
-        linker = Linker(model.partition, artifacts)
-        memory = Memory.of(link(linker, chosen), linker.plan.arena_bytes)
+        linker = Linker(model.partition, artifacts, chosen)
+        memory = Memory.of(link(linker), linker.plan.arena_bytes)
     else:
         memory = Memory.of(artifacts[tasks[0].alone])
     return Plan(chosen, kernels, memory)

@@ -30,7 +30,7 @@ def test_a_run_is_timed(opencl: OpenclDevice) -> None:
 
 def test_bad_input_is_named(opencl: OpenclDevice) -> None:
     fn = DeviceFunction(CASES["two_kernels"].artifact(opencl.target), opencl)
-    with pytest.raises(InputError, match=r"x: float32\[12\] is wanted, got float64 of shape"):
+    with pytest.raises(InputError, match=r"x must be float32 of shape \(12,\), got float64"):
         fn(np.zeros(12))
     with pytest.raises(InputError, match="2 inputs given, 1 needed"):
         fn(np.zeros(12), np.zeros(12))

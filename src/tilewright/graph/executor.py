@@ -1,4 +1,5 @@
-"""A compiled network: kernels, memory plan and one native entry point.
+"""A compiled network: kernels, memory plan and one native entry point (of a GPU, one list of
+launches).
 
     net = Network(partition(graph), kernels, target)      kernels: task key → Artifact
     (y,) = net(x)                                         by position
@@ -25,14 +26,24 @@ from tilewright.build.library import Program, save
 from tilewright.errors import BuildError, TargetError
 from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Slot, entry_ir
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.memory import Memory, MemoryPlan, aligned, plan_memory
+from tilewright.graph.launches import copy_kernels, launches_of
+from tilewright.graph.memory import ALIGNMENT, Memory, MemoryPlan, plan_memory
 from tilewright.graph.partition import Partition, Subgraph
-from tilewright.runtime.artifact import Artifact, BufferSpec, Packing, Step
+from tilewright.runtime.artifact import (
+    DEVICE_ALIGNMENT,
+    Artifact,
+    BufferSpec,
+    Launch,
+    Packing,
+    Step,
+)
 from tilewright.runtime.constants import pack
+from tilewright.runtime.device import DeviceFunction
+from tilewright.runtime.devices import loaded
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile
-from tilewright.target import CpuTarget, Target
+from tilewright.target import CpuTarget, GpuTarget, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +59,18 @@ class Linker:
     """Gives every value of a partition its place and writes down the calls.
 
     `constants` are the packed constants, each once however many kernels share it; `actions` what
-    the entry point does.
+    the entry point does; `parts` the code that it calls.
     """
 
-    def __init__(self, partition: Partition, kernels: Mapping[str, Artifact]) -> None:
+    def __init__(
+        self, partition: Partition, kernels: Mapping[str, Artifact], target: Target
+    ) -> None:
         """Raises BuildError when a kernel is missing or does not fit its task."""
         self.partition = partition
         self.kernels = kernels
-        self.plan = plan_memory(partition)
+        self.target = target
+        is_gpu = isinstance(target, GpuTarget)
+        self.plan = plan_memory(partition, DEVICE_ALIGNMENT if is_gpu else ALIGNMENT)
         self.constants: list[PackedConstant] = []
         self._packed: dict[tuple[Value, Any, Any], int] = {}
         for call in partition.subgraphs:
@@ -65,6 +80,9 @@ class Linker:
         self._returned = {v: self._as_it_is(v) for v in partition.graph.outputs if v.is_constant}
         self._direct = self._direct_outputs()
         self.actions = self._actions()
+        self.parts = tuple(kernels[t.key] for t in partition.tasks)
+        if isinstance(target, GpuTarget):
+            self.parts += copy_kernels(self.actions, target)
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -179,28 +197,30 @@ class Network:
         Networks made with one `pool` share the packed constants that are equal. Raises BuildError
         when a kernel is missing or does not fit.
         """
-        linker = Linker(partition, kernels)
+        linker = Linker(partition, kernels, target)
         self.name = partition.graph.name
         self.plan: MemoryPlan = linker.plan
         self.calls = len(partition.subgraphs)
-        self.kernels = tuple(kernels[t.key] for t in partition.tasks)
-        self.artifact = link(linker, target)
+        self.kernels = linker.parts
+        self.artifact = link(linker)
         weights = {c.spec.name: c.value.constant for c in linker.constants}
         self.constants = pack(self.artifact, weights, pool)
-        self._loaded: CompiledFunction | None = None
+        self._target = target
+        self._loaded: CompiledFunction | DeviceFunction | None = None
         self._loading = threading.Lock()
 
     @property
-    def function(self) -> CompiledFunction:
-        """The network in this process, loaded when first asked for.
+    def function(self) -> CompiledFunction | DeviceFunction:
+        """The network in this process (of a GPU, on its device), loaded when first asked for.
 
-        Raises RunError when this machine cannot run the code.
+        Raises RunError when this machine cannot run the code, TargetError when it has no such
+        device.
         """
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
-                    self._loaded = CompiledFunction(
-                        self.artifact, self.kernels, constants=self.constants
+                    self._loaded = loaded(
+                        self.artifact, self._target, self.kernels, constants=self.constants
                     )
         return self._loaded
 
@@ -220,12 +240,21 @@ class Network:
 
     @property
     def threads(self) -> int:
-        """The most threads a run uses; see `CompiledFunction.threads`."""
-        return self.function.threads
+        """The most threads a run uses; see `CompiledFunction.threads`.
+
+        Raises TargetError for a network on a GPU.
+        """
+        return self._on_cpu.threads
 
     @threads.setter
     def threads(self, count: int) -> None:
-        self.function.threads = count
+        self._on_cpu.threads = count
+
+    @property
+    def _on_cpu(self) -> CompiledFunction:
+        if not isinstance(self.function, CompiledFunction):
+            raise TargetError(f"{self.name} runs on {self._target.kind}: it has no CPU threads")
+        return self.function
 
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
         """Time every kernel within `runs` runs; see `CompiledFunction.profile`."""
@@ -258,24 +287,29 @@ class Network:
         )
 
 
-def link(linker: Linker, target: Target) -> Artifact:
-    """The artifact whose object code calls the kernels."""
-    if not isinstance(target, CpuTarget):
-        raise TargetError(f"networks are compiled for CPUs, not yet for {target.kind} devices")
+def link(linker: Linker) -> Artifact:
+    """The artifact whose object code, or whose launches, call the kernels."""
     graph = linker.partition.graph
     name = "net_" + re.sub(r"\W", "_", graph.name)
-    workspace = aligned(linker.plan.arena_bytes)
-    ir = entry_ir(name, linker.buffer_count, linker.actions, workspace)
-    own = max((linker.kernels[t.key].scratch_bytes for t in linker.partition.tasks), default=0)
+    workspace = linker.plan.arena_bytes
+    steps, code = linker.steps(), b""
+    launches: tuple[Launch, ...] = ()
+    if isinstance(linker.target, CpuTarget):
+        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace)
+        code = compile_ir(ir, linker.target)
+    else:
+        launches, steps = launches_of(linker.actions, steps, linker.parts, workspace)
+    own = max((k.scratch_bytes for k in linker.parts), default=0)
     outputs = zip(graph.output_names, graph.outputs, strict=True)
     return Artifact(
         entry=name,
-        target=str(target),
-        object_code=compile_ir(ir, target),
+        target=str(linker.target),
+        object_code=code,
         inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
         constants=tuple(c.spec for c in linker.constants),
         outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
         packings=tuple(c.packing for c in linker.constants),
         scratch_bytes=workspace + own,
-        steps=linker.steps(),
+        steps=steps,
+        launches=launches,
     )

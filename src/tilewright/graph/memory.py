@@ -6,8 +6,8 @@
 
 A value lives from the call that writes it to the last call that reads it or a view of it. Values
 are placed largest first, each into the smallest gap that its lifetime leaves free (greedy best
-fit by size). Every offset is a multiple of 64 bytes. Inputs, constants and outputs are the
-caller's; an output's kernel writes it directly.
+fit by size). Every offset is a multiple of 64 bytes, or of what a device asks for. Inputs,
+constants and outputs are the caller's; an output's kernel writes it directly.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class MemoryPlan:
         )
 
 
-def aligned(size: int) -> int:
-    """`size` rounded up to a multiple of ALIGNMENT."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
+def aligned(size: int, alignment: int) -> int:
+    """`size` rounded up to a multiple of `alignment`."""
+    return -(-size // alignment) * alignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,10 @@ class Memory:
     @staticmethod
     def of(artifact: Artifact, arena_bytes: int = 0) -> Memory:
         """Of a network with an arena, or of a kernel without."""
-        arena = aligned(arena_bytes)
         return Memory(
             constants=sum(s.bytes for s in artifact.constants),
-            arena=arena,
-            scratch=artifact.scratch_bytes - arena,
+            arena=arena_bytes,
+            scratch=artifact.scratch_bytes - arena_bytes,
             arguments=sum(s.bytes for s in (*artifact.inputs, *artifact.outputs)),
         )
 
@@ -90,9 +89,9 @@ class Memory:
         return f"peak memory {self.peak / 1e6:.1f} MB ({listed})"
 
 
-def plan_memory(partition: Partition) -> MemoryPlan:
-    """Place the intermediate values of `partition`."""
-    lifetimes = liveness(partition)
+def plan_memory(partition: Partition, alignment: int = ALIGNMENT) -> MemoryPlan:
+    """Place the intermediate values of `partition` at multiples of `alignment` bytes."""
+    lifetimes = liveness(partition, alignment)
     placed: list[tuple[Lifetime, int]] = []
     for life in sorted(lifetimes, key=lambda x: (-x.size, x.first)):
         rivals = sorted((o, x.size) for x, o in placed if x.overlaps(life))
@@ -101,7 +100,7 @@ def plan_memory(partition: Partition) -> MemoryPlan:
     return MemoryPlan({x.value: o for x, o in placed}, arena, tuple(lifetimes))
 
 
-def liveness(partition: Partition) -> list[Lifetime]:
+def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]:
     """Lifetimes of the values that need memory of their own, in the order they are written."""
     outside = {partition.root(v) for v in partition.graph.outputs}
     last: dict[Value, int] = {}
@@ -109,7 +108,12 @@ def liveness(partition: Partition) -> list[Lifetime]:
         for value in subgraph.inputs:
             last[partition.root(value)] = call
     return [
-        Lifetime(s.output, aligned(s.output.bytes), call, max(call, last.get(s.output, call)))
+        Lifetime(
+            s.output,
+            aligned(s.output.bytes, alignment),
+            call,
+            max(call, last.get(s.output, call)),
+        )
         for call, s in enumerate(partition.subgraphs)
         if s.output not in outside
     ]

@@ -25,6 +25,7 @@ import numpy as np
 from tilewright.errors import InputError, RunError
 
 MAGIC = b"TWA1"
+DEVICE_ALIGNMENT = 512  # bytes, of arrays in a device's memory: the most a driver asks for
 NARROW_FLOATS: dict[str, np.dtype[Any]] = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -162,7 +163,8 @@ class Artifact:
     network's, in order; a kernel has none.
 
     For a GPU, `object_code` is what its driver loads (OpenCL C source, a CUDA binary) and
-    `launches` are the kernel calls in order; a CPU's function has none.
+    `launches` are the kernel calls in order; a CPU's function has none. A network's code is that of
+    its kernels, and each of its launches is a step.
     """
 
     entry: str

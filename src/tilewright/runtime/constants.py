@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec
 from tilewright.runtime.buffers import ALIGNMENT, address, aligned_empty
+from tilewright.runtime.parameters import Parameter, as_array, check_names
 from tilewright.runtime.pool import ConstantPool
 
 
@@ -77,3 +78,15 @@ def pack(
             array = packing.apply(source, aligned_empty(packing.shape, source.dtype))
             arrays.append(pool.shared(array))
     return Constants(artifact.constants, tuple(arrays))
+
+
+def pack_given(
+    artifact: Artifact, given: Mapping[str, Any], pool: ConstantPool | None = None
+) -> Constants:
+    """The same from what a user gives. Raises InputError for a missing or unknown name, a wrong
+    shape or dtype.
+    """
+    sources = {p.source.name: p.source for p in artifact.packings}
+    check_names("constant", given, sources)
+    arrays = {n: as_array(Parameter.of(s), given[n]) for n, s in sources.items()}
+    return pack(artifact, arrays, pool)

@@ -6,11 +6,13 @@
     seconds = fn.bench((x,), 10)
 
 What OpenCL, CUDA and the emulation have in common is the `Device` protocol: memory, copies, and a
-loaded program whose kernels run in order.
+loaded program whose kernels run in order. A function has one buffer for every array of its
+interface, and one for scratch memory (of a network, the arena); constants are uploaded once.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -18,99 +20,158 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
+from tilewright.runtime.artifact import Array, Artifact, Step, numpy_dtype
+from tilewright.runtime.constants import Constants, pack, pack_given
+from tilewright.runtime.parameters import Parameter, check_array, checked, inputs_of, positional
+from tilewright.runtime.profile import Profile, profile
+from tilewright.target import Target
+
+Seconds = npt.NDArray[np.float64]
 
 
 class LoadedProgram(Protocol):
-    """A program on a device."""
+    """A program on a device. Its times are those of the device's clock; copies are not in them."""
 
     def run(self, buffers: Sequence[Any], scratch: Any) -> None:
         """Run all kernels and wait for them."""
         ...
 
-    def time(self, buffers: Sequence[Any], scratch: Any, count: int) -> npt.NDArray[np.float64]:
-        """Seconds of each of `count` runs, by the device's clock."""
+    def time(self, buffers: Sequence[Any], scratch: Any, count: int) -> Seconds:
+        """Seconds of each of `count` runs."""
+        ...
+
+    def steps(self, buffers: Sequence[Any], scratch: Any) -> Seconds:
+        """Seconds of each launch of one run."""
         ...
 
 
 class Device(Protocol):
-    """A device; buffers are whatever it says."""
+    """A device; buffers are whatever it says, and are given back when nothing refers to them."""
+
+    @property
+    def target(self) -> Target:
+        """Its facts."""
+        ...
 
     def allocate(self, size: int) -> Any:
-        """Memory for `size` bytes, uninitialised."""
+        """Memory for `size` bytes, uninitialised. Raises RunError when there is not enough."""
         ...
 
     def upload(self, array: Array, buffer: Any) -> None: ...
 
     def download(self, buffer: Any, array: Array) -> None: ...
 
-    def load(self, artifact: Artifact) -> LoadedProgram:
-        """Raises RunError when the device cannot load it."""
+    def load(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> LoadedProgram:
+        """The launches of `artifact`, whose kernels are in its code or that of `parts`.
+
+        Raises RunError when the device cannot load it.
+        """
         ...
 
 
 class DeviceFunction:
-    """A loaded artifact with its buffers on the device."""
+    """A loaded artifact with its buffers on the device. Calls of several threads take turns."""
 
-    def __init__(self, artifact: Artifact, device: Device) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        device: Device,
+        parts: Sequence[Artifact] = (),
+        arguments: Sequence[str] | None = None,
+        *,
+        constants: Constants | None = None,
+    ) -> None:
+        """Load `artifact`, whose kernels are in `parts` if it is a network's, and upload its packed
+        `constants`; a function without constants is ready at once.
+
+        `arguments` are the names of the inputs in the order in which a caller gives them (None:
+        the artifact's). Raises RunError when the device cannot load it or has too little memory.
+        """
         self.artifact = artifact
         self.device = device
-        self._program = device.load(artifact)
+        self._inputs = inputs_of(artifact, arguments)
+        self._program = device.load(artifact, parts)
         self._buffers = [device.allocate(spec.bytes) for spec in artifact.buffers]
-        self._scratch = device.allocate(max(artifact.scratch_bytes, 1))
-        self._ready = not artifact.constants
+        self._scratch = device.allocate(artifact.scratch_bytes)
+        self._busy = threading.Lock()
+        self._ready = False
+        if constants is not None or not artifact.constants:
+            self._upload(constants or pack(artifact, {}))
 
-    def prepare(self, constants: Mapping[str, Array]) -> None:
-        """Pack the constants (given in their logical layouts, by name) and put them there."""
-        names = [p.source.name for p in self.artifact.packings]
-        if set(names) != set(constants):
-            raise InputError(f"constants given: {sorted(constants)}; wanted: {sorted(names)}")
+    def prepare(self, constants: Mapping[str, Any]) -> None:
+        """Pack the constants (given in their logical layouts, by name) and put them there.
+
+        Raises InputError for a missing or unknown name, a wrong shape or dtype.
+        """
+        self._upload(pack_given(self.artifact, constants))
+
+    def _upload(self, constants: Constants) -> None:
         first = len(self.artifact.inputs)
-        for i, packing in enumerate(self.artifact.packings):
-            array = checked(packing.source, constants[packing.source.name])
-            self.device.upload(packing.apply(array), self._buffers[first + i])
+        for array, buffer in zip(constants.arrays, self._buffers[first:], strict=False):
+            self.device.upload(array, buffer)
         self._ready = True
 
-    def __call__(self, *inputs: Array) -> list[Array]:
-        """Outputs in the artifact's order. Raises InputError where an input does not fit."""
-        self._take(inputs)
-        self._program.run(self._buffers, self._scratch)
-        outputs = []
-        first = len(self._buffers) - len(self.artifact.outputs)
-        for i, spec in enumerate(self.artifact.outputs):
-            array = np.empty(spec.shape, numpy_dtype(spec.dtype))
-            self.device.download(self._buffers[first + i], array)
-            outputs.append(array)
+    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
+        """Outputs in the artifact's order, in `out` if it is given. Raises InputError where an
+        array does not fit.
+        """
+        outputs = self._outputs(out)
+        with self._busy:
+            self._take(inputs)
+            self._program.run(self._buffers, self._scratch)
+            results = self._buffers[len(self._buffers) - len(outputs) :]
+            for buffer, array in zip(results, outputs, strict=True):
+                self.device.download(buffer, array)
         return outputs
 
-    def run(self, inputs: Mapping[str, Array]) -> list[Array]:
-        """The same for inputs by name."""
-        names = [s.name for s in self.artifact.inputs]
-        if set(inputs) != set(names):
-            raise InputError(f"inputs given: {sorted(inputs)}; wanted: {sorted(names)}")
-        return self(*(inputs[n] for n in names))
+    def run(
+        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
+    ) -> list[Array]:
+        """The same for inputs by name, or a sequence of them by position."""
+        return self(*positional(self._inputs, inputs), out=out)
 
-    def bench(self, inputs: Sequence[Array], count: int) -> npt.NDArray[np.float64]:
+    def bench(self, inputs: Mapping[str, Any] | Sequence[Any], count: int) -> Seconds:
         """Seconds of each of `count` runs on the device; copies are not in them."""
-        self._take(inputs)
-        return self._program.time(self._buffers, self._scratch, count)
+        with self._busy:
+            self._take(positional(self._inputs, inputs))
+            return self._program.time(self._buffers, self._scratch, count)
 
-    def _take(self, inputs: Sequence[Array]) -> None:
+    def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
+        """Time every launch within `runs` runs, by the device's clock; see `runtime.profile`.
+        Raises InputError for fewer than one run, or for wrong inputs.
+        """
+        if runs < 1:
+            raise InputError(f"a profile needs at least one run, not {runs}")
+        names = [Step(launch.kernel, 0) for launch in self.artifact.launches]
+        with self._busy:
+            self._take(positional(self._inputs, inputs))
+            memory = self._buffers, self._scratch
+            return profile(
+                self.artifact.steps or names,
+                lambda: self._program.steps(*memory),
+                lambda: float(self._program.time(*memory, 1)[0]),
+                runs,
+            )
+
+    def _take(self, inputs: Sequence[Any]) -> None:
+        """Upload the inputs."""
         if not self._ready:
             names = ", ".join(p.source.name for p in self.artifact.packings)
             raise InputError(f"call prepare() with the constants first: {names}")
-        if len(inputs) != len(self.artifact.inputs):
-            listed = ", ".join(map(str, self.artifact.inputs)) or "none"
-            raise InputError(
-                f"{len(inputs)} inputs given, {len(self.artifact.inputs)} needed: {listed}"
-            )
-        for spec, array, buffer in zip(self.artifact.inputs, inputs, self._buffers, strict=False):
-            self.device.upload(checked(spec, array), buffer)
+        arrays = checked(self._inputs, inputs)
+        for parameter in self._inputs:
+            array = np.ascontiguousarray(arrays[parameter.position])
+            self.device.upload(array, self._buffers[parameter.slot])
 
-
-def checked(spec: BufferSpec, array: Array) -> Array:
-    """The array, contiguous. Raises InputError where shape or dtype differ."""
-    found = np.asarray(array)
-    if found.shape != spec.shape or found.dtype != numpy_dtype(spec.dtype):
-        raise InputError(f"{spec} is wanted, got {found.dtype} of shape {found.shape}")
-    return np.ascontiguousarray(found)
+    def _outputs(self, out: Sequence[Array] | None) -> list[Array]:
+        """The arrays that take the outputs."""
+        specs = self.artifact.outputs
+        if out is None:
+            return [np.empty(spec.shape, numpy_dtype(spec.dtype)) for spec in specs]
+        if len(out) != len(specs):
+            raise InputError(f"{len(out)} output arrays given, {len(specs)} needed")
+        for spec, array in zip(specs, out, strict=True):
+            check_array(Parameter.of(spec), array)
+            if not array.flags.c_contiguous or not array.flags.writeable:
+                raise InputError(f"output {spec.name} must be writable and contiguous")
+        return list(out)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import numpy.typing as npt
 
 from tilewright.errors import RunError, TargetError
 from tilewright.runtime.artifact import Array, Artifact, Launch
+from tilewright.runtime.device import Seconds
 from tilewright.target import CudaTarget
 
 HEADERS = Path(__file__).parent / "emulation"
@@ -28,6 +28,7 @@ OPTIONS = (
     "-fno-sanitize-recover=all", "-ffp-contract=off",
 )  # fmt: skip
 TIMEOUT_S = 300
+INCLUDE = "#include"
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -51,11 +52,11 @@ class EmulatedDevice:
     def download(self, buffer: Bytes, array: Array) -> None:
         array.reshape(-1).view(np.uint8)[:] = buffer
 
-    def load(self, artifact: Artifact) -> EmulatedProgram:
+    def load(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> EmulatedProgram:
         """Compile the kernels with g++. Raises RunError with its messages."""
         folder = tempfile.TemporaryDirectory(prefix="tilewright-")
         source = Path(folder.name) / "kernels.cpp"
-        source.write_text(program_text(artifact, self.seed))
+        source.write_text(program_text(artifact, parts, self.seed))
         command = ["g++", *OPTIONS, f"-I{HEADERS}", str(source), "-o", str(source.with_suffix(""))]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode:
@@ -63,11 +64,20 @@ class EmulatedDevice:
         return EmulatedProgram(folder, source.with_suffix(""), artifact.entry)
 
 
-def program_text(artifact: Artifact, seed: int) -> str:
-    """The kernels with a `main` that reads buffers, runs them and writes the buffers back."""
+def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> str:
+    """The kernels with a `main` that reads buffers, runs them and writes the buffers back.
+
+    Every part is in a namespace of its own, since helpers and tables may have equal names.
+    """
     calls = "".join(f"    {_call(launch, len(artifact.buffers))}\n" for launch in artifact.launches)
-    return (
-        f'#include "cuda_emulation.h"\n{artifact.object_code.decode()}\n'
+    lines = [one.object_code.decode().splitlines() for one in (artifact, *parts)]
+    includes = dict.fromkeys(x for text in lines for x in text if x.startswith(INCLUDE))
+    spaces = [
+        "\n".join([f"namespace p{i} {{", *(x for x in text if x not in includes), "}"])
+        for i, text in enumerate(lines)
+    ]
+    uses = [f"using namespace p{i};" for i in range(len(spaces))]
+    return "\n".join([f'{INCLUDE} "cuda_emulation.h"', *includes, *spaces, *uses, ""]) + (
         "int main(int, char** path) {\n"
         "    tw::Buffers buffers;\n    buffers.read(path[1]);\n"
         f"    tw::random_state = {seed + 1};\n"
@@ -97,6 +107,14 @@ class EmulatedProgram:
 
     def run(self, buffers: Sequence[Bytes], scratch: Bytes) -> None:
         """Run all kernels. Raises RunError with what the emulation found."""
+        self.steps(buffers, scratch)
+
+    def time(self, buffers: Sequence[Bytes], scratch: Bytes, count: int) -> Seconds:
+        """Seconds of each run: to go through a benchmark's code, not to compare."""
+        return np.array([self.steps(buffers, scratch).sum() for _ in range(count)])
+
+    def steps(self, buffers: Sequence[Bytes], scratch: Bytes) -> Seconds:
+        """The same of each launch."""
         every = [*buffers, scratch]
         file = self._executable.with_suffix(".data")
         with file.open("wb") as out:
@@ -111,15 +129,7 @@ class EmulatedProgram:
         for buffer in every:
             buffer[:] = data[start : start + buffer.size]
             start += buffer.size
-
-    def time(self, buffers: Sequence[Bytes], scratch: Bytes, count: int) -> npt.NDArray[np.float64]:
-        """Seconds of each process: to run the code paths of a benchmark, not to compare."""
-        seconds = np.empty(count)
-        for i in range(count):
-            start = time.perf_counter()
-            self.run(buffers, scratch)
-            seconds[i] = time.perf_counter() - start
-        return seconds
+        return np.array(done.stdout.split(), np.float64)
 
 
 def _finding(text: str) -> str:

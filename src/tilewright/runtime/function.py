@@ -13,48 +13,28 @@ a `_Frame` of its own, with the scratch memory; frames are kept, so there come t
 calls were ever made at once. Such calls compete for the cores: `fn.threads = 1` gives each one.
 
 A call costs about 3 µs beyond its kernel (`benchmarks/call_overhead.py`): what is known of the
-arrays beforehand is in `_Parameter`, the native pointer array is kept, and a call only writes
+arrays beforehand is in `Parameter`, the native pointer array is kept, and a call only writes
 the addresses of its inputs and outputs there. (Loops over positions: a strict `zip` takes 0.3 µs.)
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Step, numpy_dtype
+from tilewright.runtime.artifact import Array, Artifact, Step
 from tilewright.runtime.buffers import ALIGNMENT, BYTE, address, aligned_empty, is_aligned
-from tilewright.runtime.constants import Constants, pack
+from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
+from tilewright.runtime.parameters import Parameter, check_array, checked, inputs_of, positional
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile, profile
 from tilewright.target import Target
-
-
-@dataclass(frozen=True, slots=True)
-class _Parameter:
-    """One array of the interface: number `position` of those that a caller gives or gets, number
-    `slot` in the native pointer array.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    position: int
-    slot: int
-
-    @staticmethod
-    def of(spec: BufferSpec, position: int = 0, slot: int = 0) -> _Parameter:
-        return _Parameter(spec.name, spec.shape, numpy_dtype(spec.dtype), position, slot)
-
-    def __str__(self) -> str:
-        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
 
 
 class _Frame:
@@ -75,7 +55,7 @@ class _Frame:
         self.scratch_address = address(self.scratch)
         self.staged: dict[str, Array] = {}
 
-    def stage(self, parameter: _Parameter, array: Array) -> Array:
+    def stage(self, parameter: Parameter, array: Array) -> Array:
         """A copy where kernels may read it, in memory that is kept for this input."""
         if parameter.name not in self.staged:
             self.staged[parameter.name] = aligned_empty(parameter.shape, parameter.dtype)
@@ -104,11 +84,10 @@ class CompiledFunction:
         """
         self.artifact = artifact
         self._code = LoadedKernel(artifact, parts) if code is None else code
-        self._inputs = _inputs_of(artifact, arguments)
-        self._names = frozenset(p.name for p in self._inputs)
+        self._inputs = inputs_of(artifact, arguments)
         first_output = len(artifact.inputs) + len(artifact.constants)
         self._outputs = tuple(
-            _Parameter.of(s, i, first_output + i) for i, s in enumerate(artifact.outputs)
+            Parameter.of(s, i, first_output + i) for i, s in enumerate(artifact.outputs)
         )
         self._cores = Target.parse(artifact.target).cores
         self._threads = self._cores
@@ -133,13 +112,7 @@ class CompiledFunction:
         Packed constants that `pool` has already are not stored again. Raises InputError for a
         missing or unknown name, a wrong shape or dtype.
         """
-        packings = self.artifact.packings
-        _check_names("constant", constants, dict.fromkeys(p.source.name for p in packings))
-        arrays = {
-            p.source.name: _as_array(_Parameter.of(p.source), constants[p.source.name])
-            for p in packings
-        }
-        self._constants = pack(self.artifact, arrays, pool)
+        self._constants = pack_given(self.artifact, constants, pool)
         self._frames = []  # those of calls in flight go with the constants they point at
 
     def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
@@ -149,7 +122,7 @@ class CompiledFunction:
         filled and returned. Raises InputError for a wrong number of arrays, a wrong shape or
         dtype.
         """
-        arrays = self._checked(inputs)
+        arrays = checked(self._inputs, inputs)
         outputs = self._new_outputs() if out is None else self._given_outputs(out, arrays)
         frames = self._frames
         try:
@@ -168,7 +141,7 @@ class CompiledFunction:
 
         Raises InputError for a missing or unknown name, too.
         """
-        return self(*self._positional(inputs), out=out)
+        return self(*positional(self._inputs, inputs), out=out)
 
     def bench(
         self, inputs: Mapping[str, Any] | Sequence[Any], count: int
@@ -210,7 +183,7 @@ class CompiledFunction:
         arrays that must live as long as it is used.
         """
         frame, outputs = self._new_frame(), self._new_outputs()
-        arrays = self._checked(self._positional(inputs))
+        arrays = checked(self._inputs, positional(self._inputs, inputs))
         self._bind(frame, arrays, outputs)
         return frame, [*arrays, *outputs]
 
@@ -224,28 +197,6 @@ class CompiledFunction:
         pointers = [*first, *self._constants.addresses, *last]
         return _Frame(pointers, self.artifact.scratch_bytes, self._constants)
 
-    def _positional(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
-        if not isinstance(inputs, (dict, Mapping)):  # a dict is known sooner than a Mapping
-            return inputs
-        if inputs.keys() != self._names:
-            _check_names("input", inputs, [s.name for s in self.artifact.inputs])
-        return [inputs[p.name] for p in self._inputs]
-
-    def _checked(self, inputs: Sequence[Any]) -> list[Array]:
-        """The inputs as arrays of the right shapes and dtypes."""
-        if len(inputs) != len(self._inputs):
-            listed = ", ".join(map(str, self._inputs)) or "none"
-            raise InputError(f"{len(inputs)} inputs given, {len(self._inputs)} needed: {listed}")
-        arrays = []
-        for parameter in self._inputs:
-            value = inputs[parameter.position]
-            # A plain array that fits needs no conversion, and no message.
-            plain = type(value) is np.ndarray
-            if not plain or value.shape != parameter.shape or value.dtype != parameter.dtype:
-                value = _as_array(parameter, value)
-            arrays.append(value)
-        return arrays
-
     def _new_outputs(self) -> list[Array]:
         return [aligned_empty(p.shape, p.dtype) for p in self._outputs]
 
@@ -257,7 +208,7 @@ class CompiledFunction:
             name, array = parameter.name, out[parameter.position]
             if not isinstance(array, np.ndarray):
                 raise InputError(f"output {name} must be a NumPy array, got {type(array).__name__}")
-            _check_array(parameter, array)
+            check_array(parameter, array)
             if not is_aligned(array) or not array.flags.writeable:
                 raise InputError(
                     f"output {name} must be writable, contiguous and start at a multiple of "
@@ -292,48 +243,3 @@ def checked_threads(count: int, cores: int) -> int:
             f"for more, compile for a target with cores=..."
         )
     return count
-
-
-def _inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[_Parameter, ...]:
-    """The inputs in the order of the names `arguments`."""
-    slots = {s.name: i for i, s in enumerate(artifact.inputs)}
-    names = list(slots) if arguments is None else list(arguments)
-    _check_names("argument", dict.fromkeys(names), slots)
-    return tuple(_Parameter.of(artifact.inputs[slots[n]], i, slots[n]) for i, n in enumerate(names))
-
-
-def _check_names(what: str, given: Mapping[str, Any], wanted: Collection[str]) -> None:
-    missing = [n for n in wanted if n not in given]
-    unknown = [n for n in given if n not in wanted]
-    if missing or unknown:
-        parts = [f"missing {', '.join(missing)}"] * bool(missing)
-        parts += [f"unknown {', '.join(map(str, unknown))}"] * bool(unknown)
-        raise InputError(f"{what}s: {'; '.join(parts)}; wanted: {', '.join(wanted) or 'none'}")
-
-
-def _as_array(parameter: _Parameter, value: Any) -> Array:
-    """`value` as an array that shares its memory. Raises InputError when it does not fit."""
-    if not isinstance(value, (np.ndarray, np.generic)):
-        if not hasattr(value, "__dlpack__"):
-            raise InputError(
-                f"{parameter.name} must be a NumPy array or offer DLPack, "
-                f"got {type(value).__name__}"
-            )
-        try:
-            value = np.from_dlpack(value)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
-            raise InputError(
-                f"{parameter.name}: NumPy cannot take this {type(value).__name__} through DLPack "
-                f"({error}); give it as a NumPy array on the CPU"
-            ) from error
-    array: Array = np.asarray(value)
-    _check_array(parameter, array)
-    return array
-
-
-def _check_array(parameter: _Parameter, array: Array) -> None:
-    if array.shape != parameter.shape or array.dtype != parameter.dtype:
-        raise InputError(
-            f"{parameter.name} must be {parameter.dtype} of shape {parameter.shape}, "
-            f"got {array.dtype} of shape {array.shape}"
-        )

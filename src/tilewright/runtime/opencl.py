@@ -9,15 +9,16 @@ Kernels are compiled by the device's driver when they are loaded.
 
 from __future__ import annotations
 
+import importlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilewright.errors import RunError, TargetError
 from tilewright.runtime.artifact import Array, Artifact, Launch
+from tilewright.runtime.device import Seconds
 from tilewright.target import OpenclTarget
 
 INSTALL = (
@@ -72,7 +73,7 @@ def target_of(device: Any) -> OpenclTarget:
 
 
 class OpenclDevice:
-    """One device with its context and an in-order queue."""
+    """One device with its context, an in-order queue, and a pool of memory that is used again."""
 
     def __init__(self, device: Any = None) -> None:
         self._cl = _pyopencl()
@@ -81,10 +82,15 @@ class OpenclDevice:
         self.context = self._cl.Context([self.device])
         timed = self._cl.command_queue_properties.PROFILING_ENABLE
         self.queue = self._cl.CommandQueue(self.context, properties=timed)
+        tools = importlib.import_module("pyopencl.tools")
+        self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue))
 
     def allocate(self, size: int) -> Any:
-        """A buffer of `size` bytes."""
-        return self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(size, 1))
+        """A buffer of `size` bytes or more, of the pool. Raises RunError where memory is short."""
+        try:
+            return self.pool.allocate(max(size, 1))
+        except (self._cl.Error, MemoryError) as error:
+            raise RunError(f"{size} bytes of device memory are not to be had: {error}") from error
 
     def upload(self, array: Array, buffer: Any) -> None:
         """Copy a contiguous array to the device."""
@@ -96,25 +102,34 @@ class OpenclDevice:
         if array.nbytes:
             self._cl.enqueue_copy(self.queue, _bytes(array), buffer, is_blocking=True)
 
-    def load(self, artifact: Artifact) -> OpenclProgram:
+    def load(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> OpenclProgram:
         """Compile the kernels. Raises RunError with the driver's log."""
+        kernels: dict[str, Any] = {}
+        for part in (artifact, *parts):
+            if part.object_code:
+                kernels |= {k.function_name: k for k in self._compiled(part).all_kernels()}
+        return OpenclProgram(self, kernels, artifact.launches)
+
+    def _compiled(self, artifact: Artifact) -> Any:
         source = artifact.object_code.decode()
         try:
-            program = self._cl.Program(self.context, source).build(options=list(OPTIONS))
+            return self._cl.Program(self.context, source).build(options=list(OPTIONS))
         except self._cl.Error as error:
             raise RunError(f"the OpenCL driver rejects {artifact.entry}: {error}") from error
-        return OpenclProgram(self, program, artifact.launches)
 
 
 class OpenclProgram:
     """Compiled kernels and the calls that run them."""
 
-    def __init__(self, device: OpenclDevice, program: Any, launches: Sequence[Launch]) -> None:
+    def __init__(
+        self, device: OpenclDevice, kernels: Mapping[str, Any], launches: Sequence[Launch]
+    ) -> None:
         self._cl = _pyopencl()
         self.device = device
         self.launches = launches
-        self.kernels = [self._cl.Kernel(program, launch.kernel) for launch in launches]
-        self._parts: dict[tuple[int, int], Any] = {}
+        self.kernels = [kernels[launch.kernel] for launch in launches]
+        self._scratch: Any = None
+        self._parts: dict[int, Any] = {}  # of that scratch memory, by offset
 
     def run(self, buffers: Sequence[Any], scratch: Any) -> None:
         """Run all kernels and wait. Raises RunError when one fails."""
@@ -124,9 +139,17 @@ class OpenclProgram:
         except self._cl.Error as error:
             raise RunError(f"an OpenCL kernel failed: {error}") from error
 
-    def time(self, buffers: Sequence[Any], scratch: Any, count: int) -> npt.NDArray[np.float64]:
+    def steps(self, buffers: Sequence[Any], scratch: Any) -> Seconds:
+        """Seconds of each launch."""
+        events = self._enqueue(buffers, scratch)
+        self.device.queue.finish()
+        return np.array([(e.profile.end - e.profile.start) * 1e-9 for e in events])
+
+    def time(self, buffers: Sequence[Any], scratch: Any, count: int) -> Seconds:
         """Seconds of each run, from the first kernel's start to the last one's end."""
-        seconds = np.empty(count)
+        seconds = np.zeros(count)
+        if not self.launches:
+            return seconds
         for i in range(count):
             events = self._enqueue(buffers, scratch)
             events[-1].wait()
@@ -152,13 +175,15 @@ class OpenclProgram:
         """A buffer, or the part of the scratch memory from an offset on."""
         if position >= 0:
             return buffers[position]
+        if scratch is not self._scratch:
+            self._scratch, self._parts = scratch, {}
         offset = -1 - position
-        key = id(scratch), offset
-        if key not in self._parts:
-            self._parts[key] = scratch.get_sub_region(offset, scratch.size - offset)
-        return self._parts[key]
+        if offset not in self._parts:
+            whole = self._cl.Buffer.from_int_ptr(scratch.int_ptr)
+            self._parts[offset] = whole.get_sub_region(offset, whole.size - offset)
+        return self._parts[offset]
 
 
-def _bytes(array: Array) -> npt.NDArray[np.uint8]:
+def _bytes(array: Array) -> Any:
     """The array's memory, whatever its dtype."""
     return array.reshape(-1).view(np.uint8)

@@ -24,10 +24,9 @@ from tilewright.expr.nodes import Const, Tensor
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq, Store, bodies, walk
 from tilewright.nest.workers import Team, is_for_workers, kernels
-from tilewright.runtime.artifact import Launch
+from tilewright.runtime.artifact import DEVICE_ALIGNMENT, Launch
 from tilewright.target import CudaTarget, GpuTarget
 
-ALIGNMENT = 256  # bytes, of every array in device memory
 NOBODY = Team()
 MOST_ELEMENTS = 2**31 - 1  # of one array: indices are int
 
@@ -121,7 +120,7 @@ def _scratch(body: Node) -> tuple[dict[str, tuple[Alloc, int]], int]:
     for alloc in _between_kernels(body):
         found[alloc.tensor.name] = alloc, end
         size = prod(e for e in alloc.tensor.shape if isinstance(e, int)) * alloc.tensor.dtype.bytes
-        end += -(-size // ALIGNMENT) * ALIGNMENT
+        end += -(-size // DEVICE_ALIGNMENT) * DEVICE_ALIGNMENT
     return found, end
 
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 
 #define __global__
@@ -36,7 +37,7 @@ namespace tw {
 
 constexpr int WARP = 32;
 constexpr int MOST_THREADS = 1024;
-constexpr int MOST_BUFFERS = 256;
+constexpr int MOST_BUFFERS = 1024;
 constexpr size_t STACK_BYTES = 64 * 1024;
 enum class State { READY, BARRIER, SHUFFLE, DONE };
 
@@ -165,7 +166,7 @@ inline void run_block(int x, int y) {
     }
 }
 
-// `kernel` is a callable that calls the kernel with its arguments.
+// `kernel` is a callable that calls the kernel with its arguments. Prints the seconds it takes.
 template <class Kernel>
 void launch(int blocks, int x, int y, Kernel kernel) {
     if (x * y > MOST_THREADS) fail("more threads than a block can have");
@@ -176,6 +177,8 @@ void launch(int blocks, int x, int y, Kernel kernel) {
         fibers[i].stack = static_cast<char*>(malloc(STACK_BYTES));
     body = [](void* data) { (*static_cast<Kernel*>(data))(); };
     body_data = &kernel;
+    timespec begun, ended;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
     int* order = static_cast<int*>(calloc(blocks, sizeof(int)));
     for (int i = 0; i < blocks; ++i) order[i] = i;
     shuffle(order, blocks);
@@ -183,6 +186,8 @@ void launch(int blocks, int x, int y, Kernel kernel) {
         block_index = {order[i], 0};
         run_block(x, y);
     }
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    printf("%.9f\n", ended.tv_sec - begun.tv_sec + 1e-9 * (ended.tv_nsec - begun.tv_nsec));
     for (int i = 0; i < fiber_count; ++i) free(fibers[i].stack);
     free(fibers);
     free(slots);

@@ -1,0 +1,81 @@
+"""A network on a GPU: the launches of all its kernels in order.
+
+    actions             KernelCall("t0_conv", (Buffer(0), Buffer(1), Slot(512)))
+    kernel t0_conv      launches t0_conv_0(input 0, constant 1, scratch 0), …
+    launches            t0_conv_0(buffer 0, buffer 1, scratch workspace + 0), …
+
+Arguments keep the form of `runtime.artifact.Launch`: the network's buffers by position, and offsets
+in one block of device memory, which holds the arena and behind it the kernels' own scratch. A copy
+is a kernel like others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.build import build
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.tensors import compute, placeholder
+from tilewright.graph.entry import Action, Buffer, Copy, Place
+from tilewright.runtime.artifact import Artifact, Launch, Step
+from tilewright.schedule.steps import Split
+from tilewright.schedule.worker_steps import Bind
+from tilewright.target import GpuTarget
+
+COPY_THREADS = 128
+WORD_BYTES = 4
+
+
+def copy_kernels(actions: Sequence[Action], target: GpuTarget) -> tuple[Artifact, ...]:
+    """A kernel for every size that is copied."""
+    sizes = dict.fromkeys(a.size for a in actions if isinstance(a, Copy))
+    return tuple(_copy_kernel(size, target) for size in sizes)
+
+
+def _copy_kernel(size: int, target: GpuTarget) -> Artifact:
+    words = size % WORD_BYTES == 0
+    dtype, count = ("int32", size // WORD_BYTES) if words else ("int8", size)
+    x = placeholder((count,), dtype, name="x")
+    dag = ComputeDAG([compute((count,), lambda i: x[i], name="y")])
+    trace = (
+        Split("y", "i", (min(COPY_THREADS, count),)),
+        Bind("y", "i.0", "block"),
+        Bind("y", "i.1", "thread.x"),
+    )
+    return build(dag, trace, target, _copy_name(size))
+
+
+def _copy_name(size: int) -> str:
+    return f"copy_{size}"
+
+
+def launches_of(
+    actions: Sequence[Action], steps: Sequence[Step], kernels: Sequence[Artifact], workspace: int
+) -> tuple[tuple[Launch, ...], tuple[Step, ...]]:
+    """All launches, and what each one is; `steps` are those of the actions.
+
+    `workspace` is the offset in scratch where the kernels' own scratch begins. The operations of a
+    kernel are counted at its first launch.
+    """
+    by_name = {k.entry: k for k in kernels}
+    launches: list[Launch] = []
+    each: list[Step] = []
+    for action, step in zip(actions, steps, strict=True):
+        if isinstance(action, Copy):
+            name = _copy_name(action.size)
+            places: tuple[Place, ...] = (action.source, action.destination)
+        else:
+            name, places = action.entry, action.places
+        for i, launch in enumerate(by_name[name].launches):
+            arguments = tuple(
+                _position(places[a]) if a >= 0 else a - workspace for a in launch.arguments
+            )
+            launches.append(
+                Launch(launch.kernel, launch.blocks, launch.threads, arguments, launch.shared_bytes)
+            )
+            each.append(Step(step.kernel, 0 if i else step.flops))
+    return tuple(launches), tuple(each)
+
+
+def _position(place: Place) -> int:
+    return place.index if isinstance(place, Buffer) else -1 - place.offset

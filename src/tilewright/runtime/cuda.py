@@ -1,0 +1,238 @@
+"""CUDA devices, through NVIDIA's bindings of the driver (`pip install 'tilewright[cuda]'`).
+
+    device = CudaDevice()              the first one
+    device.target                      its facts, "cuda:…"
+    fn = DeviceFunction(artifact, device)
+
+Kernels are binaries already (`runtime.nvrtc`). Work goes through one stream of the device's primary
+context, which other libraries of the process use, too. Several launches become a graph, captured
+at the first run and launched as one from then on. Memory comes from the driver's pool, which keeps
+what is given back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import re
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import RunError, TargetError
+from tilewright.runtime.artifact import Array, Artifact, Launch
+from tilewright.runtime.device import Seconds
+from tilewright.target import CudaTarget
+
+INSTALL = (
+    "CUDA needs NVIDIA's driver and its bindings (pip install 'tilewright[cuda]'). Programs can be "
+    "built without a device: name the target (cuda:a100)"
+)
+KEEP_ALL = 2**64 - 1  # bytes that the pool keeps
+NAME_BYTES = 100
+
+
+def find_driver() -> Any:
+    """The bindings, with the driver initialised. Raises TargetError when either is missing."""
+    try:
+        from cuda.bindings import driver
+    except ImportError as error:
+        raise TargetError(f"{INSTALL} ({error})") from error
+    try:
+        (error_code,) = driver.cuInit(0)
+    except Exception as error:  # the bindings raise what they like where the library is missing
+        raise TargetError(f"{INSTALL} ({error})") from error
+    if error_code != driver.CUresult.CUDA_SUCCESS:
+        raise TargetError(f"no CUDA device is here ({error_code.name}). {INSTALL}")
+    return driver
+
+
+class CudaDevice:
+    """One device with its stream."""
+
+    def __init__(self, ordinal: int = 0) -> None:
+        """Raises TargetError when there is no device of that number."""
+        self.driver = find_driver()
+        count = self.call("cuDeviceGetCount")
+        if not 0 <= ordinal < count:
+            raise TargetError(f"CUDA device {ordinal} is not here, which has {count}. {INSTALL}")
+        device = self.call("cuDeviceGet", ordinal)
+        self.target = self._target(device)
+        self._context = self.call("cuDevicePrimaryCtxRetain", device)
+        self.enter()
+        self.stream = self.call("cuStreamCreate", 0)
+        pool = self.call("cuDeviceGetDefaultMemPool", device)
+        keep = self.driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        self.call("cuMemPoolSetAttribute", pool, keep, self.driver.cuuint64_t(KEEP_ALL))
+
+    def call(self, name: str, *arguments: Any) -> Any:
+        """What the driver's function returns. Raises RunError with its message."""
+        error, *results = getattr(self.driver, name)(*arguments)
+        if error != self.driver.CUresult.CUDA_SUCCESS:
+            raise RunError(f"{name} failed: {error.name}")
+        return results[0] if results else None
+
+    def enter(self) -> None:
+        """Make the context current in this thread."""
+        self.call("cuCtxSetCurrent", self._context)
+
+    def wait(self) -> None:
+        """Until all work is done. Raises RunError when some of it failed."""
+        self.call("cuStreamSynchronize", self.stream)
+
+    def allocate(self, size: int) -> CudaMemory:
+        """Memory for `size` bytes. Raises RunError when there is not enough."""
+        self.enter()
+        return CudaMemory(self, size)
+
+    def upload(self, array: Array, buffer: CudaMemory) -> None:
+        """Copy a contiguous array to the device."""
+        self._copy("cuMemcpyHtoDAsync", buffer.address, array.ctypes.data, array.nbytes)
+
+    def download(self, buffer: CudaMemory, array: Array) -> None:
+        """Copy from the device into a contiguous array."""
+        self._copy("cuMemcpyDtoHAsync", array.ctypes.data, buffer.address, array.nbytes)
+
+    def _copy(self, name: str, to: int, source: int, size: int) -> None:
+        if size:
+            self.enter()
+            self.call(name, to, source, size, self.stream)
+            self.wait()
+
+    def load(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> CudaProgram:
+        """Load the binaries. Raises RunError when they are for another architecture."""
+        self.enter()
+        functions: dict[str, Any] = {}
+        modules = []
+        for part in (artifact, *parts):
+            if not part.object_code:
+                continue
+            modules.append(self.call("cuModuleLoadData", part.object_code))
+            for name in dict.fromkeys(launch.kernel for launch in part.launches):
+                functions[name] = self.call("cuModuleGetFunction", modules[-1], name.encode())
+        return CudaProgram(self, modules, functions, artifact.launches)
+
+    def _target(self, device: Any) -> CudaTarget:
+        names = self.driver.CUdevice_attribute
+
+        def fact(name: str) -> int:
+            attribute = getattr(names, f"CU_DEVICE_ATTRIBUTE_{name}")
+            return int(self.call("cuDeviceGetAttribute", attribute, device))
+
+        title = self.call("cuDeviceGetName", NAME_BYTES, device).rstrip(b"\0").decode()
+        major, minor = fact("COMPUTE_CAPABILITY_MAJOR"), fact("COMPUTE_CAPABILITY_MINOR")
+        return CudaTarget(
+            name=re.sub(r"\W+", "-", title).strip("-").lower(),
+            cores=fact("MULTIPROCESSOR_COUNT"),
+            vector_bits=128,
+            line_bytes=128,
+            warp=fact("WARP_SIZE"),
+            threads=fact("MAX_THREADS_PER_BLOCK"),
+            shared_bytes=fact("MAX_SHARED_MEMORY_PER_BLOCK"),
+            registers=fact("MAX_REGISTERS_PER_BLOCK"),
+            thread_registers=255,
+            l2_bytes=fact("L2_CACHE_SIZE"),
+            virtual=8,
+            architecture=f"sm_{major}{minor}",
+        )
+
+
+class CudaMemory:
+    """Bytes of the device from `address` on, until nothing refers to this object."""
+
+    def __init__(self, device: CudaDevice, size: int) -> None:
+        self.address = int(device.call("cuMemAllocAsync", max(size, 1), device.stream))
+        driver, stream = device.driver, device.stream
+        weakref.finalize(self, driver.cuMemFreeAsync, self.address, stream).atexit = False
+
+
+class CudaProgram:
+    """Loaded kernels and the calls that run them."""
+
+    def __init__(
+        self,
+        device: CudaDevice,
+        modules: Sequence[Any],
+        functions: Mapping[str, Any],
+        launches: Sequence[Launch],
+    ) -> None:
+        self.device = device
+        self._launches = [(functions[launch.kernel], launch) for launch in launches]
+        self._graph: tuple[tuple[int, ...], Any] | None = None  # of buffers at these addresses
+        for module in modules:
+            weakref.finalize(self, device.driver.cuModuleUnload, module).atexit = False
+
+    def run(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> None:
+        """Run all kernels and wait. Raises RunError when one fails."""
+        self.device.enter()
+        self._runner(buffers, scratch)()
+        self.device.wait()
+
+    def time(self, buffers: Sequence[CudaMemory], scratch: CudaMemory, count: int) -> Seconds:
+        """Seconds of each of `count` runs, one right after the other."""
+        self.device.enter()
+        return self._timed([self._runner(buffers, scratch)] * count)
+
+    def steps(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> Seconds:
+        """Seconds of each launch."""
+        self.device.enter()
+        addresses = _addresses(buffers, scratch)
+        return self._timed([self._launcher(i, addresses) for i in range(len(self._launches))])
+
+    def _timed(self, calls: Sequence[Callable[[], None]]) -> Seconds:
+        call, stream = self.device.call, self.device.stream
+        events = [call("cuEventCreate", 0) for _ in range(len(calls) + 1)]
+        try:
+            call("cuEventRecord", events[0], stream)
+            for one, event in zip(calls, events[1:], strict=True):
+                one()
+                call("cuEventRecord", event, stream)
+            self.device.wait()
+            pairs = itertools.pairwise(events)
+            return np.array([1e-3 * call("cuEventElapsedTime", a, b) for a, b in pairs])
+        finally:
+            for event in events:
+                self.device.driver.cuEventDestroy(event)
+
+    def _runner(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> Callable[[], None]:
+        """What enqueues all launches."""
+        addresses = _addresses(buffers, scratch)
+        if len(self._launches) == 1:
+            return self._launcher(0, addresses)
+        if self._graph is None or self._graph[0] != addresses:
+            self._graph = addresses, self._captured(addresses)
+        graph = self._graph[1]
+        return lambda: self.device.call("cuGraphLaunch", graph, self.device.stream)
+
+    def _captured(self, addresses: tuple[int, ...]) -> Any:
+        """The launches as an executable graph."""
+        call, stream = self.device.call, self.device.stream
+        mode = self.device.driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        call("cuStreamBeginCapture", stream, mode)
+        try:
+            for i in range(len(self._launches)):
+                self._launcher(i, addresses)()
+        finally:
+            graph = call("cuStreamEndCapture", stream)
+        executable = call("cuGraphInstantiate", graph, 0)
+        call("cuGraphDestroy", graph)
+        weakref.finalize(self, self.device.driver.cuGraphExecDestroy, executable).atexit = False
+        return executable
+
+    def _launcher(self, number: int, addresses: tuple[int, ...]) -> Callable[[], None]:
+        """What enqueues one launch; `addresses` end with that of the scratch memory."""
+        function, launch = self._launches[number]
+        places = [addresses[a] if a >= 0 else addresses[-1] - 1 - a for a in launch.arguments]
+        # bindings take values with their types
+        arguments = tuple(places), (ctypes.c_void_p,) * len(places)
+        threads = (*launch.threads, 1)
+        return lambda: self.device.call(
+            "cuLaunchKernel", function, launch.blocks, 1, 1, *threads, 0, self.device.stream,
+            arguments, 0,
+        )  # fmt: skip
+
+
+def _addresses(buffers: Sequence[CudaMemory], scratch: CudaMemory) -> tuple[int, ...]:
+    return (*(b.address for b in buffers), scratch.address)

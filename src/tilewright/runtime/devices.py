@@ -1,0 +1,66 @@
+"""Which device runs a target's code: one table.
+
+    target_at_hand("opencl cores=2")                       the facts of the device that is here
+    device = open_device(Target.parse("opencl:pocl"))      opened once a process
+    function = loaded(artifact, target, parts)             on the CPU or on a device
+
+A driver that is not installed is missed only here, when a device is asked for.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+from tilewright.errors import TargetError
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.constants import Constants
+from tilewright.runtime.cuda import CudaDevice
+from tilewright.runtime.device import Device, DeviceFunction
+from tilewright.runtime.emulated import EmulatedDevice
+from tilewright.runtime.function import CompiledFunction
+from tilewright.runtime.opencl import OpenclDevice
+from tilewright.target import EMULATED, CpuTarget, CudaTarget, Target
+
+DEVICES: dict[str, Callable[[], Device]] = {
+    "opencl": OpenclDevice,
+    "cuda": CudaDevice,
+    EMULATED: EmulatedDevice,
+}
+
+
+def target_at_hand(spec: str) -> Target:
+    """The target that `spec` names; one without a name is this machine's device, with the facts
+    that the spec adds. Raises TargetError.
+    """
+    kind, *words = spec.split() or [""]
+    if kind not in DEVICES:
+        return Target.parse(spec)
+    return Target.parse(" ".join([str(_opened(kind).target), *words]))
+
+
+def open_device(target: Target) -> Device:
+    """The device of this machine that runs code for `target`. Raises TargetError without one."""
+    is_emulated = isinstance(target, CudaTarget) and target.architecture == EMULATED
+    return _opened(EMULATED if is_emulated else target.kind)
+
+
+@functools.cache
+def _opened(kind: str) -> Device:
+    if kind not in DEVICES:
+        raise TargetError(f"no device runs {kind!r}; known: {', '.join(DEVICES)}")
+    return DEVICES[kind]()
+
+
+def loaded(
+    artifact: Artifact,
+    target: Target,
+    parts: Sequence[Artifact] = (),
+    arguments: Sequence[str] | None = None,
+    *,
+    constants: Constants | None = None,
+) -> CompiledFunction | DeviceFunction:
+    """The function, where its target runs; the arguments are those of `CompiledFunction`."""
+    if isinstance(target, CpuTarget):
+        return CompiledFunction(artifact, parts, arguments, constants=constants)
+    return DeviceFunction(artifact, open_device(target), parts, arguments, constants=constants)

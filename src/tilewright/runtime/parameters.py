@@ -1,0 +1,110 @@
+"""The arrays of a function's interface, and whether what a caller gives fits them.
+
+    parameters = inputs_of(artifact, ("b", "a"))       in the order in which a caller gives them
+    arrays = checked(parameters, (b, a))               raises InputError; nothing is converted
+
+Anything with DLPack is taken like a NumPy array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import InputError
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One array of the interface: number `position` of those that a caller gives or gets, number
+    `slot` in the native pointer array.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    position: int
+    slot: int
+
+    @staticmethod
+    def of(spec: BufferSpec, position: int = 0, slot: int = 0) -> Parameter:
+        return Parameter(spec.name, spec.shape, numpy_dtype(spec.dtype), position, slot)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+def inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[Parameter, ...]:
+    """The inputs in the order of the names `arguments`."""
+    slots = {s.name: i for i, s in enumerate(artifact.inputs)}
+    names = list(slots) if arguments is None else list(arguments)
+    check_names("argument", dict.fromkeys(names), slots)
+    return tuple(Parameter.of(artifact.inputs[slots[n]], i, slots[n]) for i, n in enumerate(names))
+
+
+def positional(
+    parameters: Sequence[Parameter], inputs: Mapping[str, Any] | Sequence[Any]
+) -> Sequence[Any]:
+    """Inputs by position, from those by name. Raises InputError for a missing or unknown name."""
+    if not isinstance(inputs, (dict, Mapping)):  # a dict is known sooner than a Mapping
+        return inputs
+    if len(inputs) != len(parameters) or any(p.name not in inputs for p in parameters):
+        check_names("input", inputs, [p.name for p in sorted(parameters, key=lambda p: p.slot)])
+    return [inputs[p.name] for p in parameters]
+
+
+def checked(parameters: Sequence[Parameter], inputs: Sequence[Any]) -> list[Array]:
+    """The inputs as arrays of the right shapes and dtypes. Raises InputError."""
+    if len(inputs) != len(parameters):
+        listed = ", ".join(map(str, parameters)) or "none"
+        raise InputError(f"{len(inputs)} inputs given, {len(parameters)} needed: {listed}")
+    arrays = []
+    for parameter in parameters:
+        value = inputs[parameter.position]
+        # A plain array that fits needs no conversion, and no message.
+        plain = type(value) is np.ndarray
+        if not plain or value.shape != parameter.shape or value.dtype != parameter.dtype:
+            value = as_array(parameter, value)
+        arrays.append(value)
+    return arrays
+
+
+def check_names(what: str, given: Mapping[str, Any], wanted: Collection[str]) -> None:
+    missing = [n for n in wanted if n not in given]
+    unknown = [n for n in given if n not in wanted]
+    if missing or unknown:
+        parts = [f"missing {', '.join(missing)}"] * bool(missing)
+        parts += [f"unknown {', '.join(map(str, unknown))}"] * bool(unknown)
+        raise InputError(f"{what}s: {'; '.join(parts)}; wanted: {', '.join(wanted) or 'none'}")
+
+
+def as_array(parameter: Parameter, value: Any) -> Array:
+    """`value` as an array that shares its memory. Raises InputError when it does not fit."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        if not hasattr(value, "__dlpack__"):
+            raise InputError(
+                f"{parameter.name} must be a NumPy array or offer DLPack, "
+                f"got {type(value).__name__}"
+            )
+        try:
+            value = np.from_dlpack(value)
+        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            raise InputError(
+                f"{parameter.name}: NumPy cannot take this {type(value).__name__} through DLPack "
+                f"({error}); give it as a NumPy array on the CPU"
+            ) from error
+    array: Array = np.asarray(value)
+    check_array(parameter, array)
+    return array
+
+
+def check_array(parameter: Parameter, array: Array) -> None:
+    if array.shape != parameter.shape or array.dtype != parameter.dtype:
+        raise InputError(
+            f"{parameter.name} must be {parameter.dtype} of shape {parameter.shape}, "
+            f"got {array.dtype} of shape {array.shape}"
+        )

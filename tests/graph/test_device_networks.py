@@ -1,0 +1,101 @@
+"""Networks on devices: a small CNN on an OpenCL driver and under the emulation of CUDA."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graph_reference import Array, random_inputs, run_graph
+
+from tilewright.build import build
+from tilewright.errors import TargetError
+from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.executor import Network
+from tilewright.graph.ir import Graph
+from tilewright.graph.partition import partition
+from tilewright.runtime.artifact import DEVICE_ALIGNMENT, Artifact
+from tilewright.runtime.device import DeviceFunction
+from tilewright.runtime.devices import open_device
+from tilewright.space.space import Space
+from tilewright.target import Target
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(params=["opencl:pocl", "cuda:emulated"])
+def target(request: pytest.FixtureRequest) -> Target:
+    """The device at hand of that kind, with its own facts."""
+    try:
+        return open_device(Target.parse(request.param)).target
+    except TargetError as error:
+        pytest.skip(str(error))
+
+
+def floats(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def small_cnn() -> Graph:
+    """Convolutions that share a weight, a residual, a depthwise one, a mean and a classifier; an
+    intermediate value, an input and a constant are outputs, too.
+    """
+    b = GraphBuilder("small cnn")
+    x = b.input("x", (1, 6, 6, 8), "float32")
+    w = b.constant("w", floats(3, 3, 8, 8) / 8)
+    t = x
+    for _ in range(2):
+        c = b.emit("conv", t, w, strides=(1, 1), pads=((1, 1), (1, 1)))
+        t = b.emit("relu", b.emit("add", c, b.constant("b", floats(8))))
+    t = b.emit("add", t, x)
+    depth = b.constant("d", floats(3, 3, 8, 1))
+    t = b.emit("depthwise_conv", t, depth, strides=(2, 2), pads=((1, 1), (1, 1)))
+    mean = b.reshape(b.emit("reduce_mean", t, axes=(1, 2), keepdims=True), (1, 8))
+    y = b.emit("softmax", b.emit("matmul", mean, b.constant("v", floats(8, 5))), axis=1)
+    outputs = [y, b.reshape(t, (9, 8)), b.reshape(x, (36, 8)), b.constant("k", floats(3))]
+    return b.build(outputs, ["probabilities", "features", "same", "constant"])
+
+
+def on_device(graph: Graph, target: Target) -> Network:
+    """With the first valid program of each task."""
+    p = partition(graph)
+    kernels: dict[str, Artifact] = {}
+    for task in p.tasks:
+        space = Space(task.dag, target)
+        found = space.sample(np.random.default_rng(0), 32)
+        trace = space.trace(int(found.sketch[0]), found.rows[0])
+        kernels[task.key] = build(task.dag, trace, target, task.name)
+    return Network(p, kernels, target)
+
+
+def test_a_network_equals_the_graph(target: Target) -> None:
+    graph = small_cnn()
+    net = on_device(graph, target)
+    for seed in range(2):
+        inputs = random_inputs(graph, seed)
+        found = net.run(inputs)
+        for ours, theirs in zip(found, run_graph(graph, inputs), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+    offsets = list(net.plan.offsets.values())
+    assert offsets and all(o % DEVICE_ALIGNMENT == 0 for o in offsets)
+    assert net.plan.arena_bytes < sum(x.size for x in net.plan.lifetimes), "memory is used again"
+
+    assert isinstance(net.function, DeviceFunction)
+    profile = net.profile(list(inputs.values()), runs=1)
+    assert {k.kernel for k in profile.kernels} == {s.kernel for s in net.artifact.steps}
+    assert all(k.seconds > 0 for k in profile.kernels) and profile.latency_s > 0
+    with pytest.raises(TargetError, match="it has no CPU threads"):
+        net.threads = 1
+
+
+def test_a_network_without_kernels(target: Target) -> None:
+    b = GraphBuilder("views")
+    x = b.input("x", (6, 4), "float32")
+    net = on_device(b.build([b.reshape(x, (8, 3))], ["y"]), target)
+    given = floats(6, 4)
+    np.testing.assert_array_equal(net(given)[0], given.reshape(8, 3))
+
+
+def test_shared_library_of_a_gpu_is_refused(target: Target) -> None:
+    b = GraphBuilder("g")
+    net = on_device(b.build([b.emit("relu", b.input("x", (4,), "float32"))], ["y"]), target)
+    with pytest.raises(TargetError, match="is no CPU"):
+        net.save("net.so")
