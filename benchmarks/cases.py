@@ -4,7 +4,8 @@
     dag = case.dag()
 
 Names are operator, index in the paper's list, batch. Weights are constants; GMM, TBS and NRM
-have none. Layouts are channels-last.
+have none. Layouts are channels-last. `GEMMS` are square products beyond the published sizes, such
+as "GEMM-4096"; `SMALL` has every operator once, small, with extents that differ: "C2D-small".
 """
 
 from __future__ import annotations
@@ -132,9 +133,34 @@ SHAPES: dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = {
 }  # fmt: skip
 SUBGRAPHS = ("CONV", "TBS")
 
+GEMM_SIZES = (1024, 2048, 4096)
+# (batch, *shape)
+SMALL_SHAPES: dict[str, tuple[int, ...]] = {
+    "C1D": (2, 13, 7, 11, 5, 1, 2),
+    "C2D": (2, 11, 7, 5, 13, 3, 2, 1),
+    "C3D": (1, 5, 7, 4, 3, 6, 3, 2, 1),
+    "GMM": (3, 7, 9, 5),
+    "GRD": (1, 7, 6, 9, 21, 3, 2, 1, 3),
+    "DIL": (2, 13, 11, 3, 5, 3, 2, 2, 2),
+    "DEP": (2, 11, 9, 19, 3, 2, 1),
+    "T2D": (2, 5, 3, 7, 6, 4, 2, 1),
+    "CAP": (2, 6, 5, 3, 5, 3, 2, 1, 4),
+    "NRM": (3, 17, 31),
+    "CONV": (2, 7, 9, 3, 11, 3, 2, 1),
+    "TBS": (2, 11, 3, 5),
+}
+
 CASES: dict[str, Case] = {
     f"{operator}-{i}-b{batch}": Case(f"{operator}-{i}-b{batch}", operator, shape, batch, make)
     for operator, (make, shapes) in SHAPES.items()
     for i, shape in enumerate(shapes)
     for batch in BATCHES
 }
+GEMMS = {f"GEMM-{n}": Case(f"GEMM-{n}", "GMM", (n, n, n), 1, matmul) for n in GEMM_SIZES}
+SMALL = {
+    f"{operator}-small": Case(
+        f"{operator}-small", operator, tuple(shape), batch, SHAPES[operator][0]
+    )
+    for operator, (batch, *shape) in SMALL_SHAPES.items()
+}
+ALL = {**CASES, **GEMMS, **SMALL}

@@ -25,12 +25,12 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.cases import CASES
+from benchmarks.cases import ALL
 from tilewright.text import NONE, duration
 
 Entry = dict[str, Any]
 HEAD = ("machine", "ceilings", "provenance")
-ORDER = {name: i for i, name in enumerate(CASES)}
+ORDER = {name: i for i, name in enumerate(ALL)}
 
 
 def entry_of(

@@ -1,8 +1,10 @@
 """Whole networks against libraries: PyTorch, onnxruntime and OpenVINO.
 
     python -m benchmarks.networks --models 'resnet50-*,gpt2-b1' --minutes 25 --json networks.json
-    python -m benchmarks.networks --tune-only --slice 8         at most 8 minutes of tuning now
+    python -m benchmarks.networks --slice 8      after 8 minutes no tuning, and no case is begun
     python -m benchmarks.networks --measure-only --missing      measure what the file lacks
+
+`python -m benchmarks.gpu_networks` does the same on a GPU.
 
 Architectures are plain PyTorch (benchmarks/models) with seeded weights, exported to ONNX once and
 kept in --folder. Tuning and measuring are separate and resumable: a network is tuned until it has
@@ -40,6 +42,7 @@ import tilewright as tw
 from benchmarks.comparison import Results, mean, ratios
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
+from benchmarks.operators import reported
 from benchmarks.peers.process import WAITS, SideError
 from benchmarks.peers.sides import OURS, OWN, PEERS, UNTUNED
 from benchmarks.provenance import provenance
@@ -71,31 +74,29 @@ LEAST_MINUTES = 0.1  # less is not worth a slice
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit status."""
-    options = arguments(words)
-    try:
-        return run(options, output())
-    except (tw.TilewrightError, ValueError, RuntimeError) as error:
-        complain(str(error))
-        return 1
-    except KeyboardInterrupt:
-        complain("stopped; what was tuned and measured is kept")
-        return 130
+    line = parser(__doc__, "networks.db", PEERS)
+    line.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
+    options = line.parse_args(words)
+    target = replace(host_target(), cores=options.threads)
+    return reported(lambda: run(options, output(), target))
 
 
-def arguments(words: Sequence[str] | None) -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+def parser(description: str | None, db: str, peers: Sequence[str]) -> argparse.ArgumentParser:
+    """The command line of this benchmark on any machine."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("--models", default=",".join(PUBLISHED), help="names or globs (all)")
     parser.add_argument(
         "--minutes", type=float, default=25.0, help="of tuning, a network (%(default)s)"
     )
     parser.add_argument(
-        "--slice", type=float, default=float("inf"), help="minutes of tuning in this run"
+        "--slice",
+        type=float,
+        default=float("inf"),
+        help="minutes of this run (no limit)",
     )
     parser.add_argument("--trials", type=int, help="at most, a network (as many as there is time)")
-    parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
-    parser.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
-    parser.add_argument("--db", type=Path, default=Path("networks.db"), help="(%(default)s)")
+    parser.add_argument("--peers", default=",".join(peers), help="comma-separated (%(default)s)")
+    parser.add_argument("--db", type=Path, default=Path(db), help="(%(default)s)")
     parser.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
     parser.add_argument("--json", type=Path, help="where results are kept, and read from first")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
@@ -106,15 +107,14 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--tune-only", action="store_true")
     only.add_argument("--measure-only", action="store_true")
-    return parser.parse_args(words)
+    return parser
 
 
-def run(options: argparse.Namespace, console: Console) -> int:
+def run(options: argparse.Namespace, console: Console, target: Target) -> int:
     """Tune, then measure."""
     cases = [CASES[name] for name in chosen(options.models, CASES)]
-    target = replace(host_target(), cores=options.threads)
+    deadline = Deadline.after(options.slice)
     if not options.measure_only:
-        deadline = Deadline.after(options.slice)
         for case in cases:
             tune(console, case, options, target, deadline)
     if options.tune_only:
@@ -125,9 +125,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
         cases = [c for c in cases if c.name not in results.cases]
     results.head = {
         "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
-        "provenance": provenance(),
+        "provenance": provenance(target),
     }
     for case in cases:
+        if deadline.passed:
+            console.print(f"out of time before {case.name}")
+            break
         measure(console, case, options, target, peers, results)
     names = [c.name for c in cases]
     entries = [e for e in results.sorted() if e["case"] in names]
@@ -230,14 +233,14 @@ def measured(
     onnx_file(case, options.folder)
     subject = f"network:{case.name}:{options.folder}"
     wanted = (OURS, UNTUNED, *peers)
-    sides = started(stack, wanted, subject, target.cores, options.db, options.wait)
+    sides = started(stack, wanted, subject, target, options.db, options.wait)
     errors = checked(outputs(sides))
     blocks = in_turns(sides, options.rounds)
     times = medians(blocks)
     theirs = {name: s for name, s in times.items() if name not in OWN}
     mine = times[OURS]
     curve, trials = tuning_curve(case, options, target)
-    origin = provenance()
+    origin = provenance(target)
     return {
         "case": case.name,
         "median_s": mine,

@@ -4,6 +4,8 @@
     python -m benchmarks.operators --tune-only --minutes 60          a slice of tuning
     python -m benchmarks.operators --measure-only --missing          a slice of measuring
 
+`python -m benchmarks.gpu_operators` does the same on a GPU.
+
 Tuning and measuring are separate and resumable. A case whose records hold `--trials` trials is not
 tuned again, one with fewer gets the rest. Measured cases stay in the JSON file, which is written
 after each; a case measured again replaces its entry.
@@ -21,21 +23,20 @@ import argparse
 import contextlib
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 
 import tilewright as tw
 from benchmarks.cases import CASES, Case
-from benchmarks.ceilings import Ceilings, lines, measure
 from benchmarks.comparison import Results, entry_of, print_cases, print_summary
 from benchmarks.peers.process import WAITS, SideError
 from benchmarks.peers.sides import OURS, PEERS
 from benchmarks.provenance import provenance
-from benchmarks.roofline import bound_of, traffic_of
+from benchmarks.roofline import Bound, CpuBounds
 from benchmarks.turns import (
     ROUNDS,
     Deadline,
@@ -61,10 +62,17 @@ DEFAULT = "default"  # the sketch of a default program's record, which is no tri
 
 def main() -> int:
     """Run the benchmark; the exit status."""
-    options = arguments()
+    words = parser(__doc__, "operators.db", PEERS)
+    words.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
+    options = words.parse_args()
+    return reported(lambda: run(options, output(), _machine(options)))
+
+
+def reported(action: Callable[[], int]) -> int:
+    """The exit status of a benchmark; what went wrong is said in a line."""
     try:
-        return run(options, output())
-    except (tw.TilewrightError, ValueError) as error:
+        return action()
+    except (tw.TilewrightError, ValueError, RuntimeError) as error:
         complain(str(error))
         return 1
     except KeyboardInterrupt:
@@ -72,33 +80,57 @@ def main() -> int:
         return 130
 
 
-def arguments() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+def parser(description: str | None, db: str, peers: Sequence[str]) -> argparse.ArgumentParser:
+    """The command line of this benchmark on any machine."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("--cases", default="*", help="names or globs, comma-separated (all)")
     parser.add_argument("--trials", type=int, default=256, help="trials a case (%(default)s)")
-    parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
-    parser.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
-    parser.add_argument("--db", type=Path, default=Path("operators.db"), help="(%(default)s)")
+    parser.add_argument("--peers", default=",".join(peers), help="comma-separated (%(default)s)")
+    parser.add_argument("--db", type=Path, default=Path(db), help="(%(default)s)")
     parser.add_argument("--json", type=Path, help="where results are kept, and read from first")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
     parser.add_argument(
         "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
     )
     parser.add_argument(
-        "--minutes", type=float, default=float("inf"), help="begin no case after that time"
+        "--minutes", type=float, default=float("inf"), help="of this slice (no limit)"
     )
     parser.add_argument("--missing", action="store_true", help="measure only what --json lacks")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--tune-only", action="store_true")
     only.add_argument("--measure-only", action="store_true")
-    return parser.parse_args()
+    return parser
 
 
-def run(options: argparse.Namespace, console: Console) -> int:
-    """Tune, then measure."""
-    cases = [CASES[name] for name in chosen(options.cases, CASES)]
+@dataclass(frozen=True)
+class Machine:
+    """Where cases run. `ceilings` measures what it can do at best, with the cases to be bounded."""
+
+    target: Target
+    cases: Mapping[str, Case]
+    ceilings: Callable[[Sequence[Case]], Bounds]
+
+
+class Bounds(Protocol):
+    """Measured ceilings."""
+
+    def bound_of(self, case: Case) -> Bound: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    def lines(self) -> list[str]: ...
+
+
+def _machine(options: argparse.Namespace) -> Machine:
+    """This one's CPU."""
     target = replace(host_target(), cores=options.threads)
+    return Machine(target, CASES, lambda cases: CpuBounds.measured(target, cases))
+
+
+def run(options: argparse.Namespace, console: Console, machine: Machine) -> int:
+    """Tune, then measure."""
+    cases = [machine.cases[name] for name in chosen(options.cases, machine.cases)]
+    target = machine.target
     deadline = Deadline.after(options.minutes)
     if not options.measure_only:
         tune(console, cases, options.trials, options.db, target, deadline)
@@ -108,9 +140,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     peers = installed(options.peers)
     if options.missing:
         cases = [c for c in cases if c.name not in results.cases]
-    ceilings = measure(target, [traffic_of(c) for c in cases])
-    console.print("\n".join(lines(ceilings)), highlight=False)
-    origin = provenance()
+    ceilings = machine.ceilings(cases)
+    console.print("\n".join(ceilings.lines()), highlight=False)
+    origin = provenance(target)
     results.head = {
         "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
         "ceilings": ceilings.to_json(),
@@ -160,7 +192,9 @@ def tune(
             continue
         started = time.monotonic()
         # The tuner replays what is recorded, so the budget is the sum of all runs.
-        found = tw.tune(task, trials=trials, db=db, target=target).tasks[0]
+        found = tw.tune(task, trials=trials, minutes=deadline.minutes, db=db, target=target).tasks[
+            0
+        ]
         console.print(
             f"tuned {case.name}: {known} -> {found.trials} trials in "
             f"{time.monotonic() - started:.0f} s, {duration(found.default_s)} untuned, "
@@ -201,7 +235,7 @@ class Bench:
     db: Path
     rounds: int
     wait: str
-    ceilings: Ceilings
+    ceilings: Bounds
     target: Target
     origin: Mapping[str, str]
 
@@ -221,13 +255,13 @@ class Bench:
     def _measured(self, case: Case, stack: contextlib.ExitStack) -> dict[str, Any]:
         """Raises SideError when Tilewright fails or is wrong; a failed peer is left out."""
         subject = f"operator:{case.name}"
-        sides = started(stack, (OURS, *self.peers), subject, self.target.cores, self.db, self.wait)
+        sides = started(stack, (OURS, *self.peers), subject, self.target, self.db, self.wait)
         differences = compared(outputs(sides), OURS)
         wrong = outliers(differences)
         if wrong:
             complain(f"{case.name}: outputs of {', '.join(wrong)} alone are off; timed anyway")
         blocks = in_turns(sides, self.rounds)
-        bound = bound_of(case, self.ceilings, self.target)
+        bound = self.ceilings.bound_of(case)
         trials = recorded(tw.Task(case.dag().outputs, case.name), self.db, self.target)
         return entry_of(
             case.name,

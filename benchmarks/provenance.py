@@ -7,13 +7,17 @@ import subprocess
 from pathlib import Path
 
 from tilewright.api import host_target, machine_of
+from tilewright.target import Target
 
 
-def provenance() -> dict[str, str]:
-    """Machine, commit (with "-dirty" where files differ from it) and UTC date, for a JSON file."""
-    target = host_target()
+def provenance(target: Target | None = None) -> dict[str, str]:
+    """Machine (None: this one's CPU), commit (with "-dirty" where files differ from it) and UTC
+    date, for a JSON file.
+    """
+    target = target or host_target()
+    units = "threads" if target.kind == "cpu" else "cores"
     return {
-        "machine": f"{target.cpu}, {target.cores} threads",
+        "machine": f"{target.name}, {target.cores} {units}",
         "fingerprint": machine_of(target).fingerprint,
         "compiler": machine_of(target).compiler,
         "commit": _commit(),

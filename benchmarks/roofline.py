@@ -18,18 +18,19 @@ A measured time may still come out slightly below: ceilings are measured, and th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
+from typing import Any
 
 from benchmarks.cases import Case
-from benchmarks.ceilings import Ceilings, Traffic
+from benchmarks.ceilings import Ceilings, Traffic, lines, measure
 from tilewright.expr.access import accesses
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 
 FLOAT_BYTES = 4
 
@@ -52,6 +53,30 @@ class Bound:
     def limit(self) -> str:
         """Which of the three is the largest: "flops", "loads" or "bytes"."""
         return max(("flops", "loads", "bytes"), key=lambda name: getattr(self, f"{name}_s"))
+
+
+@dataclass(frozen=True, slots=True)
+class CpuBounds:
+    """A CPU's ceilings, measured for some cases."""
+
+    target: CpuTarget
+    ceilings: Ceilings
+
+    @staticmethod
+    def measured(target: CpuTarget, cases: Sequence[Case]) -> CpuBounds:
+        return CpuBounds(target, measure(target, [traffic_of(c) for c in cases]))
+
+    def bound_of(self, case: Case) -> Bound:
+        """The roofline of a case."""
+        return bound_of(case, self.ceilings, self.target)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return self.ceilings.to_json()
+
+    def lines(self) -> list[str]:
+        """The figures for people."""
+        return lines(self.ceilings)
 
 
 def bound_of(case: Case, ceilings: Ceilings, target: Target) -> Bound:

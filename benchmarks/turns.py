@@ -1,7 +1,7 @@
 """Comparing sides fairly: each in its own process, in turns, the others stopped.
 
     with contextlib.ExitStack() as stack:
-        sides = started(stack, ("tilewright", "torch"), "operator:C2D-2-b1", 2, db, wait)
+        sides = started(stack, ("tilewright", "torch"), "operator:C2D-2-b1", target, db, wait)
         compared(outputs(sides), "tilewright")      {"torch": 3e-7} of the largest value
         medians(in_turns(sides, rounds=11))         {"tilewright": 1.2e-3, "torch": 1.9e-3}
 
@@ -27,6 +27,7 @@ from benchmarks.peers.sides import OWN, PEERS, missing
 from tilewright.cli.arrays import difference
 from tilewright.cli.console import complain
 from tilewright.runtime.artifact import Array
+from tilewright.target import Target
 
 ROUNDS = 11
 BLOCK_S = 0.04
@@ -91,7 +92,7 @@ def started(
     stack: contextlib.ExitStack,
     names: Iterable[str],
     subject: str,
-    threads: int,
+    target: Target,
     db: Path,
     wait: str,
 ) -> dict[str, SideProcess]:
@@ -103,7 +104,7 @@ def started(
     for name in names:
         records = db if name in OWN else None
         try:
-            sides[name] = stack.enter_context(SideProcess(name, subject, threads, records, wait))
+            sides[name] = stack.enter_context(SideProcess(name, subject, target, records, wait))
         except SideError as error:
             if name in OWN:
                 raise

@@ -12,7 +12,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,10 @@ import numpy as np
 
 from benchmarks.models.export import path_of
 from benchmarks.models.table import CASES
-from benchmarks.peers.subjects import Side
+from benchmarks.peers.subjects import Side, device_clock
 from tilewright.runtime.artifact import Array
+from tilewright.runtime.device import DeviceFunction
+from tilewright.target import Target
 
 if TYPE_CHECKING:
     from torch import nn
@@ -41,12 +42,10 @@ class NetworkSubject:
         self.inputs = self.case.inputs()
         self.rank = self.case.network.rank
 
-    def tilewright(self, threads: int, db: Path | None) -> Side:
+    def tilewright(self, target: Target, db: Path | None) -> Side:
         import tilewright as tw
-        from tilewright.api import host_target
         from tilewright.runtime.buffers import aligned_empty
 
-        target = replace(host_target(), cores=threads)
         records = db if db is not None and db.exists() else None
         inputs = []
         for given in self.inputs:
@@ -74,7 +73,9 @@ class NetworkSubject:
         profile = net.profile(inputs, PROFILED)
         facts["overhead"] = 1 - profile.kernels_s / profile.latency_s
         mode = "untuned" if records is None else "tuned"
-        return Side(lambda: net(*inputs), lambda: net(*inputs)[0], mode, facts)
+        function = net.function
+        clock = device_clock(function, inputs) if isinstance(function, DeviceFunction) else None
+        return Side(lambda: net(*inputs), lambda: net(*inputs)[0], mode, facts, clock)
 
     def onnx(self) -> str:
         return str(self.file)

@@ -7,16 +7,17 @@ bytes as Tilewright's).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.cases import CASES
+from benchmarks.cases import ALL
 from benchmarks.peers.problems import problem_of, random_arrays
-from benchmarks.peers.subjects import Side
+from benchmarks.peers.subjects import Side, device_clock
 from tilewright.runtime.artifact import Array
+from tilewright.runtime.device import DeviceFunction
+from tilewright.target import Target
 
 if TYPE_CHECKING:
     from torch import nn
@@ -27,17 +28,16 @@ class OperatorSubject:
 
     def __init__(self, name: str) -> None:
         """Raises KeyError for a name that there is not."""
-        self.case = CASES[name]
+        self.case = ALL[name]
         self.problem = problem_of(self.case, random_arrays(self.case.dag()))
         self.inputs = self.problem.inputs
         self.rank = self.problem.rank if self.problem.weight is not None else 0
 
-    def tilewright(self, threads: int, db: Path | None) -> Side:
+    def tilewright(self, target: Target, db: Path | None) -> Side:
         """Inputs stand on 64-byte boundaries, as Tilewright's own outputs do; others would be
         copied.
         """
         import tilewright as tw
-        from tilewright.api import host_target
         from tilewright.runtime.buffers import aligned_empty
 
         dag = self.case.dag()
@@ -47,7 +47,7 @@ class OperatorSubject:
         function = tw.compile(
             tw.Task(dag.outputs, self.case.name),
             records,
-            replace(host_target(), cores=threads),
+            target,
             notes.append,
         )
         if dag.constants:
@@ -58,7 +58,8 @@ class OperatorSubject:
             inputs.append(aligned_empty(given.shape, given.dtype))
             np.copyto(inputs[-1], given)
         mode = "untuned" if records is None or notes else "tuned"
-        return Side(lambda: function(*inputs), lambda: function(*inputs)[0], mode)
+        clock = device_clock(function, inputs) if isinstance(function, DeviceFunction) else None
+        return Side(lambda: function(*inputs), lambda: function(*inputs)[0], mode, clock=clock)
 
     def onnx(self) -> bytes:
         from benchmarks.peers.onnx_models import onnx_model

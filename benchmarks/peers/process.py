@@ -1,6 +1,6 @@
 """A side in a process of its own, which runs only while it is asked something.
 
-    with SideProcess("torch", "operator:C2D-2-b1", threads=2) as side:
+    with SideProcess("torch", "operator:C2D-2-b1", target) as side:
         side.mode, side.facts              "compile, channels-last", figures of the build
         side.output(file)                  writes the result as .npy
         side.time(0.05)                    Block(median_s, least_s, calls)
@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.peers.sides import OWN
+from tilewright.target import Target
 
 LIMIT_S = 900.0  # of one request: building, compiling and trying modes included
 ERROR_CHARACTERS = 2000
@@ -49,10 +50,12 @@ class SideProcess:
     """The handle; a context manager. Every method raises SideError when the side fails."""
 
     def __init__(
-        self, side: str, subject: str, threads: int, db: Path | None = None, wait: str = WAITS[0]
+        self, side: str, subject: str, target: Target, db: Path | None = None, wait: str = WAITS[0]
     ) -> None:
-        """Build the subject of that name; `wait` is one of WAITS and concerns peers only."""
-        words = [side, subject, str(threads), *([] if db is None else [str(db)])]
+        """Build the subject of that name for a target (of libraries: on its cores, or its GPU);
+        `wait` is one of WAITS and concerns peers only.
+        """
+        words = [side, subject, str(target), *([] if db is None else [str(db)])]
         self.name = side
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close)
         # A process group of its own, so that children are stopped with it, in this session: then

@@ -1,9 +1,10 @@
 """How each side is built and called: one table, every call as its Python user writes it.
 
-    side = SIDES["onnxruntime"](subject, 2, None)     side.call()   side.output()
+    side = SIDES["onnxruntime"](subject, target, None)     side.call()   side.output()
     missing(["torch", "openvino"])                    those that are not installed
 
-Libraries are imported only by the process that runs them.
+Libraries are imported only by the process that runs them. PyTorch runs on the GPU of a CUDA target;
+everything else a library does, it does on the CPU, with as many threads as the target has cores.
 """
 
 from __future__ import annotations
@@ -16,32 +17,33 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.subjects import Side, Subject
+from tilewright.target import Target
 
 OURS = "tilewright"
 UNTUNED = "untuned"
 
 
-def _tilewright(subject: Subject, threads: int, db: Path | None) -> Side:
+def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
     """The best recorded programs (the default ones without records)."""
-    return subject.tilewright(threads, db)
+    return subject.tilewright(target, db)
 
 
-def _untuned(subject: Subject, threads: int, db: Path | None) -> Side:
-    return subject.tilewright(threads, None)
+def _untuned(subject: Subject, target: Target, db: Path | None) -> Side:
+    return subject.tilewright(target, None)
 
 
-def _torch(subject: Subject, threads: int, db: Path | None) -> Side:
+def _torch(subject: Subject, target: Target, db: Path | None) -> Side:
     from benchmarks.peers.pytorch import fastest
 
-    mode, call = fastest(subject, threads)
-    return Side(call, lambda: subject.restore(call().contiguous().numpy()), mode)
+    mode, call, clock = fastest(subject, target)
+    return Side(call, lambda: subject.restore(call().contiguous().cpu().numpy()), mode, clock=clock)
 
 
-def _onnxruntime(subject: Subject, threads: int, db: Path | None) -> Side:
+def _onnxruntime(subject: Subject, target: Target, db: Path | None) -> Side:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = target.cores
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(
         subject.onnx(), options, providers=["CPUExecutionProvider"]
@@ -53,7 +55,7 @@ def _onnxruntime(subject: Subject, threads: int, db: Path | None) -> Side:
     )
 
 
-def _openvino(subject: Subject, threads: int, db: Path | None) -> Side:
+def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
     import openvino
 
     core = openvino.Core()
@@ -61,7 +63,7 @@ def _openvino(subject: Subject, threads: int, db: Path | None) -> Side:
         core.read_model(subject.onnx()),
         "CPU",
         {
-            "INFERENCE_NUM_THREADS": threads,
+            "INFERENCE_NUM_THREADS": target.cores,
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_PRECISION_HINT": "f32",
         },
@@ -74,7 +76,7 @@ def _openvino(subject: Subject, threads: int, db: Path | None) -> Side:
     return Side(call, lambda: subject.restore(np.array(call()[0])))
 
 
-SIDES: dict[str, Callable[[Subject, int, Path | None], Side]] = {
+SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     OURS: _tilewright,
     UNTUNED: _untuned,
     "torch": _torch,

@@ -8,12 +8,14 @@ A subject crosses to a side's process by its name. A new kind is a class and a l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tilewright.runtime.artifact import Array
+from tilewright.runtime.device import DeviceFunction
+from tilewright.target import Target
 
 if TYPE_CHECKING:
     from torch import nn
@@ -23,13 +25,23 @@ if TYPE_CHECKING:
 class Side:
     """A program ready to run. `output` computes once more, in Tilewright's layout.
 
-    `mode` says how it runs, `facts` are figures for the results.
+    `mode` says how it runs, `facts` are figures for the results. `clock` runs so many times on a
+    device, its arguments being there, and gives the seconds of each by the device's clock; None is
+    the CPU, where calls are timed.
     """
 
     call: Callable[[], Any]
     output: Callable[[], Array]
     mode: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    clock: Callable[[int], Sequence[float]] | None = None
+
+
+def device_clock(
+    function: DeviceFunction, inputs: Sequence[Array]
+) -> Callable[[int], Sequence[float]]:
+    """The clock of Tilewright's side."""
+    return lambda count: function.bench(inputs, count).tolist()
 
 
 class Subject(Protocol):
@@ -38,7 +50,7 @@ class Subject(Protocol):
     inputs: tuple[Array, ...]
     rank: int
 
-    def tilewright(self, threads: int, db: Path | None) -> Side:
+    def tilewright(self, target: Target, db: Path | None) -> Side:
         """Compiled from the best records; with the default programs where `db` is None."""
         ...
 

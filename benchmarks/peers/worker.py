@@ -1,6 +1,6 @@
 """The process of one side and one subject; started by `benchmarks.peers.process`.
 
-    python -m benchmarks.peers.worker SIDE SUBJECT THREADS [DB]
+    python -m benchmarks.peers.worker SIDE SUBJECT TARGET [DB]
 
 Reads one JSON request a line from standard input, answers one line each:
 
@@ -18,7 +18,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -26,13 +26,29 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.sides import SIDES
-from benchmarks.peers.subjects import subject_of
+from benchmarks.peers.subjects import Side, subject_of
+from tilewright.target import Target
 
 WARM_S = 0.005  # calls that do not count wake threads and fill caches; at least one
 
 
-def timed(call: Callable[[], Any], seconds: float) -> dict[str, float]:
+def timed(side: Side, seconds: float) -> dict[str, float]:
     """Call for about `seconds`, at least once, after uncounted calls; figures of one call."""
+    taken = _called(side.call, seconds) if side.clock is None else _clocked(side.clock, seconds)
+    return {"median_s": median(taken), "least_s": min(taken), "calls": len(taken)}
+
+
+def _clocked(clock: Callable[[int], Sequence[float]], seconds: float) -> list[float]:
+    """By the device's clock, in batches that grow, as each has its own cost."""
+    clock(1)
+    taken: list[float] = []
+    begun = time.perf_counter()
+    while not taken or time.perf_counter() - begun < seconds:
+        taken += clock(max(1, len(taken)))
+    return taken
+
+
+def _called(call: Callable[[], Any], seconds: float) -> list[float]:
     begun = time.perf_counter()
     call()
     while time.perf_counter() - begun < WARM_S:
@@ -43,12 +59,12 @@ def timed(call: Callable[[], Any], seconds: float) -> dict[str, float]:
         started = time.perf_counter()
         call()
         taken.append(time.perf_counter() - started)
-    return {"median_s": median(taken), "least_s": min(taken), "calls": len(taken)}
+    return taken
 
 
 def main() -> int:
     """Serve until standard input ends."""
-    name, subject, threads, *db = sys.argv[1:]
+    name, subject, target, *db = sys.argv[1:]
     with os.fdopen(os.dup(1), "w") as replies:
         os.dup2(2, 1)
 
@@ -57,7 +73,8 @@ def main() -> int:
 
         # A peer may fail with any exception; the benchmark reports it and goes on without it.
         try:
-            side = SIDES[name](subject_of(subject), int(threads), Path(db[0]) if db else None)
+            records = Path(db[0]) if db else None
+            side = SIDES[name](subject_of(subject), Target.parse(target), records)
             reply({"mode": side.mode, "facts": dict(side.facts)})
             for line in sys.stdin:
                 request = json.loads(line)
@@ -65,7 +82,7 @@ def main() -> int:
                     np.save(request["output"], np.ascontiguousarray(side.output()))
                     reply({})
                 else:
-                    reply(timed(side.call, request["seconds"]))
+                    reply(timed(side, request["seconds"]))
         except Exception as error:
             reply({"error": f"{type(error).__name__}: {error}"})
             return 1
