@@ -25,6 +25,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isinf
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -192,9 +193,8 @@ def tune(
             continue
         started = time.monotonic()
         # The tuner replays what is recorded, so the budget is the sum of all runs.
-        found = tw.tune(task, trials=trials, minutes=deadline.minutes, db=db, target=target).tasks[
-            0
-        ]
+        minutes = None if isinf(deadline.minutes) else deadline.minutes
+        found = tw.tune(task, trials=trials, minutes=minutes, db=db, target=target).tasks[0]
         console.print(
             f"tuned {case.name}: {known} -> {found.trials} trials in "
             f"{time.monotonic() - started:.0f} s, {duration(found.default_s)} untuned, "
