@@ -15,7 +15,7 @@ from tilewright.space.decisions import Choice, variables
 from tilewright.space.derivation import Derivation, dag_node
 from tilewright.target import GpuTarget
 
-UNROLL_STEPS = (0, 16, 64, 512, 1024)
+UNROLL_STEPS = (0, 16, 64, 512)
 THREADS = (32, 64, 128, 256, 512)
 WIDTHS = (1, 2, 4)
 

@@ -17,8 +17,8 @@ from math import prod
 from tilewright.codegen.clike import combine, vectors
 from tilewright.codegen.clike.dialects import GLOBAL, PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place
+from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
-from tilewright.codegen.passes.size import statement_count
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
@@ -28,7 +28,6 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
     as_expr,
-    free_vars,
     reads,
     substitute,
 )
@@ -143,7 +142,12 @@ class _Writer:
         self.write = Expressions(
             self.dialect, self.places, self.loop_names, self.ranges, self.helpers
         )
-        self.unroll_limit = 0
+        self.unrolling = Unrolling(self.root)
+        if self.unrolling.statements > GREATEST_KERNEL:
+            raise BuildError(
+                f"a kernel would become {self.unrolling.statements} statements, more than "
+                f"{GREATEST_KERNEL}; unroll less or use smaller tiles"
+            )
 
     # ---- the whole kernel -------------------------------------------------------------------
 
@@ -287,29 +291,11 @@ class _Writer:
             self.visit(body, inner, alone)
 
     def loop(self, node: For, team: Team, alone: frozenset[Kind]) -> None:
-        assert isinstance(node.extent, int)
-        before = self.unroll_limit
-        if isinstance(node.unroll_step, int) and node.unroll_step:
-            self.unroll_limit = node.unroll_step
-        size = statement_count(node.body, 128) * node.extent
-        if node.kind is Kind.UNROLLED or size <= self.unroll_limit or self.is_register_index(node):
+        if node in self.unrolling:
             self.line("#pragma unroll")
         name = self.enter(node)
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
             self.visit(node.body, team, alone)
-        self.unroll_limit = before
-
-    def is_register_index(self, loop: For) -> bool:
-        """Whether the loop picks elements of private storage: in registers only when unrolled."""
-        for node in walk(loop.body):
-            if not isinstance(node, Store):
-                continue
-            accesses = [(node.tensor, node.indices), *_accesses(node.value)]
-            for tensor, indices in accesses:
-                private = tensor.name in self.places and self.places[tensor.name].space == PRIVATE
-                if private and any(loop.var.name in free_vars(i) for i in indices):
-                    return True
-        return False
 
     def alloc(self, node: Alloc) -> None:
         tensor = node.tensor
@@ -491,11 +477,6 @@ def _needs(node: Node, kind: Kind) -> bool:
     return any(
         isinstance(n, Barrier) or (isinstance(n, For) and n.kind is kind) for n in walk(node)
     )
-
-
-def _accesses(value: Expr) -> Iterator[tuple[Tensor, tuple[Expr, ...]]]:
-    for read in reads(value):
-        yield read.tensor, read.indices
 
 
 def _size(tensor: Tensor) -> int:

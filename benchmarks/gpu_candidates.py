@@ -1,0 +1,277 @@
+"""Random GPU programs of every operator family: are they right, how long do they take to compile?
+
+    python -m benchmarks.gpu_candidates [--families LIST] [--candidates N] [--json FILE]
+
+Candidates are drawn from the search space of a CUDA device (the widest limits) at small shapes.
+Each is written in both dialects: the OpenCL program runs on this machine's device (PoCL, if it has
+no GPU) and must give what the NumPy interpreter gives for the untransformed program; the CUDA
+program is compiled by NVRTC for three architectures.
+
+  redrawn   share of draws that the space's validity columns turn down. The sampler draws such a row
+            again, so that nobody sees it; columns are tested, nothing is lowered.
+  invalid   share of candidates that the sampler does propose and that do not become source text:
+            `Space.valid` finds them invalid, or lowering or code generation refuses them
+  wrong     programs that give another answer, do not compile or do not run
+  seconds   CPU time of compiling, so that what else the machine does is not in it. For OpenCL that
+            is building and the first run less a second run: PoCL compiles a kernel when it is
+            first launched. Caches of the driver are off.
+
+A family that FILE holds already, from the same compiler and as many candidates, is not run again:
+long runs are done in slices.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import SHAPES, Case
+from benchmarks.provenance import provenance
+from tilewright.build import build
+from tilewright.build.cache import compiler_fingerprint
+from tilewright.codegen.clike import CUDA, emit
+from tilewright.errors import BuildError, RunError, ScheduleError, WrongAnswer
+from tilewright.expr.dag import ComputeDAG
+from tilewright.measure.gate import OutputGate
+from tilewright.measure.task import tolerance_of
+from tilewright.nest.interpret import interpret
+from tilewright.runtime.artifact import Array, Artifact
+from tilewright.runtime.device import Device, DeviceFunction
+from tilewright.runtime.nvrtc import compile_cuda
+from tilewright.runtime.opencl import OpenclDevice
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Step
+from tilewright.space.decisions import sample
+from tilewright.space.space import Population, Space
+from tilewright.target import Target
+
+SPACE = "cuda:a100"
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
+DRAWS = 4096
+SEED = 1
+NO_CACHES = {"POCL_KERNEL_CACHE": "0", "PYOPENCL_NO_CACHE": "1"}
+SMALL = {
+    "C1D": (32, 16, 24, 3, 1, 1),
+    "C2D": (14, 14, 16, 32, 3, 1, 1),
+    "C3D": (4, 8, 8, 6, 12, 3, 2, 1),
+    "GMM": (48, 56, 40),
+    "GRD": (8, 8, 16, 24, 3, 1, 1, 4),
+    "DIL": (14, 14, 8, 16, 3, 1, 2, 2),
+    "DEP": (16, 16, 24, 3, 2, 1),
+    "T2D": (6, 6, 12, 8, 4, 2, 1),
+    "CAP": (6, 6, 4, 6, 3, 1, 1, 4),
+    "NRM": (48, 64),
+    "CONV": (14, 14, 16, 32, 3, 1, 1),
+    "TBS": (24, 2, 16),
+}
+"""One shape a family, in the order of `benchmarks.cases.SHAPES`; batch 1."""
+
+
+def small_dag(family: str) -> ComputeDAG:
+    make, _ = SHAPES[family]
+    return Case(family, family, SMALL[family], 1, make).dag()
+
+
+@dataclass
+class Figures:
+    """What was found of one family. Seconds are lists, one entry a program."""
+
+    sampled: int = 0
+    redrawn: float = 0.0
+    invalid: int = 0
+    wrong: int = 0
+    failures: list[str] = field(default_factory=list)
+    opencl_s: list[float] = field(default_factory=list)
+    nvrtc_s: dict[str, list[float]] = field(default_factory=dict)
+    spilled: dict[str, int] = field(default_factory=dict)
+
+    def fail(self, i: int, error: Exception) -> None:
+        self.failures.append(f"{i}: {type(error).__name__}: {error}"[:500])
+
+
+def redrawn(space: Space, rng: np.random.Generator) -> float:
+    """Share of uniform draws that the validity columns turn down."""
+    rows = np.empty((DRAWS, space.width), np.int64)
+    for decision in space.decisions:
+        rows[:, space.span(decision)] = sample(decision, rng, DRAWS)
+    sketch = rng.integers(0, len(space.sketches), DRAWS)
+    return float(1 - space.satisfied(Population(rows, sketch)).mean())
+
+
+def drawn(space: Space, rng: np.random.Generator, count: int) -> Population:
+    """`count` candidates as the sampler proposes them."""
+    found = space.sample(rng, count)
+    while len(found) < count:
+        more = space.sample(rng, count)
+        found = Population(
+            np.concatenate([found.rows, more.rows]), np.concatenate([found.sketch, more.sketch])
+        )
+    return found[:count]
+
+
+def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
+    """CPU time of all threads, and the result."""
+    start = time.process_time()
+    result = work()
+    return round(time.process_time() - start, 4), result
+
+
+class Family:
+    """One operator with its inputs and right answers."""
+
+    def __init__(self, name: str, device: Device, target: Target, seed: int) -> None:
+        self.dag = small_dag(name)
+        self.device, self.target = device, target
+        rng = np.random.default_rng(seed)
+        tensors = (*self.dag.inputs, *self.dag.constants)
+        self.arrays = {t.name: rng.uniform(-1, 1, t.shape).astype(t.dtype.numpy) for t in tensors}
+        plain = lower(State(self.dag), "plain").program
+        self.expected = interpret(plain, self.arrays, self.arrays)
+
+    def trial(self, trace: Sequence[Step]) -> tuple[Artifact, str]:
+        """The OpenCL artifact and the CUDA source. Raises ScheduleError and BuildError."""
+        artifact = build(self.dag, trace, self.target, "candidate")
+        program = lower(State(self.dag).replay(trace), "candidate").program
+        return artifact, emit(program, CUDA).text
+
+    def run(self, artifact: Artifact) -> float:
+        """Compile and run on the device; seconds of compiling. Raises RunError, WrongAnswer."""
+        loading, fn = cpu_seconds(lambda: self.ready(artifact))
+        inputs = [self.arrays[s.name] for s in artifact.inputs]
+        first, found = cpu_seconds(lambda: fn(*inputs))
+        self.check(artifact, found)
+        again, _ = cpu_seconds(lambda: fn(*inputs))
+        return max(loading + first - again, 0.0)
+
+    def ready(self, artifact: Artifact) -> DeviceFunction:
+        fn = DeviceFunction(artifact, self.device)
+        fn.prepare({p.source.name: self.arrays[p.source.name] for p in artifact.packings})
+        return fn
+
+    def check(self, artifact: Artifact, found: Sequence[Array]) -> None:
+        for spec, array in zip(artifact.outputs, found, strict=True):
+            OutputGate(spec, self.expected[spec.name], tolerance_of(self.dag)).check(array)
+
+
+def measured(
+    name: str, device: Device, target: Target, candidates: int, architectures: Sequence[str]
+) -> Figures:
+    """All figures of one family."""
+    family = Family(name, device, target, SEED)
+    space = Space(family.dag, Target.parse(SPACE))
+    rng = np.random.default_rng(SEED)
+    figures = Figures(redrawn=redrawn(space, rng))
+    figures.nvrtc_s = {a: [] for a in architectures}
+    figures.spilled = dict.fromkeys(architectures, 0)
+    population = drawn(space, rng, candidates)
+    figures.sampled = len(population)
+    for i, fits in enumerate(space.valid(population)):
+        try:
+            if not fits:
+                raise ScheduleError("the space's validity columns refuse it")
+            trace = space.trace(int(population.sketch[i]), population.rows[i])
+            artifact, cuda = family.trial(trace)
+        except (ScheduleError, BuildError) as error:
+            figures.invalid += 1
+            figures.fail(i, error)
+            continue
+        try:
+            figures.opencl_s.append(family.run(artifact))
+            for a in architectures:
+                seconds, code = cpu_seconds(lambda a=a, text=cuda: compile_cuda(text, a))
+                figures.nvrtc_s[a].append(seconds)
+                figures.spilled[a] += code.spill_bytes > 0
+        except (RunError, BuildError, WrongAnswer) as error:
+            figures.wrong += 1
+            figures.fail(i, error)
+    return figures
+
+
+# ---- results ----------------------------------------------------------------------------------
+
+
+def summary(families: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The bars: wrong programs, the greatest invalid share, medians over all programs."""
+    compiled = [s for f in families.values() for seconds in f["nvrtc_s"].values() for s in seconds]
+    opencl = [s for f in families.values() for s in f["opencl_s"]]
+    return {
+        "sampled": sum(f["sampled"] for f in families.values()),
+        "wrong": sum(f["wrong"] for f in families.values()),
+        "greatest_invalid": max(f["invalid"] / f["sampled"] for f in families.values()),
+        "opencl_median_s": _median(opencl),
+        "nvrtc_median_s": _median(compiled),
+        "nvrtc_p90_s": round(float(np.quantile(compiled, 0.9)), 3) if compiled else None,
+    }
+
+
+def _median(seconds: Sequence[float]) -> float | None:
+    return round(float(np.median(seconds)), 3) if seconds else None
+
+
+def table(families: Mapping[str, Mapping[str, Any]]) -> str:
+    """Markdown, one row a family."""
+    architectures = list(next(iter(families.values()))["nvrtc_s"])
+    heads = ["", "sampled", "redrawn", "invalid", "wrong", "PoCL s"]
+    heads += [f"{a} s" for a in architectures] + ["spilled"]
+    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    for name in (n for n in SMALL if n in families):
+        f = families[name]
+        cells = [name, str(f["sampled"]), f"{f['redrawn']:.0%}"]
+        cells += [f"{f['invalid'] / f['sampled']:.0%}", str(f["wrong"])]
+        medians = [_median(f["opencl_s"]), *(_median(f["nvrtc_s"][a]) for a in architectures)]
+        cells += ["" if m is None else f"{m:.2f}" for m in medians]
+        programs = sum(len(s) for s in f["nvrtc_s"].values())
+        cells.append(f"{sum(f['spilled'].values()) / max(programs, 1):.0%}")
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--families", default=",".join(SMALL), help="names, comma-separated")
+    parser.add_argument("--candidates", type=int, default=100, help="of each family")
+    parser.add_argument("--json", type=Path, help="read and write the figures here")
+    options = parser.parse_args()
+    names = options.families.split(",")
+    unknown = sorted(set(names) - set(SMALL))
+    if unknown:
+        parser.error(f"no families are called {', '.join(unknown)}; known: {', '.join(SMALL)}")
+    os.environ.update(NO_CACHES)
+    device = OpenclDevice()
+    families: dict[str, Any] = {}
+    if options.json and options.json.is_file():
+        families = json.loads(options.json.read_text())["families"]
+    code = compiler_fingerprint()[:16]
+    for name in names:
+        known = families.get(name, {})
+        if known.get("code") == code and known.get("sampled") == options.candidates:
+            continue
+        found = measured(name, device, device.target, options.candidates, ARCHITECTURES)
+        families[name] = {"code": code, **provenance(), **vars(found)}
+        print("\n".join([f"{name}:", *found.failures]) if found.failures else name, flush=True)
+        if options.json:
+            ordered = {n: families[n] for n in SMALL if n in families}
+            result = {
+                "benchmark": "gpu_candidates",
+                **provenance(),
+                "device": device.device.name,
+                "space": SPACE,
+                "summary": summary(ordered),
+                "families": ordered,
+            }
+            options.json.write_text(json.dumps(result, indent=1) + "\n")
+    print(table(families))
+    print(summary(families))
+
+
+if __name__ == "__main__":
+    main()
