@@ -70,6 +70,7 @@ from tilewright.target import Target
 from tilewright.text import NONE, clock, duration
 
 LEAST_MINUTES = 0.1  # less is not worth a slice
+BLOCK_S = 0.3  # of a side's turn: several runs, for the first ones find others' data in the caches
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -235,7 +236,7 @@ def measured(
     wanted = (OURS, UNTUNED, *peers)
     sides = started(stack, wanted, subject, target, options.db, options.wait)
     errors = checked(outputs(sides))
-    blocks = in_turns(sides, options.rounds)
+    blocks = in_turns(sides, options.rounds, BLOCK_S)
     times = medians(blocks)
     theirs = {name: s for name, s in times.items() if name not in OWN}
     mine = times[OURS]

@@ -5,8 +5,8 @@
         compared(outputs(sides), "tilewright")      {"torch": 3e-7} of the largest value
         medians(in_turns(sides, rounds=11))         {"tilewright": 1.2e-3, "torch": 1.9e-3}
 
-In every round each side is called for `BLOCK_S` seconds, or once, in an order that rotates. A
-figure is the median over the rounds of the median call of a round.
+In every round each side is called for `BLOCK_S` seconds or as told, at least once, in an order that
+rotates. A figure is the median over the rounds of the median call of a round.
 """
 
 from __future__ import annotations
@@ -146,14 +146,16 @@ def outliers(differences: Mapping[str, float]) -> list[str]:
     return wrong
 
 
-def in_turns(sides: Mapping[str, SideProcess], rounds: int) -> dict[str, list[Block]]:
+def in_turns(
+    sides: Mapping[str, SideProcess], rounds: int, seconds: float = BLOCK_S
+) -> dict[str, list[Block]]:
     """Every side's block of every round."""
     names = list(sides)
     blocks: dict[str, list[Block]] = {name: [] for name in names}
     for turn in range(rounds):
         for i in range(len(names)):
             name = names[(turn + i) % len(names)]
-            blocks[name].append(sides[name].time(BLOCK_S))
+            blocks[name].append(sides[name].time(seconds))
     return blocks
 
 
