@@ -3,7 +3,8 @@
     Estimator(extractor).latency(population)     seconds [n]
 
 It ranks candidates where nothing has been measured: it picks the default program of every task
-and is the prior of the search. Per statement it prices the register tile by its port and latency
+and is the prior of the search. `ESTIMATES` has one for each kind of target; this file's is for CPUs
+(`estimate_gpu` has the other). Per statement it prices the register tile by its port and latency
 limits, and the traffic between cache levels by the footprints of the loops; both come from the
 same tables as the features. The machine's constants are rough on purpose: the learned model
 takes over as soon as it has data.
@@ -11,14 +12,17 @@ takes over as soon as it has data.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.nest.nodes import Kind
+from tilewright.space.estimate_gpu import gpu_latency
 from tilewright.space.features import Analysis, FeatureExtractor, Floats
 from tilewright.space.space import Bools, Population
-from tilewright.target import CpuTarget
+from tilewright.target import CpuTarget, Target
 
 CYCLE_S = 1 / 2.8e9
 FMA_PER_CYCLE = 2.0
@@ -53,17 +57,30 @@ class Estimator:
     def latency(self, population: Population) -> Floats:
         """Estimated seconds of every candidate, `[n]`."""
         target = self.extractor.space.target
-        assert isinstance(target, CpuTarget)
+        estimate = ESTIMATES[target.kind]
         out = np.zeros(len(population))
         for sketch, at in self.extractor.space.groups(population):
             program, plans = self.extractor.plans(sketch)
             values = program.run(sketch.environment(population.rows[at]))
-            total = np.zeros(len(at))
-            for plan in plans:
-                a = Analysis(plan, values, len(at), target.line_bytes)
-                total += statement_latency(a, target)
-            out[at] = total
+            out[at] = estimate(
+                (Analysis(plan, values, len(at), target.line_bytes) for plan in plans), target
+            )
         return out
+
+
+def cpu_latency(statements: Iterable[Analysis], target: Target) -> Floats:
+    """Estimated seconds of all statements of a sketch, one after another, `[n]`."""
+    assert isinstance(target, CpuTarget)
+    return sum((statement_latency(a, target) for a in statements), start=np.zeros(1))
+
+
+Estimate: TypeAlias = Callable[[Iterable[Analysis], Target], Floats]
+ESTIMATES: dict[str, Estimate] = {
+    "cpu": cpu_latency,
+    "cuda": gpu_latency,
+    "opencl": gpu_latency,
+}
+"""By the target's kind."""
 
 
 def statement_latency(a: Analysis, target: CpuTarget) -> Floats:

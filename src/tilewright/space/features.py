@@ -43,6 +43,12 @@ POSITIONS = (
     "Mixed", "None",
 )  # fmt: skip
 ANNOTATIONS = ("vector", "unrolled", "parallel")
+WORKER_COLUMNS = {
+    Kind.BLOCK: "block_x",
+    Kind.VIRTUAL: "vthreads",
+    Kind.THREAD_X: "thread_x",
+    Kind.THREAD_Y: "thread_y",
+}
 BUFFER_COLUMNS = (
     ("is_read", "flag"), ("is_write", "flag"), ("is_update", "flag"),
     ("bytes", "B"), ("unique_bytes", "B"),
@@ -103,6 +109,8 @@ class _Plan:
     parallel: list[int]
     accesses: list[list[_Slots]]
     unroll_step: int
+    workers: dict[Kind, int]
+    resources: dict[str, int]  # of the kernel, by the last word of their names
 
 
 class FeatureExtractor:
@@ -176,6 +184,12 @@ def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
             parallel=[slot(loop.parallel) for loop in s.loops],
             accesses=[access(a) for a in s.accesses],
             unroll_step=slot(s.unroll_step),
+            workers={kind: slot(count) for kind, count in s.workers.items()},
+            resources={
+                name.removeprefix(f"{s.kernel}."): slot(amount)
+                for name, amount in sketch.resources.items()
+                if name.rpartition(".")[0] == s.kernel and s.workers
+            },
         )
         for s in statements(sketch.lowered.program, sketch.state)
     ]
@@ -227,6 +241,8 @@ class Analysis:
         self.total = self.inner[0]
         self.parallel = [values[p] for p in plan.parallel]
         self.unroll_step = values[plan.unroll_step]
+        self.workers = {kind: values[at] for kind, at in plan.workers.items()}
+        self.resources = {name: values[at] for name, at in plan.resources.items()}
         self.bytes = np.array([a.tensor.dtype.bytes for a in self.accesses], float)
         self.touches = np.zeros((self.B, L), bool)
         self.stride = np.zeros((self.B, L, n))
@@ -296,6 +312,8 @@ class Analysis:
             out[INDEX[name]] = count * self.total
         for annotation in ANNOTATIONS:
             self._annotation(annotation, out[INDEX[f"{annotation}_loops"] :])
+        if self.workers:
+            self._threads(out)
         self._buffers(out[INDEX["buffer0_is_read"] :])
         self._intensity(out[INDEX["intensity_0"] :])
         alloc = self.inner[s.allocated_outside]
@@ -338,6 +356,16 @@ class Analysis:
         place = np.where(inner, 0, np.where(outer, 2, 1)) + np.where(has_reduce, 3, 0)
         place = np.where(has_reduce & has_space, 6, np.where(any_marked, place, 7))
         out[3 + place, each] = 1.0
+
+    def _threads(self, out: Float32s) -> None:
+        """How many workers of each kind the kernel has; blocks are numbered along x only."""
+        out[INDEX["is_gpu"]] = 1.0
+        for name in ("block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z"):
+            out[INDEX[name]] = 1.0
+        out[INDEX["vthreads"]] = 1.0
+        for kind, name in WORKER_COLUMNS.items():
+            if kind in self.workers:
+                out[INDEX[name]] = self.workers[kind]
 
     def _marked(self, which: str) -> tuple[Ints, Bools]:
         """The loops that may have an annotation, and in which candidates they do."""

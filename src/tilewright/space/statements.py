@@ -7,6 +7,9 @@ decision get extent 1 by a select, so that one list of loops serves all candidat
 Everything here is structure and expressions, made once a sketch; numbers come from evaluating
 the expressions over the decision columns.
 
+On a GPU the worker loops around a statement say who runs it. A cooperative loop deals its iterations
+out to the threads of the block anew: the loops that made these threads get extent 1, too.
+
 How far an index moves over some loops is its *width*: largest minus smallest value, with all other
 loops at 0. It does not depend on how far an index was simplified.
 """
@@ -37,7 +40,20 @@ from tilewright.expr.nodes import (
     select,
 )
 from tilewright.expr.simplify import affine
-from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Seq, Store
+from tilewright.nest.nodes import (
+    THREADS,
+    WORKERS,
+    Alloc,
+    For,
+    Hoist,
+    If,
+    Kind,
+    Node,
+    Program,
+    Scope,
+    Seq,
+    Store,
+)
 from tilewright.schedule.bounds import loop_var
 from tilewright.schedule.state import Stage, State
 
@@ -78,18 +94,24 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Access:
-    """One tensor access; `kind` is "read", "write" or "update"."""
+    """One tensor access; `kind` is "read", "write" or "update".
+
+    `scope` says who sees a stage that is computed inside another; None is memory that all see.
+    """
 
     tensor: Tensor
     kind: str
     dimensions: tuple[Dimension, ...]
+    scope: Scope | None = None
 
 
 @dataclass
 class Statement:
     """A store in its context. `counts` are operations per iteration by (class, operation).
 
-    `is_init`: it gives the elements of a reduction their first values.
+    `is_init`: it gives the elements of a reduction their first values. `kernel` is the root stage
+    whose loops it stands in; `workers` how many blocks, virtual threads and threads that kernel has,
+    by the kind of their loops (on a CPU: none).
     """
 
     stage: str
@@ -100,6 +122,8 @@ class Statement:
     allocated_outside: int  # loops outside the allocation of its target (0: the whole buffer)
     unroll_step: Extent = 0
     shared: set[str] = field(default_factory=set)
+    kernel: str = ""
+    workers: dict[Kind, Extent] = field(default_factory=dict)
 
 
 def statements(program: Program, state: State) -> list[Statement]:
@@ -116,6 +140,11 @@ def statements(program: Program, state: State) -> list[Statement]:
             seen[name] = seen.get(name, 0) + 1
     for s in found:
         s.shared = {a.tensor.name for a in s.accesses if seen[a.tensor.name] > 1}
+    kernels: dict[str, dict[Kind, Extent]] = {}
+    for s in found:
+        kernels[s.kernel] = {**s.workers, **kernels.get(s.kernel, {})}
+    for s in found:
+        s.workers = kernels[s.kernel]
     return found
 
 
@@ -159,10 +188,11 @@ def _statement(store: Store, c: _Context) -> Statement:
     starts = isinstance(store.value, Const) and isinstance(stage.compute.body, Reduce)
     is_init = starts and not is_reduction
     own = c.allocated.get(stage.name, 0)  # the stage's own loops stand inside its allocation
+    taken_over = _taken_over(c)
     loops = [
         Loop(
             f.var.name,
-            _masked(f, c.live.get(f.var.name)),
+            1 if f.var.name in taken_over else _masked(f, c.live.get(f.var.name)),
             f.kind if f.when is None else Kind.SERIAL,
             (f.when if f.when is not None else True) if f.kind is Kind.PARALLEL else False,
             is_reduction and i >= own and f.var.name not in written,
@@ -170,8 +200,8 @@ def _statement(store: Store, c: _Context) -> Statement:
         for i, f in enumerate(c.loops)
     ]
     kind = "update" if is_reduction else "write"
-    accesses = [_access(store.tensor, store.indices, kind, loops)]
-    accesses += [_access(r.tensor, r.indices, "read", loops) for r in _reads(store.value)]
+    accesses = [_access(store.tensor, store.indices, kind, loops, c.state)]
+    accesses += [_access(r.tensor, r.indices, "read", loops, c.state) for r in _reads(store.value)]
     return Statement(
         stage=stage.name,
         is_init=is_init,
@@ -180,7 +210,45 @@ def _statement(store: Store, c: _Context) -> Statement:
         counts={} if is_init else operations(stage, is_reduction),
         allocated_outside=own,
         unroll_step=_unroll_step(loops, c.owners),
+        kernel=_kernel(stage, c.state),
+        workers=_workers(c),
     )
+
+
+def _kernel(stage: Stage, state: State) -> str:
+    """The root stage in whose loops `stage` is computed."""
+    while stage.attach is not None:
+        stage = state[stage.attach.target]
+    return stage.name
+
+
+def _by_owner(c: _Context, kind: Kind) -> dict[str, list[For]]:
+    """The loops of one kind around a statement by the stage they belong to, outermost first."""
+    found: dict[str, list[For]] = {}
+    for loop in c.loops:
+        if loop.kind is kind:
+            found.setdefault(c.owners[loop.var.name].name, []).append(loop)
+    return found
+
+
+def _workers(c: _Context) -> dict[Kind, Extent]:
+    """How many workers of each kind the outermost stage that has some makes."""
+    found: dict[Kind, Extent] = {}
+    for kind in WORKERS:
+        for loops in list(_by_owner(c, kind).values())[:1]:
+            found[kind] = reduce(mul, (loop.extent for loop in loops), ONE)
+    return found
+
+
+def _taken_over(c: _Context) -> set[str]:
+    """Loops whose threads a cooperative loop inside of them deals out anew."""
+    found: set[str] = set()
+    for kind in THREADS:
+        *outer, _ = list(_by_owner(c, kind).values()) or [[]]
+        if outer:
+            outer += _by_owner(c, Kind.VIRTUAL).values()
+        found |= {loop.var.name for loops in outer for loop in loops}
+    return found
 
 
 def _masked(loop: For, live: Expr | None) -> Extent:
@@ -215,9 +283,13 @@ def _reads(e: Expr) -> list[Read]:
     return list(found)
 
 
-def _access(tensor: Tensor, indices: tuple[Expr, ...], kind: str, loops: list[Loop]) -> Access:
+def _access(
+    tensor: Tensor, indices: tuple[Expr, ...], kind: str, loops: list[Loop], state: State
+) -> Access:
     pairs = zip(indices, tensor.shape, strict=True)
-    return Access(tensor, kind, tuple(_dimension(i, extent, loops) for i, extent in pairs))
+    stage = state.stages.get(tensor.name)
+    scope = None if stage is None or stage.attach is None else stage.scope
+    return Access(tensor, kind, tuple(_dimension(i, extent, loops) for i, extent in pairs), scope)
 
 
 def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:

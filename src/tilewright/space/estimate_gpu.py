@@ -1,0 +1,199 @@
+"""An analytical latency estimate for GPUs, for whole populations at once.
+
+    gpu_latency(statements, target)     seconds [n]
+
+Per statement it takes the longest of four: instructions, accesses of shared memory, traffic with the
+second-level cache, traffic with device memory. Warps that are not full, multiprocessors that have
+no block, and too few warps to hide latencies stretch it. Barriers and kernel calls come on top. What
+`estimate` says of its constants holds for these, too: they order programs, they predict no times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tilewright.nest.nodes import Kind, Scope
+from tilewright.space.features import Analysis, Floats
+from tilewright.target import GpuTarget, Target
+
+CYCLE_S = 1 / 1.5e9
+WARPS_PER_CYCLE = 4.0  # that a multiprocessor issues
+MATH_ISSUES = 4.0  # exp, tanh, … take the special units, of which there are fewer
+DIVIDE_ISSUES = 8.0
+ADDRESS_ISSUES = 0.5  # integers around an access, where unrolling does not fold them
+LOOP_ISSUES = 3.0
+SHARED_BYTES = 128.0  # of shared memory, by a multiprocessor in a cycle
+L2_BYTES = 32.0
+DRAM_BYTES = 12.0
+SECTOR_BYTES = 32.0  # the least that device memory gives
+HIDING_WARPS = 24.0  # warps of a multiprocessor, times independent sums of a thread, hide latencies
+INDEPENDENT = 4.0  # more sums than that in a thread gain nothing
+RESIDENT_THREADS = 2048.0  # of a multiprocessor
+RESIDENT_BLOCKS = 16.0
+RESIDENT_SHARED = 2.0  # a multiprocessor's shared memory, in limits of one block
+BARRIER_CYCLES = 40.0
+LAUNCH_S = 4e-6
+
+
+def gpu_latency(statements: Iterable[Analysis], target: Target) -> Floats:
+    """Estimated seconds of all kernels of a sketch, one after another, `[n]`."""
+    assert isinstance(target, GpuTarget)
+    total: Floats = np.zeros(1)
+    kernels = set()
+    for a in statements:
+        kernels.add(a.plan.statement.kernel)
+        total = total + statement_latency(a, target)
+    return total + LAUNCH_S * len(kernels)
+
+
+def statement_latency(a: Analysis, target: GpuTarget) -> Floats:
+    """Estimated seconds of one statement over all its iterations, `[n]`."""
+    blocks, threads = _count(a, Kind.BLOCK), _count(a, Kind.THREAD_X) * _count(a, Kind.THREAD_Y)
+    shared, near, far = traffic(a, target)
+    warps = WARPS_PER_CYCLE * target.warp  # iterations issued in a cycle
+    resident = resident_blocks(a, target, threads)
+    here = np.minimum(resident, np.ceil(blocks / target.cores))  # blocks of one multiprocessor
+    hiding = here * np.ceil(threads / target.warp) * np.minimum(independent(a), INDEPENDENT)
+    stretched = np.maximum(1.0, HIDING_WARPS / hiding)
+    partial = np.ceil(threads / target.warp) * target.warp / threads
+    uneven = np.ceil(blocks / target.cores) * target.cores / blocks
+    cycles = np.maximum(
+        np.maximum(issues(a) / warps * partial, shared / SHARED_BYTES),
+        np.maximum(near / L2_BYTES, far / DRAM_BYTES),
+    )
+    waves = np.ceil(blocks / (target.cores * here))
+    seconds: Floats = cycles / target.cores * stretched * uneven + barriers(a) * waves
+    return seconds * CYCLE_S
+
+
+def _count(a: Analysis, kind: Kind) -> Floats:
+    return np.maximum(1.0, np.broadcast_to(a.workers.get(kind, 1), a.n).astype(np.float64))
+
+
+def resident_blocks(a: Analysis, target: GpuTarget, threads: Floats) -> Floats:
+    """Blocks that a multiprocessor runs at once, by their threads, shared bytes and registers."""
+    room = np.minimum(RESIDENT_BLOCKS, RESIDENT_THREADS // threads)
+    if "shared" in a.resources:
+        amount = np.maximum(a.resources["shared"], 1)
+        room = np.minimum(room, RESIDENT_SHARED * target.shared_bytes // amount)
+    if "block_registers" in a.resources:
+        room = np.minimum(room, target.registers // np.maximum(a.resources["block_registers"], 1))
+    return np.maximum(room, 1.0)
+
+
+def barriers(a: Analysis) -> Floats:
+    """Cycles in which the threads of one block wait for each other: around every filling of what
+    they share.
+    """
+    if a.accesses[0].scope is not Scope.SHARED:
+        return np.zeros(a.n)
+    rounds = np.ones(a.n)
+    for i, loop in enumerate(a.loops):
+        if loop.kind is Kind.SERIAL and i < a.plan.statement.allocated_outside:
+            rounds = rounds * a.extents[i]
+    return BARRIER_CYCLES * rounds
+
+
+def independent(a: Analysis) -> Floats:
+    """Sums of one thread that do not wait for each other: its unrolled and virtual loops."""
+    found = np.ones(a.n)
+    for i, loop in enumerate(a.loops):
+        if loop.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.VIRTUAL) and not loop.reduce:
+            found = found * a.extents[i]
+    return found
+
+
+def issues(a: Analysis) -> Floats:
+    """Instructions of all threads together."""
+    counts = a.plan.statement.counts
+    quick = sum(n for (kind, op), n in counts.items() if kind == "float" and op != "math")
+    slow = MATH_ISSUES * counts.get(("float", "math"), 0)
+    slow += (DIVIDE_ISSUES - 1.0) * counts.get(("float", "divmod"), 0)
+    found = a.total * (quick + slow)
+    for b in range(a.B):
+        if a.accesses[b].scope is not Scope.LOCAL:
+            times = executions(a, b)
+            computed = any(d.coefficients is None for d in a.accesses[b].dimensions)
+            found = found + times * (1.0 + (DIVIDE_ISSUES if computed else ADDRESS_ISSUES))
+    serial = a.total.copy()
+    for i, loop in enumerate(a.loops):
+        if loop.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.VIRTUAL):
+            serial = serial / a.extents[i]
+    return found + serial * LOOP_ISSUES
+
+
+def executions(a: Analysis, b: int) -> Floats:
+    """Instructions that access b takes: a value stays in a register while unrolled loops next to
+    the statement do not move it, and a vector is one access.
+    """
+    times = a.total * (2.0 if a.accesses[b].kind == "update" else 1.0)
+    open_ = np.ones(a.n, bool)
+    for i in range(a.L - 1, -1, -1):
+        kind = a.loops[i].kind
+        if kind is Kind.VECTOR:
+            saved = ~a.touches[b, i] | (a.stride[b, i] == 1)
+        elif kind is Kind.UNROLLED:
+            saved = np.full(a.n, not a.touches[b, i])
+        else:
+            open_ &= ~a.live[i]
+            continue
+        times = np.where(open_ & saved, times / a.extents[i], times)
+    return times
+
+
+def traffic(a: Analysis, target: GpuTarget) -> tuple[Floats, Floats, Floats]:
+    """Bytes of all blocks that pass shared memory, the second-level cache and device memory."""
+    shared, near, far = np.zeros(a.n), np.zeros(a.n), np.zeros(a.n)
+    for b in range(a.B):
+        access = a.accesses[b]
+        if access.scope is Scope.SHARED:
+            shared = shared + executions(a, b) * a.bytes[b] * conflicts(a, b, target.warp)
+        elif access.scope is None:
+            mine = block_bytes(a, b, target.warp)
+            whole = a.footprint[b, 0] * a.bytes[b]
+            near = near + mine
+            fits = whole <= target.l2_bytes
+            far = far + np.where(fits, np.minimum(mine, whole), mine)
+    return shared, near, far
+
+
+def conflicts(a: Analysis, b: int, warp: int) -> Floats:
+    """How often a warp has to ask the banks of shared memory, one word each: by the step between
+    neighbouring threads. The same word for all is one answer.
+    """
+    step = _thread_step(a, b)
+    words = step * a.bytes[b] / 4
+    meets = np.gcd(np.maximum(words, 1).astype(np.int64), warp)
+    return np.where(step > 0, meets, 1.0 / warp)
+
+
+def _thread_step(a: Analysis, b: int) -> Floats:
+    """Elements between the accesses of neighbouring threads."""
+    step, open_ = np.zeros(a.n), np.ones(a.n, bool)
+    for i in range(a.L - 1, -1, -1):
+        if a.loops[i].kind is Kind.THREAD_X:
+            step = np.where(open_ & a.live[i], a.stride[b, i], step)
+            open_ &= ~a.live[i]
+    return step
+
+
+def block_bytes(a: Analysis, b: int, warp: int) -> Floats:
+    """Bytes that access b asks of the second-level cache: what the threads of a block touch at once,
+    in sectors, every time that the loops around them come round; a step between neighbours that
+    leaves sectors half used costs them whole.
+    """
+    first = next((i for i, loop in enumerate(a.loops) if loop.kind is Kind.THREAD_X), a.L)
+    row, _ = a.rows(b)
+    run = np.maximum(row[first] * a.bytes[b], 1.0)
+    sectors = np.ceil(run / SECTOR_BYTES) * SECTOR_BYTES / run
+    rounds = np.ones(a.n)
+    for i in range(first):
+        rounds = rounds * a.extents[i]
+    unique: Floats = rounds * a.footprint[b, first] * a.bytes[b] * sectors
+    if any(d.coefficients is None for d in a.accesses[b].dimensions):
+        return unique
+    scattered = np.clip(_thread_step(a, b) * a.bytes[b] / SECTOR_BYTES, 0.0, 1.0)
+    apart = executions(a, b) * SECTOR_BYTES * scattered
+    return np.maximum(unique, np.where(_thread_step(a, b) > 1, apart / 4, 0.0))
