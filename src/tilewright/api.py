@@ -28,6 +28,7 @@ from tilewright.graph.executor import Network
 from tilewright.graph.variants import NetworkSet
 from tilewright.measure.ceilings import Traffic, working_sets
 from tilewright.measure.ceilings import measure as measure_ceilings
+from tilewright.measure.device_trial import device_of
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
@@ -35,12 +36,14 @@ from tilewright.models import Model, ModelSet, Task, Tunable
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.matching import Match, find_record
-from tilewright.records.rows import CeilingsRow, ModelRow, ModelTask, WorkloadRow
+from tilewright.records.rows import CeilingsRow, ModelRow, ModelTask, Trial, WorkloadRow
+from tilewright.runtime import nvrtc
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded, target_at_hand
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.pool import ConstantPool
+from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.search.objectives import Model as ObjectiveModel
@@ -51,9 +54,9 @@ from tilewright.search.tasks import AllFailedError, TuningTask
 from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
 from tilewright.space.derivation import Rule
-from tilewright.space.rules import CPU_RULES
+from tilewright.space.resources import runs_on
 from tilewright.space.space import Space
-from tilewright.target import CpuTarget, Target
+from tilewright.target import EMULATED, CpuTarget, CudaTarget, GpuTarget, OpenclTarget, Target
 
 # ---- targets and machines -------------------------------------------------------------------
 
@@ -67,14 +70,26 @@ def host_target() -> Target:
 
 def machine_of(target: Target) -> Machine:
     """The facts of a target that make latencies comparable."""
-    version = ".".join(map(str, llvm.llvm_version_info))
+    facts = [w for w in str(target).split()[1:] if not w.startswith("cores=")]
     return Machine.of(
         target.kind,
         cpu=target.name,
-        features=target.features if isinstance(target, CpuTarget) else str(target),
+        features=target.features if isinstance(target, CpuTarget) else facts,
         cores=target.cores,
-        compiler=f"LLVM {version}",
+        compiler=compiler_of(target),
     )
+
+
+def compiler_of(target: Target) -> str:
+    """Name and version of what makes a target's machine code."""
+    match target:
+        case CudaTarget() if target.architecture == EMULATED:
+            return "g++"
+        case CudaTarget():
+            return f"NVRTC {nvrtc.version()}"
+        case OpenclTarget():
+            return "the OpenCL driver"  # which one is a fact of the target
+    return f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
 
 
 def as_target(target: Target | str | None) -> Target:
@@ -134,12 +149,14 @@ def tune(
 ) -> TuneResult:
     """Search for fast programs of every task and record all trials in `db`.
 
+    `target` None is this machine's CPU, "opencl" or "cuda" its device of that kind.
+
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes). Equal tasks of
     several models are tuned once; `scheduler` allots trials to tasks. The same command with the
     same seed goes on where an earlier one stopped. `runner` is the command of a remote runner.
     `rules` are sketch rules of one's own, tried before those of the target. Raises RecordsError
-    for a database that cannot be used, BuildError, RunError or WrongAnswer when nothing can be
-    measured.
+    for a database that cannot be used, TargetError for a device that is not here, BuildError,
+    RunError or WrongAnswer when nothing can be measured.
     """
     given = _parts(models)
     if strategy not in STRATEGIES:
@@ -149,6 +166,8 @@ def tune(
     if minutes is None and trials is None:
         minutes = 10.0
     chosen = as_target(target)
+    if runner is None and isinstance(chosen, GpuTarget):
+        device_of(chosen)
     tasks, groups = _merge(given)
     with (
         Database.open(db) as database,
@@ -163,7 +182,7 @@ def tune(
             schedule=_scheduler(scheduler, groups, objective or TotalLatency()),
             strategy=strategy,
             seed=seed,
-            rules=(*rules, *CPU_RULES),
+            rules=tuple(rules),
         )
         tuner.register()
         is_here = chosen == replace(host_target(), cores=chosen.cores)
@@ -407,9 +426,13 @@ def find_match(task: TuningTask, database: Database | None, target: Target) -> M
     if database is None:
         return Match(None, False, "")
     machine, size = machine_of(target), tuple(extents(task.dag))
+
+    def runs(trial: Trial) -> bool:
+        return runs_on(State(task.dag).replay(trace_from_json(trial.trace)), target)
+
     found = [
         find_record(
-            database, WorkloadRow(h, task.name, "", task.structure, size, task.flops), machine
+            database, WorkloadRow(h, task.name, "", task.structure, size, task.flops), machine, runs
         )
         for h in dict.fromkeys((task.hash, task.alone))
     ]

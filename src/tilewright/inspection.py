@@ -261,9 +261,11 @@ def _target(machine: Machine) -> Target:
     if machine_of(here) == machine:
         return here
     # `machine_of` keeps LLVM's features of a CPU, and all facts of another device.
-    named = f"{machine.kind}:{machine.cpu} cores={machine.cores}"
+    facts = () if machine.kind == "cpu" else machine.features
     try:
-        return Target.parse(named if machine.kind == "cpu" else ",".join(machine.features))
+        return Target.parse(
+            " ".join([f"{machine.kind}:{machine.cpu}", f"cores={machine.cores}", *facts])
+        )
     except TargetError:
         return here
 

@@ -14,18 +14,27 @@ from collections import OrderedDict
 
 from llvmlite import binding as llvm
 
+from tilewright.measure.device_trial import DeviceTask
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.quiet import Patience
-from tilewright.measure.server import Answer, UnknownTaskError, serve
+from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, serve
 from tilewright.measure.trial import LoadedTask, RunOptions
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.native import native
+from tilewright.target import Target
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
 DEFAULT_TASK_BYTES = 1 << 30
+
+TASKS: dict[str, type[LoadedTask] | type[DeviceTask]] = {
+    "cpu": LoadedTask,
+    "cuda": DeviceTask,
+    "opencl": DeviceTask,
+}
+"""Where candidates run, by the kind of their target."""
 
 
 class Runner:
@@ -34,12 +43,13 @@ class Runner:
     def __init__(self, task_bytes: int = DEFAULT_TASK_BYTES) -> None:
         self._task_bytes = task_bytes
         self._patience = Patience()
-        self._tasks: OrderedDict[str, LoadedTask] = OrderedDict()
+        self._tasks: OrderedDict[str, LoadedTask | DeviceTask] = OrderedDict()
 
     def load_task(self, header: Header, payloads: Payloads) -> Answer:
         """Make a task's inputs, run its reference, answer the outputs at the asked points."""
-        task = LoadedTask(
-            reference=Artifact.from_bytes(payloads[0]),
+        reference = Artifact.from_bytes(payloads[0])
+        task = TASKS[Target.parse(reference.target).kind](
+            reference=reference,
             kinds=[InputKind.from_json(k) for k in header["inputs"]],
             tolerance=Tolerance.from_json(header["tolerance"]),
             seed=header["seed"],
@@ -56,7 +66,13 @@ class Runner:
             raise UnknownTaskError(f"task {name} is not loaded")
         self._tasks.move_to_end(name)
         options = RunOptions.from_json(header["options"])
-        timing = self._tasks[name].run(Artifact.from_bytes(payloads[0]), options, self._patience)
+        task = self._tasks[name]
+        try:
+            timing = task.run(Artifact.from_bytes(payloads[0]), options, self._patience)
+        except Exception as error:
+            if task.spoilt:
+                raise SpoiltError from error
+            raise
         return {
             "type": "result",
             "latencies_s": timing.latencies_s,

@@ -40,6 +40,12 @@ class UnknownTaskError(Exception):
     """The task was never loaded here, or was dropped: the client loads it again."""
 
 
+class SpoiltError(Exception):
+    """A request failed (see `__cause__`) in a way that this process is not to be trusted after: it
+    answers, and ends.
+    """
+
+
 def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
     """Answer requests on standard input until `bye` or the end of the stream.
 
@@ -55,6 +61,8 @@ def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
                 return
             reply, blobs = answer(handlers, facts, header, payloads)
             channel.send(reply, blobs)
+            if reply.get("ended"):
+                return
         except ChannelClosedError:
             return
 
@@ -74,11 +82,18 @@ def answer(
     signal.setitimer(signal.ITIMER_REAL, float(header.get("timeout_s") or 0))
     try:
         return handlers[kind](header, payloads)
+    except SpoiltError as error:
+        assert isinstance(error.__cause__, Exception)
+        return {**_failed(kind, error.__cause__), "ended": True}, ()
     except Exception as error:
-        stage = "check" if isinstance(error, WrongAnswer) else kind
-        return _error(stage, type(error).__name__, _message(error)), ()
+        return _failed(kind, error), ()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _failed(kind: str, error: Exception) -> Header:
+    stage = "check" if isinstance(error, WrongAnswer) else kind
+    return _error(stage, type(error).__name__, _message(error))
 
 
 def _error(stage: str, name: str, message: str) -> Header:

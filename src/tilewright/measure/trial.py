@@ -15,11 +15,12 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
@@ -29,6 +30,8 @@ from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, nu
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 MAX_CALLS = 100_000
 # Cold caches, fresh pages, sleeping threads or an interrupted one can cost a run this much, so more
@@ -84,7 +87,7 @@ class Timing:
     spent_s: dict[str, float] = field(default_factory=dict)
 
 
-class _Spent:
+class Spent:
     """Wall time since the last mark, by label."""
 
     def __init__(self) -> None:
@@ -97,8 +100,106 @@ class _Spent:
         self._last = now
 
 
+class Candidate(Protocol):
+    """A loaded candidate with its memory."""
+
+    def poison(self) -> None:
+        """Fill the outputs with values that are wrong."""
+        ...
+
+    def bench(self, count: int) -> Floats:
+        """Seconds of each of `count` runs."""
+        ...
+
+    def bench_within(self, budget_s: float, between: int) -> Floats:
+        """Seconds of the runs that fit into `budget_s`, at least one, with so many bytes of other
+        data `between` them (see `RunOptions`).
+        """
+        ...
+
+    def check(self, when: str) -> None:
+        """Raise WrongAnswer or RunError unless the outputs are right."""
+        ...
+
+
+def run_trial(
+    candidate: Candidate, options: RunOptions, spent: Spent, patience: Patience | None
+) -> Timing:
+    """The gate, then the clock, again while others disturb it and `patience` lasts, then the gate
+    again; see the module's docstring.
+    """
+    candidate.poison()
+    spent.mark("bind")
+    first = float(candidate.bench(1)[0])
+    spent.mark("first")
+    candidate.check("")
+    spent.mark("check")
+    timing = undisturbed(lambda: _time(candidate, first, options), patience or Patience(0.0, 0.0))
+    spent.mark("time")
+    if not timing.stopped_early:
+        candidate.check("after further runs, ")
+    spent.mark("check")
+    return timing
+
+
+def _time(candidate: Candidate, first: float, options: RunOptions) -> Timing:
+    limit = math.inf if options.best_s is None else options.stop_ratio * options.best_s
+    first = _second_chances(candidate, first, limit)
+    if first > limit:
+        return Timing([first], stopped_early=True)
+    candidate.poison()
+    candidate.bench(SECOND_CHANCES if first < WAKE_UP_S else 1)  # warms up
+    budget_s = options.min_repeat_ms * 1e-3
+    seconds = [candidate.bench_within(budget_s, options.between) for _ in range(options.repeats)]
+    return Timing([float(np.median(s)) for s in seconds])
+
+
+def _second_chances(candidate: Candidate, first: float, limit: float) -> float:
+    """The shortest run: `first`, or one of a few more while they may be a hiccup's length above
+    `limit`.
+    """
+    if not limit < first < limit + HICCUP_S:
+        return first
+    spent = 0.0
+    for _ in range(SECOND_CHANCES):
+        again = float(candidate.bench(1)[0])
+        first, spent = min(first, again), spent + again
+        if first <= limit or spent >= HICCUP_S:
+            break
+    return first
+
+
+def check_interface(
+    artifact: Artifact,
+    inputs: Sequence[BufferSpec],
+    outputs: Sequence[BufferSpec],
+    constants: Mapping[str, BufferSpec],
+) -> None:
+    """Raise RunError when an artifact has not the interface of its task (`constants` by name, in
+    their logical layouts).
+    """
+    logical = {p.source.name: p.source for p in artifact.packings}
+    if (artifact.inputs, artifact.outputs, logical) != (tuple(inputs), tuple(outputs), constants):
+        raise RunError(
+            f"{artifact.entry} has inputs {_names(artifact.inputs)}, constants "
+            f"{_names(logical.values())} and outputs {_names(artifact.outputs)}; the task has "
+            f"{_names(inputs)}, {_names(constants.values())} and {_names(outputs)}"
+        )
+
+
+def check_outputs(gates: Sequence[OutputGate], outputs: Sequence[Array], when: str) -> None:
+    """Raise WrongAnswer, told `when`, unless every output passes its gate."""
+    for gate, output in zip(gates, outputs, strict=True):
+        try:
+            gate.check(output)
+        except WrongAnswer as error:
+            raise WrongAnswer(f"{when}{error}") from None
+
+
 class LoadedTask:
     """Inputs, constants and expected outputs of one task, in guarded memory."""
+
+    spoilt = False  # its memory is guarded: what a candidate breaks, it breaks for itself
 
     def __init__(
         self,
@@ -125,7 +226,7 @@ class LoadedTask:
             buffer.fill()
         started = time.perf_counter()
         with LoadedKernel(reference) as kernel:
-            bound = self._bind(reference)
+            bound = self.bind(reference)
             kernel(bound.buffers, bound.scratch.address)
         self.reference_s = time.perf_counter() - started
         bound.check_slack(reference, self._results)
@@ -157,73 +258,22 @@ class LoadedTask:
         Raises RunError when it cannot run, has another interface or writes outside its buffers;
         WrongAnswer when an output differs from the reference's.
         """
-        self._check_interface(artifact)
-        spent = _Spent()
+        check_interface(artifact, self._inputs, self._outputs, self._logical)
+        spent = Spent()
         with LoadedKernel(artifact) as kernel:
             spent.mark("load")
-            bound = self._bind(artifact)
-            self._poison()
-            spent.mark("bind")
-            first = float(kernel.bench(bound.buffers, bound.scratch.address, 1)[0])
-            spent.mark("first")
-            self._check(artifact, bound)
-            spent.mark("check")
-            timing = undisturbed(
-                lambda: self._time(kernel, bound, first, options), patience or Patience(0.0, 0.0)
-            )
-            spent.mark("time")
-            if not timing.stopped_early:
-                self._check(artifact, bound, "after further runs, ")
-            spent.mark("check")
+            candidate = _OnHost(self, kernel, artifact)
+            timing = run_trial(candidate, options, spent, patience)
         spent.mark("unload")
         timing.spent_s = spent.seconds
         return timing
 
-    def _time(
-        self, kernel: LoadedKernel, bound: _Bound, first: float, options: RunOptions
-    ) -> Timing:
-        limit = math.inf if options.best_s is None else options.stop_ratio * options.best_s
-        first = self._second_chances(kernel, bound, first, limit)
-        if first > limit:
-            return Timing([first], stopped_early=True)
-        reads, readers = self._before(kernel.artifact, options.between)
-        self._poison()
-        warm_up = SECOND_CHANCES if first < WAKE_UP_S else 1
-        kernel.bench(bound.buffers, bound.scratch.address, warm_up)
-        seconds = [
-            kernel.bench(
-                bound.buffers,
-                bound.scratch.address,
-                MAX_CALLS,
-                reads,
-                readers,
-                budget_s=options.min_repeat_ms * 1e-3,
-            )
-            for _ in range(options.repeats)
-        ]
-        return Timing([float(np.median(s)) for s in seconds])
-
-    def _second_chances(
-        self, kernel: LoadedKernel, bound: _Bound, first: float, limit: float
-    ) -> float:
-        """The shortest run: `first`, or one of a few more while they may be a hiccup's length
-        above `limit`.
-        """
-        if not limit < first < limit + HICCUP_S:
-            return first
-        spent = 0.0
-        for _ in range(SECOND_CHANCES):
-            again = float(kernel.bench(bound.buffers, bound.scratch.address, 1)[0])
-            first, spent = min(first, again), spent + again
-            if first <= limit or spent >= HICCUP_S:
-                break
-        return first
-
-    def _poison(self) -> None:
+    def poison(self) -> None:
+        """Fill the outputs with values that are wrong."""
         for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
             gate.poison(_view(spec, buffer))
 
-    def _before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
+    def before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
         """What the threads read before each call, and how many threads that are."""
         if not between:
             return [], 0
@@ -237,26 +287,13 @@ class LoadedTask:
         regions = [(self._other.ctypes.data, nbytes), *((b.address, b.nbytes) for b in inputs)]
         return regions, target.cores
 
-    def _check(self, artifact: Artifact, bound: _Bound, when: str = "") -> None:
+    def check(self, artifact: Artifact, bound: Bound, when: str) -> None:
+        """Raise WrongAnswer or RunError unless the outputs, and nothing else, were written."""
         bound.check_slack(artifact, self._results)
-        for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
-            try:
-                gate.check(_view(spec, buffer))
-            except WrongAnswer as error:
-                raise WrongAnswer(f"{when}{error}") from None
+        views = [_view(s, b) for s, b in zip(self._outputs, self._results, strict=True)]
+        check_outputs(self._gates, views, when)
 
-    def _check_interface(self, artifact: Artifact) -> None:
-        logical = {p.source.name: p.source for p in artifact.packings}
-        wanted = (self._inputs, self._outputs, self._logical)
-        if (artifact.inputs, artifact.outputs, logical) != wanted:
-            raise RunError(
-                f"{artifact.entry} has inputs {_names(artifact.inputs)}, constants "
-                f"{_names(logical.values())} and outputs {_names(artifact.outputs)}; the task has "
-                f"{_names(self._inputs)}, {_names(self._logical.values())} and "
-                f"{_names(self._outputs)}"
-            )
-
-    def _bind(self, artifact: Artifact) -> _Bound:
+    def bind(self, artifact: Artifact) -> Bound:
         """Memory for one artifact: packed constants and scratch of its own, the rest shared."""
         pairs = zip(artifact.packings, artifact.constants, strict=True)
         constants = [self._packed(packing, spec) for packing, spec in pairs]
@@ -264,7 +301,7 @@ class LoadedTask:
         _check_scratch(artifact)
         scratch = GuardedBuffer(artifact.scratch_bytes, written=True)
         scratch.fill()
-        return _Bound([*inputs, *constants, *self._results], scratch)
+        return Bound([*inputs, *constants, *self._results], scratch)
 
     def _packed(self, packing: Packing, spec: BufferSpec) -> GuardedBuffer:
         logical = self._given[packing.source.name]
@@ -276,7 +313,31 @@ class LoadedTask:
         return packed
 
 
-class _Bound:
+class _OnHost:
+    """A candidate loaded into this process."""
+
+    def __init__(self, task: LoadedTask, kernel: LoadedKernel, artifact: Artifact) -> None:
+        self._task = task
+        self._kernel = kernel
+        self._artifact = artifact
+        self._bound = task.bind(artifact)
+        self._memory = (self._bound.buffers, self._bound.scratch.address)
+
+    def poison(self) -> None:
+        self._task.poison()
+
+    def bench(self, count: int) -> Floats:
+        return self._kernel.bench(*self._memory, count)
+
+    def bench_within(self, budget_s: float, between: int) -> Floats:
+        reads, readers = self._task.before(self._artifact, between)
+        return self._kernel.bench(*self._memory, MAX_CALLS, reads, readers, budget_s=budget_s)
+
+    def check(self, when: str) -> None:
+        self._task.check(self._artifact, self._bound, when)
+
+
+class Bound:
     """The native arguments of one artifact; keeps their memory."""
 
     def __init__(self, arguments: list[GuardedBuffer], scratch: GuardedBuffer) -> None:

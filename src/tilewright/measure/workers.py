@@ -127,7 +127,8 @@ class Worker:
         """Send one request, return its answer.
 
         Raises WorkerFailureError when the answer is an error, when the process dies over it or when
-        it takes longer than `timeout_s`; after the last two the next request starts a new process.
+        it takes longer than `timeout_s`; after the last two, and after an error over which the
+        worker ends, the next request starts a new process.
         RunError: the process cannot be started at all.
         """
         self.start()
@@ -149,6 +150,8 @@ class Worker:
             raise
         if answer["type"] == "error":
             failure = Failure(answer["stage"], answer["error"], answer["message"])
+            if answer.get("ended"):
+                self._stop()
             raise WorkerFailureError(failure)
         return answer, blobs
 

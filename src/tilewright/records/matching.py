@@ -10,6 +10,7 @@ task whose own records are missing takes the nearest machine's, and says so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilewright.records.database import Database
@@ -26,10 +27,16 @@ class Match:
     note: str
 
 
-def find_record(database: Database, workload: WorkloadRow, machine: Machine) -> Match:
+def find_record(
+    database: Database,
+    workload: WorkloadRow,
+    machine: Machine,
+    runs: Callable[[Trial], bool] = lambda _: True,
+) -> Match:
     """The best trial of `workload` on `machine`, else on the nearest machine of the same kind.
 
     Nearest means fewest differing facts, then fewest differing features, then the faster trial.
+    `runs` says of another machine's trial whether this one can run it at all.
     """
     own = database.best(workload.hash, machine.fingerprint)
     if own is not None:
@@ -38,7 +45,7 @@ def find_record(database: Database, workload: WorkloadRow, machine: Machine) -> 
     for other in database.machines():
         if other.kind == machine.kind and other != machine:
             trial = database.best(workload.hash, other.fingerprint)
-            if trial is not None:
+            if trial is not None and runs(trial):
                 others.append((_distance(machine, other), trial.latency_s, other, trial))
     if not others:
         return Match(None, False, f"{workload.name}: {_missing(database, workload, machine)}")

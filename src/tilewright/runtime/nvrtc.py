@@ -58,6 +58,14 @@ def compile_cuda(text: str, architecture: str) -> CudaCode:
     return CudaCode(bytes(binary), *_report(log))
 
 
+def version() -> str:
+    """Of the library, "13.0". Raises BuildError where it is missing."""
+    nvrtc = _library()
+    error, major, minor = nvrtc.nvrtcVersion()
+    _check(nvrtc, error)
+    return f"{major}.{minor}"
+
+
 @functools.cache
 def _library() -> Any:
     try:

@@ -56,6 +56,7 @@ def target_of(device: Any) -> OpenclTarget:
     is_gpu = bool(device.type & cl.device_type.GPU)
     known = OpenclTarget.named("intel" if is_gpu else "pocl")
     name = re.sub(r"\W+", "-", device.name).strip("-").lower()[:40]
+    about = f"{device.name} {device.driver_version}".lower()
     return OpenclTarget(
         name=name if is_gpu else "pocl",
         cores=int(device.max_compute_units),
@@ -69,6 +70,7 @@ def target_of(device: Any) -> OpenclTarget:
         thread_registers=known.thread_registers,
         l2_bytes=int(device.global_mem_cache_size),
         virtual=known.virtual,
+        driver=re.sub(r"[^\w.+-]+", "-", about).strip("-"),
     )
 
 

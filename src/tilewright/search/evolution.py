@@ -4,7 +4,8 @@
     found = evolution.run(rng, score, parents)      Scored(population, score, origin)
 
 A generation is one matrix. Parents are drawn with probability proportional to fitness; children
-come from mutation (tile sizes, parallel granularity, pragma, computation location, sketch) or
+come from mutation (tile sizes, parallel granularity, pragma, computation location, sketch; for a
+GPU thread binding, too) or
 node-based crossover: for every DAG node a child takes all decisions of one parent, and the sketch
 of either. Columns of other sketches ride along, so a child of parents with different sketches is
 well formed; it is then validated, and an invalid child is replaced by its parent.
@@ -20,28 +21,37 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.space.decisions import Decision, Ints
+from tilewright.space.decisions import Decision, Ints, TileFactors
 from tilewright.space.space import Population, Space, concatenate
 
 Floats: TypeAlias = NDArray[np.float64]
 Score: TypeAlias = Callable[[Population], Floats]
 
-ORIGINS = ("sample", "parent", "tile", "parallel", "pragma", "location", "sketch", "crossover")
-SAMPLE, PARENT, TILE, PARALLEL, PRAGMA, LOCATION, SKETCH, CROSSOVER = range(len(ORIGINS))
+ORIGINS = (
+    "sample", "parent", "tile", "parallel", "pragma", "location", "sketch", "thread", "crossover",
+)  # fmt: skip
+SAMPLE, PARENT, TILE, PARALLEL, PRAGMA, LOCATION, SKETCH, THREAD, CROSSOVER = range(len(ORIGINS))
+
+# Relative frequencies of the mutations by the target's kind: tile, parallel, pragma, location,
+# sketch, thread.
+CPU_MUTATIONS = (0.80, 0.06, 0.04, 0.05, 0.05, 0.0)
+GPU_MUTATIONS = (0.65, 0.0, 0.10, 0.0, 0.05, 0.20)
+MUTATIONS = {"cpu": CPU_MUTATIONS, "cuda": GPU_MUTATIONS, "opencl": GPU_MUTATIONS}
 
 
 @dataclass(frozen=True, slots=True)
 class EvolutionSettings:
     """The knobs; the published code's values where it had any.
 
-    `weights` are relative frequencies of the mutations (tile, parallel, pragma, location, sketch).
+    `weights` are relative frequencies of the mutations (None: those of the target's kind, see
+    `MUTATIONS`).
     """
 
     population: int = 2048
     generations: int = 4
     mutation: float = 0.85
     elite: float = 0.2
-    weights: tuple[float, ...] = (0.80, 0.06, 0.04, 0.05, 0.05)
+    weights: tuple[float, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -123,23 +133,28 @@ class Evolution:
 
     def _mutate(self, rng: np.random.Generator, child: Population, at: Ints) -> Ints:
         """Change one decision (or the sketch) of every row in `at`; returns the operators."""
-        weights = np.array(self.settings.weights)
+        weights = np.array(self.settings.weights or MUTATIONS[self.space.target.kind])
         kind = TILE + rng.choice(len(weights), len(at), p=weights / weights.sum())
         if len(self.space.sketches) == 1:
             kind[kind == SKETCH] = TILE
         rows = at[kind == SKETCH]
         child.sketch[rows] = rng.integers(0, len(self.space.sketches), len(rows))
         for sketch, members in self.space.groups(child[at]):
-            by_role = {r: [d for d in sketch.decisions if d.role == r] for r in _OPERATORS}
+            by_role = {r: [d for d in sketch.decisions if plays(d, r)] for r in _OPERATORS}
             for role, k in _OPERATORS.items():
                 chosen = members[kind[members] == k]
                 decisions = by_role[role] or by_role["tile"] or list(sketch.decisions)
                 if decisions:
-                    self._change(rng, child, at[chosen], decisions)
+                    self._change(rng, child, at[chosen], decisions, role)
         return kind
 
     def _change(
-        self, rng: np.random.Generator, child: Population, rows: Ints, decisions: list[Decision]
+        self,
+        rng: np.random.Generator,
+        child: Population,
+        rows: Ints,
+        decisions: list[Decision],
+        role: str,
     ) -> None:
         movable = [d for d in decisions if len(d.table) > 1] or decisions
         which = rng.integers(0, len(movable), len(rows))
@@ -147,7 +162,11 @@ class Evolution:
             mine = rows[which == i]
             if len(mine):
                 span = self.space.span(decision)
-                child.rows[mine, span] = decision.mutate(rng, child.rows[mine, span])
+                if role == "thread" and isinstance(decision, TileFactors):
+                    change = decision.rebind
+                else:
+                    change = decision.mutate
+                child.rows[mine, span] = change(rng, child.rows[mine, span])
 
     def _count(self, how: Ints, ok: NDArray[np.bool_]) -> None:
         for k in np.unique(how):
@@ -173,4 +192,16 @@ def fingerprints(canonical: Population) -> Ints:
     return hashes
 
 
-_OPERATORS = {"tile": TILE, "parallel": PARALLEL, "pragma": PRAGMA, "location": LOCATION}
+def plays(decision: Decision, role: str) -> bool:
+    """Whether a mutation of `role` may change `decision`; tiles may decide on threads as well."""
+    binds = role == "thread" and isinstance(decision, TileFactors) and decision.threads > 0
+    return binds or decision.role == role
+
+
+_OPERATORS = {
+    "tile": TILE,
+    "parallel": PARALLEL,
+    "pragma": PRAGMA,
+    "location": LOCATION,
+    "thread": THREAD,
+}

@@ -19,6 +19,7 @@ from statistics import median
 
 import numpy as np
 
+from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import dag_from_json, dag_to_json, extents
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -32,7 +33,7 @@ from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSear
 from tilewright.space.default import default_of
 from tilewright.space.derivation import Rule
 from tilewright.space.features import COLUMNS, FeatureExtractor
-from tilewright.space.rules import CPU_RULES
+from tilewright.space.rules import RULES
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
 
@@ -88,7 +89,9 @@ Observer = Callable[[Progress], None]
 
 @dataclass
 class Tuner:
-    """Tunes tasks together. `strategy` names an entry of STRATEGIES."""
+    """Tunes tasks together. `strategy` names an entry of STRATEGIES; `rules` are the user's sketch
+    rules, tried before those of the target.
+    """
 
     tasks: Sequence[TuningTask]
     database: Database
@@ -98,7 +101,7 @@ class Tuner:
     schedule: Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]
     strategy: str = "evolution"
     seed: int = 0
-    rules: Sequence[Rule] = CPU_RULES
+    rules: Sequence[Rule] = ()
     shares: Shares = field(default_factory=Shares)
 
     def __post_init__(self) -> None:
@@ -109,11 +112,13 @@ class Tuner:
         self.resuming = True
         make = STRATEGIES[self.strategy]
         self.searches = [
-            TaskSearch.start(task, Space(task.dag, self.target, self.rules), self.model, make)
-            for task in self.tasks
+            TaskSearch.start(task, self._space(task.dag), self.model, make) for task in self.tasks
         ]
         self.trials = 0
         self.started, self.started_at = time.monotonic(), time.time()
+
+    def _space(self, dag: ComputeDAG) -> Space:
+        return Space(dag, self.target, (*self.rules, *RULES[self.target.kind]))
 
     # ---- the run ------------------------------------------------------------------------------
 
@@ -194,9 +199,7 @@ class Tuner:
 
     def _standard_space(self, search: TaskSearch) -> Space:
         """The space of the default program, which users' rules do not change."""
-        if tuple(self.rules) == CPU_RULES:
-            return search.space
-        return Space(search.task.dag, self.target)
+        return Space(search.task.dag, self.target) if self.rules else search.space
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
@@ -325,7 +328,7 @@ class Tuner:
             if group.workload_hash not in spaces:
                 row = self.database.workload(group.workload_hash)
                 assert row is not None
-                space = Space(dag_from_json(row.dag), self.target, self.rules)
+                space = self._space(dag_from_json(row.dag))
                 spaces[group.workload_hash] = space, FeatureExtractor(space)
             space, extractor = spaces[group.workload_hash]
             keys = {s.key: i for i, s in enumerate(space.sketches)}

@@ -36,7 +36,9 @@ class Decision(Protocol):
 
     @property
     def role(self) -> str:
-        """What it decides: "tile", "parallel", "pragma" or "location" (picks the mutation)."""
+        """What it decides: "tile", "parallel", "pragma", "location" or "thread" (it picks the
+        mutation).
+        """
         ...
 
     @property
@@ -138,6 +140,7 @@ class TileFactors:
 
     `lanes` is the number of vector lanes where the innermost tile runs along a vector, else 0;
     `within` is for an axis that is divided by that number somewhere (groups of channels), else 0.
+    `threads` is the level that is bound to a GPU's threads, else 0.
     """
 
     name: str
@@ -148,6 +151,7 @@ class TileFactors:
     padded: bool = True
     lanes: int = 0
     within: int = 0
+    threads: int = 0
     role: str = "tile"
 
     @property
@@ -167,11 +171,23 @@ class TileFactors:
         is drawn.
         """
         n, k = rows.shape
-        outer = -(-self.extent // rows.prod(axis=1))
-        full = np.column_stack([outer, rows])
         source = rng.integers(0, k + 1, n)
         target = (source + rng.integers(1, k + 1, n)) % (k + 1)
-        each = np.arange(n)
+        return self._moved(rng, rows, source, target)
+
+    def rebind(self, rng: np.random.Generator, rows: Ints) -> Ints:
+        """The same, but out of the level of threads or into it."""
+        n, k = rows.shape
+        here = np.full(n, self.threads)
+        there = (here + rng.integers(1, k + 1, n)) % (k + 1)
+        out = rng.random(n) < 0.5
+        return self._moved(rng, rows, np.where(out, here, there), np.where(out, there, here))
+
+    def _moved(self, rng: np.random.Generator, rows: Ints, source: Ints, target: Ints) -> Ints:
+        """A random factor of level `source` in `target` (`[n]`)."""
+        outer = -(-self.extent // rows.prod(axis=1))
+        full = np.column_stack([outer, rows])
+        each = np.arange(len(rows))
         factor = _random_divisor(rng, full[each, source])
         full[each, source] //= factor
         full[each, target] *= factor

@@ -2,10 +2,10 @@
 
     gpu_latency(statements, target)     seconds [n]
 
-Per statement it takes the longest of four: instructions, accesses of shared memory, traffic with the
-second-level cache, traffic with device memory. Warps that are not full, multiprocessors that have
-no block, and too few warps to hide latencies stretch it. Barriers and kernel calls come on top. What
-`estimate` says of its constants holds for these, too: they order programs, they predict no times.
+Per statement it takes the longest of four: instructions, accesses of shared memory, traffic with
+the second-level cache, traffic with device memory. Warps that are not full, multiprocessors that
+have no block, and too few warps to hide latencies stretch it. Barriers and kernel calls come on
+top. The constants are rough, as the CPU's are: they order programs, they predict no times.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def statement_latency(a: Analysis, target: GpuTarget) -> Floats:
 
 
 def _count(a: Analysis, kind: Kind) -> Floats:
-    return np.maximum(1.0, np.broadcast_to(a.workers.get(kind, 1), a.n).astype(np.float64))
+    found: Floats = np.maximum(1.0, np.broadcast_to(a.workers.get(kind, 1), a.n))
+    return found
 
 
 def resident_blocks(a: Analysis, target: GpuTarget, threads: Floats) -> Floats:
@@ -80,7 +81,8 @@ def resident_blocks(a: Analysis, target: GpuTarget, threads: Floats) -> Floats:
         room = np.minimum(room, RESIDENT_SHARED * target.shared_bytes // amount)
     if "block_registers" in a.resources:
         room = np.minimum(room, target.registers // np.maximum(a.resources["block_registers"], 1))
-    return np.maximum(room, 1.0)
+    found: Floats = np.maximum(room, 1.0)
+    return found
 
 
 def barriers(a: Analysis) -> Floats:
@@ -93,7 +95,7 @@ def barriers(a: Analysis) -> Floats:
     for i, loop in enumerate(a.loops):
         if loop.kind is Kind.SERIAL and i < a.plan.statement.allocated_outside:
             rounds = rounds * a.extents[i]
-    return BARRIER_CYCLES * rounds
+    return rounds * BARRIER_CYCLES
 
 
 def independent(a: Analysis) -> Floats:
@@ -111,7 +113,7 @@ def issues(a: Analysis) -> Floats:
     quick = sum(n for (kind, op), n in counts.items() if kind == "float" and op != "math")
     slow = MATH_ISSUES * counts.get(("float", "math"), 0)
     slow += (DIVIDE_ISSUES - 1.0) * counts.get(("float", "divmod"), 0)
-    found = a.total * (quick + slow)
+    found: Floats = a.total * (quick + slow)
     for b in range(a.B):
         if a.accesses[b].scope is not Scope.LOCAL:
             times = executions(a, b)
@@ -128,7 +130,7 @@ def executions(a: Analysis, b: int) -> Floats:
     """Instructions that access b takes: a value stays in a register while unrolled loops next to
     the statement do not move it, and a vector is one access.
     """
-    times = a.total * (2.0 if a.accesses[b].kind == "update" else 1.0)
+    times: Floats = a.total * (2.0 if a.accesses[b].kind == "update" else 1.0)
     open_ = np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
         kind = a.loops[i].kind
@@ -166,7 +168,8 @@ def conflicts(a: Analysis, b: int, warp: int) -> Floats:
     step = _thread_step(a, b)
     words = step * a.bytes[b] / 4
     meets = np.gcd(np.maximum(words, 1).astype(np.int64), warp)
-    return np.where(step > 0, meets, 1.0 / warp)
+    found: Floats = np.where(step > 0, meets, 1.0 / warp)
+    return found
 
 
 def _thread_step(a: Analysis, b: int) -> Floats:
@@ -180,9 +183,9 @@ def _thread_step(a: Analysis, b: int) -> Floats:
 
 
 def block_bytes(a: Analysis, b: int, warp: int) -> Floats:
-    """Bytes that access b asks of the second-level cache: what the threads of a block touch at once,
-    in sectors, every time that the loops around them come round; a step between neighbours that
-    leaves sectors half used costs them whole.
+    """Bytes that access b asks of the second-level cache: what the threads of a block touch at
+    once, in sectors, every time that the loops around them come round; a step between neighbours
+    that leaves sectors half used costs them whole.
     """
     first = next((i for i, loop in enumerate(a.loops) if loop.kind is Kind.THREAD_X), a.L)
     row, _ = a.rows(b)
@@ -196,4 +199,5 @@ def block_bytes(a: Analysis, b: int, warp: int) -> Floats:
         return unique
     scattered = np.clip(_thread_step(a, b) * a.bytes[b] / SECTOR_BYTES, 0.0, 1.0)
     apart = executions(a, b) * SECTOR_BYTES * scattered
-    return np.maximum(unique, np.where(_thread_step(a, b) > 1, apart / 4, 0.0))
+    found: Floats = np.maximum(unique, np.where(_thread_step(a, b) > 1, apart / 4, 0.0))
+    return found

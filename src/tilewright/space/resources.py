@@ -3,6 +3,7 @@
     resources(sketch)    {"C.registers": …}                        a CPU
                          {"D.threads": …, "D.shared": …, …}        a GPU
     limits(sketch)       conditions that rows must satisfy
+    runs_on(state, target)   whether a program, found elsewhere, runs here
 
 Constraints, reuse tuning and reports read them; nothing is lowered for it.
 """
@@ -15,8 +16,9 @@ from typing import TypeAlias
 from tilewright.expr.extents import add, ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, as_expr
 from tilewright.nest.nodes import THREADS, Kind, Scope
-from tilewright.schedule.bounds import Bounds
+from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.state import Stage, State
+from tilewright.schedule.steps import extent_int
 from tilewright.target import CpuTarget, GpuTarget, Target
 
 Amounts: TypeAlias = dict[str, Extent]
@@ -45,6 +47,23 @@ def limit_of(name: str, target: Target) -> int:
         "registers": target.thread_registers,
         "block_registers": target.registers,
     }[name.rpartition(".")[2]]
+
+
+IMPOSSIBLE = ("threads", "shared")  # limits beyond which a program does not run at all
+
+
+def runs_on(state: State, target: Target) -> bool:
+    """Whether a device has what a concrete program takes. (A CPU has; to be short of registers is
+    slow there.)
+    """
+    if not isinstance(target, GpuTarget):
+        return True
+    amounts = resources(state, infer_bounds(state), target)
+    return all(
+        extent_int(amount) <= limit_of(name, target)
+        for name, amount in amounts.items()
+        if name.endswith(IMPOSSIBLE)
+    )
 
 
 # ---- CPUs -----------------------------------------------------------------------------------

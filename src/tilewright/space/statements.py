@@ -7,8 +7,9 @@ decision get extent 1 by a select, so that one list of loops serves all candidat
 Everything here is structure and expressions, made once a sketch; numbers come from evaluating
 the expressions over the decision columns.
 
-On a GPU the worker loops around a statement say who runs it. A cooperative loop deals its iterations
-out to the threads of the block anew: the loops that made these threads get extent 1, too.
+On a GPU the worker loops around a statement say who runs it. A cooperative loop deals its
+iterations out to the threads of the block anew: the loops that made these threads get extent 1,
+too.
 
 How far an index moves over some loops is its *width*: largest minus smallest value, with all other
 loops at 0. It does not depend on how far an index was simplified.
@@ -110,8 +111,8 @@ class Statement:
     """A store in its context. `counts` are operations per iteration by (class, operation).
 
     `is_init`: it gives the elements of a reduction their first values. `kernel` is the root stage
-    whose loops it stands in; `workers` how many blocks, virtual threads and threads that kernel has,
-    by the kind of their loops (on a CPU: none).
+    whose loops it stands in; `workers` how many blocks, virtual threads and threads that kernel
+    has, by the kind of their loops (on a CPU: none).
     """
 
     stage: str

@@ -84,11 +84,17 @@ class CudaTarget(GpuTarget):
 
 @dataclass(frozen=True, slots=True)
 class OpenclTarget(GpuTarget):
-    """A device with an OpenCL driver; a thread is a work-item, a block a work-group."""
+    """A device with an OpenCL driver; a thread is a work-item, a block a work-group.
+
+    `driver` is what a device that is at hand says of itself and of its driver, in one word: both
+    decide how fast a program is.
+    """
 
     kind: ClassVar[str] = "opencl"
-    spec_keys: ClassVar[Mapping[str, str]] = GPU_KEYS
+    spec_keys: ClassVar[Mapping[str, str]] = {**GPU_KEYS, "driver": "driver"}
     optional: ClassVar[frozenset[str]] = OPTIONAL
+
+    driver: str
 
     @classmethod
     def named(cls, name: str) -> OpenclTarget:
@@ -132,6 +138,7 @@ def _opencl(
         thread_registers=64,
         l2_bytes=l2,
         virtual=virtual,
+        driver="",
     )
 
 

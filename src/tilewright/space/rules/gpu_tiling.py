@@ -91,7 +91,10 @@ def _split_axes(d: Derivation, stage: Stage) -> dict[str, tuple[str, ...]]:
         levels = STRUCTURE.count("R" if axis.reduce else "S")
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         innermost = extent if axis.reduce else INNERMOST
-        tile = TileFactors(f"{node}.{axis.name}", node, extent, levels, innermost, padded)
+        tile = TileFactors(
+            f"{node}.{axis.name}", node, extent, levels, innermost, padded,
+            threads=0 if axis.reduce else WORKERS.index("thread.x"),
+        )  # fmt: skip
         d.apply(Split(stage.name, axis.name, variables(d.decide(tile))))
         tiles[axis.name] = tuple(f"{axis.name}.{level}" for level in range(levels))
     return tiles

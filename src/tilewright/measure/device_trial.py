@@ -1,0 +1,209 @@
+"""A task and its candidates' trials on a device with memory of its own (see `trial`).
+
+    task = DeviceTask(reference, kinds, tolerance, seed=0)
+    timing = task.run(candidate, RunOptions())          seconds by the device's clock
+
+Outputs are poisoned and compared on the host. Behind every buffer lie bytes that must stay as they
+are, and that are no numbers: what is written beyond an output is found, what is read there spoils
+the answer. Nothing protects inputs, or the device, from a candidate that goes astray: once one has
+failed, the task is `spoilt`, and its process with the device's context should be replaced.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilewright.errors import RunError, TargetError, TilewrightError
+from tilewright.measure.gate import OutputGate, Tolerance
+from tilewright.measure.inputs import InputKind, make_inputs
+from tilewright.measure.quiet import Patience
+from tilewright.measure.trial import (
+    EVICTING,
+    MAX_CALLS,
+    Floats,
+    RunOptions,
+    Spent,
+    Timing,
+    check_interface,
+    check_outputs,
+    run_trial,
+)
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
+from tilewright.runtime.device import Device
+from tilewright.runtime.devices import open_device
+from tilewright.target import GpuTarget, Target
+
+SLACK_BYTES = 4096
+SLACK = 0xFF  # every float of such bytes is a NaN
+
+
+def device_of(target: Target) -> Device:
+    """The device here, if it is the one that `target` names: times of another would be recorded as
+    its own. Raises TargetError.
+    """
+    device = open_device(target)
+    here = device.target
+    if (here.kind, here.name) != (target.kind, target.name):
+        raise TargetError(
+            f"the device here is {here.kind}:{here.name}, not {target.kind}:{target.name}: tune "
+            f"for {here.kind}, or name a runner on a machine that has it"
+        )
+    return device
+
+
+class _Buffer:
+    """Memory on the device for one array, its slack, and a copy of both here."""
+
+    def __init__(self, device: Device, spec: BufferSpec) -> None:
+        self.spec = spec
+        self._device = device
+        self._bytes = np.full(spec.bytes + SLACK_BYTES, SLACK, np.uint8)
+        self.array = self._bytes[: spec.bytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)
+        self.memory = device.allocate(self._bytes.nbytes)
+
+    @property
+    def nbytes(self) -> int:
+        return self._bytes.nbytes
+
+    def upload(self) -> None:
+        """Copy the array, and intact slack, to the device."""
+        self._bytes[self.spec.bytes :] = SLACK
+        self._device.upload(self._bytes, self.memory)
+
+    def download(self, entry: str) -> Array:
+        """The array as the device has it. Raises RunError when its slack was written."""
+        self._device.download(self.memory, self._bytes)
+        if (self._bytes[self.spec.bytes :] != SLACK).any():
+            raise RunError(f"{entry} wrote outside {self.spec.name} ({self.spec.bytes} bytes)")
+        return self.array
+
+
+class DeviceTask:
+    """Inputs, constants and expected outputs of one task."""
+
+    def __init__(
+        self,
+        reference: Artifact,
+        kinds: Sequence[InputKind],
+        tolerance: Tolerance,
+        seed: int,
+    ) -> None:
+        """Make the inputs and run `reference` once for the expected outputs.
+
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Raises
+        TargetError without the device, RunError when it cannot run the reference.
+        """
+        target = Target.parse(reference.target)
+        assert isinstance(target, GpuTarget)
+        self.device = device_of(target)
+        self.spoilt = False
+        self.inputs, self.outputs = reference.inputs, reference.outputs
+        self._logical = {p.source.name: p.source for p in reference.packings}
+        self._l2_bytes = target.l2_bytes
+        self._other: tuple[Array, object] | None = None
+        specs = (*self.inputs, *self._logical.values())
+        given = make_inputs(specs, kinds, seed)
+        self.constants = {name: given[name] for name in self._logical}
+        self.given = [_Buffer(self.device, s) for s in self.inputs]
+        for buffer in self.given:
+            buffer.array[...] = given[buffer.spec.name]
+            buffer.upload()
+        self.results = [_Buffer(self.device, s) for s in self.outputs]
+        for buffer in self.results:
+            buffer.upload()
+        started = time.perf_counter()
+        _OnDevice(self, reference).bench(1)
+        self.reference_s = time.perf_counter() - started
+        expected = [b.download(reference.entry) for b in self.results]
+        pairs = zip(self.outputs, expected, strict=True)
+        self.gates = [OutputGate(s, e, tolerance) for s, e in pairs]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held on this side while the task is loaded."""
+        held = sum(b.nbytes for b in (*self.given, *self.results))
+        held += sum(c.nbytes for c in self.constants.values())
+        return held + sum(g.nbytes for g in self.gates)
+
+    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
+        """The reference's outputs at flat indices, one list of them for each output, as bytes.
+
+        To be called before any candidate runs.
+        """
+        pairs = zip(self.results, points, strict=True)
+        flat = ((b.array.reshape(-1), np.array(p, dtype=np.int64)) for b, p in pairs)
+        return [values[index].tobytes() for values, index in flat]
+
+    def run(
+        self, artifact: Artifact, options: RunOptions, patience: Patience | None = None
+    ) -> Timing:
+        """Load, run, check and time a candidate; again while others disturb it and `patience`,
+        None for none, lasts.
+
+        Raises RunError when the driver does not load or run it, when it has another interface or
+        writes outside its buffers; WrongAnswer when an output differs from the reference's.
+        """
+        check_interface(artifact, self.inputs, self.outputs, self._logical)
+        spent = Spent()
+        candidate = _OnDevice(self, artifact)
+        spent.mark("load")
+        try:
+            timing = run_trial(candidate, options, spent, patience)
+        except TilewrightError:
+            self.spoilt = True
+            raise
+        timing.spent_s = spent.seconds
+        return timing
+
+    def pass_other_data(self, between: int) -> None:
+        """Leave the cache as other kernels would: so many bytes of theirs, then the inputs."""
+        nbytes = min(between, EVICTING * self._l2_bytes)
+        if self._other is None or self._other[0].nbytes != nbytes:
+            self._other = np.ones(nbytes, np.uint8), self.device.allocate(nbytes)
+        self.device.upload(*self._other)
+        for buffer in self.given:
+            buffer.upload()
+
+
+class _OnDevice:
+    """A candidate loaded onto the device, with packed constants and scratch of its own."""
+
+    def __init__(self, task: DeviceTask, artifact: Artifact) -> None:
+        self._task = task
+        self._artifact = artifact
+        device = task.device
+        self._program = device.load(artifact)
+        self._own = [_Buffer(device, s) for s in artifact.constants]
+        for buffer, packing in zip(self._own, artifact.packings, strict=True):
+            packing.apply(task.constants[packing.source.name], buffer.array)
+            buffer.upload()
+        self._scratch = _Buffer(device, BufferSpec("scratch", (artifact.scratch_bytes,), "uint8"))
+        self._scratch.array.fill(SLACK)
+        self._scratch.upload()
+        buffers = (*task.given, *self._own, *task.results)
+        self._memory = [b.memory for b in buffers], self._scratch.memory
+
+    def poison(self) -> None:
+        for gate, buffer in zip(self._task.gates, self._task.results, strict=True):
+            gate.poison(buffer.array)
+            buffer.upload()
+
+    def bench(self, count: int) -> Floats:
+        return self._program.time(*self._memory, count)
+
+    def bench_within(self, budget_s: float, between: int) -> Floats:
+        seconds: list[float] = []
+        deadline = time.monotonic() + budget_s
+        while not seconds or (len(seconds) < MAX_CALLS and time.monotonic() < deadline):
+            if between:
+                self._task.pass_other_data(between)
+            seconds += self.bench(1).tolist()
+        return np.array(seconds)
+
+    def check(self, when: str) -> None:
+        self._scratch.download(self._artifact.entry)
+        outputs = [b.download(self._artifact.entry) for b in self._task.results]
+        check_outputs(self._task.gates, outputs, when)
