@@ -119,7 +119,7 @@ def issues(a: Analysis) -> Floats:
             times = executions(a, b)
             computed = any(d.coefficients is None for d in a.accesses[b].dimensions)
             found = found + times * (1.0 + (DIVIDE_ISSUES if computed else ADDRESS_ISSUES))
-    serial = a.total.copy()
+    serial: Floats = a.total.copy()
     for i, loop in enumerate(a.loops):
         if loop.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.VIRTUAL):
             serial = serial / a.extents[i]

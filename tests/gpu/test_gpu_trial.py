@@ -1,0 +1,129 @@
+"""Candidates measured on a device: right ones are timed, any other costs one trial."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import gpu_fault_builds
+import numpy as np
+import pytest
+
+from tilewright.errors import RunError, TargetError, WrongAnswer
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.tensors import compute, placeholder
+from tilewright.measure.device_trial import DeviceTask, device_of
+from tilewright.measure.gate import Tolerance
+from tilewright.measure.inputs import InputKind, make_input
+from tilewright.measure.measurer import LocalMeasurer
+from tilewright.measure.task import MeasureTask
+from tilewright.measure.trial import RunOptions
+from tilewright.runtime.opencl import OpenclDevice
+from tilewright.target import Target
+
+QUICK = RunOptions(repeats=2, min_repeat_ms=1)
+
+
+def task_of(opencl: OpenclDevice) -> DeviceTask:
+    reference = gpu_fault_builds.candidate("good")
+    return DeviceTask(reference, [InputKind()], Tolerance(), seed=0)
+
+
+def test_a_good_candidate_is_timed(opencl: OpenclDevice) -> None:
+    task = task_of(opencl)
+    x = make_input(gpu_fault_builds.candidate("good").inputs[0], InputKind(), 0, 0)
+    (data,) = task.values_at([[0, 255]])
+    np.testing.assert_array_equal(np.frombuffer(data, np.float32), (2 * x + 1)[[0, 255]])
+    timing = task.run(gpu_fault_builds.candidate("good"), QUICK)
+    assert len(timing.latencies_s) == 2 and min(timing.latencies_s) > 0
+    assert set(timing.spent_s) == {"load", "bind", "first", "check", "time"}
+    assert not timing.stopped_early and not task.spoilt
+    assert task.nbytes > 2 * 4 * gpu_fault_builds.SIZE
+
+
+def test_other_data_passes_between_runs_of_a_network(opencl: OpenclDevice) -> None:
+    timing = task_of(opencl).run(gpu_fault_builds.candidate("good"), replace(QUICK, between=5000))
+    assert min(timing.latencies_s) > 0
+
+
+def test_a_slow_candidate_is_given_up(opencl: OpenclDevice) -> None:
+    options = replace(QUICK, best_s=1e-12)
+    timing = task_of(opencl).run(gpu_fault_builds.candidate("good"), options)
+    assert timing.stopped_early and len(timing.latencies_s) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("wrong", WrongAnswer, r"differs from the reference at 1 of 256 elements; at \(77,\)"),
+        ("unwritten", WrongAnswer, r"56 of 256 elements; at \(200,\) expected .*, got nan"),
+        ("reads behind", WrongAnswer, r"1 of 256 elements; at \(255,\) expected .*, got nan"),
+        ("writes behind", RunError, r"map wrote outside y \(1024 bytes\)"),
+    ],
+)
+def test_a_bad_candidate_is_found_and_spoils_the_device(
+    kind: str, error: type[Exception], message: str, opencl: OpenclDevice
+) -> None:
+    task = task_of(opencl)
+    with pytest.raises(error, match=message):
+        task.run(gpu_fault_builds.candidate(kind), QUICK)
+    assert task.spoilt
+
+
+def test_what_never_ran_spoils_nothing(opencl: OpenclDevice) -> None:
+    task, good = task_of(opencl), gpu_fault_builds.candidate("good")
+    with pytest.raises(RunError, match="the OpenCL driver rejects map"):
+        task.run(gpu_fault_builds.candidate("not a program"), QUICK)
+    with pytest.raises(RunError, match=r"has inputs \[x: float32\[9\]\].*the task has"):
+        task.run(replace(good, inputs=(replace(good.inputs[0], shape=(9,)),)), QUICK)
+    assert not task.spoilt
+    assert task.run(good, QUICK).latencies_s
+
+
+def test_another_device_is_not_measured_in_its_stead(opencl: OpenclDevice) -> None:
+    with pytest.raises(TargetError, match=r"the device here is opencl:.*, not opencl:mali: tune"):
+        device_of(Target.parse("opencl:mali"))
+
+
+@pytest.fixture(scope="module")
+def measurer(opencl: OpenclDevice) -> Iterator[LocalMeasurer]:
+    folders = [str(Path(gpu_fault_builds.__file__).parent), *sys.path]
+    env = {"PYTHONPATH": os.pathsep.join(folders)}
+    with LocalMeasurer(build="gpu_fault_builds:build", options=QUICK, builders=1, env=env) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def task() -> MeasureTask:
+    x = placeholder((gpu_fault_builds.SIZE,), name="x")
+    y = compute((gpu_fault_builds.SIZE,), lambda i: x[i] * 2.0 + 1.0, name="y")
+    return MeasureTask.of("map", ComputeDAG([y]), b"good")
+
+
+def test_a_wrong_answer_costs_one_trial_and_the_devices_context(
+    measurer: LocalMeasurer, task: MeasureTask
+) -> None:
+    results = measurer.measure(task, [b"good", b"not a program", b"good"])
+    assert [r.stage for r in results] == ["ok", "run", "ok"]
+    before = measurer.runner.worker.starts
+    results = measurer.measure(task, [b"wrong", b"good"])
+    assert [r.error for r in results] == ["WrongAnswer", ""]
+    assert measurer.runner.worker.starts == before + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "stage", "error"), [("crash", "run", "SIGSEGV"), ("hang", "timeout", "TimeoutError")]
+)
+def test_a_kernel_that_faults_or_hangs_costs_one_trial(
+    kind: str, stage: str, error: str, measurer: LocalMeasurer, task: MeasureTask
+) -> None:
+    usual = measurer.options
+    measurer.options = replace(usual, timeout_s=2.0)
+    (bad,) = measurer.measure(task, [kind.encode()])
+    measurer.options = usual
+    (good,) = measurer.measure(task, [b"good"])
+    assert (bad.stage, bad.error) == (stage, error)
+    assert good.stage == "ok"
