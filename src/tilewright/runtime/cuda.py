@@ -27,8 +27,8 @@ from tilewright.runtime.device import Seconds
 from tilewright.target import CudaTarget
 
 INSTALL = (
-    "CUDA needs NVIDIA's driver and its bindings (pip install 'tilewright[cuda]'). Programs can be "
-    "built without a device: name the target (cuda:a100)"
+    "CUDA needs NVIDIA's driver and its bindings (pip install 'tilewright[cuda]'). Programs are "
+    "compiled without a device, too: tilewright compile MODEL --target cuda:a100"
 )
 KEEP_ALL = 2**64 - 1  # bytes that the pool keeps
 NAME_BYTES = 100

@@ -23,8 +23,8 @@ from tilewright.target import OpenclTarget
 
 INSTALL = (
     "OpenCL needs pyopencl (pip install 'tilewright[opencl]') and a driver; on Debian, for CPUs: "
-    "apt-get install pocl-opencl-icd. Programs can be built without a device: name the target "
-    "(opencl:mali)"
+    "apt-get install pocl-opencl-icd. Programs are compiled without a device, too: "
+    "tilewright compile MODEL --target opencl:mali"
 )
 OPTIONS = ("-cl-std=CL1.2", "-cl-mad-enable")
 
