@@ -2,7 +2,7 @@
 
     with LocalMeasurer() as measurer:
         results = measurer.measure(task, [request, …])       one MeasureResult each
-        best = measurer.confirm(task, finalists)             again, in fresh processes, interleaved
+        best = measurer.confirm(task, finalists)             again, in other processes, interleaved
 
 Builds of a batch and its timings do not overlap unless cores are free for builds: a compiler on a
 core that a kernel's threads wait for costs a parallel region milliseconds. The reference of a task
@@ -93,6 +93,7 @@ class LocalMeasurer:
         self._command = runner
         self._env = env
         self._runner = RunnerClient(runner, env)
+        self._confirmers: list[RunnerClient] = []
         self._builders = BuilderPool(
             build,
             builders or (free_cores if self.overlap else cores),
@@ -162,22 +163,24 @@ class LocalMeasurer:
         processes: int = 3,
         passes: int = 2,
     ) -> list[MeasureResult]:
-        """Measure finalists again: in each of `processes` fresh runners, `passes` times in turn.
+        """Measure finalists again: in each of `processes` runners, `passes` times in turn.
 
-        `latencies_s` has the median of each process; a candidate that failed once has failed.
+        No search has used these runners; they serve later confirmations, too. `latencies_s` has the
+        median of each process; a candidate that failed once has failed.
         """
         spec = self.prepare(task)
         options = replace(self.options, between=task.between)
         outcomes = dict(self._builders.build(candidates))
         found: list[list[MeasureResult]] = [[] for _ in candidates]
-        for process in range(processes):
-            with RunnerClient(self._command, self._env) as runner:
-                rows: list[list[MeasureResult]] = [[] for _ in candidates]
-                for turn in range(passes):
-                    for i in _rotated(len(candidates), process + turn):
-                        rows[i].append(_measure_one(runner, spec, outcomes[i], options))
-                for i, row in enumerate(rows):
-                    found[i].append(_combined(row, [m for r in row for m in r.latencies_s]))
+        while len(self._confirmers) < processes:
+            self._confirmers.append(RunnerClient(self._command, self._env))
+        for process, runner in enumerate(self._confirmers[:processes]):
+            rows: list[list[MeasureResult]] = [[] for _ in candidates]
+            for turn in range(passes):
+                for i in _rotated(len(candidates), process + turn):
+                    rows[i].append(_measure_one(runner, spec, outcomes[i], options))
+            for i, row in enumerate(rows):
+                found[i].append(_combined(row, [m for r in row for m in r.latencies_s]))
         return [_combined(each, [r.latency_s for r in each]) for each in found]
 
     def _built(self, candidates: Sequence[bytes]) -> Iterable[tuple[int, Outcome]]:
@@ -186,7 +189,8 @@ class LocalMeasurer:
 
     def close(self) -> None:
         """End all worker processes."""
-        self._runner.close()
+        for runner in (self._runner, *self._confirmers):
+            runner.close()
         self._builders.close()
 
     def __enter__(self) -> Self:

@@ -124,6 +124,7 @@ class TaskSearch:
     trials: int = 0
     errors: int = 0
     default_s: float | None = None
+    default_trace: str | None = None
     best_s: float | None = None
     best_trace: str | None = None
     finalists: list[tuple[float, str]] = field(default_factory=list)

@@ -39,8 +39,8 @@ from tilewright.target import Target
 
 SEARCH_SHARE = 0.9  # of a budget in minutes; the rest confirms winners
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
-FINALISTS = 2
-CONFIRM_MORE = 2  # leaders by a lucky figure that get a second measurement, per task
+FINALISTS = 2  # and the default program
+CONFIRM_MORE = 4  # leaders by a lucky figure that get a second measurement, per task
 MAX_TRANSFER = 64  # other workloads to learn from
 DEFAULT = "default"  # origin and sketch key of the default program's record
 
@@ -189,7 +189,7 @@ class Tuner:
             known = self._known(search, [trace]).get(trace_hash(trace))
             if known is None:
                 (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)])
-            search.default_s = known.latency_s
+            search.default_s, search.default_trace = known.latency_s, trace
             if known.measured_s is not None:  # a later confirmation must not change the search
                 search.note(known.measured_s, trace)
                 if space is search.space:
@@ -341,7 +341,8 @@ class Tuner:
             )
 
     def _confirm(self, budget: Budget, observe: Observer) -> None:
-        """Measure finalists again, in turns in fresh processes, the costliest tasks first.
+        """Measure finalists and the default program again, in turns and in processes that did not
+        search, the costliest tasks first.
 
         The paper has no such step; on a shared machine the best of many noisy figures is not the
         best program. A budget in minutes ends it.
@@ -356,7 +357,9 @@ class Tuner:
 
     def _confirm_task(self, search: TaskSearch) -> None:
         """Finalists together; then any program that still leads by an unconfirmed figure."""
-        self._confirm_traces(search, [trace for _, trace in search.finalists[:FINALISTS]])
+        leading = [trace for _, trace in search.finalists[:FINALISTS]]
+        default = [] if search.default_trace is None else [search.default_trace]
+        self._confirm_traces(search, list(dict.fromkeys((*leading, *default))))
         best = self._best(search)
         for _ in range(CONFIRM_MORE):
             if best is None or best.confirmed_s:
