@@ -53,6 +53,14 @@ def aligned_empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
     return np.ndarray(shape, dtype, raw, -address(raw) % ALIGNMENT)
 
 
+def return_freed() -> None:
+    """Give memory that was freed back to the system, as far as the C library can be told to: glibc
+    keeps holes between blocks in use.
+    """
+    if hasattr(_LIBC, "malloc_trim"):
+        _LIBC.malloc_trim(0)
+
+
 def is_aligned(array: Array) -> bool:
     """Whether a kernel may read `array` in place: contiguous and on a 64-byte boundary."""
     return array.flags.c_contiguous and address(array) % ALIGNMENT == 0

@@ -103,35 +103,35 @@ def tile_table(
     below it, or the whole extent; then the last vector may be partly filled. With `within` (a
     divisor of the extent) the inner tiles together divide that, so that none crosses a multiple.
     """
-    found: set[tuple[int, ...]] = set()
-    slack = max(extent // WASTE, lanes - 1) if padded else 0
+    # A tiling exceeds the extent by less than its innermost tile, which has a limit.
+    slack = min(max(extent // WASTE, lanes - 1), innermost - 1) if padded else 0
+    found = []
     for total in range(extent, extent + slack + 1):
-        for row in _factorisations(total, levels - 1, innermost):
-            inner = int(np.prod(row))
-            outer = -(-extent // inner)
-            if not (total - extent < row[-1] <= extent and outer * inner == total):
-                continue
-            if within and within % inner:
-                continue
-            if lanes == 0 or _fills_vectors(row[-1], extent, lanes):
-                found.add(row)
-    return np.array(sorted(found), np.int64).reshape(len(found), levels - 1)
+        rows = _factorisations(total, levels - 1, innermost)
+        inner, last = rows.prod(axis=1), rows[:, -1]
+        valid = (total - extent < last) & (last <= extent) & (-(-extent // inner) * inner == total)
+        if within:
+            valid &= within % inner == 0
+        if lanes:
+            whole = (last == extent) | ((last < lanes) & (extent % last == 0))
+            valid &= whole | (last % lanes == 0)
+        found.append(rows[valid])
+    return np.unique(np.concatenate(found), axis=0)
 
 
-def _fills_vectors(length: int, extent: int, lanes: int) -> bool:
-    return length % lanes == 0 or length == extent or (length < lanes and extent % length == 0)
-
-
-@lru_cache(maxsize=65536)
-def _factorisations(total: int, parts: int, innermost: int) -> tuple[tuple[int, ...], ...]:
-    """Ways to write a divisor of `total` as `parts` factors, the last at most `innermost`."""
-    if parts == 0:
-        return ((),)
-    rows = []
-    for last in divisors(total):
-        if last <= innermost:
-            rows += [(*r, last) for r in _factorisations(total // last, parts - 1, total)]
-    return tuple(rows)
+def _factorisations(total: int, parts: int, innermost: int) -> Ints:
+    """Ways to write a divisor of `total` as `parts` factors, the last at most `innermost`;
+    `[m, parts]`.
+    """
+    last = np.array([d for d in divisors(total) if d <= innermost], np.int64)
+    rows, rest = last[:, None], total // last
+    for _ in range(parts - 1):
+        factors = {n: np.array(divisors(n), np.int64) for n in set(rest.tolist())}
+        options = [factors[n] for n in rest.tolist()]
+        counts = [len(o) for o in options]
+        rows = np.column_stack([np.concatenate(options), np.repeat(rows, counts, axis=0)])
+        rest = np.repeat(rest, counts) // rows[:, 0]
+    return rows
 
 
 @dataclass(frozen=True)
