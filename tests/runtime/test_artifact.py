@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -67,17 +69,19 @@ def test_identity_packing_copies_nothing() -> None:
 
 @given(st.data())
 def test_packed_elements_are_where_the_splits_say(data: st.DataObject) -> None:
-    shape = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
+    shape = data.draw(st.lists(st.integers(1, 7), min_size=1, max_size=3))
+    inners = [tuple(data.draw(st.lists(st.integers(1, 3), max_size=2))) for _ in shape]
     splits = tuple(
-        (data.draw(st.integers(-(-n // inner), -(-n // inner) + 1)), inner)
-        for n, inner in ((n, data.draw(st.integers(1, 4))) for n in shape)
+        (-(-n // math.prod(inner)) + data.draw(st.integers(0, 1)), *inner)
+        for n, inner in zip(shape, inners, strict=True)
     )
-    order = tuple(data.draw(st.permutations(range(2 * len(shape)))))
+    order = tuple(data.draw(st.permutations(range(sum(map(len, splits))))))
     packing = Packing(BufferSpec("w", tuple(shape), "int64"), splits, order)
     array = np.arange(1, np.prod(shape) + 1).reshape(shape)
     packed = packing.apply(array)
     for index in np.ndindex(*shape):
-        parts = [p for i, (_, inner) in zip(index, splits, strict=True) for p in divmod(i, inner)]
+        places = zip(index, splits, strict=True)
+        parts = [p for i, split in places for p in np.unravel_index(i, split)]
         assert packed[tuple(parts[p] for p in order)] == array[index]
     assert np.count_nonzero(packed) == array.size
 

@@ -75,7 +75,7 @@ def _array(tensor: TensorProto, folder: Path | None, graph: str) -> Array:
             outside, tensor = tensor, TensorProto()
             tensor.CopyFrom(outside)
             onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
-        else:
+        elif not tensor.HasField("raw_data"):  # whose size is seen below, without a copy
             onnx.checker.check_tensor(tensor)
         array: Array = onnx.numpy_helper.to_array(tensor)
     except (onnx.checker.ValidationError, ValueError, OSError) as error:

@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import astuple, dataclass
+from itertools import product
 from typing import Any
 
 import ml_dtypes
@@ -97,17 +99,19 @@ class Packing:
         permutation do not fit that shape.
         """
         self._check(array)
-        padded = tuple(math.prod(split) for split in self.splits)
-        if padded != array.shape:
-            grown = np.zeros(padded, dtype=array.dtype)
-            grown[tuple(slice(0, n) for n in array.shape)] = array
-            array = grown
         parts = tuple(n for split in self.splits for n in split)
-        view = array.reshape(parts).transpose(self.permutation)
-        if out is None:
-            return np.ascontiguousarray(view)
-        np.copyto(out, view)
-        return out
+        whole = math.prod(parts) == array.size
+        if out is None and whole:
+            return np.ascontiguousarray(array.reshape(parts).transpose(self.permutation))
+        packed = np.empty(self.shape, array.dtype) if out is None else out
+        if not whole:
+            packed.fill(0)
+        unpermuted = packed.transpose(np.argsort(self.permutation))
+        # Weights may take most of the memory there is: a padded copy of them is not made.
+        for boxes in product(*map(_boxes, array.shape, self.splits)):
+            part = unpermuted[tuple(s for _, split in boxes for s in split)]
+            part[...] = array[tuple(s for s, _ in boxes)].reshape(part.shape)
+        return packed
 
     def _check(self, array: Array) -> None:
         if array.shape != self.source.shape:
@@ -124,6 +128,22 @@ class Packing:
                 f"packing of {self.source}: splits {self.splits} with permutation "
                 f"{self.permutation} do not cover it"
             )
+
+
+def _boxes(extent: int, split: tuple[int, ...]) -> Iterator[tuple[slice, tuple[slice, ...]]]:
+    """Ranges that make up [0, extent), each with its place in the dimensions of `split`.
+
+    7 in (3, 3)  →  [0, 6) at [0:2, 0:3] and [6, 7) at [2:3, 0:1]
+    """
+    inner = math.prod(split[1:])
+    count, rest = divmod(extent, inner)
+    if count:
+        yield slice(0, count * inner), (slice(0, count), *(slice(0, n) for n in split[1:]))
+    if rest:
+        for source, place in _boxes(rest, split[1:]):
+            start = count * inner
+            moved = slice(start + source.start, start + source.stop)
+            yield moved, (slice(count, count + 1), *place)
 
 
 @dataclass(frozen=True, slots=True)
