@@ -8,6 +8,7 @@ Every figure of the page is read from those files; a benchmark without a file ha
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import geometric_mean
@@ -327,6 +328,40 @@ def call_overhead(found: Content) -> str:
     )
 
 
+def onnx_conformance(found: Content) -> str:
+    """How much of ONNX's own test-suite passes, and which operators keep the rest from it."""
+    goals = [
+        [
+            name,
+            str(goal["of"]),
+            str(goal["passed"]),
+            f"{goal['share']:.1%}",
+            f"{goal['goal']:.0%}",
+            str(goal["given_constants"]),
+            str(goal["folded"]),
+        ]
+        for name, goal in found["goals"].items()
+    ]
+    statuses = list(next(iter(found["kinds"].values())))
+    kinds = [[name, *(str(kind[s]) for s in statuses)] for name, kind in found["kinds"].items()]
+    counted = [e for e in found["not_passed"] if e["kind"] == "node" and not e["excluded"]]
+    short = Counter(e["operator"] for e in counted)
+    listed = ", ".join(f"{name} ({number})" for name, number in sorted(short.items()))
+    head = ["cases", "counted", "passed", "share", "goal", "constants given", "evaluated"]
+    return (
+        "## ONNX's test-suite\n\n"
+        "`python -m benchmarks.onnx_conformance`: ONNX's backend tests on untuned programs "
+        f"(onnx {found['onnx']}). Node cases count where inputs and outputs are floats, integers "
+        "or bools and the operator is not random, of training, sequences, optional values, "
+        "strings, images or control flow. Where an operator must know an input when a model is "
+        "loaded (a shape, axes), the case gives it as a constant; a case with no other inputs is "
+        f"evaluated then. {origin(found)}\n\n"
+        f"{table(head, goals)}\n"
+        f"All cases, whether they count or not:\n\n{table(['kind', *statuses], kinds)}\n"
+        f"Counted node cases that do not pass: {listed or 'none'}.\n"
+    )
+
+
 SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators": operators,
     "networks": networks,
@@ -336,6 +371,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "network_ablation": network_ablation,
     "cost_model": cost_model,
     "call_overhead": call_overhead,
+    "onnx_conformance": onnx_conformance,
 }
 
 if __name__ == "__main__":

@@ -68,6 +68,24 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
             "figure_3": [{"completion": 0.5, "pairwise": 0.6, "recall@10": 0.3}],
         },
         "call_overhead": {"functions": {"sum": {"kernel_us": 1, "beyond_us": {"fn(x)": 3.25}}}},
+        "onnx_conformance": {
+            "onnx": "1.0",
+            "goals": {
+                "node": {
+                    "of": 8,
+                    "passed": 7,
+                    "share": 0.875,
+                    "goal": 0.85,
+                    "given_constants": 2,
+                    "folded": 1,
+                }
+            },
+            "kinds": {"node": {"passed": 7, "failed": 1, "unsupported": 2}},
+            "not_passed": [
+                {"kind": "node", "operator": "Det", "excluded": ""},
+                {"kind": "node", "operator": "If", "excluded": "control flow operator"},
+            ],
+        },
     }
     for name, content in found.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({**ORIGIN, **content}))
@@ -78,5 +96,8 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
         "| random 20 %, all | 9 | 0.100 | 0.900 | 0.800 |  |  |  |",
         "| 50% | 0.600 | 0.300 |",
         "| sum | 1.00 | 3.25 |",
+        "| node | 8 | 7 | 87.5% | 85% | 2 | 1 |",
+        "| node | 7 | 1 | 2 |",
+        "Counted node cases that do not pass: Det (1).",
     ):
         assert row in lines
