@@ -88,10 +88,17 @@ class NetworkSubject:
 
 
 def _warm_up(tw: Any, target: Any) -> None:
-    """Compile and run something, so that libraries are loaded and do not count."""
-    x = tw.placeholder((64,), name="x")
-    task = tw.Task([x, tw.compute((64,), lambda i: x[i] + 1.0, name="y")])
-    tw.compile(task, None, target)(np.zeros(64, np.float32))
+    """Compile and run a product, so that libraries are loaded, with the pages of their code that
+    compilation touches, and do not count.
+    """
+    x, w = tw.placeholder((64, 64), name="x"), tw.placeholder((64, 64), name="w", constant=True)
+    k = tw.reduce_axis(64, "k")
+    y = tw.compute((64, 64), lambda i, j: tw.sum(x[i, k] * w[k, j], k), name="y")
+    with _cold_cache():
+        compiled = tw.compile(tw.Task([x, w, y]), None, target)
+    zeros = np.zeros((64, 64), np.float32)
+    compiled.prepare({"w": zeros})
+    compiled(zeros)
 
 
 def _memory(field: str) -> int:
