@@ -155,8 +155,9 @@ def find_program(
     """The best program of a task, or the trial of a given number.
 
     `task` is a name, the beginning of a workload's hash, or a position in `list_programs` from 1;
-    None is the only task. IR is made for `target` (None: this machine). Raises RecordsError when
-    there is no such trial, InputError when `task` fits none or several.
+    None is the only task. IR is made for `target` (None: this machine, or the device it was
+    measured on). Raises RecordsError when there is no such trial, InputError when `task` fits none
+    or several.
     """
     found = _best(database, task) if trial is None else database.trial(trial)
     if found is None:
@@ -166,10 +167,11 @@ def find_program(
     workload = database.workload(found.workload_hash)
     assert workload is not None, "a trial's workload is kept with it"
     machine = next((m for m in database.machines() if m.fingerprint == found.machine), None)
+    is_device = target is None and machine is not None and machine.kind != "cpu"
     layers = Layers(
         dag_from_json(workload.dag),
         trace_from_json(found.trace),
-        as_target(target),
+        _target(machine) if is_device and machine is not None else as_target(target),
         kernel_name(workload.name),
     )
     return RecordedProgram(workload, machine, found, layers)

@@ -13,7 +13,16 @@ import tilewright as tw
 from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs
 from tilewright.cli.console import output, remark
-from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, each_shape, load_model
+from tilewright.cli.options import (
+    EXTRA,
+    ModelFile,
+    Records,
+    Seed,
+    Shapes,
+    TargetSpec,
+    each_shape,
+    load_model,
+)
 from tilewright.cli.peers import Peer, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.runtime.artifact import Array
@@ -27,6 +36,7 @@ def bench(
     model: ModelFile,
     db: Records = None,
     shape: Shapes = None,
+    target: TargetSpec = None,
     seconds: Annotated[
         float, typer.Option(min=0.0, help="How long to measure, all programs together.")
     ] = 10.0,
@@ -41,7 +51,8 @@ def bench(
     """Time a model on random inputs.
 
     Programs take turns in one process, so that all of them meet the same moments of a busy machine.
-    With --db, the tuned program is timed beside the untuned one.
+    With --db, the tuned program is timed beside the untuned one. On a device, a run includes the
+    copies of its inputs and outputs.
 
     Example: tilewright bench resnet50.onnx --db tuning.db
     """
@@ -54,24 +65,25 @@ def bench(
     for one in variants:
         if one is not loaded:
             console.print(one.name, style="bold", markup=False)
-        bench_one(console, one, db, other, seconds / len(variants), seed, profile)
+        bench_one(console, one, db, target, other, seconds / len(variants), seed, profile)
 
 
 def bench_one(
     console: Console,
     model: tw.Model,
     db: str | None,
+    target: str | None,
     other: Peer | None,
     seconds: float,
     seed: int,
     profile: bool,
 ) -> None:
     """Time the programs of a model and print the table, and the last one's kernels if asked."""
-    net = untuned = tw.compile(model)
+    net = untuned = tw.compile(model, target=target)
     arrays, _ = read_inputs((), untuned.artifact.inputs, seed)
     programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
     if db is not None:
-        net = tuned = tw.compile(model, db, notes=remark)
+        net = tuned = tw.compile(model, db, target, notes=remark)
         programs["tuned"] = lambda: tuned.run(arrays)
     if other is not None:
         programs[PEER] = lambda: other(arrays)

@@ -38,8 +38,9 @@ TargetSpec: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--target",
-        help="What to compile for: cpu (this machine), cpu:NAME with LLVM's name of another CPU "
-        "(cpu:cortex-a53), optionally with facts: 'cpu:cortex-a53 cores=4'.",
+        help="What to compile for: cpu (this machine), opencl or cuda (its device), or one by "
+        "name, cpu:NAME with LLVM's name of a CPU (cpu:cortex-a53), cuda:a100, opencl:mali; "
+        "optionally with facts: 'cpu:cortex-a53 cores=4'.",
         show_default="this machine",
     ),
 ]

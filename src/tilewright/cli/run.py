@@ -12,7 +12,7 @@ import tilewright as tw
 from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
 from tilewright.cli.console import output, remark
-from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, load_model
+from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, TargetSpec, load_model
 from tilewright.cli.peers import onnxruntime_peer
 from tilewright.errors import InputError
 from tilewright.runtime.artifact import Array
@@ -40,6 +40,7 @@ def run(
     ] = None,
     db: Records = None,
     shape: Shapes = None,
+    target: TargetSpec = None,
     seed: Seed = 0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare the outputs with onnxruntime's.")
@@ -52,10 +53,10 @@ def run(
     console = output()
     loaded = load_model(model, shape)
     if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, notes=remark)
+        nets = tw.compile(loaded, db, target, notes=remark)
         networks, call = nets.networks, nets.run
     else:
-        net = tw.compile(loaded, db, notes=remark)
+        net = tw.compile(loaded, db, target, notes=remark)
         networks, call = (net,), net.run
     # The first network that the given arrays fit.
     for network in networks:

@@ -29,7 +29,7 @@ TITLES = {
     Layer.SKETCH: "sketch: the program with its decisions open",
     Layer.TRACE: "trace: the steps that schedule it",
     Layer.NEST: "nest: the loops they give",
-    Layer.IR: "ir: the LLVM IR they become",
+    Layer.IR: "ir: the code they become, LLVM IR or a device's C",
 }
 
 
