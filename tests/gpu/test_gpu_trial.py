@@ -11,6 +11,7 @@ from pathlib import Path
 import gpu_fault_builds
 import numpy as np
 import pytest
+from gpu_cases import CASES
 
 from tilewright.errors import RunError, TargetError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
@@ -81,6 +82,19 @@ def test_what_never_ran_spoils_nothing(opencl: OpenclDevice) -> None:
         task.run(replace(good, inputs=(replace(good.inputs[0], shape=(9,)),)), QUICK)
     assert not task.spoilt
     assert task.run(good, QUICK).latencies_s
+
+
+def test_candidates_run_under_the_emulation_of_cuda() -> None:
+    case, target = CASES["gemm"], Target.parse("cuda:emulated")
+    task = DeviceTask(case.artifact(target), [InputKind()] * 2, Tolerance(depth=16), seed=0)
+    good = CASES["gemm"].artifact(target)
+    options = replace(QUICK, repeats=1)
+    assert min(task.run(good, options).latencies_s) > 0
+    text = good.object_code.decode()
+    broken = replace(good, object_code=text.replace("C_k_0 < 2;", "C_k_0 < 3;").encode())
+    with pytest.raises(WrongAnswer, match="got nan"):
+        task.run(broken, options)
+    assert task.spoilt
 
 
 def test_another_device_is_not_measured_in_its_stead(opencl: OpenclDevice) -> None:
