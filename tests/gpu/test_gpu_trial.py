@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from tilewright.measure.trial import RunOptions
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.target import Target
 
-QUICK = RunOptions(repeats=2, min_repeat_ms=1)
+QUICK = RunOptions(repeats=2, min_repeat_ms=1, timeout_s=60)
 
 
 def task_of(opencl: OpenclDevice) -> DeviceTask:
@@ -102,11 +103,14 @@ def test_another_device_is_not_measured_in_its_stead(opencl: OpenclDevice) -> No
         device_of(Target.parse("opencl:mali"))
 
 
+def make_measurer() -> LocalMeasurer:
+    env = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    return LocalMeasurer(build="gpu_fault_builds:build", options=QUICK, builders=1, env=env)
+
+
 @pytest.fixture(scope="module")
 def measurer(opencl: OpenclDevice) -> Iterator[LocalMeasurer]:
-    folders = [str(Path(gpu_fault_builds.__file__).parent), *sys.path]
-    env = {"PYTHONPATH": os.pathsep.join(folders)}
-    with LocalMeasurer(build="gpu_fault_builds:build", options=QUICK, builders=1, env=env) as one:
+    with make_measurer() as one:
         yield one
 
 
@@ -128,14 +132,31 @@ def test_a_wrong_answer_costs_one_trial_and_the_devices_context(
     assert measurer.runner.worker.starts == before + 1
 
 
+def test_what_a_driver_compiles_does_not_stay(
+    opencl: OpenclDevice, task: MeasureTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with make_measurer() as one:
+        (result,) = one.measure(task, [b"good"])
+        (folder,) = tmp_path.iterdir()
+        assert result.stage == "ok" and any(folder.iterdir())
+    assert not folder.exists()
+
+
 @pytest.mark.parametrize(
-    ("kind", "stage", "error"), [("crash", "run", "SIGSEGV"), ("hang", "timeout", "TimeoutError")]
+    ("kind", "timeout_s", "stage", "error"),
+    [("crash", 60.0, "run", "SIGSEGV"), ("hang", 2.0, "timeout", "TimeoutError")],
 )
 def test_a_kernel_that_faults_or_hangs_costs_one_trial(
-    kind: str, stage: str, error: str, measurer: LocalMeasurer, task: MeasureTask
+    kind: str,
+    timeout_s: float,
+    stage: str,
+    error: str,
+    measurer: LocalMeasurer,
+    task: MeasureTask,
 ) -> None:
     usual = measurer.options
-    measurer.options = replace(usual, timeout_s=2.0)
+    measurer.options = replace(usual, timeout_s=timeout_s)
     (bad,) = measurer.measure(task, [kind.encode()])
     measurer.options = usual
     (good,) = measurer.measure(task, [b"good"])

@@ -16,21 +16,25 @@ from typer.testing import CliRunner
 import tilewright as tw
 from cli_models import save_classifier
 from tilewright.api import machine_of
+from tilewright.build import build
 from tilewright.cli.app import app
 from tilewright.errors import BuildError, TargetError
 from tilewright.expr import operators as ops
 from tilewright.inspection import find_program, write_report
+from tilewright.measure.measurer import LocalMeasurer
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.runtime import nvrtc
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.opencl import OpenclDevice
+from tilewright.schedule.trace import trace_from_json
+from tilewright.search.tuner import Tuner
 from tilewright.target import Target
 from workloads import given
 
 TRIALS = 6
 TILEWRIGHT = (sys.executable, "-c", "from tilewright.cli import main; main()")
-QUICK = RunOptions(repeats=1, min_repeat_ms=1)
+QUICK = RunOptions(repeats=1, min_repeat_ms=1, timeout_s=60)
 
 
 def product() -> tw.Task:
@@ -61,8 +65,11 @@ def test_compile_uses_the_records(tuned: tuple[Path, Any]) -> None:
     fn = tw.compile(product(), tuned[0], target="opencl", notes=notes.append)
     assert notes == []
     with Database.open(tuned[0], readonly=True) as database:
-        best = find_program(database, target="opencl")
-    assert fn.artifact.object_code.decode().count("__kernel") == best.layers.ir.count("__kernel")
+        best = find_program(database)
+    assert "__kernel" in best.layers.ir
+    steps, target = trace_from_json(best.trial.trace), Target.parse(fn.artifact.target)
+    expected = build(product().dag, steps, target, fn.artifact.entry)
+    assert fn.artifact.object_code == expected.object_code
     rng = np.random.default_rng(0)
     a, b = rng.random((24, 32), np.float32), rng.random((32, 40), np.float32)
     np.testing.assert_allclose(fn(a, b)[0], a @ b, 1e-4)
@@ -74,7 +81,8 @@ def test_nothing_is_measured_twice(
     def measured(*_: object, **__: object) -> None:
         raise AssertionError("a recorded trial was measured again")
 
-    monkeypatch.setattr("tilewright.measure.measurer.LocalMeasurer.measure", measured)
+    monkeypatch.setattr(LocalMeasurer, "measure", measured)
+    monkeypatch.setattr(Tuner, "_confirm", lambda *_: None)
     result = tw.tune(product(), target="opencl", trials=TRIALS, db=tuned[0])
     assert result.trials == TRIALS
 
@@ -91,7 +99,7 @@ def test_records_of_another_device_are_named(
     assert "driver=other-1.0" in note
     notes.clear()
     tw.compile(product(), tuned[0], replace(opencl.target, threads=8), notes.append)
-    assert notes == ["product: no record of it"]
+    assert notes == ["product: programs recorded on other machines need more than this one has"]
 
 
 def test_records_are_printed_for_their_device(tuned: tuple[Path, Any], tmp_path: Path) -> None:
@@ -108,6 +116,14 @@ def test_the_command_line_tunes_for_a_device(tmp_path: Path, opencl: OpenclDevic
     result = CliRunner().invoke(app, ["compile", str(model), "--target", "opencl", "--db", str(db)])
     assert result.exit_code == 0, result.output
     assert "1 kernel, 1 of them tuned" in result.output and "note:" not in result.output
+    assert "Compiled and loaded." in result.output
+    command = ["run", str(model), "--target", "opencl", "--db", str(db), "--check"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "Largest difference from onnxruntime" in result.output
+    command = ["bench", str(model), "--target", "opencl", "--seconds", "0.1", "--no-peer"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
 
 
 # ---- bad input ----------------------------------------------------------------------------------

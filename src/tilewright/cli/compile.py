@@ -15,7 +15,7 @@ from tilewright.cli.console import output
 from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, each_shape, load_model
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
-from tilewright.target import CpuTarget, CudaTarget
+from tilewright.target import CpuTarget, CudaTarget, GpuTarget
 from tilewright.text import NONE, count, duration, rate, size
 
 
@@ -38,8 +38,8 @@ def compile(
 ) -> None:
     """Compile a model and print its plan: kernels, where each comes from, memory.
 
-    Code for this machine is loaded as well, to see that it can be; code for another CPU is built
-    only.
+    Code for this machine or its device is loaded as well, to see that it can be; code for another
+    is built only.
 
     Example: tilewright compile resnet50.onnx --db tuning.db -o resnet50.so
     """
@@ -57,7 +57,9 @@ def compile(
     else:
         net = tw.compile(loaded, db, chosen, notes=lambda _: None)
         networks, write = (net,), net.save
-    if isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture():
+    is_host = isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()
+    at_hand = isinstance(chosen, GpuTarget) and target is not None and ":" not in target
+    if is_host or at_hand:
         for network in networks:
             _ = network.function  # loads it
         console.print("Compiled and loaded.", style="green")

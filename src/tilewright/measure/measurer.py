@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import os
 import statistics
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,9 @@ BUILD = "tilewright.build:build_request"
 # A smaller batch may fail alike by chance.
 ALIKE_BATCH = 8
 BUILDER_MEMORY_BYTES = 8 << 30
+# Variables that say where an OpenCL driver keeps what it compiles. A candidate is compiled for its
+# trial and perhaps to be confirmed: its code need not stay.
+DRIVER_CACHES = ("POCL_CACHE_DIR",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ class LocalMeasurer:
             free_cores = 0 if runner is None else cores
         self.options = options or RunOptions()
         self.overlap = free_cores > 0
+        self._driver_caches = tempfile.TemporaryDirectory(prefix="tilewright-")
+        env = {**dict.fromkeys(DRIVER_CACHES, self._driver_caches.name), **(env or {})}
         self._command = runner
         self._env = env
         self._runner = RunnerClient(runner, env)
@@ -192,6 +198,7 @@ class LocalMeasurer:
         for runner in (self._runner, *self._confirmers):
             runner.close()
         self._builders.close()
+        self._driver_caches.cleanup()
 
     def __enter__(self) -> Self:
         return self

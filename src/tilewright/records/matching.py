@@ -42,11 +42,17 @@ def find_record(
     if own is not None:
         return Match(own, True, "")
     others = []
+    too_large = False
     for other in database.machines():
         if other.kind == machine.kind and other != machine:
             trial = database.best(workload.hash, other.fingerprint)
-            if trial is not None and runs(trial):
+            if trial is not None and not runs(trial):
+                too_large = True
+            elif trial is not None:
                 others.append((_distance(machine, other), trial.latency_s, other, trial))
+    if too_large and not others:
+        why = "programs recorded on other machines need more than this one has"
+        return Match(None, False, f"{workload.name}: {why}")
     if not others:
         return Match(None, False, f"{workload.name}: {_missing(database, workload, machine)}")
     _, _, nearest, trial = min(others, key=lambda entry: entry[:2])

@@ -187,7 +187,8 @@ def block_bytes(a: Analysis, b: int, warp: int) -> Floats:
     once, in sectors, every time that the loops around them come round; a step between neighbours
     that leaves sectors half used costs them whole.
     """
-    first = next((i for i, loop in enumerate(a.loops) if loop.kind is Kind.THREAD_X), a.L)
+    running = (i for i, x in enumerate(a.loops) if x.kind is Kind.THREAD_X and x.extent != 1)
+    first = next(running, a.L)
     row, _ = a.rows(b)
     run = np.maximum(row[first] * a.bytes[b], 1.0)
     sectors = np.ceil(run / SECTOR_BYTES) * SECTOR_BYTES / run
