@@ -1,0 +1,123 @@
+"""Runs functions on CudaDevice and prints what came of it; started by test_cuda.py, which puts a
+libcuda.so.1 in its way (libcuda.cpp).
+
+    python cuda_program.py FOLDER        -> FOLDER/results.json
+
+The bindings are NVIDIA's own; a "binary" is the path of a library with the emulated kernels.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gpu_cases import CASES
+
+from tilewright.errors import TilewrightError
+from tilewright.runtime.artifact import Artifact
+from tilewright.runtime.cuda import CudaDevice
+from tilewright.runtime.device import DeviceFunction
+from tilewright.runtime.emulated import HEADERS
+from tilewright.target import Target
+
+FOLDER = Path(sys.argv[1])
+LIBRARY = ctypes.CDLL("libcuda.so.1")
+
+
+def binary(artifact: Artifact) -> Artifact:
+    """The artifact with its emulated kernels in the form that libcuda.cpp loads."""
+    lines = ['#include "cuda_emulation.h"', artifact.object_code.decode(), 'extern "C" {']
+    for launch in artifact.launches:
+        count = len(launch.arguments)
+        given = ", ".join(f"tw::Argument{{*(void**)a[{i}]}}" for i in range(count))
+        lines.append(f"int count_{launch.kernel} = {count};")
+        lines.append(
+            f"void call_{launch.kernel}(int blocks, int x, int y, void** a) "
+            f"{{ tw::launch(blocks, x, y, [&] {{ {launch.kernel}({given}); }}); }}"
+        )
+    source = FOLDER / f"{artifact.entry}.cpp"
+    source.write_text("\n".join([*lines, "}", ""]))
+    options = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-I{HEADERS}"]
+    subprocess.run(["g++", *options, str(source), "-o", str(source.with_suffix(".so"))], check=True)
+    return replace(artifact, object_code=bytes(source.with_suffix(".so")) + b"\0")
+
+
+def difference(name: str, fn: DeviceFunction) -> float:
+    """How far the outputs are from the math."""
+    arrays = CASES[name].arrays(seed=2)
+    (found,) = fn.run(arrays)
+    (expected,) = CASES[name].dag().evaluate(arrays).values()
+    return float(np.abs(found - expected).max())
+
+
+def error_of(action: Callable[[], Any]) -> str:
+    """What it raises."""
+    try:
+        action()
+    except TilewrightError as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def calls(name: str) -> int:
+    """How often the driver's function was called."""
+    return int(LIBRARY.calls(name.encode()))
+
+
+def function(name: str, device: CudaDevice) -> DeviceFunction:
+    """A case on the device; like a network's, its code is that of a part."""
+    part = binary(replace(CASES[name].artifact(Target.parse("cuda:emulated")), entry=name))
+    return DeviceFunction(replace(part, object_code=b""), device, [part])
+
+
+def main() -> None:
+    device = CudaDevice()
+    results: dict[str, Any] = {"target": str(device.target)}
+    two = function("two_kernels", device)
+    results["two_kernels"] = [difference("two_kernels", two) for _ in range(3)]
+    names = (
+        "cuLaunchKernel",
+        "cuStreamBeginCapture",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphLaunch",
+    )
+    results["calls"] = {name: calls(name) for name in names}
+    arrays = CASES["two_kernels"].arrays()
+    results["seconds"] = two.bench(arrays, 4).tolist()
+    profile = two.profile(arrays, runs=1)
+    results["profile"] = {k.kernel: k.seconds for k in profile.kernels}
+
+    gemm = function("gemm", device)
+    before = calls("cuGraphLaunch")
+    results["gemm"] = difference("gemm", gemm)
+    results["graphs_of_one_launch"] = calls("cuGraphLaunch") - before
+    elsewhere: list[float] = []
+    thread = threading.Thread(target=lambda: elsewhere.append(difference("gemm", gemm)))
+    thread.start()
+    thread.join()
+    results["in_another_thread"] = elsewhere
+
+    live, held = LIBRARY.live(), len(two.artifact.buffers) + 1
+    wrong = replace(two.artifact, object_code=b"nothing\0")
+    del two
+    gc.collect()
+    results["freed"] = live - LIBRARY.live() == held
+    results["errors"] = {
+        "memory": error_of(lambda: device.allocate(1 << 31)),
+        "image": error_of(lambda: device.load(wrong)),
+        "ordinal": error_of(lambda: CudaDevice(1)),
+    }
+    (FOLDER / "results.json").write_text(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+// A libcuda.so.1 without a GPU: device memory is host memory, a kernel is a function of a shared
+// library. What a driver demands is demanded here: a context current in the calling thread, no copy
+// while a stream is captured; a captured launch runs with its graph only.
+//
+// The image of a module is the path of a library with `void call_NAME(int blocks, int x, int y,
+// void** arguments)` and `int count_NAME` (of arguments) for every kernel. Calls are counted:
+// `calls("cuGraphLaunch")`.
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_BINARY = 209, INVALID_CONTEXT = 201,
+       NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, CAPTURE_UNSUPPORTED = 900 };
+using Kernel = void (*)(int, int, int, void**);
+
+struct Function { Kernel call; int count; };
+struct Launch { Function* f; int blocks, x, y; std::vector<uint64_t> values; };
+using Graph = std::vector<Launch>;
+
+static std::map<std::string, int> counts;
+static std::map<uint64_t, size_t> memory;
+static Graph* captured = nullptr;
+static thread_local bool current = false;
+static int context, stream, pool;
+
+static bool allocated(uint64_t at, size_t size) {
+    auto found = memory.upper_bound(at);
+    if (found == memory.begin()) return false;
+    --found;
+    return at + size <= found->first + found->second;
+}
+
+static void run(Launch& launch) {
+    std::vector<void*> pointers;
+    for (auto& value : launch.values) pointers.push_back(&value);
+    launch.f->call(launch.blocks, launch.x, launch.y, pointers.data());
+}
+
+#define API(name, ...)                          \
+    extern "C" int name(__VA_ARGS__) {          \
+        ++counts[#name];
+#define IN_CONTEXT if (!current) return INVALID_CONTEXT;
+
+extern "C" int calls(const char* name) { return counts[name]; }
+extern "C" int live() { return memory.size(); }
+
+API(cuInit, unsigned) return SUCCESS; }
+API(cuDriverGetVersion, int* v) *v = 13000; return SUCCESS; }
+API(cuDeviceGetCount, int* n) *n = 1; return SUCCESS; }
+API(cuDeviceGet, int* d, int ordinal) *d = ordinal; return SUCCESS; }
+API(cuDeviceGetName, char* s, int n, int) strncpy(s, "NVIDIA Fake T4", n); return SUCCESS; }
+API(cuDeviceGetAttribute, int* v, int what, int)
+    static const std::map<int, int> facts = {{16, 40}, {75, 7}, {76, 5}, {10, 32}, {1, 1024},
+                                             {8, 49152}, {12, 65536}, {38, 4 << 20}};
+    auto found = facts.find(what);
+    if (found == facts.end()) return INVALID_VALUE;
+    *v = found->second;
+    return SUCCESS;
+}
+API(cuDevicePrimaryCtxRetain, void** c, int) *c = &context; return SUCCESS; }
+API(cuCtxSetCurrent, void* c) current = c == &context; return SUCCESS; }
+API(cuStreamCreate, void** s, unsigned) IN_CONTEXT *s = &stream; return SUCCESS; }
+API(cuStreamSynchronize, void*) IN_CONTEXT return captured ? CAPTURE_UNSUPPORTED : SUCCESS; }
+API(cuDeviceGetDefaultMemPool, void** p, int) *p = &pool; return SUCCESS; }
+API(cuMemPoolSetAttribute, void* p, int what, void* value)
+    return p == &pool && what == 4 && *(uint64_t*)value == UINT64_MAX ? SUCCESS : INVALID_VALUE;
+}
+API(cuMemAllocAsync, uint64_t* at, size_t size, void* s)
+    IN_CONTEXT
+    if (size == 0 || s != &stream) return INVALID_VALUE;
+    if (size > (size_t)1 << 30) return OUT_OF_MEMORY;
+    *at = (uint64_t)aligned_alloc(512, (size + 511) / 512 * 512);
+    memset((void*)*at, 0xff, size);
+    memory[*at] = size;
+    return SUCCESS;
+}
+API(cuMemFreeAsync, uint64_t at, void*)
+    if (!memory.erase(at)) return INVALID_VALUE;
+    free((void*)at);
+    return SUCCESS;
+}
+API(cuMemcpyHtoDAsync, uint64_t to, const void* from, size_t size, void*)
+    IN_CONTEXT
+    if (captured) return CAPTURE_UNSUPPORTED;
+    if (!allocated(to, size)) return ILLEGAL_ADDRESS;
+    memcpy((void*)to, from, size);
+    return SUCCESS;
+}
+API(cuMemcpyDtoHAsync, void* to, uint64_t from, size_t size, void*)
+    IN_CONTEXT
+    if (captured) return CAPTURE_UNSUPPORTED;
+    if (!allocated(from, size)) return ILLEGAL_ADDRESS;
+    memcpy(to, (const void*)from, size);
+    return SUCCESS;
+}
+API(cuModuleLoadData, void** m, const void* image)
+    IN_CONTEXT
+    *m = dlopen((const char*)image, RTLD_NOW | RTLD_LOCAL);
+    return *m ? SUCCESS : NO_BINARY;
+}
+API(cuModuleUnload, void* m) return m ? SUCCESS : INVALID_VALUE; }
+API(cuModuleGetFunction, void** f, void* m, const char* name)
+    auto call = (Kernel)dlsym(m, (std::string("call_") + name).c_str());
+    if (!call) return NOT_FOUND;
+    *f = new Function{call, *(int*)dlsym(m, (std::string("count_") + name).c_str())};
+    return SUCCESS;
+}
+API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned x, unsigned y,
+    unsigned z, unsigned, void* s, void** arguments, void** extra)
+    IN_CONTEXT
+    if (by != 1 || bz != 1 || z != 1 || extra || s != &stream || !blocks) return INVALID_VALUE;
+    Launch launch{(Function*)f, (int)blocks, (int)x, (int)y, {}};
+    for (int i = 0; i < launch.f->count; ++i) {
+        launch.values.push_back(*(uint64_t*)arguments[i]);
+        if (!allocated(launch.values.back(), 1)) return ILLEGAL_ADDRESS;
+    }
+    if (captured) captured->push_back(launch); else run(launch);
+    return SUCCESS;
+}
+API(cuStreamBeginCapture, void*, int mode)
+    IN_CONTEXT
+    if (captured || mode != 1) return INVALID_VALUE;
+    captured = new Graph;
+    return SUCCESS;
+}
+API(cuStreamEndCapture, void*, void** graph) *graph = captured; captured = nullptr; return SUCCESS; }
+API(cuGraphInstantiateWithFlags, void** made, void* graph, unsigned long long flags)
+    if (flags || ((Graph*)graph)->empty()) return INVALID_VALUE;
+    *made = new Graph(*(Graph*)graph);
+    return SUCCESS;
+}
+API(cuGraphDestroy, void* graph) delete (Graph*)graph; return SUCCESS; }
+API(cuGraphExecDestroy, void* graph) delete (Graph*)graph; return SUCCESS; }
+API(cuGraphLaunch, void* graph, void*)
+    IN_CONTEXT
+    for (auto& launch : *(Graph*)graph) run(launch);
+    return SUCCESS;
+}
+API(cuEventCreate, void** e, unsigned) IN_CONTEXT *e = new timespec; return SUCCESS; }
+API(cuEventRecord, void* e, void*) clock_gettime(CLOCK_MONOTONIC, (timespec*)e); return SUCCESS; }
+API(cuEventDestroy, void* e) delete (timespec*)e; return SUCCESS; }
+API(cuEventElapsedTime, float* ms, void* a, void* b)
+    auto *s = (timespec*)a, *t = (timespec*)b;
+    *ms = 1e3 * (t->tv_sec - s->tv_sec) + 1e-6 * (t->tv_nsec - s->tv_nsec);
+    return SUCCESS;
+}
+// How the bindings find all the others.
+extern "C" int cuGetProcAddress_v2(const char* name, void** found, int, uint64_t, int* status) {
+    *found = dlsym(RTLD_DEFAULT, name);
+    if (status) *status = *found ? 0 : 1;
+    return SUCCESS;
+}

@@ -1,0 +1,100 @@
+"""CUDA devices without a GPU: NVIDIA's bindings call a libcuda.so.1 of ours (libcuda.cpp), whose
+kernels are the emulated ones. What the driver is asked for is real, what it does is not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tilewright.errors import TargetError
+from tilewright.runtime.cuda import CudaDevice
+from tilewright.target import CudaTarget, Target
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What cuda_program.py found."""
+    folder = tmp_path_factory.mktemp("cuda")
+    options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1")]
+    subprocess.run(["g++", *options, str(HERE / "libcuda.cpp")], check=True)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "cuda_program.py"), str(folder)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads((folder / "results.json").read_text())
+    return found
+
+
+def test_facts_of_the_device(results: dict[str, Any]) -> None:
+    target = Target.parse(results["target"])
+    assert isinstance(target, CudaTarget)
+    assert (target.name, target.architecture, target.cores) == ("nvidia-fake-t4", "sm_75", 40)
+    assert (target.warp, target.threads, target.shared_bytes) == (32, 1024, 48 * 1024)
+    assert (target.registers, target.l2_bytes) == (65536, 4 << 20)
+
+
+def test_functions_equal_the_math(results: dict[str, Any]) -> None:
+    assert max(*results["two_kernels"], results["gemm"]) < 1e-4
+    assert max(results["in_another_thread"]) < 1e-4, "the context is made current there"
+
+
+def test_launches_become_a_graph_once(results: dict[str, Any]) -> None:
+    """Three runs of two kernels; a single kernel needs no graph."""
+    assert results["calls"] == {
+        "cuLaunchKernel": 2,
+        "cuStreamBeginCapture": 1,
+        "cuGraphInstantiateWithFlags": 1,
+        "cuGraphLaunch": 3,
+    }
+    assert results["graphs_of_one_launch"] == 0
+
+
+def test_runs_and_launches_are_timed(results: dict[str, Any]) -> None:
+    assert len(results["seconds"]) == 4 and min(results["seconds"]) > 0
+    assert set(results["profile"]) == {"kernel_0", "kernel_1"}
+    assert min(results["profile"].values()) > 0
+
+
+def test_memory_goes_back_to_the_pool(results: dict[str, Any]) -> None:
+    assert results["freed"]
+
+
+def test_the_drivers_errors_are_named(results: dict[str, Any]) -> None:
+    errors = results["errors"]
+    assert errors["memory"] == "RunError: cuMemAllocAsync failed: CUDA_ERROR_OUT_OF_MEMORY"
+    assert errors["image"] == "RunError: cuModuleLoadData failed: CUDA_ERROR_NO_BINARY_FOR_GPU"
+    assert errors["ordinal"].startswith("TargetError: CUDA device 1 is not here, which has 1")
+
+
+def test_without_bindings_or_driver_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(TargetError, match=r"pip install 'tilewright\[cuda\]'.*cuda:a100"):
+        CudaDevice()
+
+    def no_library(flags: int) -> None:
+        raise RuntimeError("Failed to dlopen libcuda.so")
+
+    driver = SimpleNamespace(cuInit=no_library)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
+    with pytest.raises(TargetError, match=r"NVIDIA's driver.*dlopen libcuda.so"):
+        CudaDevice()
+
+    driver.CUresult = SimpleNamespace(CUDA_SUCCESS=0)
+    driver.cuInit = lambda flags: (SimpleNamespace(name="CUDA_ERROR_NO_DEVICE"),)
+    with pytest.raises(TargetError, match=r"no CUDA device .*CUDA_ERROR_NO_DEVICE"):
+        CudaDevice()
