@@ -51,8 +51,8 @@ def bench(
     """Time a model on random inputs.
 
     Programs take turns in one process, so that all of them meet the same moments of a busy machine.
-    With --db, the tuned program is timed beside the untuned one. On a device, a run includes the
-    copies of its inputs and outputs.
+    With --db, the tuned program is timed beside the untuned one. On a GPU, a call copies its inputs
+    there and its outputs back; --profile shows the kernels' own times.
 
     Example: tilewright bench resnet50.onnx --db tuning.db
     """
