@@ -7,16 +7,19 @@
     ceilings.call_s              a run of a kernel that does nothing
 
     multiply-adds    16 independent sums a thread, as many steps as take a millisecond
-    traffic          four floats a thread and step, blocks enough to fill the device, from the
-                     memory that holds as many bytes: runs follow one another, as in a benchmark
+    traffic          four floats a thread and step, blocks to fill the device or to take one step,
+                     from the memory that holds as many bytes: runs follow one another, as in a
+                     benchmark
 
-Each figure is the best of several runs, because anything else that runs only takes away.
+Each figure is the best of several runs, because anything else that runs only takes away. Seconds
+of traffic are those beyond an empty kernel's.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +33,7 @@ from tilewright.expr.dtypes import DTYPES
 from tilewright.measure.ceilings import Traffic
 from tilewright.nest.nodes import Kind
 from tilewright.runtime.artifact import Artifact, BufferSpec, Launch
-from tilewright.runtime.device import Device
+from tilewright.runtime.device import Device, LoadedProgram
 from tilewright.target import GpuTarget
 
 THREADS = 256
@@ -57,7 +60,7 @@ FMA = """
 TRAFFIC = """
 {head} traffic_ceiling({vectors} in, {vectors} out, {integers} sizes)
 {{
-    const int first = {block} * {threads} + {thread}, step = {blocks} * {threads};
+    const int first = {block} * {threads} + {thread}, step = sizes[2];
     float4 s = {zero};
     for (int i = first; i < sizes[0]; i += step) {{
         s.x += in[i].x; s.y += in[i].y; s.z += in[i].z; s.w += in[i].w;
@@ -93,7 +96,7 @@ class GpuCeilings:
 
     def lines(self) -> list[str]:
         """The figures for people."""
-        rate = max((t.total / s for t, s in self.streams.items()), default=0.0)
+        rate = max((t.total / s for t, s in self.streams.items() if s > 0), default=0.0)
         return [
             f"float32 multiply-adds {self.fma_flops / GB:.0f} GFLOP/s, traffic up to "
             f"{rate / GB:.0f} GB/s, an empty kernel {self.call_s * 1e6:.1f} µs"
@@ -110,8 +113,9 @@ def measure(device: Device, traffic: Iterable[Traffic]) -> GpuCeilings:
         steps *= 4
         seconds = _fma_s(device, steps)
     flops = 2 * SUMS * steps * THREADS * BLOCKS * target.cores / seconds
-    call_s, *streams = _traffic_s(device, [Traffic(0, 0), *wanted])
-    return GpuCeilings(target, flops, call_s, dict(zip(wanted, streams, strict=True)))
+    call_s, *runs = _traffic_s(device, [Traffic(0, 0), *wanted])
+    beyond = (max(s - call_s, 0.0) for s in runs)
+    return GpuCeilings(target, flops, call_s, dict(zip(wanted, beyond, strict=True)))
 
 
 def _fma_s(device: Device, steps: int) -> float:
@@ -122,7 +126,7 @@ def _fma_s(device: Device, steps: int) -> float:
     sums = [f"s{i}" for i in range(SUMS)]
     fma = dialect.functions["fma"]
     text = FMA.format(
-        **_words(dialect, blocks),
+        **_words(dialect),
         steps=steps,
         declared=", ".join(f"{s} = {i}.0f" for i, s in enumerate(sums)),
         body="\n".join(f"        {s} = {fma}({s}, x, y);" for s in sums),
@@ -136,30 +140,37 @@ def _fma_s(device: Device, steps: int) -> float:
 
 
 def _traffic_s(device: Device, wanted: list[Traffic]) -> list[float]:
-    """Seconds of one pass of each traffic."""
+    """Seconds of a run with one pass of each traffic."""
     target = device.target
     assert isinstance(target, GpuTarget)
-    dialect, blocks = dialect_of(target), BLOCKS * target.cores
+    dialect = dialect_of(target)
     zero = dialect.vector_of(DTYPES["float32"], ["0.0f"] * 4)
-    text = TRAFFIC.format(**_words(dialect, blocks), zero=zero)
+    text = TRAFFIC.format(**_words(dialect), zero=zero)
     vectors = [[-(-n // VECTOR_BYTES) for n in (t.read, t.written)] for t in wanted]
     most = [max(1, *column) * VECTOR_BYTES // 4 for column in zip(*vectors, strict=True)]
     specs = [
         *(BufferSpec(n, (m,), "float32") for n, m in zip(("in", "out"), most, strict=True)),
-        BufferSpec("sizes", (2,), "int32"),
+        BufferSpec("sizes", (3,), "int32"),
     ]
-    program = device.load(_artifact("traffic_ceiling", text, target, specs, blocks))
+    artifact = _artifact("traffic_ceiling", text, target, specs, 1)
+
+    @functools.cache
+    def of_blocks(blocks: int) -> LoadedProgram:
+        (launch,) = artifact.launches
+        return device.load(replace(artifact, launches=(replace(launch, blocks=blocks),)))
+
     buffers = [device.allocate(s.bytes) for s in specs]
     device.upload(np.zeros(most[0], np.float32), buffers[0])
     scratch = device.allocate(1)
     found = []
     for pair in vectors:
-        device.upload(np.array(pair, np.int32), buffers[2])
-        found.append(float(program.time(buffers, scratch, RUNS).min()))
+        blocks = min(BLOCKS * target.cores, max(1, -(-max(pair) // THREADS)))
+        device.upload(np.array([*pair, blocks * THREADS], np.int32), buffers[2])
+        found.append(float(of_blocks(blocks).time(buffers, scratch, RUNS).min()))
     return found
 
 
-def _words(dialect: Dialect, blocks: int) -> dict[str, Any]:
+def _words(dialect: Dialect) -> dict[str, Any]:
     """What both templates need."""
     space = f"{dialect.spaces['global']} ".lstrip()
     return {
@@ -171,7 +182,6 @@ def _words(dialect: Dialect, blocks: int) -> dict[str, Any]:
         "block": dialect.block_index,
         "thread": dialect.thread_index[Kind.THREAD_X],
         "threads": THREADS,
-        "blocks": blocks,
     }
 
 

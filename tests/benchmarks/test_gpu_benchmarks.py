@@ -93,7 +93,7 @@ def test_ceilings_are_measured() -> None:
     found = measure(device, [large, small, large])
     assert found.fma_flops > 1e8 and found.call_s > 0
     assert list(found.streams) == [large, small]
-    assert found.streams[large] > found.streams[small] > 0
+    assert found.streams[large] > found.streams[small] >= 0
     assert json.loads(json.dumps(found.to_json()))["fma_flops"] == found.fma_flops
 
 
