@@ -6,18 +6,27 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
-from tilewright.measure.quiet import Patience, undisturbed, waited_s
+import pytest
+
+from tilewright.measure.quiet import Pace, Patience, undisturbed, waited_s
+from tilewright.target import Target
 
 
 class Machine:
-    """A clock that every timing moves by `took_s`; threads wait for `waits` seconds during each."""
+    """A clock that every timing moves by `took_s`; threads wait for `waits` seconds during each.
+    `slow` are the slowdowns before the first and after each timing.
+    """
 
-    def __init__(self, waits: list[float], took_s: float = 0.1) -> None:
+    def __init__(
+        self, waits: list[float], took_s: float = 0.1, slow: tuple[float, ...] = (0.0,) * 9
+    ) -> None:
         self.now = self.waited = 0.0
         self.calls = 0
         self._waits: Iterator[float] = iter(waits)
         self._took_s = took_s
+        self._slow = iter(slow)
 
     def time(self) -> int:
         self.now += self._took_s
@@ -26,7 +35,9 @@ class Machine:
         return self.calls
 
     def best(self, patience: Patience) -> int:
-        return undisturbed(self.time, patience, lambda: self.waited, lambda: self.now)
+        return undisturbed(
+            self.time, patience, lambda: next(self._slow), lambda: self.waited, lambda: self.now
+        )
 
 
 def test_a_quiet_timing_counts_at_once_and_earns_patience() -> None:
@@ -38,12 +49,25 @@ def test_a_quiet_timing_counts_at_once_and_earns_patience() -> None:
 def test_a_disturbed_timing_is_repeated_until_it_is_left_alone() -> None:
     patience = Patience(left_s=1.0)
     assert Machine([0.09, 0.05, 0.0]).best(patience) == 3
-    assert 0.8 < patience.left_s < 0.9, "two timings were in vain"
+    assert abs(patience.left_s - (1.0 + 3 * 0.02 - 2 * 0.1)) < 1e-9, "two timings were in vain"
+
+
+def test_a_machine_that_is_slower_before_or_after_disturbs() -> None:
+    machine = Machine([0.0] * 4, slow=(1.0, 0.0, 1.0, 0.1, 0.1))
+    assert machine.best(Patience(left_s=1.0)) == 4
+
+
+@pytest.mark.cpu
+def test_work_that_takes_twice_its_least_is_a_slowdown_of_one() -> None:
+    pace = Pace(replace(Target.parse("cpu"), cores=1))
+    assert min(pace.slowdown() for _ in range(5)) >= 0.0
+    pace._least /= 2
+    assert pace.slowdown() >= 0.8
 
 
 def test_without_quiet_the_least_disturbed_counts_when_patience_ends() -> None:
     machine = Machine([0.09, 0.03, 0.08, 0.07])
-    patience = Patience(left_s=0.25)
+    patience = Patience(left_s=0.25, share=0.0)
     assert machine.best(patience) == 2
     assert machine.calls == 3
     assert machine.best(patience) == 4, "none left for a second try"

@@ -219,8 +219,8 @@ def _rates(
     best = {job.what: 0.0 for job in jobs}
     call_s = float("inf")
     with contextlib.ExitStack() as stack:
-        kernels = [stack.enter_context(_kernel(job.ir, target)) for job in jobs]
-        empty = stack.enter_context(_kernel(_fill(EMPTY, {"threads": target.cores}), target))
+        kernels = [stack.enter_context(load_kernel(job.ir, target)) for job in jobs]
+        empty = stack.enter_context(load_kernel(_fill(EMPTY, {"threads": target.cores}), target))
         for _ in range(sweeps):
             call_s = min(call_s, _called(empty, address, empty_calls))
             for job, kernel in zip(jobs, kernels, strict=True):
@@ -239,7 +239,8 @@ def _called(kernel: LoadedKernel, address: int, calls: int) -> float:
     return float(np.median(taken))
 
 
-def _kernel(ir: str, target: CpuTarget) -> LoadedKernel:
+def load_kernel(ir: str, target: CpuTarget) -> LoadedKernel:
+    """Compile and load the function `ceiling` of some IR."""
     code = compile_ir(ir, target)
     return LoadedKernel(Artifact("ceiling", str(target), code, (), (), (), (), 0))
 

@@ -19,16 +19,17 @@ import numpy as np
 from tilewright.errors import RunError, TargetError, TilewrightError
 from tilewright.measure.gate import OutputGate, Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
-from tilewright.measure.quiet import Patience
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
     Floats,
+    Retry,
     RunOptions,
     Spent,
     Timing,
     check_interface,
     check_outputs,
+    once,
     run_trial,
 )
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
@@ -138,11 +139,8 @@ class DeviceTask:
         flat = ((b.array.reshape(-1), np.array(p, dtype=np.int64)) for b, p in pairs)
         return [values[index].tobytes() for values, index in flat]
 
-    def run(
-        self, artifact: Artifact, options: RunOptions, patience: Patience | None = None
-    ) -> Timing:
-        """Load, run, check and time a candidate; again while others disturb it and `patience`,
-        None for none, lasts.
+    def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
+        """Load, run, check and time a candidate; `retry` may time it several times and choose.
 
         Raises RunError when the driver does not load or run it, when it has another interface or
         writes outside its buffers; WrongAnswer when an output differs from the reference's.
@@ -152,7 +150,7 @@ class DeviceTask:
         candidate = _OnDevice(self, artifact)
         spent.mark("load")
         try:
-            timing = run_trial(candidate, options, spent, patience)
+            timing = run_trial(candidate, options, spent, retry)
         except TilewrightError:
             self.spoilt = True
             raise

@@ -1,25 +1,40 @@
-"""Timings that nothing else disturbed: tried again if threads had to wait for a core meanwhile.
+"""Timings that nothing else disturbed: tried again if something did meanwhile.
 
-    patience = Patience()
-    timing = undisturbed(lambda: time_it(), patience)
+    patience, pace = Patience(), Pace(target)
+    timing = undisturbed(lambda: time_it(), patience, pace.slowdown)
 
-A parallel region is as slow as its last thread. While another process runs on one of its cores,
-every call takes 2 to 12 times as long, for as long as that lasts: no median over 60 ms helps, good
-programs are given up and the cost model learns nonsense. The kernel knows how long threads that
-were ready to run waited for a core. Where it does not say, nothing counts as disturbed.
+A parallel region is as slow as its last thread. While another process runs on one of its cores, a
+call takes 2 to 20 times as long, for as long as that lasts: seconds, so that no median over 60 ms
+helps, good programs are given up and the cost model learns nonsense. Two things tell:
+
+- how long this process's threads, ready to run, waited for a core, which the kernel counts;
+- how long a fixed piece of work takes on all threads. On a virtual machine whose cores are put on
+  one physical core it takes exactly twice as long, and nothing else in the machine shows that.
 """
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+import numpy as np
+
+from tilewright.measure.ceilings import OWN_BYTES, fma_ir, load_kernel
+from tilewright.runtime.buffers import aligned_empty
+from tilewright.runtime.cpu import pointer_array
+from tilewright.target import CpuTarget
+
 Result = TypeVar("Result")
 
-DISTURBED = 0.1  # seconds that threads waited per second; up to 0.1 costs less than 3 %
+# Seconds waited per second, or the fixed work's time above its least: up to 0.2 the former costs
+# less than 3 %, and the latter is how a processor changes its clock.
+DISTURBED = 0.2
+PACE_STEPS = 2000  # some 13 us
+PACE_CALLS = 11  # the first ones wake threads up; the median counts
 TASKS = Path("/proc/self/task")
 
 
@@ -45,10 +60,32 @@ class Patience:
         return enough
 
 
+class Pace:
+    """A fixed number of multiply-adds on each of a target's threads."""
+
+    def __init__(self, target: CpuTarget) -> None:
+        """Compile it. Raises RunError if `target` is not this machine."""
+        self.target = target
+        self._kernel = load_kernel(fma_ir(PACE_STEPS, target), target)
+        sizes = (2 * target.vector_bits // 8, 1, OWN_BYTES * target.cores)
+        self._buffers = [aligned_empty((size,), np.dtype(np.uint8)) for size in sizes]
+        self._buffers[0].view(np.float32)[:] = 0.5  # the factors
+        self._pointers = pointer_array([b.ctypes.data for b in self._buffers])
+        self._least = float("inf")
+
+    def slowdown(self) -> float:
+        """How much longer it takes now than it ever took: 0 for as long, 1 for twice."""
+        seconds = self._kernel.bench(ctypes.addressof(self._pointers), 0, PACE_CALLS)
+        self._least = min(self._least, float(seconds.min()))
+        return float(np.median(seconds)) / self._least - 1.0
+
+
 def waited_s() -> float:
-    """Seconds that this process's present threads have waited for a core while ready to run."""
+    """Seconds that this process's present threads have waited for a core while ready to run; 0 on
+    systems that do not say.
+    """
     waited_ns = 0
-    for counters in TASKS.glob("*/schedstat"):  # none on other systems
+    for counters in TASKS.glob("*/schedstat"):
         try:
             waited_ns += int(counters.read_text().split()[1])
         except (FileNotFoundError, ProcessLookupError):
@@ -59,6 +96,7 @@ def waited_s() -> float:
 def undisturbed(
     timed: Callable[[], Result],
     patience: Patience,
+    slowdown: Callable[[], float],
     waited: Callable[[], float] = waited_s,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Result:
@@ -66,13 +104,14 @@ def undisturbed(
     was left alone, what the least disturbed one returned.
     """
     calls: list[tuple[float, Result]] = []
+    slow = slowdown()
     while True:
-        before, started = waited(), clock()
+        waited_before, started = waited(), clock()
         found = timed()
         took = clock() - started
-        calls.append(((waited() - before) / max(took, 1e-9), found))
-        if calls[-1][0] <= DISTURBED:
-            patience.earn(took)
-            return found
-        if not patience.spend(took):
+        share = (waited() - waited_before) / max(took, 1e-9)
+        slow_before, slow = slow, slowdown()
+        calls.append((max(share, slow_before, slow), found))
+        patience.earn(took)
+        if calls[-1][0] <= DISTURBED or not patience.spend(took):
             return min(calls, key=lambda call: call[0])[1]

@@ -15,7 +15,7 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -25,7 +25,6 @@ import numpy.typing as npt
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
-from tilewright.measure.quiet import Patience, undisturbed
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
@@ -122,11 +121,18 @@ class Candidate(Protocol):
         ...
 
 
-def run_trial(
-    candidate: Candidate, options: RunOptions, spent: Spent, patience: Patience | None
-) -> Timing:
-    """The gate, then the clock, again while others disturb it and `patience` lasts, then the gate
-    again; see the module's docstring.
+Retry: TypeAlias = Callable[[Callable[[], Timing]], Timing]
+"""Calls a timing, perhaps several times, and returns one of its results."""
+
+
+def once(timed: Callable[[], Timing]) -> Timing:
+    """The retry that does not."""
+    return timed()
+
+
+def run_trial(candidate: Candidate, options: RunOptions, spent: Spent, retry: Retry) -> Timing:
+    """The gate, then the clock, as often as `retry` likes, then the gate again; see the module's
+    docstring.
     """
     candidate.poison()
     spent.mark("bind")
@@ -134,7 +140,7 @@ def run_trial(
     spent.mark("first")
     candidate.check("")
     spent.mark("check")
-    timing = undisturbed(lambda: _time(candidate, first, options), patience or Patience(0.0, 0.0))
+    timing = retry(lambda: _time(candidate, first, options))
     spent.mark("time")
     if not timing.stopped_early:
         candidate.check("after further runs, ")
@@ -249,11 +255,8 @@ class LoadedTask:
         flat = ((_view(s, b).reshape(-1), np.array(p, dtype=np.int64)) for s, b, p in pairs)
         return [values[index].tobytes() for values, index in flat]
 
-    def run(
-        self, artifact: Artifact, options: RunOptions, patience: Patience | None = None
-    ) -> Timing:
-        """Load, run, check and time a candidate; again while others disturb it and `patience`,
-        None for none, lasts.
+    def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
+        """Load, run, check and time a candidate; `retry` may time it several times and choose.
 
         Raises RunError when it cannot run, has another interface or writes outside its buffers;
         WrongAnswer when an output differs from the reference's.
@@ -263,7 +266,7 @@ class LoadedTask:
         with LoadedKernel(artifact) as kernel:
             spent.mark("load")
             candidate = _OnHost(self, kernel, artifact)
-            timing = run_trial(candidate, options, spent, patience)
+            timing = run_trial(candidate, options, spent, retry)
         spent.mark("unload")
         timing.spent_s = spent.seconds
         return timing
