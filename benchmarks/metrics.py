@@ -29,8 +29,8 @@ class Accuracy:
     pairwise:  over all pairs of the set, programs of two tasks among them (as in the paper, whose
                throughputs are normalised by task).
     within:    over pairs of one task: what a search asks of the model.
-    recall:    of the top `TOP` of the whole set, as in the paper. Where tasks are many, the top are
-               little more than the best program of each, and noise decides.
+    recall:    of the top `TOP` of the whole set, as in the paper, whose tasks were 29. Each task's
+               best is 1, so of T > 30 tasks a perfect model finds 30 / T.
     top:       the same in each task, the mean over tasks of at least twice as many programs; NaN
                where there is none.
     """

@@ -22,8 +22,9 @@ import numpy as np
 from benchmarks.cases import CASES
 from benchmarks.provenance import provenance
 from tilewright import api
-from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
+from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
+from tilewright.search.training_set import TrainingSet
 from tilewright.space.estimate import Estimator
 from tilewright.space.features import COLUMNS, FeatureExtractor
 from tilewright.space.space import Population, Space

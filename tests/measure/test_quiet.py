@@ -34,9 +34,14 @@ class Machine:
         self.calls += 1
         return self.calls
 
-    def best(self, patience: Patience) -> int:
+    def best(self, patience: Patience, limit_s: float = 1e9) -> int:
         return undisturbed(
-            self.time, patience, lambda: next(self._slow), lambda: self.waited, lambda: self.now
+            self.time,
+            patience,
+            lambda: next(self._slow),
+            limit_s,
+            lambda: self.waited,
+            lambda: self.now,
         )
 
 
@@ -50,6 +55,12 @@ def test_a_disturbed_timing_is_repeated_until_it_is_left_alone() -> None:
     patience = Patience(left_s=1.0)
     assert Machine([0.09, 0.05, 0.0]).best(patience) == 3
     assert abs(patience.left_s - (1.0 + 3 * 0.02 - 2 * 0.1)) < 1e-9, "two timings were in vain"
+
+
+def test_calls_together_take_no_longer_than_the_limit() -> None:
+    machine = Machine([0.09] * 9)
+    machine.best(Patience(), limit_s=0.35)
+    assert machine.calls == 3
 
 
 def test_a_machine_that_is_slower_before_or_after_disturbs() -> None:

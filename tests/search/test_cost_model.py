@@ -7,11 +7,10 @@ from tilewright.errors import InputError, RecordsError
 from tilewright.search.cost_model import (
     GradientBoostedModel,
     Settings,
-    TrainingSet,
     pairwise_accuracy,
-    summary,
     weights,
 )
+from tilewright.search.training_set import TrainingSet, summary
 
 WIDTH = 24
 

@@ -13,11 +13,11 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
-from tilewright.search.cost_model import TrainingSet
 from tilewright.search.evolution import ORIGINS, EvolutionSettings, Scored
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
 from tilewright.search.tasks import TaskSearch, TuningTask
+from tilewright.search.training_set import TrainingSet
 from tilewright.space.estimate import Estimator
 from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Population, Space

@@ -97,14 +97,15 @@ def undisturbed(
     timed: Callable[[], Result],
     patience: Patience,
     slowdown: Callable[[], float],
+    limit_s: float = float("inf"),
     waited: Callable[[], float] = waited_s,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Result:
-    """What `timed` returns, called again while it is disturbed and `patience` lasts; if no call
-    was left alone, what the least disturbed one returned.
+    """What `timed` returns, called again while it is disturbed, `patience` lasts and all calls
+    take less than `limit_s`; if no call was left alone, what the least disturbed one returned.
     """
     calls: list[tuple[float, Result]] = []
-    slow = slowdown()
+    slow, first = slowdown(), clock()
     while True:
         waited_before, started = waited(), clock()
         found = timed()
@@ -113,5 +114,6 @@ def undisturbed(
         slow_before, slow = slow, slowdown()
         calls.append((max(share, slow_before, slow), found))
         patience.earn(took)
-        if calls[-1][0] <= DISTURBED or not patience.spend(took):
+        in_time = clock() + took - first <= limit_s
+        if calls[-1][0] <= DISTURBED or not in_time or not patience.spend(took):
             return min(calls, key=lambda call: call[0])[1]

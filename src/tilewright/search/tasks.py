@@ -22,9 +22,10 @@ import numpy as np
 from tilewright.errors import RunError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import structure_hash, workload_hash
-from tilewright.search.cost_model import CostModel, TrainingSet
+from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import Maker, Strategy
+from tilewright.search.training_set import TrainingSet
 from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Space
 

@@ -25,11 +25,12 @@ from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import RunRow, Trial, WorkloadRow
 from tilewright.schedule.trace import trace_hash, trace_to_json
-from tilewright.search.cost_model import GradientBoostedModel, TrainingSet
+from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.memory import Candidate
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSearch, TuningTask
+from tilewright.search.training_set import TrainingSet
 from tilewright.space.default import default_of
 from tilewright.space.derivation import Rule
 from tilewright.space.features import COLUMNS, FeatureExtractor
