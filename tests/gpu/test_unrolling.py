@@ -1,4 +1,4 @@
-"""Which loops of a kernel are written out, and what that makes of its statements."""
+"""How far loops are unrolled, and how many statements a kernel becomes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tilewright.codegen.clike.unroll import Unrolling
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Expr, Read, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
-from tilewright.nest.nodes import Alloc, For, Kind, Node, Program, Store, bodies, seq
+from tilewright.nest.nodes import WORKERS, Alloc, For, Kind, Node, Program, Store, bodies, seq
 
 A = placeholder((4096,), name="A")
 OUT = placeholder((4096,), name="out")
@@ -28,45 +28,57 @@ def tile(private: Tensor) -> Node:
     return seq(start, loops, For(j, 8, Store(OUT, (j,), Read(private, (j,)))))
 
 
-def kernel(budget: int, size: int = 8) -> Node:
-    private = Tensor("C", (size,), A.dtype)
+def kernel(budget: int) -> Node:
+    private = Tensor("C", (8,), A.dtype)
     body = Alloc(private, (as_expr(0),), tile(private))
     return For(Var("t"), 32, body, Kind.THREAD_X, None, budget)
 
 
-def written_out(node: Node, unrolling: Unrolling) -> list[str]:
-    here = [node.var.name] if isinstance(node, For) and node in unrolling else []
-    return here + [name for b in bodies(node) for name in written_out(b, unrolling)]
+def factors(node: Node, unrolling: Unrolling) -> dict[str, int]:
+    here = {}
+    if isinstance(node, For) and node.kind not in WORKERS:
+        here = {node.var.name: unrolling.factor(node)}
+    return here | {k: n for b in bodies(node) for k, n in factors(b, unrolling).items()}
 
 
 @pytest.mark.parametrize(
-    ("budget", "loops", "statements"),
+    ("budget", "k1", "k2", "statements"),
     [
-        (0, ["j", "j", "j"], 8 + 8 + 8),
-        (31, ["j", "j", "j"], 8 + 8 + 8),
-        (32, ["j", "k.2", "j", "j"], 8 + 32 + 8),
-        (255, ["j", "k.2", "j", "j"], 8 + 32 + 8),
-        (256, ["j", "k.1", "k.2", "j", "j"], 8 + 256 + 8),
+        (0, 1, 1, 8 + 8 + 8),
+        (16, 1, 2, 8 + 16 + 8),
+        (32, 1, 4, 8 + 32 + 8),
+        (120, 2, 4, 8 + 64 + 8),  # 3 would fit, but does not divide 8
+        (256, 8, 4, 8 + 256 + 8),
     ],
 )
-def test_the_budget_is_of_all_copies(budget: int, loops: list[str], statements: int) -> None:
+def test_the_budget_is_of_all_copies(budget: int, k1: int, k2: int, statements: int) -> None:
     root = kernel(budget)
     unrolling = Unrolling(root)
-    assert written_out(root, unrolling) == loops
+    assert factors(root, unrolling) == {"j": 8, "k.1": k1, "k.2": k2}
     assert unrolling.statements == statements
 
 
+def wide(extent: int, registers: bool) -> Node:
+    """C[j] = 0 for j < extent, in registers or in an array that is too large for them."""
+    j = Var("j")
+    private = Tensor("C", (extent if registers else 4096,), A.dtype)
+    loop = For(j, extent, Store(private, (j,), as_expr(0.0)))
+    return For(Var("t"), 32, Alloc(private, (as_expr(0),), loop), Kind.THREAD_X)
+
+
 def test_arrays_that_are_no_registers_force_nothing() -> None:
-    root = kernel(0, size=4096)
-    assert written_out(root, Unrolling(root)) == []
+    root = wide(16, registers=False)
+    assert factors(root, Unrolling(root)) == {"j": 8}
+    root = wide(16, registers=True)
+    assert factors(root, Unrolling(root)) == {"j": 16}
 
 
-def test_loops_around_forced_ones_count_their_copies() -> None:
-    """k is inside 4 copies already: two more would make 8."""
-    x: Expr = Var("i") * 2 + Var("k")
-    inner = For(Var("k"), 2, Store(OUT, (x,), Read(A, (x,))))
-    root = For(Var("t"), 1, For(Var("i"), 4, inner, Kind.UNROLLED), Kind.THREAD_X, None, 7)
-    assert written_out(root, Unrolling(root)) == ["i"]
+def test_loops_inside_forced_ones_count_their_copies() -> None:
+    """k is inside 4 copies already: all of its 4 iterations would make 16."""
+    x: Expr = Var("i") * 4 + Var("k")
+    inner = For(Var("k"), 4, Store(OUT, (x,), Read(A, (x,))))
+    root = For(Var("t"), 1, For(Var("i"), 4, inner, Kind.UNROLLED), Kind.THREAD_X, None, 15)
+    assert factors(root, Unrolling(root)) == {"i": 4, "k": 2}
 
 
 def test_divisions_weigh_as_much_as_statements() -> None:

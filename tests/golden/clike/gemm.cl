@@ -26,8 +26,10 @@ kernel_0(
             }
         }
     }
+    #pragma unroll 1
     for (int C_k_0 = 0; C_k_0 < 2; ++C_k_0) {
         barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll 1
         for (int A_C_d0_d1_0_0 = 0; A_C_d0_d1_0_0 < 2; ++A_C_d0_d1_0_0) {
             const int A_C_d0_d1_0_1 = (int)get_local_id(0);
             {
@@ -35,6 +37,7 @@ kernel_0(
                 *(__local float4*)(A_C + A_C_d0_d1_0_1 / 2 * 8 + A_C_d0_d1_0_1 % 2 * 4 + A_C_d0_d1_0_0 * 64) = A_v;
             }
         }
+        #pragma unroll 1
         for (int B_C_d0_d1_0_0 = 0; B_C_d0_d1_0_0 < 2; ++B_C_d0_d1_0_0) {
             const int B_C_d0_d1_0_1 = (int)get_local_id(0);
             {
@@ -43,6 +46,7 @@ kernel_0(
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll 1
         for (int C_k_1 = 0; C_k_1 < 2; ++C_k_1) {
             #pragma unroll
             for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
@@ -52,6 +56,7 @@ kernel_0(
                     for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
                         #pragma unroll
                         for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
+                            #pragma unroll 1
                             for (int C_k_2 = 0; C_k_2 < 4; ++C_k_2) {
                                 C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] += A_C[C_i_3 * 8 + C_k_1 * 4 + C_k_2 + D_i0_1 * 64 + D_i0_2 * 16] * B_C[C_j_3 + C_k_1 * 64 + C_k_2 * 16 + D_i1_1 * 8 + D_i1_2 * 2];
                             }

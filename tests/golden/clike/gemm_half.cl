@@ -26,8 +26,10 @@ kernel_0(
             }
         }
     }
+    #pragma unroll 1
     for (int C_acc_k_0 = 0; C_acc_k_0 < 2; ++C_acc_k_0) {
         barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll 1
         for (int A_C_acc_d0_d1_0_0 = 0; A_C_acc_d0_d1_0_0 < 2; ++A_C_acc_d0_d1_0_0) {
             const int A_C_acc_d0_d1_0_1 = (int)get_local_id(0);
             #pragma unroll
@@ -35,6 +37,7 @@ kernel_0(
                 vstore_half(vload_half(A_C_acc_d0_d1_0_1 / 2 * 16 + A_C_acc_d0_d1_0_1 % 2 * 4 + A_C_acc_d0_d1_0_0 * 128 + A_C_acc_d0_d1_1 + C_acc_k_0 * 8 + D_i0_0 * 256, A), A_C_acc_d0_d1_0_1 / 2 * 8 + A_C_acc_d0_d1_0_1 % 2 * 4 + A_C_acc_d0_d1_0_0 * 64 + A_C_acc_d0_d1_1, (__local half*)A_C_acc);
             }
         }
+        #pragma unroll 1
         for (int B_C_acc_d0_d1_0_0 = 0; B_C_acc_d0_d1_0_0 < 2; ++B_C_acc_d0_d1_0_0) {
             const int B_C_acc_d0_d1_0_1 = (int)get_local_id(0);
             #pragma unroll
@@ -43,6 +46,7 @@ kernel_0(
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+        #pragma unroll 1
         for (int C_acc_k_1 = 0; C_acc_k_1 < 2; ++C_acc_k_1) {
             #pragma unroll
             for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
@@ -52,6 +56,7 @@ kernel_0(
                     for (int C_acc_i_3 = 0; C_acc_i_3 < 2; ++C_acc_i_3) {
                         #pragma unroll
                         for (int C_acc_j_3 = 0; C_acc_j_3 < 2; ++C_acc_j_3) {
+                            #pragma unroll 1
                             for (int C_acc_k_2 = 0; C_acc_k_2 < 4; ++C_acc_k_2) {
                                 C_acc[C_acc_i_3 * 2 + C_acc_j_3 + D_i0_1 * 8 + D_i1_1 * 4] += vload_half(C_acc_i_3 * 8 + C_acc_k_1 * 4 + C_acc_k_2 + D_i0_1 * 64 + D_i0_2 * 16, (const __local half*)A_C_acc) * vload_half(C_acc_j_3 + C_acc_k_1 * 64 + C_acc_k_2 * 16 + D_i1_1 * 8 + D_i1_2 * 2, (const __local half*)B_C_acc);
                             }

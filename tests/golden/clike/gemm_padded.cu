@@ -37,8 +37,10 @@ kernel_0(
             }
         }
     }
+    #pragma unroll 1
     for (int C_k_0 = 0; C_k_0 < 3; ++C_k_0) {
         __syncthreads();
+        #pragma unroll 1
         for (int A_C_d0_d1_0_0 = 0; A_C_d0_d1_0_0 < 3; ++A_C_d0_d1_0_0) {
             const int A_C_d0_d1_0_1 = (int)threadIdx.x;
             if (A_C_d0_d1_0_0 * 5 + D_i0_0 * 16 + (A_C_d0_d1_0_0 + A_C_d0_d1_0_1) / 3 < 27) {
@@ -50,6 +52,7 @@ kernel_0(
                 }
             }
         }
+        #pragma unroll 1
         for (int B_C_d0_d1_0_0 = 0; B_C_d0_d1_0_0 < 3; ++B_C_d0_d1_0_0) {
             const int B_C_d0_d1_0_1 = (int)threadIdx.x;
             if (B_C_d0_d1_0_0 * 2 + C_k_0 * 6 + B_C_d0_d1_0_1 / 8 < 13) {
@@ -62,6 +65,7 @@ kernel_0(
             }
         }
         __syncthreads();
+        #pragma unroll 1
         for (int C_k_1 = 0; C_k_1 < 2; ++C_k_1) {
             #pragma unroll
             for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
@@ -73,6 +77,7 @@ kernel_0(
                             #pragma unroll
                             for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
                                 if (C_j_3 + D_i1_0 * 16 + D_i1_1 * 8 + D_i1_2 * 2 < 19) {
+                                    #pragma unroll 1
                                     for (int C_k_2 = 0; C_k_2 < 3; ++C_k_2) {
                                         if (C_k_0 * 6 + C_k_1 * 3 + C_k_2 < 13) {
                                             C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] += A_C[C_i_3 * 6 + C_k_1 * 3 + C_k_2 + D_i0_1 * 48 + D_i0_2 * 12] * B_C[C_j_3 + C_k_1 * 48 + C_k_2 * 16 + D_i1_1 * 8 + D_i1_2 * 2];

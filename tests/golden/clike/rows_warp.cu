@@ -22,6 +22,7 @@ kernel_0(
     const int s_k_f = (int)threadIdx.x;
     float s_rf[1];
     s_rf[0] = 0.0f;
+    #pragma unroll
     for (int s_rf_k_r = 0; s_rf_k_r < 2; ++s_rf_k_r) {
         s_rf[0] += x[s_i_0 * 128 + s_i_1 * 64 + s_k_f + s_rf_k_r * 32] * x[s_i_0 * 128 + s_i_1 * 64 + s_k_f + s_rf_k_r * 32];
     }

@@ -291,8 +291,8 @@ class _Writer:
             self.visit(body, inner, alone)
 
     def loop(self, node: For, team: Team, alone: frozenset[Kind]) -> None:
-        if node in self.unrolling:
-            self.line("#pragma unroll")
+        factor = self.unrolling.factor(node)
+        self.line("#pragma unroll" + (f" {factor}" if factor < node.extent else ""))
         name = self.enter(node)
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
             self.visit(node.body, team, alone)

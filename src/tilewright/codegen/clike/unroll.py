@@ -1,14 +1,15 @@
-"""Which loops of a kernel are written out, within its budget of statements.
+"""How far the loops of a kernel are unrolled, within its budget of statements.
 
     for k.1 < 8:                          for k.1 < 8:
-      for k.2 < 4:                          for k.2 < 4:  # unrolled
-        for j < 8:               64   ->      for j < 8:  # unrolled
+      for k.2 < 4:             64           for k.2 < 4:  #pragma unroll
+        for j < 8:             ->             for j < 8:  #pragma unroll
           C[j] += A.C[..] * B.C[..]             C[j] += A.C[..] * B.C[..]
 
 A loop that picks elements of private storage is always written out: registers have no index. Of
-the others, those inside come first, as long as all copies together stay within the budget
-(`For.unroll_step`). A C compiler takes about 2 ms for each statement that it has to unroll, and
-nested pragmas multiply.
+the others, those inside come first, as long as all copies together stay within the budget (the
+stage's pragma, `For.unroll_step`); where a whole loop is too much, some of its iterations. A C
+compiler takes about 2 ms for each statement that it unrolls, nested pragmas multiply, and what it
+unrolls without being told is multiplied by the copies around it: hence every loop is told.
 """
 
 from __future__ import annotations
@@ -17,17 +18,19 @@ from collections.abc import Iterator
 from math import prod
 
 from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, children, free_vars, reads
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Scope, Store, bodies, walk
+from tilewright.nest.nodes import WORKERS, Alloc, For, If, Kind, Node, Scope, Store, bodies, walk
 
 REGISTERS = 256
 """Elements of private storage that may be registers; larger arrays are memory in any case."""
+LEAST_BUDGET = 8
+"""Statements in a row that hide a loop's counter: a loop without a pragma may have as many."""
 GREATEST_KERNEL = 8192
 """Statements of a kernel; NVRTC takes 15 s for them."""
 DIVISIONS = ("floordiv", "mod")
 
 
 class Unrolling:
-    """The loops of one kernel that are written out, and the statements that it becomes."""
+    """How far each loop of one kernel is unrolled, and the statements that the kernel becomes."""
 
     def __init__(self, kernel: Node) -> None:
         self._private = frozenset(
@@ -35,37 +38,34 @@ class Unrolling:
             for n in walk(kernel)
             if isinstance(n, Alloc) and n.scope is Scope.LOCAL and _size(n.tensor) <= REGISTERS
         )
-        self._chosen: set[int] = set()
+        steps = [n.unroll_step for n in walk(kernel) if isinstance(n, For)]
+        self._budget = max([LEAST_BUDGET, *(s for s in steps if isinstance(s, int))])
+        self._factors: dict[int, int] = {}
         self._kernel = kernel  # keeps the nodes, whose identities are noted
-        self.statements = self._count(kernel, 0, 1)
+        self.statements = self._count(kernel, 1)
 
-    def __contains__(self, loop: For) -> bool:
-        return id(loop) in self._chosen
+    def factor(self, loop: For) -> int:
+        """Iterations of a loop that are written out in a row."""
+        return self._factors[id(loop)]
 
-    def _count(self, node: Node, budget: int, copies: int) -> int:
+    def _count(self, node: Node, copies: int) -> int:
         """Statements that a node becomes; what is around it is written out `copies` times."""
         if isinstance(node, Store):
             return 1 + _divisions((*node.indices, node.value))
         if not isinstance(node, For):
             own = _divisions((node.cond,)) if isinstance(node, If) else 0
-            return own + sum(self._count(b, budget, copies) for b in bodies(node))
-        if isinstance(node.unroll_step, int) and node.unroll_step:
-            budget = node.unroll_step
+            return own + sum(self._count(b, copies) for b in bodies(node))
         extent = node.extent if isinstance(node.extent, int) else 1
-        match node.kind:
-            case Kind.UNROLLED | Kind.VECTOR:
-                self._chosen.add(id(node))
-            case Kind.SERIAL if self._picks_registers(node):
-                self._chosen.add(id(node))
-            case Kind.SERIAL:
-                inner = self._count(node.body, budget, copies)
-                if copies * extent * inner > budget:
-                    return inner
-                self._chosen.add(id(node))
-                return extent * inner
-            case _:
-                return self._count(node.body, budget, copies)
-        return extent * self._count(node.body, budget, copies * extent)
+        if node.kind in WORKERS:
+            return self._count(node.body, copies)
+        if node.kind is not Kind.SERIAL or self._picks_registers(node):
+            self._factors[id(node)] = extent
+            return extent * self._count(node.body, copies * extent)
+        inner = self._count(node.body, copies)
+        most = max(1, self._budget // max(1, copies * inner))
+        factor = next(n for n in range(min(most, extent), 0, -1) if extent % n == 0)
+        self._factors[id(node)] = factor
+        return factor * inner
 
     def _picks_registers(self, loop: For) -> bool:
         """Whether the loop's variable is in an index of private storage."""
