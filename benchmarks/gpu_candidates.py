@@ -28,6 +28,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,9 +188,9 @@ def measured(
         try:
             figures.opencl_s.append(family.run(artifact))
             for a in architectures:
-                seconds, code = cpu_seconds(lambda a=a, text=cuda: compile_cuda(text, a))
+                seconds, (_, report) = cpu_seconds(partial(compile_cuda, cuda, a))
                 figures.nvrtc_s[a].append(seconds)
-                figures.spilled[a] += code.spill_bytes > 0
+                figures.spilled[a] += report.spill_bytes > 0
         except (RunError, BuildError, WrongAnswer) as error:
             figures.wrong += 1
             figures.fail(i, error)

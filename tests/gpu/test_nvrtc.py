@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from gpu_cases import CASES
+from gpu_cases import CASES, Case, gemm_relu
 
+from tilewright.build import build_request, make_request
 from tilewright.codegen.clike import CUDA, emit
 from tilewright.errors import BuildError
+from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.nvrtc import compile_cuda
+from tilewright.schedule.steps import ComputeAt, Reorder, Split, Step
+from tilewright.schedule.worker_steps import Bind
 from tilewright.target import Target
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
@@ -17,22 +21,40 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 def test_programs_compile(name: str) -> None:
     text = emit(CASES[name].lowered().program, CUDA).text
     architecture = ARCHITECTURES[sorted(CASES).index(name) % len(ARCHITECTURES)]
-    code = compile_cuda(text, architecture)
-    assert code.binary[:4] == b"\x7fELF"
-    assert 0 < code.registers <= 255 and code.spill_bytes == 0
+    binary, report = compile_cuda(text, architecture)
+    assert binary[:4] == b"\x7fELF"
+    assert 0 < report.registers <= 255 and report.spill_bytes == 0
 
 
-def test_what_the_assembler_says_is_kept() -> None:
-    program = CASES["gemm"].lowered().program
-    source = emit(program, CUDA)
-    code = compile_cuda(source.text, "sm_90")
-    assert code.shared_bytes == source.launches[0].shared_bytes == 2 * 16 * 8 * 4
-
-
-def test_artifacts_hold_the_binary() -> None:
+def test_artifacts_hold_the_binary_and_what_the_assembler_says() -> None:
     artifact = CASES["gemm"].artifact(Target.parse("cuda:t4"))
     assert artifact.object_code[:4] == b"\x7fELF"
     assert [launch.blocks for launch in artifact.launches] == [4]
+    assert artifact.report is not None and artifact.report.registers > 16
+    assert artifact.report.shared_bytes == artifact.launches[0].shared_bytes == 2 * 16 * 8 * 4
+    assert Artifact.from_bytes(artifact.to_bytes()) == artifact
+
+
+def test_programs_that_spill_much_are_not_worth_running() -> None:
+    """A thread with 512 sums, more than it has registers."""
+    target = Target.parse("cuda:t4")
+    case = Case(lambda: gemm_relu(64, 64, 4), spilling(8, 64))
+    assert case.artifact(target).report is not None  # it may be compiled, if somebody wants it
+    with pytest.raises(BuildError, match=r"kernel spills \d+ bytes of each thread"):
+        build_request(make_request(case.dag(), case.trace, target, "kernel"))
+
+
+def spilling(rows: int, columns: int) -> tuple[Step, ...]:
+    """One thread of a block computes `rows` times `columns` sums in private storage."""
+    return (
+        Split("D", "i0", (rows,)),
+        Split("D", "i1", (columns,)),
+        Reorder("D", (("i0.0",), ("i1.0",), ("i0.1",), ("i1.1",))),
+        Bind("D", "i0.0", "block"),
+        Bind("D", "i1.0", "thread.x"),
+        ComputeAt("C", "D", 1),
+        Reorder("C", (("k",), ("i",), ("j",))),
+    )
 
 
 def test_the_compilers_log_is_kept() -> None:

@@ -13,11 +13,12 @@ import sys
 from collections.abc import Sequence
 
 from tilewright.codegen import compile_program
+from tilewright.errors import BuildError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.nest.print import program_text
-from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
+from tilewright.runtime.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.lower import Layout, Lowered, lower
 from tilewright.schedule.state import State
@@ -25,6 +26,9 @@ from tilewright.schedule.steps import Step, extent_int
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.settings import Settings
 from tilewright.target import EMULATED, CudaTarget, Target
+
+SPILLS_WORTH_RUNNING = 512
+"""Bytes of a thread that a program to be measured may spill: half of its registers."""
 
 
 def build(
@@ -51,27 +55,29 @@ def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tupl
     """Compile a lowered program; returns the artifact and its code as text."""
     program = lowered.program
     kernel = compile_program(program, target, prefetch)
+    code, report = device_code(kernel.object_code, target)
     artifact = Artifact(
         entry=kernel.entry,
         target=str(target),
-        object_code=device_code(kernel.object_code, target),
+        object_code=code,
         inputs=tuple(_spec(t) for t in program.inputs),
         constants=tuple(_spec(t) for t in program.constants),
         outputs=tuple(_spec(t) for t in program.outputs),
         packings=tuple(_packing(t, lowered.layouts.get(t.name)) for t in program.constants),
         scratch_bytes=kernel.scratch_bytes,
         launches=kernel.launches,
+        report=report,
     )
     return artifact, kernel.ir
 
 
-def device_code(code: bytes, target: Target) -> bytes:
-    """What the target's driver loads: CUDA C++ is compiled here, OpenCL C by the driver (and the
-    emulation takes the source).
+def device_code(code: bytes, target: Target) -> tuple[bytes, CodeReport | None]:
+    """What the target's driver loads, and what its assembler says of it: CUDA C++ is compiled
+    here, OpenCL C by the driver (and the emulation takes the source).
     """
     if isinstance(target, CudaTarget) and target.architecture != EMULATED:
-        return compile_cuda(code.decode(), target.architecture).binary
-    return code
+        return compile_cuda(code.decode(), target.architecture)
+    return code, None
 
 
 def _spec(tensor: Tensor) -> BufferSpec:
@@ -101,9 +107,19 @@ def make_request(
 
 
 def build_request(request: bytes) -> bytes:
-    """Build what `make_request` describes; returns `Artifact.to_bytes()`."""
+    """Build what `make_request` describes; returns `Artifact.to_bytes()`.
+
+    Raises BuildError also for a GPU program that spills more than SPILLS_WORTH_RUNNING: requests
+    are for programs to be measured, and that one would lose.
+    """
     fields = json.loads(request)
     dag = dag_from_json(fields["dag"])
     trace = trace_from_json(fields["trace"])
     target = Target.parse(fields["target"])
-    return build(dag, trace, target, fields["name"], fields["prefetch"]).to_bytes()
+    built = build(dag, trace, target, fields["name"], fields["prefetch"])
+    if built.report is not None and built.report.spill_bytes > SPILLS_WORTH_RUNNING:
+        raise BuildError(
+            f"{built.entry} spills {built.report.spill_bytes} bytes of each thread to memory, more "
+            f"than {SPILLS_WORTH_RUNNING}; smaller tiles need fewer registers"
+        )
+    return built.to_bytes()

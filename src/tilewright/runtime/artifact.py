@@ -162,6 +162,17 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeReport:
+    """What an assembler said of a GPU program, the most that any of its kernels takes: registers of
+    a thread and the bytes that it keeps in memory for want of them, shared bytes of a block.
+    """
+
+    registers: int
+    spill_bytes: int
+    shared_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What a network does at one point of its run: a call of `kernel`, or a copy."""
 
@@ -197,6 +208,7 @@ class Artifact:
     scratch_bytes: int
     steps: tuple[Step, ...] = ()
     launches: tuple[Launch, ...] = ()
+    report: CodeReport | None = None
 
     @property
     def buffers(self) -> tuple[BufferSpec, ...]:
@@ -218,6 +230,7 @@ class Artifact:
             "scratch_bytes": self.scratch_bytes,
             "steps": [[s.kernel, s.flops] for s in self.steps],
             "launches": [astuple(launch) for launch in self.launches],
+            "report": None if self.report is None else astuple(self.report),
         }
 
     @staticmethod
@@ -238,6 +251,7 @@ class Artifact:
                 scratch_bytes=header["scratch_bytes"],
                 steps=tuple(Step(kernel, flops) for kernel, flops in header["steps"]),
                 launches=tuple(_launch(fields) for fields in header["launches"]),
+                report=CodeReport(*header["report"]) if header.get("report") else None,
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error

@@ -1,6 +1,6 @@
 """CUDA C++ to binary code with NVRTC; no GPU and no driver is needed.
 
-    compile_cuda(text, "sm_90") -> CudaCode(binary, registers, spill_bytes, shared_bytes)
+    binary, report = compile_cuda(text, "sm_90")     registers, spills, shared memory
 
 Needs the extra `cuda` (`pip install 'tilewright[cuda]'`).
 """
@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import BuildError
+from tilewright.runtime.artifact import CodeReport
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v", "--extra-device-vectorization")
 INSTALL = (
@@ -23,21 +23,10 @@ INSTALL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CudaCode:
-    """A binary and what the assembler said of its kernels, the worst of each: registers and bytes
-    spilled of a thread, shared bytes of a block.
-    """
+def compile_cuda(text: str, architecture: str) -> tuple[bytes, CodeReport]:
+    """The binary for one architecture and what the assembler says of it.
 
-    binary: bytes
-    registers: int
-    spill_bytes: int
-    shared_bytes: int
-
-
-def compile_cuda(text: str, architecture: str) -> CudaCode:
-    """Compile for one architecture. Raises BuildError with the compiler's log, or with what to
-    install.
+    Raises BuildError with the compiler's log, or with what to install.
     """
     nvrtc = _library()
     error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
@@ -55,7 +44,7 @@ def compile_cuda(text: str, architecture: str) -> CudaCode:
         _check(nvrtc, nvrtc.nvrtcGetCUBIN(program, binary)[0])
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    return CudaCode(bytes(binary), *_report(log))
+    return bytes(binary), _report(log)
 
 
 def version() -> str:
@@ -101,14 +90,14 @@ def _log(nvrtc: Any, program: Any) -> str:
     return bytes(text).rstrip(b"\0").decode()
 
 
-def _report(log: str) -> tuple[int, int, int]:
-    """(registers, bytes spilled, shared bytes), the greatest of all kernels."""
+def _report(log: str) -> CodeReport:
+    """The greatest figures of all kernels."""
 
     def most(pattern: str) -> int:
         return max((int(n) for n in re.findall(pattern, log)), default=0)
 
-    return (
-        most(r"Used (\d+) registers"),
-        most(r"(\d+) bytes spill stores"),
-        most(r"(\d+) bytes smem"),
+    return CodeReport(
+        registers=most(r"Used (\d+) registers"),
+        spill_bytes=most(r"(\d+) bytes stack frame"),
+        shared_bytes=most(r"(\d+) bytes smem"),
     )
