@@ -1,6 +1,7 @@
 """Random GPU programs of every operator family: are they right, how long do they take to compile?
 
     python -m benchmarks.gpu_candidates [--families LIST] [--candidates N] [--json FILE]
+                                        [--anew]
 
 Candidates are drawn from the search space of a CUDA device (the widest limits) at small shapes.
 Each is written in both dialects: the OpenCL program runs on this machine's device (PoCL, if it has
@@ -12,12 +13,14 @@ program is compiled by NVRTC for three architectures.
   invalid   share of candidates that the sampler does propose and that do not become source text:
             `Space.valid` finds them invalid, or lowering or code generation refuses them
   wrong     programs that give another answer, do not compile or do not run
+  spilled   share of the compiled programs whose threads keep something in memory for want of
+            registers (the assembler's stack frame)
   seconds   CPU time of compiling, so that what else the machine does is not in it. For OpenCL that
             is building and the first run less a second run: PoCL compiles a kernel when it is
             first launched. Caches of the driver are off.
 
-A family that FILE holds already, from the same compiler and as many candidates, is not run again:
-long runs are done in slices.
+A family of which FILE holds as many candidates already is not run again (each entry names its
+commit): long runs are done in slices. `--anew` runs it all the same.
 """
 
 from __future__ import annotations
@@ -37,7 +40,6 @@ import numpy as np
 from benchmarks.cases import SHAPES, Case
 from benchmarks.provenance import provenance
 from tilewright.build import build
-from tilewright.build.cache import compiler_fingerprint
 from tilewright.codegen.clike import CUDA, emit
 from tilewright.errors import BuildError, RunError, ScheduleError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
@@ -241,6 +243,7 @@ def main() -> None:
     parser.add_argument("--families", default=",".join(SMALL), help="names, comma-separated")
     parser.add_argument("--candidates", type=int, default=100, help="of each family")
     parser.add_argument("--json", type=Path, help="read and write the figures here")
+    parser.add_argument("--anew", action="store_true", help="also families that FILE holds")
     options = parser.parse_args()
     names = options.families.split(",")
     unknown = sorted(set(names) - set(SMALL))
@@ -251,13 +254,11 @@ def main() -> None:
     families: dict[str, Any] = {}
     if options.json and options.json.is_file():
         families = json.loads(options.json.read_text())["families"]
-    code = compiler_fingerprint()[:16]
     for name in names:
-        known = families.get(name, {})
-        if known.get("code") == code and known.get("sampled") == options.candidates:
+        if not options.anew and families.get(name, {}).get("sampled", 0) >= options.candidates:
             continue
         found = measured(name, device, device.target, options.candidates, ARCHITECTURES)
-        families[name] = {"code": code, **provenance(), **vars(found)}
+        families[name] = {**provenance(), **vars(found)}
         print("\n".join([f"{name}:", *found.failures]) if found.failures else name, flush=True)
         if options.json:
             ordered = {n: families[n] for n in SMALL if n in families}

@@ -32,6 +32,7 @@ from tilewright.schedule.steps import (
     RFactor,
     Split,
     Step,
+    StorageAlign,
 )
 from tilewright.schedule.worker_steps import Bind, SetScope
 from tilewright.target import Target
@@ -78,11 +79,14 @@ def gemm_relu(m: int, n: int, k: int, dtype: str = "float32") -> ComputeDAG:
     return ComputeDAG([ops.relu(ops.matmul(a, b, name="C"), name="D")])
 
 
-def fetch(stage: str, cache: str, width: int) -> tuple[Step, ...]:
-    """A cache of an operand, filled by all threads of the block, `width` elements at a time."""
+def fetch(stage: str, cache: str, width: int, align: int = 1) -> tuple[Step, ...]:
+    """A cache of an operand, filled by all threads of the block, `width` elements at a time; its
+    rows are half of `align` beyond a multiple of it.
+    """
     return (
         ComputeAt(cache, stage, 3),
         SetScope(cache, "shared"),
+        *((StorageAlign(cache, "d0", align, align // 2),) if align > 1 else ()),
         Fuse(cache, ("d0", "d1")),
         Split(cache, "d0@d1", (width,)),
         FollowFusedSplit(cache, "d0@d1.0", stage, ("i", "j"), 2),
@@ -91,7 +95,12 @@ def fetch(stage: str, cache: str, width: int) -> tuple[Step, ...]:
     )
 
 
-def tiled(width: int = 4, k: tuple[int, ...] = (2, 4), stage: str = "C") -> tuple[Step, ...]:
+def tiled(
+    width: int = 4,
+    k: tuple[int, ...] = (2, 4),
+    stage: str = "C",
+    aligns: tuple[int, int] = (1, 1),
+) -> tuple[Step, ...]:
     """Blocks of 2 virtual x 4 real threads of 2 x 1 elements in both directions."""
     letters = ("block", "virtual thread", "thread.x")
     inner = [(stage, f"{x}.{level}") for x in "ij" for level in (3, 4)]
@@ -116,8 +125,8 @@ def tiled(width: int = 4, k: tuple[int, ...] = (2, 4), stage: str = "C") -> tupl
         *(Bind("D", f"{x}.{i}", w) for x in ("i0", "i1") for i, w in enumerate(letters)),
         ComputeAt(stage, "D", 2),
         *(Annotate(name, leaf, "unrolled") for name, leaf in inner),
-        *fetch(stage, f"A.{stage}", width),
-        *fetch(stage, f"B.{stage}", width),
+        *fetch(stage, f"A.{stage}", width, aligns[0]),
+        *fetch(stage, f"B.{stage}", width, aligns[1]),
     )  # fmt: skip
 
 
@@ -150,6 +159,7 @@ CASES: dict[str, Case] = {
     "gemm": Case(lambda: gemm_relu(32, 32, 16), tiled()),
     "gemm_padded": Case(lambda: gemm_relu(27, 19, 13), tiled(2, (2, 3))),
     "gemm_half": Case(lambda: gemm_relu(32, 32, 16, "float16"), tiled(stage="C_acc")),
+    "gemm_aligned": Case(lambda: gemm_relu(32, 32, 16), tiled(aligns=(2, 8))),
     "rows_warp": Case(lambda: row_sums(6, 64), combined(32, 2)),
     "rows_block": Case(lambda: row_sums(4, 96), combined(48, 1)),
     "rows_pair": Case(lambda: row_sums(6, 24), combined(12, 3)),

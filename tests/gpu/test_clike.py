@@ -27,6 +27,17 @@ def test_opencl_text(name: str, golden: Callable[[str, str], None]) -> None:
     golden(f"clike/{name}.cl", emit(CASES[name].lowered().program, OPENCL).text)
 
 
+def test_rows_of_shared_memory_are_padded() -> None:
+    """A's rows of 8 become 9: its elements are loaded four at a time and stored one by one. B's
+    rows of 16 become 20: vectors there and back.
+    """
+    text = emit(CASES["gemm_aligned"].lowered().program, CUDA).text
+    assert f"A_C[{16 * 9}]" in text and f"B_C[{8 * 20}]" in text
+    assert text.count("const float4 A_v") == text.count("const float4 B_v") == 1
+    assert "*(float4*)(B_C" in text and "*(float4*)(A_C" not in text
+    assert text.count("= A_v.") == 4
+
+
 def test_types_that_devices_lack_are_named() -> None:
     x = placeholder((4,), "bfloat16", name="x")
     dag = ComputeDAG([compute((4,), lambda i: x[i] * 2.0, name="y")])

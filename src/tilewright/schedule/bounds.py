@@ -188,7 +188,8 @@ def _aligned(stage: Stage, spans: tuple[Extent, ...]) -> tuple[Extent, ...]:
         return spans
     _, factor, offset = stage.align
     row = spans[-1]
-    return (*spans[:-1], add(row, as_extent((offset - as_expr(row)) % factor)))
+    padding = (as_expr(offset) - as_expr(row)) % as_expr(factor)
+    return (*spans[:-1], add(row, as_extent(padding)))
 
 
 # ---- windows of attached stages -------------------------------------------------------------

@@ -285,8 +285,8 @@ class StorageAlign(Step):
     name: ClassVar[str] = "storage_align"
     stage: str
     axis: str
-    factor: int
-    offset: int = 0
+    factor: Extent
+    offset: Extent = 0
 
     def apply(self, state: State) -> None:
         stage = state[self.stage]
@@ -295,7 +295,8 @@ class StorageAlign(Step):
             raise ScheduleError(
                 f"{self.stage}: only the row stride (axis {names[-2:-1]}) of scratch can be aligned"
             )
-        if self.factor < 1 or not 0 <= self.offset < self.factor:
+        known = isinstance(self.factor, int) and isinstance(self.offset, int)
+        if known and not 0 <= self.offset < self.factor:
             raise ScheduleError(f"{self.stage}: bad alignment {self.offset} mod {self.factor}")
         stage.align = (self.axis, self.factor, self.offset)
 

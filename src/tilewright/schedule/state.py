@@ -74,7 +74,7 @@ class Stage:
     unroll_step: Extent = 0
     attach: At | None = None
     packed: tuple[str, ...] = ()
-    align: tuple[str, int, int] | None = None
+    align: tuple[str, Extent, Extent] | None = None
     scope: Scope = Scope.LOCAL
 
     @property

@@ -397,7 +397,7 @@ class _Writer:
         name = self.enter(node)
         for width in vectors.widths(node.extent):
             conds, body = vectors.uniform_guards(node.body, node.var, width, self.forms)
-            if not isinstance(body, Store) or not self.is_vector_store(body, node.var, width):
+            if not isinstance(body, Store) or not self.is_chunk(body, node.var.name, width):
                 continue
             whole = width == node.extent
             start: Expr = as_expr(0) if whole else node.var
@@ -413,11 +413,23 @@ class _Writer:
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
             self.visit(node.body, team, alone)
 
-    def is_vector_store(self, node: Store, var: Var, width: int) -> bool:
-        """Whether the stored elements are one access."""
-        return node.reduce is None and self.is_vector_access(
-            self.write.place(node.tensor.name), node.indices, var.name, width
+    def is_chunk(self, node: Store, var: str, width: int) -> bool:
+        """Whether elements are stored by one access, or loaded by one and stored one by one (in
+        rows of odd length, no vector of them is aligned).
+        """
+        if node.reduce is not None or any(
+            r.tensor.name == node.tensor.name for r in reads(node.value)
+        ):
+            return False
+        return self.is_vector_store(node, var, width) or any(
+            self.is_vector_access(self.write.place(r.tensor.name), r.indices, var, width)
+            for r in reads(node.value)
         )
+
+    def is_vector_store(self, node: Store, var: str, width: int) -> bool:
+        """Whether the stored elements are one access."""
+        place = self.write.place(node.tensor.name)
+        return self.is_vector_access(place, node.indices, var, width)
 
     def is_vector_access(
         self, place: Place, indices: tuple[Expr, ...], var: str, width: int
@@ -442,22 +454,26 @@ class _Writer:
             self.choice(replace(node, value=value.b), var, start, width)
 
     def chunk(self, node: Store, var: str, start: Expr, width: int) -> None:
-        """The elements `start` to `start + width`: vector loads, their values, a vector store."""
+        """The elements `start` to `start + width`: vector loads, their values, a vector store (or
+        one of each element).
+        """
         lanes = [{var: start + lane} for lane in range(width)]
         whole: dict[Read, str] = {}
         for read in dict.fromkeys(vectors.certain_reads(node.value)):
             place = self.write.place(read.tensor.name)
             if self.is_vector_access(place, read.indices, var, width):
                 whole[read] = self.vector_load(read, place, lanes)
-        if isinstance(node.value, Read) and node.value in whole:
-            value = whole[node.value]
-        else:
-            texts = [self.write.text(substitute(node.value, lane)) for lane in lanes]
-            value = self.dialect.vector_of(node.tensor.dtype, texts)
+        texts = [self.write.text(substitute(node.value, lane)) for lane in lanes]
         place = self.write.place(node.tensor.name)
-        index = place.flat(tuple(substitute(i, lanes[0]) for i in node.indices))
-        address = self.dialect.vector_at(place.name, place.space, place.dtype, width, False)
-        self.line(f"*{address.format(self.write.text(index))} = {value};")
+        each = [place.flat(tuple(substitute(i, lane) for i in node.indices)) for lane in lanes]
+        if self.is_vector_store(node, var, width):
+            copied = isinstance(node.value, Read) and whole.get(node.value)
+            value = copied or self.dialect.vector_of(node.tensor.dtype, texts)
+            address = self.dialect.vector_at(place.name, place.space, place.dtype, width, False)
+            self.line(f"*{address.format(self.write.text(each[0]))} = {value};")
+        else:
+            for index, text in zip(each, texts, strict=True):
+                self.line(self.write.assignment(place, self.write.text(index), text))
         self.write.loaded.clear()
 
     def vector_load(self, read: Read, place: Place, lanes: list[dict[str, Expr]]) -> str:

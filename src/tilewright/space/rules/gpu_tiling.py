@@ -5,7 +5,8 @@
 
 The consumer (or a copy, where there is none to fuse) follows the first three levels; the stage is
 computed inside it, in private storage of each thread (Ansor §4.3). The threads of the block fetch
-an operand's window together: its elements in order, some at a time, dealt out to the threads.
+an operand's window together: its elements in order, some at a time, dealt out to the threads. How
+its rows are padded against bank conflicts is a decision.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tilewright.schedule.steps import (
     Fuse,
     Reorder,
     Split,
+    StorageAlign,
     extent_int,
 )
 from tilewright.schedule.worker_steps import Bind, SetScope
@@ -37,6 +39,10 @@ from tilewright.target import GpuTarget
 STRUCTURE = "SSSRRSRS"
 WORKERS = ("block", "virtual thread", "thread.x")
 FETCH_WIDTHS = (1, 2, 4)
+ALIGNMENTS = (1, 2, 8)
+"""Rows of shared memory are of any length, of odd length (neighbouring rows start in different
+banks) or 4 beyond a multiple of 8 elements (the same for vectors of 4).
+"""
 INNERMOST = 16  # elements of one thread along one axis and level
 
 
@@ -159,11 +165,14 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     """Fill `cache` once for every iteration of the outermost reduction level, by all threads."""
     axes = tuple(a.name for a in d.state[cache].compute.axes)
     d.apply(ComputeAt(cache, stage, level), SetScope(cache, "shared"))
+    node = dag_node(stage)
     loop = axes[0]
     if len(axes) > 1:
+        align = Choice(f"{node}.align.{cache}", node, "pragma", ALIGNMENTS, ordered=True)
+        (factor,) = variables(d.decide(align))
+        d.apply(StorageAlign(cache, axes[-2], factor, factor // 2))
         loop = "@".join(axes)
         d.apply(Fuse(cache, axes))
-    node = dag_node(stage)
     width = d.decide(Choice(f"{node}.fetch.{cache}", node, "pragma", FETCH_WIDTHS, ordered=True))
     d.apply(Split(cache, loop, variables(width)))
     d.apply(FollowFusedSplit(cache, f"{loop}.0", stage, spatial, 2))
