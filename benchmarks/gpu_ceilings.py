@@ -192,7 +192,7 @@ def _artifact(
     return Artifact(
         entry=name,
         target=str(target),
-        object_code=device_code(text.encode(), target),
+        object_code=device_code(text.encode(), target)[0],
         inputs=tuple(specs),
         constants=(),
         outputs=(),
