@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,17 @@ def test_large_weights_become_inputs_of_their_type() -> None:
     assert small.ByteSize() < SMALL
     assert (small.ir_version, small.opset_import[0]) == (model.ir_version, model.opset_import[0])
     assert list(small.graph.node) == list(model.graph.node)
+
+
+def test_weights_are_read_once() -> None:
+    weight = np.zeros((512, 1024), np.float32)
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    model = make_model([node], {"x": (2, 512)}, {"w": weight})
+    tracemalloc.start()
+    _, weights = set_aside(model, None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert weights["w"].nbytes <= peak < 1.2 * weight.nbytes
 
 
 def test_a_weight_that_is_listed_as_input_stays_listed_once() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -84,6 +85,18 @@ def test_packed_elements_are_where_the_splits_say(data: st.DataObject) -> None:
         parts = [p for i, split in places for p in np.unravel_index(i, split)]
         assert packed[tuple(parts[p] for p in order)] == array[index]
     assert np.count_nonzero(packed) == array.size
+
+
+def test_a_padded_weight_is_packed_without_a_copy_of_it() -> None:
+    packing = Packing(BufferSpec("w", (100, 4096), "float32"), ((7, 16), (4096,)), (0, 2, 1))
+    array = np.ones((100, 4096), np.float32)
+    out = np.full(packing.shape, np.nan, np.float32)
+    tracemalloc.start()
+    packing.apply(array, out)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < array.nbytes / 10
+    assert out.sum() == array.size
 
 
 def test_packing_refuses_what_does_not_fit() -> None:
