@@ -42,7 +42,7 @@ PROGRAMS = {
 }
 X = placeholder((100,), name="x")
 Y = Tensor("y", (100,), FLOAT32)
-I, J, K = Var("i"), Var("j"), Var("k")  # noqa: E741
+I, J, K, M, N = (Var(name) for name in "ijkmn")  # noqa: E741
 ZERO = Const(0.0, FLOAT32)
 
 
@@ -253,8 +253,34 @@ def test_padding_zeros_are_not_added() -> None:
 
 def test_padding_gives_a_first_a_middle_and_a_last_version() -> None:
     node = versioned(hoisted_guards(without_zero_terms(padded_sum())), 512)
-    assert len(list(nodes(node, Store))) <= 5
+    assert len(list(nodes(node, Store))) <= 7  # also by k in the first and the last tiles
     assert len(list(nodes(node, Store))) >= 3
+
+
+def test_tiles_inside_have_no_conditions_where_the_kernels_loop_runs() -> None:
+    """Rows i*4 + j + k of 96, padded by one: only the first and the last tile meet the border."""
+    at = I * 4 + J + K
+    inside = Select((at >= 1) & (at < 97), X[at - 1], ZERO)
+    update = Store(Y, (I * 4 + J,), inside * 2.0, "sum")
+    node = nest([("i", 24, S), ("k", 3, S), ("j", 4, U)], update)
+    node = versioned(hoisted_guards(without_zero_terms(node)), 512)
+    free = [n for n in nodes(node, If) if isinstance(n, If) and not list(nodes(n.body, If))]
+    assert "if i * 4 >= 4 and i * 4 <= 88:" in [nest_text(n).split("\n")[0] for n in free]
+
+
+def test_the_case_with_the_most_values_is_split_before_the_limit_is_reached() -> None:
+    """A border that is split first would leave the tiles inside with their other conditions."""
+    rows, columns = I * 4 + J, M * 4 + N
+    inside = Select(
+        (rows >= 1) & (rows < 96) & (columns >= 1) & (columns < 96), X[rows + columns], ZERO
+    )
+    body: Node = Store(Y, (J * 4 + N,), inside * 2.0, "sum")
+    body = nest([("k", 3, S), ("j", 4, U), ("n", 4, U), ("o", 9, U)], body)
+    node = versioned(
+        hoisted_guards(without_zero_terms(nest([("i", 24, S), ("m", 24, S)], body))), 512
+    )
+    free = [n for n in nodes(node, For) if n.var.name == "k" and not list(nodes(n, If))]
+    assert free
 
 
 def test_a_version_for_full_tiles_and_one_for_the_rest() -> None:

@@ -4,7 +4,10 @@
     (rh + h) % 2 == 0, rh < 4, h unrolled        t % 2 = 0; t % 2 = 1
 
 The outer part t is over loops that run around; the rest is over loops inside, which are written
-out (or, for plain guards, run from a constant start to a constant end).
+out (or, for plain guards, run from a constant start to a constant end). Where loops of both kinds
+vary the rest, only two cases are told apart: the condition holds for all of them, or it may not.
+
+    h0*4 + h + rh >= 1, h < 4 (unrolled), rh < 3 runs     h0*4 >= 1: all hold; h0*4 = 0: it varies
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ class Split:
     """A condition over `sign*t + rest`: `>= 0`, or (`modulus` > 0) a remainder that is tested.
 
     `terms` are those of t, `inner` the (coefficient, extent) of loops inside in `rest`; `runs`:
-    these loops run.
+    these loops run; `mixed`: some of them do.
     """
 
     terms: Terms
@@ -40,9 +43,12 @@ class Split:
     rest: Linear
     inner: tuple[tuple[int, int], ...]
     runs: bool
+    mixed: bool = False
 
     def settled(self, e: Expr, t: int, forms: Linearizer) -> Expr:
         """The condition `e` that this splits, for one value of t."""
+        if self.mixed:
+            return Const(True, BOOL) if self.holds(t) else e
         rest = self.rest.shifted(self.sign * t)
         if self.modulus:
             assert isinstance(e, Binary)
@@ -50,8 +56,22 @@ class Split:
             return Binary(e.op, left % self.modulus, e.b)
         return forms.expr(rest) >= 0 if rest.terms else Const(rest.const >= 0, BOOL)
 
+    def holds(self, t: int) -> bool:
+        """Whether all instances of a comparison hold for a value of t."""
+        return self.sign * t + self.least >= 0
+
+    @property
+    def least(self) -> int:
+        """The least value of the inner part."""
+        return self.rest.const + sum(min(0, k * (extent - 1)) for k, extent in self.inner)
+
     def thresholds(self) -> set[int]:
-        """Values of t where the truth of some instance changes: true from (or until) there."""
+        """Values of t where the truth of some instance changes: true from (or until) there.
+
+        Of a mixed condition, where all instances begin or cease to hold.
+        """
+        if self.mixed:
+            return {-self.least if self.sign > 0 else self.least + 1}
         spread = product(*([k * i for i in range(extent)] for k, extent in self.inner))
         offsets = {self.rest.const + sum(parts) for parts in spread}
         return {-o for o in offsets} if self.sign > 0 else {o + 1 for o in offsets}
@@ -65,9 +85,7 @@ class Split:
 def split(
     e: Expr, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: Linearizer
 ) -> Split | None:
-    """Separate a condition's outer part; None where it has none, or where loops inside that run
-    vary it together with unrolled ones.
-    """
+    """Separate a condition's outer part; None where it has none."""
     modulus, form = 0, forms.condition(e)
     if form is None:
         match e:
@@ -81,12 +99,12 @@ def split(
     loops = [(k, inner.get(n)) for n, k in rest.terms]
     varying = [(k, x.extent) for k, x in loops if x and isinstance(x.extent, int)]
     running = {runs(x) for _, x in loops if x}
-    if not t.terms or len(varying) != len(loops) or len(running) > 1:
+    if not t.terms or len(varying) != len(loops) or (modulus and True in running):
         return None
-    if modulus and True in running:
-        return None
+    mixed = len(running) > 1
     sign = 1 if t.terms[0][1] > 0 else -1
-    return Split(t.times(sign).terms, modulus, sign, rest, tuple(varying), True in running)
+    runs_only = running == {True}
+    return Split(t.times(sign).terms, modulus, sign, rest, tuple(varying), runs_only, mixed)
 
 
 def _bound(
@@ -104,20 +122,22 @@ def runs(loop: For) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case: the conditions that select it and a value of t in it."""
+    """One case: the conditions that select it, a value of t in it, how many values there are."""
 
     conds: tuple[Expr, ...]
     t: int
+    values: int = 1
 
 
 @dataclass(slots=True)
 class Group:
-    """Conditions with one outer part. `guards`: some guard statements; `deep`: some stand inside
-    a loop that runs.
+    """Conditions with one outer part, all mixed or none. `guards`: some guard statements; `deep`:
+    some stand inside a loop that runs.
     """
 
     terms: Terms
     modulus: int
+    mixed: bool
     conditions: list[Split] = field(default_factory=list)
     guards: bool = False
     deep: bool = False
@@ -133,7 +153,9 @@ class Group:
         return sum(c.count for c in self.conditions)
 
     def cases(self, forms: Linearizer, ranges: Mapping[str, Interval]) -> list[Case] | None:
-        """The cases that can occur; None where there are too many."""
+        """The cases that can occur; None where there are too many, or where mixed conditions hold
+        together in none.
+        """
         t = Linear(0, self.terms)
         reach, stride = t.bounds(ranges), max(1, t.stride())
         if self.modulus:
@@ -143,10 +165,16 @@ class Group:
         found = self.ranges(reach.lo, reach.hi, stride)
         if found is None:
             return None
+        if self.mixed and not any(all(c.holds(lo) for c in self.conditions) for lo, _ in found):
+            return None
         e = forms.expr(t)
         last = found[-1][1]
         return [
-            Case((*([e >= lo] * (lo != reach.lo)), *([e <= hi] * (hi != last))), lo)
+            Case(
+                (*([e >= lo] * (lo != reach.lo)), *([e <= hi] * (hi != last))),
+                lo,
+                (hi - lo) // stride + 1,
+            )
             for lo, hi in found
         ]
 

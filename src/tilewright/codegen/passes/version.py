@@ -9,7 +9,8 @@ guards or with constant ones:
         if (f0*64 + f < 200): S             ->      if (f0 >= 3): for rc: for f < 8: S
 
 The cases follow from the values that the outer part of the condition can take (its bounds and its
-stride). The same serves padding: a 3-wide kernel gives a left, a middle and a right case.
+stride). The same serves padding: a 3-wide kernel gives a left, a middle and a right case. Where the
+kernel's loop runs, the tiles for which all conditions hold get a body without them.
 """
 
 from __future__ import annotations
@@ -32,14 +33,17 @@ from tilewright.codegen.rewrite import (
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Const, Expr, Select, transform, walk
+from tilewright.expr.nodes import Const, Expr, Select, free_vars, transform, walk
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
+from tilewright.nest.nodes import walk as walk_nodes
 
 GREATEST_STATEMENTS = 1024
 """Statements of the whole program up to which guards get versions of their own."""
 GREATEST_PADDED_STATEMENTS = 704
 """The same for padding: what is not separated is read through redirected pointers."""
+GREATEST_BOUND_STATEMENTS = 256
+"""The same for the bounds of loops that run: what is not separated has bounds that vary."""
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 
 
@@ -67,24 +71,35 @@ class _Versions:
             return rebuilt(node, (self.visit(body, inside, names),))
         return rebuilt(node, (self.level(body, inside, names),))
 
-    def level(self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
+    def level(
+        self,
+        body: Node,
+        ranges: dict[str, Interval],
+        fresh: frozenset[str],
+        done: frozenset[Terms] = frozenset(),
+    ) -> Node:
         """Split `body`, whose outer variables are all bound, by one group of conditions at a time.
 
-        `statements` counts what the whole program has become.
+        `statements` counts what the whole program has become. The case with the most values comes
+        first, so that it is split further before a rare one, a border, has used up the limit.
+        `done` are outer parts whose mixed conditions were looked at.
         """
         size = statement_count(body, self.vector_bits)
         for group in self.groups(body, ranges, fresh):
+            if group.mixed and group.terms in done:
+                continue
             cases = group.cases(self.forms, ranges)
             if cases is None or not self.pays(group, len(cases), size):
                 continue
             self.statements += size * (len(cases) - 1)
-            parts = []
-            for case in cases:
-                inner = hoisted_guards(self.settle(body, group, case.t, ranges, {}))
+            known = done | {group.terms} if group.mixed else done
+            versions: dict[int, Node] = {}
+            for i in sorted(range(len(cases)), key=lambda i: -cases[i].values):
+                inner = hoisted_guards(self.settle(body, group, cases[i].t, ranges, {}))
                 if not is_empty(inner):
-                    inner = self.level(inner, ranges, fresh)
-                    parts.append(guarded(list(case.conds), inner))
-            return together(tuple(parts))
+                    inner = self.level(inner, ranges, fresh, known)
+                    versions[i] = guarded(list(cases[i].conds), inner)
+            return together(tuple(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset())
 
     def pays(self, group: Group, cases: int, size: int) -> bool:
@@ -92,6 +107,7 @@ class _Versions:
         if cases == 1:
             return True
         limit = GREATEST_STATEMENTS if group.guards and cases == 2 else GREATEST_PADDED_STATEMENTS
+        limit = GREATEST_BOUND_STATEMENTS if group.runs else limit
         if self.statements + size * (cases - 1) > limit or (group.runs and cases > 2):
             return False
         return group.guards or group.deep or size > 2
@@ -100,10 +116,10 @@ class _Versions:
 
     def groups(self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> list[Group]:
         """Conditions by outer part: guards first, then those with the fewest instances."""
-        found: dict[tuple[Terms, int], Group] = {}
+        found: dict[tuple[Terms, int, bool], Group] = {}
         self.collect(body, ranges, {}, False, found)
         mine = [g for g in found.values() if fresh & self.forms.variables(Linear(0, g.terms))]
-        return sorted(mine, key=lambda g: (not g.guards, not g.modulus, g.count))
+        return sorted(mine, key=lambda g: (g.mixed, not g.guards, not g.modulus, g.count))
 
     def collect(
         self,
@@ -111,12 +127,14 @@ class _Versions:
         outer: dict[str, Interval],
         inner: dict[str, For],
         deep: bool,
-        found: dict[tuple[Terms, int], Group],
+        found: dict[tuple[Terms, int, bool], Group],
     ) -> None:
         for cond, guard in _conditions(node):
             part = split(cond, outer, inner, self.forms)
-            if part is not None and (guard or not part.runs):
-                key = (part.terms, part.modulus)
+            if part is None or (part.runs and not guard):
+                continue
+            if not part.mixed or _only_reduces(node, [n for n, _ in part.rest.terms], inner):
+                key = (part.terms, part.modulus, part.mixed)
                 group = found.setdefault(key, Group(*key))
                 if part not in group.conditions:
                     group.conditions.append(part)
@@ -158,6 +176,13 @@ class _Versions:
             conds = [c for part in conjuncts(node.cond) for c in conjuncts(transform(part, leaf))]
             return EMPTY if FALSE in conds else guarded(conds, parts[0])
         return rebuilt(node, parts)
+
+
+def _only_reduces(node: Node, names: list[str], inner: dict[str, For]) -> bool:
+    """Whether none of the loops that run moves what is stored: splitting nearer is better then."""
+    running = {n for n in names if runs(inner[n])}
+    stores = (s for s in walk_nodes(node) if isinstance(s, Store))
+    return not any(running & free_vars(i) for s in stores for i in s.indices)
 
 
 def _conditions(node: Node) -> Iterator[tuple[Expr, bool]]:
