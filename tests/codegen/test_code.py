@@ -26,7 +26,7 @@ from tilewright.target import Target
 AVX512 = Target.parse("cpu:icelake-server cores=2")
 AVX2 = Target.parse("cpu:haswell cores=2")
 ARM = Target.parse("cpu:cortex-a53 cores=2")
-I, J, K = Var("i"), Var("j"), Var("k")  # noqa: E741
+I, J, K, M, N = (Var(name) for name in "ijkmn")  # noqa: E741
 
 
 def fused(body: list[str]) -> int:
@@ -60,6 +60,36 @@ def test_a_register_tile_stays_in_registers(
     loads = [x for x in body if "(" in x or "[" in x]
     if target is not ARM:  # one load brings several broadcast operands there
         assert len(loads) <= steps * (rows + vectors)
+
+
+def depthwise(rows: int, vectors: int = 33) -> Program:
+    """y[h, c] += x[h + r, c] * w[r, c] for tiles of `rows` and r < 3 written out."""
+    x = placeholder((64, vectors * 16), name="x")
+    w = placeholder((3, vectors * 16), name="w")
+    y = Tensor("y", (60, vectors * 16), FLOAT32)
+    at, c = I * rows + J, M * 16 + N
+    update = Store(y, (at, c), x[at + K, c] * w[K, c], "sum")
+    fill = Store(y, (at, c), Const(0.0, FLOAT32))
+    body = seq(
+        nest([("j", rows, U), ("n", 16, V)], fill),
+        nest([("k", 3, U), ("j", rows, U), ("n", 16, V)], update),
+    )
+    body = nest([("i", 60 // rows, S), ("m", vectors, S)], body)
+    return Program("dw", (x, w), (), (), (y,), body)
+
+
+def test_values_that_find_no_register_are_loaded_again() -> None:
+    """30 sums leave no room for 32 rows of x until their next use; nothing goes to the stack."""
+    for rows in (30, 10):
+        kernel = compile_program(depthwise(rows), AVX512)
+        tile = max(loop_bodies(kernel.ir, AVX512), key=fused)
+        assert not [x for x in tile if "rsp" in x]
+        assert ("fence" in kernel.ir) == (rows == 30)
+
+
+def test_lines_that_meet_in_one_cache_set_are_not_loaded_again() -> None:
+    """Rows of 4096 bytes: they would push each other out of the first-level cache."""
+    assert "fence" not in compile_program(depthwise(30, vectors=64), AVX512).ir
 
 
 def test_accumulators_have_no_memory() -> None:

@@ -3,7 +3,8 @@
 Code is written into nested *scopes*: the function, loop bodies and branches. An instruction
 without side effects goes to the outermost scope in which all its operands exist, so what does not
 change in a loop is computed before it; equal instructions are written once. Nothing moves out of a
-branch: what a condition guards is computed only where it holds.
+branch: what a condition guards is computed only where it holds. A load is written again where its
+value would have left the registers before it is used again (see `resident`).
 
     b = Builder("f", ["ptr %a"])
     with b.loop("64") as i:
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tilewright.codegen.llvm.resident import Residents
 from tilewright.expr.intervals import Interval
 
 SSA_NAME = re.compile(r"%[a-z]+\d+")
@@ -38,7 +40,8 @@ class Scope:
     """One nesting level. `sink` takes the instructions that belong to it, `label` is its current
     block, `keys` are what was computed here, `bumps` advance its inductions, `stores` are the
     tensors it writes, `floor` is the depth of the innermost branch around, `vectors` counts vector
-    values hoisted into it, `edges` are the blocks that join after its latest branch.
+    values hoisted into it, `edges` are the blocks that join after its latest branch, `residents`
+    keeps track of the loads written here.
     """
 
     kind: str
@@ -51,15 +54,19 @@ class Scope:
     floor: int = 0
     vectors: int = 0
     edges: tuple[str, str] = ("", "")
+    residents: Residents = field(default_factory=Residents)
 
 
 class Builder:
-    """Text of one function. `vector_budget` bounds vector values hoisted out of loops."""
+    """Text of one function. `vector_budget` bounds vector values hoisted out of loops, `room` the
+    loaded values that wait in registers for their next use.
+    """
 
     def __init__(self, name: str, params: list[str], vector_budget: int = 28) -> None:
         self.name = name
         self.params = params
         self.vector_budget = vector_budget
+        self.room = vector_budget
         self.entry: list[str] = ["entry:"]
         body: list[str] = []
         self.out: list[list[str]] = [self.entry, body]
@@ -134,15 +141,26 @@ class Builder:
             self.remember(key, hit, self.innermost)
         return hit
 
-    def load(self, text: str, key: object, outermost: int, *operands: str) -> str:
-        """A load that may move out to depth `outermost`; `key` names memory and its version."""
-        hit = self.recall(key)
+    def load(
+        self, text: str, key: object, outermost: int, *operands: str, again: bool = False
+    ) -> str:
+        """A load that may move out to depth `outermost`; `key` names memory and its version.
+
+        `again`: it may be written again, rather than have its value wait for a late use.
+        """
+        hit = self.loaded(key)
         if hit is not None:
             return hit
         depth = self.afford(max(self.depth_of(*operands), self.floor, outermost))
+        if again and depth == self.innermost and self.scopes[-1].residents.add(key, self.room):
+            self.do('fence syncscope("singlethread") acq_rel')
         name = self.place(text, depth)
         self.remember(key, name, depth)
         return name
+
+    def loaded(self, key: object) -> str | None:
+        """The value of an equal load, if it can be used (again)."""
+        return self.recall(key) if self.scopes[-1].residents.use(key) else None
 
     def written_depth(self, tensor: str) -> int:
         """The innermost loop around this point that stores to `tensor` (0: none does)."""

@@ -18,6 +18,7 @@ from tilewright.codegen.llvm.conversions import from_storage, to_storage
 from tilewright.codegen.llvm.indices import LANE, Indexer
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
+from tilewright.codegen.llvm.resident import WAY_BYTES
 from tilewright.codegen.llvm.types import (
     Value,
     mangled,
@@ -27,6 +28,7 @@ from tilewright.codegen.llvm.types import (
     vector,
 )
 from tilewright.expr.nodes import Expr, Tensor
+from tilewright.target import CpuTarget
 
 GROUP = 4
 """Neighbouring elements that a transposed load takes from each lane's address on."""
@@ -59,11 +61,15 @@ class Buffer:
 class Memory:
     """Emits accesses to buffers at resolved element numbers."""
 
-    def __init__(self, b: Builder, ix: Indexer, m: Module, features: Features) -> None:
+    def __init__(
+        self, b: Builder, ix: Indexer, m: Module, features: Features, target: CpuTarget
+    ) -> None:
         self.b = b
         self.ix = ix
         self.m = m
         self.features = features
+        self.line_bytes = target.line_bytes
+        self.ways = target.l1_bytes // WAY_BYTES
         self.clock = 0
 
     def touch(self, buffer: Buffer) -> None:
@@ -84,7 +90,7 @@ class Memory:
             guard = None
         lanes = lanes if stride else None
         count = lanes.count if lanes else 1
-        raw = self.b.recall((load_key(buffer, at, lanes, guard), None))
+        raw = self.b.loaded((load_key(buffer, at, lanes, guard), None))
         if raw is None:
             raw = self._load(_Access(self, buffer, at, lanes, guard), stride)
         return from_storage(self.b, raw, dtype, count, self.features.half)
@@ -171,6 +177,7 @@ class _Access:
     ) -> None:
         self.b, self.ix, self.m = memory.b, memory.ix, memory.m
         self.features = memory.features
+        self.line_bytes, self.ways = memory.line_bytes, memory.ways
         self.buffer, self.lanes, self.guard = buffer, lanes, guard
         self.at = at
         self.dtype = buffer.tensor.dtype
@@ -232,7 +239,13 @@ class _Access:
 
     def load_text(self, text: str, *operands: str, key: object = None) -> str:
         """A load, shared and hoisted as far as nothing writes the buffer."""
-        return self.b.load(text, (self.key, key), self.outermost, *operands)
+        again = key is None and text.startswith("load ")
+        if again:
+            at = self.at.without(LANE)
+            base = (self.buffer.tensor.name, at.terms)
+            offset = at.const * self.dtype.bytes
+            self.b.scopes[-1].residents.place(base, offset, self.line_bytes, self.ways)
+        return self.b.load(text, (self.key, key), self.outermost, *operands, again=again)
 
     # ---- loads ------------------------------------------------------------------------------
 

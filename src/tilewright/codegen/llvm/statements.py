@@ -15,7 +15,7 @@ from tilewright.codegen.llvm.arithmetic import choose
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher
-from tilewright.codegen.llvm.promote import Scan, Use
+from tilewright.codegen.llvm.promote import GREATEST_SCAN, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.types import Value
@@ -126,8 +126,13 @@ class Walker:
                 self.ev.memory.store(self.ev.buffers[name], e.at, value, e.span(), None)
 
     def budget(self, more: int) -> None:
-        """Account for promoted registers; what is left may hold hoisted vectors."""
+        """Account for promoted registers; what is left holds hoisted and loaded values.
+
+        Where much is left, instruction scheduling finds an order in which loaded values suffice.
+        """
         self.used += more
+        room = self.target.vector_registers - self.used
+        self.b.room = max(2, room) if room < self.target.vector_registers // 4 else GREATEST_SCAN
         self.b.vector_budget = max(2, self.target.vector_registers - self.used - SPARE_REGISTERS)
 
     def alloc(self, node: Alloc) -> None:

@@ -65,7 +65,7 @@ class Evaluator:
         self.vector_bits = target.vector_bits
         self.features = features = machine_features(target)
         self.ix = ix = Indexer(b, forms, env)
-        self.memory = Memory(b, ix, m, features)
+        self.memory = Memory(b, ix, m, features, target)
         self.math = MathLibrary(b, m, features)
         self.registers = Registers()
         self.buffers: dict[str, Buffer] = {}
