@@ -14,19 +14,20 @@ Three figures, each a few searches of the same networks:
 A curve is the speed of the networks' best programs measured up to each trial, the weighted sum of
 all tasks, relative to the untuned networks (default programs); for two networks the geometric mean.
 It is 0 until every task has a program. Default programs are measured first by every run, are no
-trials and do not count. Each search has a database of its own in --folder; a run that was killed
-goes on where it stopped. Seeds are the outer loop, so that a machine whose speed drifts treats all
-variants alike. `confirmed` is the same from second measurements in fresh processes.
+trials and do not count; the median of their figures in all runs is the speed of the untuned. Each
+search has a database of its own in --folder; a run that was killed goes on where it stopped. Seeds
+are the outer loop, so that a machine whose speed drifts treats all variants alike. `confirmed` is
+the same from second measurements in other processes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from typing import Any
 
 import tilewright as tw
@@ -66,7 +67,7 @@ FIGURES = {
     "mobilenet-v2-resnet50": Figure(("mobilenet-v2-b1", "resnet50-b1"), SEARCHES),
     "layouts": Figure(("resnet50-b1",), LAYOUTS),
 }
-Weights = Mapping[str, float]  # how often a network runs each workload
+Weights = Mapping[str, float]  # a figure of each workload, mostly how often a network runs it
 
 
 def run_all(
@@ -79,40 +80,44 @@ def run_all(
 ) -> dict[str, list[Run]]:
     """Every variant with every seed; raises what `tune` raises."""
     models = [tw.load(onnx_file(CASES[name], networks)) for name in figure.models]
-    found: dict[str, list[Run]] = {variant.name: [] for variant in figure.variants}
+    weights = [{t.hash: t.weight for t in api.tasks_of(model)} for model in models]
+    measured: dict[str, list[list[Trial]]] = {variant.name: [] for variant in figure.variants}
     for seed in range(seeds):
         for variant in figure.variants:
-            one = run(models, figure.models, variant, folder, seed, trials)
-            found[variant.name].append(one)
-            say(f"seed {seed}, {variant.name}: {one.confirmed:.3f} times the untuned speed")
-    return found
+            say(f"seed {seed}, {variant.name}")
+            file = f"{'+'.join(figure.models)}-{variant.name.replace(' ', '-')}-{seed}.db"
+            search(models, weights, variant, folder / file, seed, trials)
+            measured[variant.name].append(read(folder / file, weights))
+    untuned = untuned_of(one for several in measured.values() for one in several)
+    return {
+        name: [summed_up(one, weights, untuned, seed, trials) for seed, one in enumerate(several)]
+        for name, several in measured.items()
+    }
 
 
-def run(
+def search(
     models: Sequence[tw.Model],
-    names: Sequence[str],
+    weights: Sequence[Weights],
     variant: Variant,
-    folder: Path,
+    file: Path,
     seed: int,
     trials: int,
-) -> Run:
-    """One search, or what its database holds of it already."""
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{'+'.join(names)}-{variant.name.replace(' ', '-')}-{seed}.db"
-    weights = [{t.hash: t.weight for t in api.tasks_of(model)} for model in models]
-    if not file.exists() or not finished(read(file, weights), trials):
-        api.tune(
-            models,
-            trials=trials,
-            db=file,
-            # where there is one network, its reference changes nothing
-            objective=GeomeanSpeedup((1.0,) * len(models)),
-            strategy=variant.strategy,
-            scheduler=variant.scheduler,
-            seed=seed,
-            rules=variant.rules,
-        )
-    return summed_up(read(file, weights), weights, seed, trials)
+) -> None:
+    """One search, unless `file` has all of it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.exists() and finished(read(file, weights), trials):
+        return
+    api.tune(
+        models,
+        trials=trials,
+        db=file,
+        # where there is one network, its reference changes nothing
+        objective=GeomeanSpeedup((1.0,) * len(models)),
+        strategy=variant.strategy,
+        scheduler=variant.scheduler,
+        seed=seed,
+        rules=variant.rules,
+    )
 
 
 def read(file: Path, weights: Sequence[Weights]) -> list[Trial]:
@@ -128,12 +133,27 @@ def finished(measured: Sequence[Trial], trials: int) -> bool:
     return len(searched) >= trials and any(t.confirmed_s for t in searched)
 
 
-def summed_up(measured: Sequence[Trial], weights: Sequence[Weights], seed: int, trials: int) -> Run:
-    """The curve of a finished search."""
-    first: dict[str, float] = {}  # the default program's, unless it failed
-    for t in measured:
-        if t.measured_s is not None:
-            first.setdefault(t.workload_hash, t.measured_s)
+def untuned_of(runs: Iterable[Sequence[Trial]]) -> Weights:
+    """Seconds of each task's default program: the median over the runs in which it did not fail.
+
+    One figure for all: a machine that was slow for a moment would flatter the run that measured its
+    default programs just then.
+    """
+    found: dict[str, list[float]] = {}
+    for t in (t for one in runs for t in one):
+        if t.sketch_key == DEFAULT and t.latency_s is not None:
+            found.setdefault(t.workload_hash, []).append(t.latency_s)
+    return {workload: median(seconds) for workload, seconds in found.items()}
+
+
+def summed_up(
+    measured: Sequence[Trial],
+    weights: Sequence[Weights],
+    untuned: Weights,
+    seed: int,
+    trials: int,
+) -> Run:
+    """The curve of a finished search; `untuned` are the default programs' seconds."""
     searched = [t for t in measured if t.sketch_key != DEFAULT][:trials]
     steps = [(t.workload_hash, t.measured_s) for t in searched]
     best = {
@@ -141,10 +161,10 @@ def summed_up(measured: Sequence[Trial], weights: Sequence[Weights], seed: int, 
     }
     curves, last = [], []
     for one in weights:
-        untuned = sum(weight * first.get(w, INF) for w, weight in one.items())
+        slow = sum(weight * untuned.get(w, INF) for w, weight in one.items())
         curve = _estimates(one, steps)
-        curves.append([untuned / s for s in curve])
-        last.append(untuned / sum(weight * best[w] for w, weight in one.items()))
+        curves.append([slow / s for s in curve])
+        last.append(slow / sum(weight * best[w] for w, weight in one.items()))
     joined = [geometric_mean(at) if all(at) else 0.0 for at in zip(*curves, strict=True)]
     joined += joined[-1:] * (trials - len(joined))
     return Run(seed, joined, geometric_mean(last) if all(last) else 0.0)

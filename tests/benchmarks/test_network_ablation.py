@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.cases import CASES
-from benchmarks.network_ablation import FIGURES, FULL, LAYOUTS, SEARCHES, Figure, summed_up
+from benchmarks.network_ablation import (
+    FIGURES,
+    FULL,
+    LAYOUTS,
+    SEARCHES,
+    Figure,
+    summed_up,
+    untuned_of,
+)
 from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
 from simulated_device import simulate
 from tiny_network import save_tiny
@@ -68,8 +76,11 @@ def test_speed_is_relative_to_the_default_programs() -> None:
         trial("b", 2.0),
         trial("a", 1.0, sure=1.5),
     ]
+    others = [trial("a", seconds, "default") for seconds in (3.0, 9.0)]
+    untuned = untuned_of([measured, others[:1], others[1:]])
+    assert untuned == {"a": 4.0, "b": 1.0}
     weights = [{"a": 1.0}, {"a": 1.0, "b": 2.0}]
-    found = summed_up(measured, weights, seed=0, trials=4)
+    found = summed_up(measured, weights, untuned, seed=0, trials=4)
     # of a alone 4/2, 4/2, 4/1; of both 6/inf, 6/6, 6/5
     assert found.curve == pytest.approx([0.0, 2**0.5, (4 * 1.2) ** 0.5, (4 * 1.2) ** 0.5])
     assert found.confirmed == pytest.approx((4 / 1.5 * 6 / 5.5) ** 0.5)
