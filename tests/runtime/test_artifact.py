@@ -59,6 +59,11 @@ def test_packing_pads_splits_and_permutes() -> None:
             assert packed[i // 2, j, i % 2] == expected
 
 
+def test_a_scalar_is_packed_in_place() -> None:
+    packing, out = Packing.identity(BufferSpec("w", (), "float32")), np.zeros((), np.float32)
+    assert packing.apply(np.array(3, np.float32), out) is out and out == 3
+
+
 def test_identity_packing_copies_nothing() -> None:
     array = np.ones((3, 4), np.float32)
     packing = Packing.identity(BufferSpec("w", (3, 4), "float32"))

@@ -109,7 +109,9 @@ class Packing:
         unpermuted = packed.transpose(np.argsort(self.permutation))
         # Weights may take most of the memory there is: a padded copy of them is not made.
         for boxes in product(*map(_boxes, array.shape, self.splits)):
-            part = unpermuted[tuple(s for _, split in boxes for s in split)]
+            # With "..." it is a view even where there are no dimensions.
+            place: tuple[Any, ...] = (*(s for _, split in boxes for s in split), ...)
+            part = unpermuted[place]
             part[...] = array[tuple(s for s, _ in boxes)].reshape(part.shape)
         return packed
 
