@@ -272,7 +272,7 @@ def ablation(found: Content) -> str:
 def network_ablation(found: Content) -> str:
     """The same on whole networks."""
     parts = [
-        "## What they are worth on whole networks\n",
+        "## What the parts of the search are worth on whole networks\n",
         "`python -m benchmarks.network_ablation`, the paper's figure 10, and what rewriting the "
         "layout of weights brings: speed relative to the untuned networks after so many trials, "
         f"medians over seeds. {origin(found)}\n",
