@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
+from benchmarks import gpu_candidates as candidates
 from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.peers.sides import PEERS
@@ -362,6 +363,19 @@ def onnx_conformance(found: Content) -> str:
     )
 
 
+def gpu_candidates(found: Content) -> str:
+    """Whether random programs for GPUs are right, and how long they take to compile."""
+    return (
+        "## Random programs for GPUs\n\n"
+        "`python -m benchmarks.gpu_candidates`: run on PoCL against the NumPy interpreter, "
+        "compiled by NVRTC for three architectures. *Redrawn* is the share of draws that the "
+        "validity columns turn down before the sampler proposes a row, *invalid* that of proposed "
+        "candidates which do not become source text, *spilled* that of compiled programs that keep "
+        f"something of a thread in memory. Seconds are medians of CPU time. {origin(found)}\n\n"
+        f"{candidates.table(found['families'])}\n"
+    )
+
+
 SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators": operators,
     "networks": networks,
@@ -372,6 +386,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "cost_model": cost_model,
     "call_overhead": call_overhead,
     "onnx_conformance": onnx_conformance,
+    "gpu_candidates": gpu_candidates,
 }
 
 if __name__ == "__main__":
