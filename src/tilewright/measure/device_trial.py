@@ -29,6 +29,7 @@ from tilewright.measure.trial import (
     Timing,
     check_interface,
     check_outputs,
+    elements_at,
     once,
     run_trial,
 )
@@ -135,9 +136,7 @@ class DeviceTask:
 
         To be called before any candidate runs.
         """
-        pairs = zip(self.results, points, strict=True)
-        flat = ((b.array.reshape(-1), np.array(p, dtype=np.int64)) for b, p in pairs)
-        return [values[index].tobytes() for values, index in flat]
+        return elements_at([b.array for b in self.results], points)
 
     def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
         """Load, run, check and time a candidate; `retry` may time it several times and choose.

@@ -202,6 +202,12 @@ def check_outputs(gates: Sequence[OutputGate], outputs: Sequence[Array], when: s
             raise WrongAnswer(f"{when}{error}") from None
 
 
+def elements_at(outputs: Sequence[Array], points: Sequence[Sequence[int]]) -> list[bytes]:
+    """Of each output the elements at flat indices, as bytes."""
+    pairs = zip(outputs, points, strict=True)
+    return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
+
+
 class LoadedTask:
     """Inputs, constants and expected outputs of one task, in guarded memory."""
 
@@ -236,8 +242,8 @@ class LoadedTask:
             kernel(bound.buffers, bound.scratch.address)
         self.reference_s = time.perf_counter() - started
         bound.check_slack(reference, self._results)
-        pairs = zip(self._outputs, self._results, strict=True)
-        self._gates = [OutputGate(s, _view(s, b), tolerance) for s, b in pairs]
+        pairs = zip(self._outputs, self._views(), strict=True)
+        self._gates = [OutputGate(s, v, tolerance) for s, v in pairs]
         self._other: Array | None = None
 
     @property
@@ -251,9 +257,7 @@ class LoadedTask:
 
         To be called before any candidate runs.
         """
-        pairs = zip(self._outputs, self._results, points, strict=True)
-        flat = ((_view(s, b).reshape(-1), np.array(p, dtype=np.int64)) for s, b, p in pairs)
-        return [values[index].tobytes() for values, index in flat]
+        return elements_at(self._views(), points)
 
     def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
         """Load, run, check and time a candidate; `retry` may time it several times and choose.
@@ -273,8 +277,8 @@ class LoadedTask:
 
     def poison(self) -> None:
         """Fill the outputs with values that are wrong."""
-        for gate, spec, buffer in zip(self._gates, self._outputs, self._results, strict=True):
-            gate.poison(_view(spec, buffer))
+        for gate, view in zip(self._gates, self._views(), strict=True):
+            gate.poison(view)
 
     def before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
         """What the threads read before each call, and how many threads that are."""
@@ -293,8 +297,10 @@ class LoadedTask:
     def check(self, artifact: Artifact, bound: Bound, when: str) -> None:
         """Raise WrongAnswer or RunError unless the outputs, and nothing else, were written."""
         bound.check_slack(artifact, self._results)
-        views = [_view(s, b) for s, b in zip(self._outputs, self._results, strict=True)]
-        check_outputs(self._gates, views, when)
+        check_outputs(self._gates, self._views(), when)
+
+    def _views(self) -> list[Array]:
+        return [_view(s, b) for s, b in zip(self._outputs, self._results, strict=True)]
 
     def bind(self, artifact: Artifact) -> Bound:
         """Memory for one artifact: packed constants and scratch of its own, the rest shared."""
