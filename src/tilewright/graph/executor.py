@@ -27,9 +27,10 @@ from tilewright.errors import BuildError, TargetError
 from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Slot, entry_ir
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.launches import copy_kernels, launches_of
-from tilewright.graph.memory import ALIGNMENT, Memory, MemoryPlan, plan_memory
+from tilewright.graph.memory import Memory, MemoryPlan, plan_memory
 from tilewright.graph.partition import Partition, Subgraph
 from tilewright.runtime.artifact import (
+    ALIGNMENT,
     DEVICE_ALIGNMENT,
     Artifact,
     BufferSpec,

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import Partition
-from tilewright.runtime.artifact import Artifact
-
-ALIGNMENT = 64
+from tilewright.runtime.artifact import ALIGNMENT, Artifact, aligned
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +47,6 @@ class MemoryPlan:
             f"arena {self.arena_bytes / 1e6:.1f} MB for {len(self.lifetimes)} values "
             f"({total / 1e6:.1f} MB without reuse)"
         )
-
-
-def aligned(size: int, alignment: int) -> int:
-    """`size` rounded up to a multiple of `alignment`."""
-    return -(-size // alignment) * alignment
 
 
 @dataclass(frozen=True, slots=True)

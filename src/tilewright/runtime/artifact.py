@@ -27,7 +27,15 @@ import numpy as np
 from tilewright.errors import InputError, RunError
 
 MAGIC = b"TWA1"
+ALIGNMENT = 64  # bytes, of arrays that kernels read and write: a cache line, the widest vector
 DEVICE_ALIGNMENT = 512  # bytes, of arrays in a device's memory: the most a driver asks for
+
+
+def aligned(size: int, alignment: int = ALIGNMENT) -> int:
+    """`size` rounded up to a multiple of `alignment`."""
+    return -(-size // alignment) * alignment
+
+
 NARROW_FLOATS: dict[str, np.dtype[Any]] = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
 Array = np.ndarray[Any, np.dtype[Any]]

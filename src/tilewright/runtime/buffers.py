@@ -24,9 +24,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import RunError
-from tilewright.runtime.artifact import Array
+from tilewright.runtime.artifact import ALIGNMENT, Array, aligned
 
-ALIGNMENT = 64
 PAGE = mmap.PAGESIZE
 BYTE = np.dtype(np.uint8)
 OBJECT_HEAD = object.__basicsize__
@@ -74,7 +73,7 @@ class GuardedBuffer:
 
         Raises RunError when the system refuses.
         """
-        data = max(1, -(-nbytes // PAGE)) * PAGE
+        data = aligned(max(1, nbytes), PAGE)
         try:
             self._map = mmap.mmap(-1, data + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except (OSError, OverflowError, ValueError) as error:
@@ -87,7 +86,7 @@ class GuardedBuffer:
         _protect(base, PAGE, NO_ACCESS)
         _protect(base + PAGE + data, PAGE, NO_ACCESS)
         inner = whole[PAGE : PAGE + data]
-        start = data - -(-nbytes // ALIGNMENT) * ALIGNMENT
+        start = data - aligned(nbytes)
         self.nbytes = nbytes
         self.data = inner[start : start + nbytes]
         self.address = base + PAGE + start

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec
-from tilewright.runtime.buffers import ALIGNMENT, address, aligned_empty
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec, aligned
+from tilewright.runtime.buffers import address, aligned_empty
 from tilewright.runtime.parameters import Parameter, as_array, check_names
 from tilewright.runtime.pool import ConstantPool
 
@@ -37,7 +37,7 @@ def offsets(specs: Sequence[BufferSpec]) -> tuple[list[int], int]:
     found, end = [], 0
     for spec in specs:
         found.append(end)
-        end += -(-spec.bytes // ALIGNMENT) * ALIGNMENT
+        end += aligned(spec.bytes)
     return found, end
 
 
@@ -49,7 +49,7 @@ def shared_offsets(several: Sequence[Constants]) -> tuple[tuple[tuple[int, ...],
         for key in _places(constants):
             if key not in known:
                 known[key] = end
-                end += -(-key[1] // ALIGNMENT) * ALIGNMENT
+                end += aligned(key[1])
     return tuple(tuple(known[key] for key in _places(c)) for c in several), end
 
 

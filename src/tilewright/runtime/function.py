@@ -27,8 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact, Step
-from tilewright.runtime.buffers import ALIGNMENT, BYTE, address, aligned_empty, is_aligned
+from tilewright.runtime.artifact import ALIGNMENT, Array, Artifact, Step
+from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
 from tilewright.runtime.parameters import Parameter, check_array, checked, inputs_of, positional

@@ -148,11 +148,12 @@ def _write_sources(folder: Path, d: Description, target: CpuTarget) -> None:
 def _write_constants(
     path: Path, several: Sequence[Constants], starts: Sequence[Sequence[int]]
 ) -> None:
+    pairs = zip(several, starts, strict=True)
+    placed = {at: x for c, places in pairs for at, x in zip(places, c.arrays, strict=True)}
     with path.open("wb") as file:
-        for constants, places in zip(several, starts, strict=True):
-            for array, start in zip(constants.arrays, places, strict=True):
-                file.seek(start)
-                array.tofile(file)
+        for start, array in placed.items():  # those that programs share are written once
+            file.seek(start)
+            array.tofile(file)
 
 
 def _write_objects(folder: Path, target: CpuTarget, linked: Sequence[Artifact]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.codegen.clike.dialects import CUDA, GLOBAL, OPENCL, TABLE, Dialect
-from tilewright.codegen.clike.expressions import Expressions, Place
+from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import Kernel, Names, row_major, write_kernel
 from tilewright.codegen.clike.virtual import sunk
 from tilewright.codegen.linear import Linearizer
@@ -24,7 +24,7 @@ from tilewright.expr.nodes import Const, Tensor
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq, Store, bodies, walk
 from tilewright.nest.workers import Team, is_for_workers, kernels
-from tilewright.runtime.artifact import DEVICE_ALIGNMENT, Launch
+from tilewright.runtime.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.target import CudaTarget, GpuTarget
 
 NOBODY = Team()
@@ -119,8 +119,8 @@ def _scratch(body: Node) -> tuple[dict[str, tuple[Alloc, int]], int]:
     end = 0
     for alloc in _between_kernels(body):
         found[alloc.tensor.name] = alloc, end
-        size = prod(e for e in alloc.tensor.shape if isinstance(e, int)) * alloc.tensor.dtype.bytes
-        end += -(-size // DEVICE_ALIGNMENT) * DEVICE_ALIGNMENT
+        size = element_count(alloc.tensor) * alloc.tensor.dtype.bytes
+        end += aligned(size, DEVICE_ALIGNMENT)
     return found, end
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from tilewright.codegen.clike.dialects import PRIVATE, SHARED, Dialect
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import DType
 from tilewright.expr.intervals import Interval, interval
-from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Var
+from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Tensor, Var
 
 # Text and how tightly it binds in C.
 INFIX = {
@@ -36,6 +37,11 @@ HELPERS = {
     "floordiv": "T tw_floordiv_T(T a, T b) { T q = a / b; return q - (a % b != 0 && (a < 0) != (b < 0)); }",  # noqa: E501
     "mod": "T tw_mod_T(T a, T b) { T r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
 }
+
+
+def element_count(tensor: Tensor) -> int:
+    """The product of a tensor's extents."""
+    return prod(e for e in tensor.shape if isinstance(e, int))
 
 
 @dataclass(frozen=True, slots=True)

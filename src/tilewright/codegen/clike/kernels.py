@@ -16,7 +16,7 @@ from math import prod
 
 from tilewright.codegen.clike import combine, vectors
 from tilewright.codegen.clike.dialects import GLOBAL, PRIVATE, SHARED, TABLE, Dialect
-from tilewright.codegen.clike.expressions import Expressions, Place
+from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.errors import BuildError
@@ -161,9 +161,8 @@ class _Writer:
         body, self.lines = self.lines, []
         for c_name, tensor in self.shared:
             kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
-            self.line(
-                f"{self.dialect.shared} {self.dialect.aligned} {kind} {c_name}[{_size(tensor)}];"
-            )
+            count = element_count(tensor)
+            self.line(f"{self.dialect.shared} {self.dialect.aligned} {kind} {c_name}[{count}];")
         bounds = self.dialect.bounds.format(x=threads[0], y=threads[1], threads=prod(threads))
         parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
         head = f"{self.dialect.kernel} {bounds}{self.dialect.returns}\n{name}(\n{parameters})\n{{"
@@ -174,7 +173,7 @@ class _Writer:
             blocks=prod(concrete_extents(self.blocks)),
             threads=threads,
             arguments=arguments,
-            shared_bytes=sum(_size(t) * t.dtype.bytes for _, t in self.shared),
+            shared_bytes=sum(element_count(t) * t.dtype.bytes for _, t in self.shared),
             helpers=self.helpers,
         )
 
@@ -307,7 +306,7 @@ class _Writer:
             self.shared.append((name, tensor))
             return
         kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
-        self.line(f"{kind} {name}[{_size(tensor)}];")
+        self.line(f"{kind} {name}[{element_count(tensor)}];")
 
     # ---- statements -------------------------------------------------------------------------
 
@@ -493,10 +492,6 @@ def _needs(node: Node, kind: Kind) -> bool:
     return any(
         isinstance(n, Barrier) or (isinstance(n, For) and n.kind is kind) for n in walk(node)
     )
-
-
-def _size(tensor: Tensor) -> int:
-    return prod(e for e in tensor.shape if isinstance(e, int))
 
 
 def _tensors(root: Node) -> Iterator[Tensor]:

@@ -15,9 +15,10 @@ unrolls without being told is multiplied by the copies around it: hence every lo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
-from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, children, free_vars, reads
+from tilewright.codegen.clike.expressions import element_count
+from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, free_vars, reads
+from tilewright.expr.nodes import walk as walk_expr
 from tilewright.nest.nodes import WORKERS, Alloc, For, If, Kind, Node, Scope, Store, bodies, walk
 
 REGISTERS = 256
@@ -36,7 +37,9 @@ class Unrolling:
         self._private = frozenset(
             n.tensor.name
             for n in walk(kernel)
-            if isinstance(n, Alloc) and n.scope is Scope.LOCAL and _size(n.tensor) <= REGISTERS
+            if isinstance(n, Alloc)
+            and n.scope is Scope.LOCAL
+            and element_count(n.tensor) <= REGISTERS
         )
         steps = [n.unroll_step for n in walk(kernel) if isinstance(n, For)]
         self._budget = max([LEAST_BUDGET, *(s for s in steps if isinstance(s, int))])
@@ -85,15 +88,10 @@ def _accesses(store: Store) -> Iterator[tuple[Tensor, tuple[Expr, ...]]]:
 
 def _divisions(exprs: tuple[Expr, ...]) -> int:
     """Different divisions and choices in expressions: each is worth a statement."""
-    found: set[Expr] = set()
-    todo = list(exprs)
-    while todo:
-        e = todo.pop()
-        if isinstance(e, (Call, Select)) or (isinstance(e, Binary) and e.op in DIVISIONS):
-            found.add(e)
-        todo += children(e)
+    found = {
+        part
+        for e in exprs
+        for part in walk_expr(e)
+        if isinstance(part, (Call, Select)) or (isinstance(part, Binary) and part.op in DIVISIONS)
+    }
     return len(found)
-
-
-def _size(tensor: Tensor) -> int:
-    return prod(e for e in tensor.shape if isinstance(e, int))

@@ -25,7 +25,7 @@ from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher
 from tilewright.codegen.llvm.statements import Walker
-from tilewright.codegen.llvm.storage import Frame, aligned, interface_buffer
+from tilewright.codegen.llvm.storage import Frame, interface_buffer
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes import Prepared
 from tilewright.codegen.summary import Summaries
@@ -35,6 +35,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import For, Kind, Node
+from tilewright.runtime.artifact import aligned
 from tilewright.target import CpuTarget
 
 ENTRY = "ENTRY"

@@ -17,11 +17,11 @@ from tilewright.codegen.llvm.values import Evaluator
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Tensor
 from tilewright.nest.nodes import Alloc
+from tilewright.runtime.artifact import ALIGNMENT, aligned
 
 STACK_BYTES = 32 * 1024
 """The largest allocation on the stack."""
 STACK_TOTAL_BYTES = 256 * 1024
-ALIGNMENT = 64
 
 
 def concrete_shape(tensor: Tensor) -> tuple[int, ...]:
@@ -37,11 +37,6 @@ def row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
     (2, 3, 4)  ->  (12, 4, 1)
     """
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
-
-
-def aligned(size: int) -> int:
-    """`size` rounded up to whole cache lines."""
-    return -(-size // ALIGNMENT) * ALIGNMENT
 
 
 class Frame:
