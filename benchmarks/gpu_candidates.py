@@ -36,10 +36,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.table import Table
 
 from benchmarks.cases import SHAPES, Case
 from benchmarks.provenance import provenance
 from tilewright.build import build
+from tilewright.cli.console import output
 from tilewright.codegen.clike import CUDA, emit
 from tilewright.errors import BuildError, RunError, ScheduleError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
@@ -53,8 +55,7 @@ from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
-from tilewright.space.decisions import sample
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Population, Space, concatenate
 from tilewright.target import Target
 
 SPACE = "cuda:a100"
@@ -103,21 +104,16 @@ class Figures:
 
 def redrawn(space: Space, rng: np.random.Generator) -> float:
     """Share of uniform draws that the validity columns turn down."""
-    rows = np.empty((DRAWS, space.width), np.int64)
-    for decision in space.decisions:
-        rows[:, space.span(decision)] = sample(decision, rng, DRAWS)
+    drawn = space.draw(rng, DRAWS)
     sketch = rng.integers(0, len(space.sketches), DRAWS)
-    return float(1 - space.satisfied(Population(rows, sketch)).mean())
+    return float(1 - space.satisfied(Population(drawn, sketch)).mean())
 
 
 def drawn(space: Space, rng: np.random.Generator, count: int) -> Population:
     """`count` candidates as the sampler proposes them."""
     found = space.sample(rng, count)
     while len(found) < count:
-        more = space.sample(rng, count)
-        found = Population(
-            np.concatenate([found.rows, more.rows]), np.concatenate([found.sketch, more.sketch])
-        )
+        found = concatenate([found, space.sample(rng, count)])
     return found[:count]
 
 
@@ -220,12 +216,12 @@ def _median(seconds: Sequence[float]) -> float | None:
     return round(float(np.median(seconds)), 3) if seconds else None
 
 
-def table(families: Mapping[str, Mapping[str, Any]]) -> str:
-    """Markdown, one row a family."""
+def rows(families: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """The cells of a table: its head, then a row for every family."""
     architectures = list(next(iter(families.values()))["nvrtc_s"])
     heads = ["", "sampled", "redrawn", "invalid", "wrong", "PoCL s"]
     heads += [f"{a} s" for a in architectures] + ["spilled"]
-    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    found = [heads]
     for name in (n for n in SMALL if n in families):
         f = families[name]
         cells = [name, str(f["sampled"]), f"{f['redrawn']:.0%}"]
@@ -234,8 +230,8 @@ def table(families: Mapping[str, Mapping[str, Any]]) -> str:
         cells += ["" if m is None else f"{m:.2f}" for m in medians]
         programs = sum(len(s) for s in f["nvrtc_s"].values())
         cells.append(f"{sum(f['spilled'].values()) / max(programs, 1):.0%}")
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        found.append(cells)
+    return found
 
 
 def main() -> None:
@@ -271,7 +267,11 @@ def main() -> None:
                 "families": ordered,
             }
             options.json.write_text(json.dumps(result, indent=1) + "\n")
-    print(table(families))
+    head, *each = rows(families)
+    shown = Table(*head, box=None)
+    for cells in each:
+        shown.add_row(*cells)
+    output().print(shown)
     print(summary(families))
 
 

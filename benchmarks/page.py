@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from benchmarks import gpu_candidates as candidates
 from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
+from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.peers.sides import PEERS
 from tilewright.text import duration
 
@@ -365,6 +365,7 @@ def onnx_conformance(found: Content) -> str:
 
 def gpu_candidates(found: Content) -> str:
     """Whether random programs for GPUs are right, and how long they take to compile."""
+    head, *rows = candidate_rows(found["families"])
     return (
         "## Random programs for GPUs\n\n"
         "`python -m benchmarks.gpu_candidates`: run on PoCL against the NumPy interpreter, "
@@ -372,7 +373,7 @@ def gpu_candidates(found: Content) -> str:
         "validity columns turn down before the sampler proposes a row, *invalid* that of proposed "
         "candidates which do not become source text, *spilled* that of compiled programs that keep "
         f"something of a thread in memory. Seconds are medians of CPU time. {origin(found)}\n\n"
-        f"{candidates.table(found['families'])}\n"
+        f"{table(head, rows)}"
     )
 
 

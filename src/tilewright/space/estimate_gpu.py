@@ -10,7 +10,7 @@ top. The constants are rough, as the CPU's are: they order programs, they predic
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -51,7 +51,8 @@ def gpu_latency(statements: Iterable[Analysis], target: Target) -> Floats:
 def statement_latency(a: Analysis, target: GpuTarget) -> Floats:
     """Estimated seconds of one statement over all its iterations, `[n]`."""
     blocks, threads = _count(a, Kind.BLOCK), _count(a, Kind.THREAD_X) * _count(a, Kind.THREAD_Y)
-    shared, near, far = traffic(a, target)
+    times = {b: executions(a, b) for b in range(a.B) if a.accesses[b].scope is not Scope.LOCAL}
+    shared, near, far = traffic(a, target, times)
     warps = WARPS_PER_CYCLE * target.warp  # iterations issued in a cycle
     resident = resident_blocks(a, target, threads)
     here = np.minimum(resident, np.ceil(blocks / target.cores))  # blocks of one multiprocessor
@@ -60,7 +61,7 @@ def statement_latency(a: Analysis, target: GpuTarget) -> Floats:
     partial = np.ceil(threads / target.warp) * target.warp / threads
     uneven = np.ceil(blocks / target.cores) * target.cores / blocks
     cycles = np.maximum(
-        np.maximum(issues(a) / warps * partial, shared / SHARED_BYTES),
+        np.maximum(issues(a, times) / warps * partial, shared / SHARED_BYTES),
         np.maximum(near / L2_BYTES, far / DRAM_BYTES),
     )
     waves = np.ceil(blocks / (target.cores * here))
@@ -107,18 +108,16 @@ def independent(a: Analysis) -> Floats:
     return found
 
 
-def issues(a: Analysis) -> Floats:
-    """Instructions of all threads together."""
+def issues(a: Analysis, times: Mapping[int, Floats]) -> Floats:
+    """Instructions of all threads together; `times` are those of each access outside registers."""
     counts = a.plan.statement.counts
     quick = sum(n for (kind, op), n in counts.items() if kind == "float" and op != "math")
     slow = MATH_ISSUES * counts.get(("float", "math"), 0)
     slow += (DIVIDE_ISSUES - 1.0) * counts.get(("float", "divmod"), 0)
     found: Floats = a.total * (quick + slow)
-    for b in range(a.B):
-        if a.accesses[b].scope is not Scope.LOCAL:
-            times = executions(a, b)
-            computed = any(d.coefficients is None for d in a.accesses[b].dimensions)
-            found = found + times * (1.0 + (DIVIDE_ISSUES if computed else ADDRESS_ISSUES))
+    for b, count in times.items():
+        computed = any(d.coefficients is None for d in a.accesses[b].dimensions)
+        found = found + count * (1.0 + (DIVIDE_ISSUES if computed else ADDRESS_ISSUES))
     serial: Floats = a.total.copy()
     for i, loop in enumerate(a.loops):
         if loop.kind in (Kind.UNROLLED, Kind.VECTOR, Kind.VIRTUAL):
@@ -145,15 +144,18 @@ def executions(a: Analysis, b: int) -> Floats:
     return times
 
 
-def traffic(a: Analysis, target: GpuTarget) -> tuple[Floats, Floats, Floats]:
-    """Bytes of all blocks that pass shared memory, the second-level cache and device memory."""
+def traffic(
+    a: Analysis, target: GpuTarget, times: Mapping[int, Floats]
+) -> tuple[Floats, Floats, Floats]:
+    """Bytes of all blocks that pass shared memory, the second-level cache and device memory;
+    `times` as for `issues`.
+    """
     shared, near, far = np.zeros(a.n), np.zeros(a.n), np.zeros(a.n)
-    for b in range(a.B):
-        access = a.accesses[b]
-        if access.scope is Scope.SHARED:
-            shared = shared + executions(a, b) * a.bytes[b] * conflicts(a, b, target.warp)
-        elif access.scope is None:
-            mine = block_bytes(a, b, target.warp)
+    for b, count in times.items():
+        if a.accesses[b].scope is Scope.SHARED:
+            shared = shared + count * a.bytes[b] * conflicts(a, b, target.warp)
+        else:
+            mine = block_bytes(a, b, count)
             whole = a.footprint[b, 0] * a.bytes[b]
             near = near + mine
             fits = whole <= target.l2_bytes
@@ -182,10 +184,10 @@ def _thread_step(a: Analysis, b: int) -> Floats:
     return step
 
 
-def block_bytes(a: Analysis, b: int, warp: int) -> Floats:
-    """Bytes that access b asks of the second-level cache: what the threads of a block touch at
-    once, in sectors, every time that the loops around them come round; a step between neighbours
-    that leaves sectors half used costs them whole.
+def block_bytes(a: Analysis, b: int, times: Floats) -> Floats:
+    """Bytes that access b, executed `times`, asks of the second-level cache: what the threads of a
+    block touch at once, in sectors, every time that the loops around them come round; a step
+    between neighbours that leaves sectors half used costs them whole.
     """
     running = (i for i, x in enumerate(a.loops) if x.kind is Kind.THREAD_X and x.extent != 1)
     first = next(running, a.L)
@@ -198,7 +200,8 @@ def block_bytes(a: Analysis, b: int, warp: int) -> Floats:
     unique: Floats = rounds * a.footprint[b, first] * a.bytes[b] * sectors
     if any(d.coefficients is None for d in a.accesses[b].dimensions):
         return unique
-    scattered = np.clip(_thread_step(a, b) * a.bytes[b] / SECTOR_BYTES, 0.0, 1.0)
-    apart = executions(a, b) * SECTOR_BYTES * scattered
-    found: Floats = np.maximum(unique, np.where(_thread_step(a, b) > 1, apart / 4, 0.0))
+    step = _thread_step(a, b)
+    scattered = np.clip(step * a.bytes[b] / SECTOR_BYTES, 0.0, 1.0)
+    apart = times * SECTOR_BYTES * scattered
+    found: Floats = np.maximum(unique, np.where(step > 1, apart / 4, 0.0))
     return found

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,7 +223,7 @@ class Analysis:
     `footprint[b, l]` the distinct elements that access b reaches over loops l.. (`[B, L+1, n]`).
     """
 
-    def __init__(self, plan: _Plan, values: list, n: int, line_bytes: int) -> None:  # type: ignore[type-arg]
+    def __init__(self, plan: _Plan, values: list[Any], n: int, line_bytes: int) -> None:
         self.plan, self.n, self.line = plan, n, float(line_bytes)
         self._values = values
         s = plan.statement
@@ -252,7 +253,7 @@ class Analysis:
         for b in range(self.B):
             self._access(b, values)
 
-    def _access(self, b: int, values: list) -> None:  # type: ignore[type-arg]
+    def _access(self, b: int, values: list[Any]) -> None:
         """Footprints, strides and the contiguous run of one access."""
         running = np.ones(self.n, bool)
         for slots in reversed(self.plan.accesses[b]):
@@ -276,7 +277,7 @@ class Analysis:
             self.run[b] *= np.where(running, span, 1.0)
             running &= span >= full
 
-    def _reaches(self, slots: _Slots, values: list) -> Iterator[tuple[int, Floats]]:  # type: ignore[type-arg]
+    def _reaches(self, slots: _Slots, values: list[Any]) -> Iterator[tuple[int, Floats]]:
         """Loops that move the index of one dimension, innermost first, and how far it moves over
         that loop and those inside of it.
         """

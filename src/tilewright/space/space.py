@@ -174,14 +174,20 @@ class Space:
         rows = np.empty((n, self.width), np.int64)
         todo = np.arange(n)
         for _ in range(SAMPLE_ROUNDS):
-            for decision in self.decisions:
-                rows[todo, self.span(decision)] = sample(decision, rng, len(todo))
+            rows[todo] = self.draw(rng, len(todo))
             todo = todo[~self.satisfied(Population(rows[todo], sketch[todo]))]
             if not len(todo):
                 break
         if 0 < len(todo) == n:
             raise ScheduleError(f"no valid candidate in {SAMPLE_ROUNDS} draws of {n}")
         return Population(np.delete(rows, todo, axis=0), np.delete(sketch, todo))
+
+    def draw(self, rng: np.random.Generator, n: int) -> Ints:
+        """`n` rows, every decision uniform by itself; the constraints are not heeded."""
+        rows = np.empty((n, self.width), np.int64)
+        for decision in self.decisions:
+            rows[:, self.span(decision)] = sample(decision, rng, n)
+        return rows
 
     def enumerate(self, limit: int) -> Population:
         """All valid candidates, sketch by sketch. Raises ScheduleError beyond `limit` rows."""
