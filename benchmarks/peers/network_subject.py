@@ -22,7 +22,6 @@ from benchmarks.models.export import path_of
 from benchmarks.models.table import CASES
 from benchmarks.peers.subjects import Side, device_clock
 from tilewright.runtime.artifact import Array
-from tilewright.runtime.device import DeviceFunction
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -73,8 +72,7 @@ class NetworkSubject:
         profile = net.profile(inputs, PROFILED)
         facts["overhead"] = 1 - profile.kernels_s / profile.latency_s
         mode = "untuned" if records is None else "tuned"
-        function = net.function
-        clock = device_clock(function, inputs) if isinstance(function, DeviceFunction) else None
+        clock = device_clock(net.function, inputs)
         return Side(lambda: net(*inputs), lambda: net(*inputs)[0], mode, facts, clock)
 
     def onnx(self) -> str:

@@ -16,7 +16,6 @@ from benchmarks.cases import ALL
 from benchmarks.peers.problems import problem_of, random_arrays
 from benchmarks.peers.subjects import Side, device_clock
 from tilewright.runtime.artifact import Array
-from tilewright.runtime.device import DeviceFunction
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ class OperatorSubject:
             inputs.append(aligned_empty(given.shape, given.dtype))
             np.copyto(inputs[-1], given)
         mode = "untuned" if records is None or notes else "tuned"
-        clock = device_clock(function, inputs) if isinstance(function, DeviceFunction) else None
+        clock = device_clock(function, inputs)
         return Side(lambda: function(*inputs), lambda: function(*inputs)[0], mode, clock=clock)
 
     def onnx(self) -> bytes:

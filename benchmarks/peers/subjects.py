@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.device import DeviceFunction
+from tilewright.runtime.function import CompiledFunction
 from tilewright.target import Target
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ class Side:
 
 
 def device_clock(
-    function: DeviceFunction, inputs: Sequence[Array]
-) -> Callable[[int], Sequence[float]]:
-    """The clock of Tilewright's side."""
+    function: CompiledFunction | DeviceFunction, inputs: Sequence[Array]
+) -> Callable[[int], Sequence[float]] | None:
+    """The clock of Tilewright's side; None of a function on the CPU."""
+    if isinstance(function, CompiledFunction):
+        return None
     return lambda count: function.bench(inputs, count).tolist()
 
 
