@@ -14,6 +14,7 @@ from benchmarks.roofline import traffic_of
 from tiny_network import save_tiny
 
 from benchmarks import gpu_networks, gpu_operators
+from devices import at_hand
 from tilewright.errors import TargetError
 from tilewright.measure.ceilings import Traffic
 from tilewright.runtime.devices import open_device
@@ -29,10 +30,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opencl() -> Target:
     """The device at hand."""
-    try:
-        return open_device(Target.parse("opencl:pocl")).target
-    except TargetError as error:
-        pytest.skip(str(error))
+    return at_hand(lambda: open_device(Target.parse("opencl:pocl"))).target
 
 
 def test_operators_under_the_emulation(

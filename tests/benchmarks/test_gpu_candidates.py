@@ -11,7 +11,8 @@ from benchmarks.cases import SHAPES
 from benchmarks.gpu_candidates import SMALL, Family, measured, small_dag, summary
 
 from benchmarks import gpu_candidates
-from tilewright.errors import RunError, ScheduleError, TargetError
+from devices import at_hand
+from tilewright.errors import RunError, ScheduleError
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.steps import Step
@@ -21,10 +22,7 @@ RESULTS = Path(gpu_candidates.__file__).parent / "results" / "gpu_candidates.jso
 
 @pytest.fixture(scope="module")
 def device() -> OpenclDevice:
-    try:
-        return OpenclDevice()
-    except TargetError as error:
-        pytest.skip(str(error))
+    return at_hand(OpenclDevice)
 
 
 def test_every_family_has_a_small_shape() -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.errors import TargetError
+from devices import at_hand
 from tilewright.runtime.opencl import OpenclDevice
 
 
 @pytest.fixture(scope="session")
 def opencl() -> OpenclDevice:
-    try:
-        return OpenclDevice()
-    except TargetError as error:
-        pytest.skip(str(error))
+    return at_hand(OpenclDevice)
