@@ -142,10 +142,10 @@ def load(files: Sequence[Path | str], target: Target) -> list[Programs]:
 
 def _measured(group: TrainingGroup, space: Space, file: int) -> _Measured | None:
     """A group's rows as candidates of `space`; None if its sketch is not there any more."""
-    keys = [sketch.key for sketch in space.sketches]
-    if group.sketch_key not in keys:
+    number = space.recorded(group.sketch_key, group.rows.shape[1])
+    if number is None:
         return None
-    sketch = np.full(len(group.ids), keys.index(group.sketch_key))
+    sketch = np.full(len(group.ids), number)
     return _Measured(
         Population(group.rows, sketch),
         1.0 / group.latency_s,

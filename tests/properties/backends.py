@@ -12,12 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.build.compile import compile_lowered
-from tilewright.expr.nodes import Tensor
+from tilewright.build.compile import compile_lowered, packing_of
 from tilewright.nest.interpret import interpret
-from tilewright.runtime import BufferSpec, CompiledFunction, Packing
+from tilewright.runtime import CompiledFunction
 from tilewright.schedule.lower import Lowered
-from tilewright.schedule.steps import extent_int
 from tilewright.target import Target
 
 HOST = Target.parse("cpu")
@@ -28,16 +26,8 @@ Backend: TypeAlias = Callable[[Lowered, Arrays], dict[str, Array]]
 
 def packed(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
     """The program's constants in the layouts that it wants."""
-    return {t.name: _pack(lowered, t, arrays[t.name]) for t in lowered.program.constants}
-
-
-def _pack(lowered: Lowered, tensor: Tensor, array: Array) -> Array:
-    layout = lowered.layouts.get(tensor.name)
-    if layout is None:
-        return array
-    splits = tuple(tuple(extent_int(p) for p in split) for split in layout.splits)
-    spec = BufferSpec(tensor.name, array.shape, array.dtype.name)
-    return Packing(spec, splits, layout.permutation).apply(array)
+    packings = {t.name: packing_of(t, lowered) for t in lowered.program.constants}
+    return {name: p.apply(arrays[p.source.name]) for name, p in packings.items()}
 
 
 def interpreted(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
@@ -57,6 +47,6 @@ def compiled(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
     """Built for this machine, with prefetches of all constants, and run in this process."""
     artifact, _ = compile_lowered(lowered, HOST, prefetch=1)
     function = CompiledFunction(artifact)
-    function.prepare({t.name: arrays[t.name] for t in lowered.program.constants})
+    function.prepare({p.source.name: arrays[p.source.name] for p in artifact.packings})
     outputs = function.run({t.name: arrays[t.name] for t in lowered.program.inputs})
     return {t.name: y for t, y in zip(lowered.program.outputs, outputs, strict=True)}

@@ -290,6 +290,18 @@ def convolution(b: Builder) -> Tensor | None:
     return ops.conv(x, w, bias, groups=groups, **options, name=b.name("conv"))
 
 
+def three_taps(b: Builder) -> Tensor | None:
+    """A convolution that has Winograd's form."""
+    x = b.pick(b.among((3, 4)))
+    channels, outputs = shape_of(x)[-1], b.among((1, 3, 16))
+    kernel = [3, *(b.among((1, 3)) for _ in range(x.rank - 3))]
+    pads = [(b.among((1, 2)), b.among((1, 2))) for _ in kernel]
+    if prod(shape_of(x)) * prod(kernel) * outputs > MOST_WORK:
+        return None
+    w = b.given((*kernel, channels, outputs), constant=True)
+    return ops.conv(x, w, padding=pads, name=b.name("conv"))
+
+
 def spread_sum(b: Builder) -> Tensor | None:
     """Σ over r of the elements of x at those i + k·r + c that a stride divides, times weights."""
     x = b.pick()
@@ -414,7 +426,7 @@ MOVES: tuple[tuple[Move, float], ...] = (
     (strided_slice, 1), (concat, 0.7), (upsample, 0.7), (rotate, 0.7), (gather, 0.4),
     (steered, 0.4), (matmul, 3), (convolution, 6), (transposed_convolution, 2), (spread_sum, 1),
     (flipped_window, 1.5), (pool, 1), (row_reduction, 1.5), (long_reduction, 3), (softmax, 0.5),
-    (narrow, 0.3), (table_product, 0.7), (wide_matmul, 2),
+    (narrow, 0.3), (table_product, 0.7), (wide_matmul, 2), (three_taps, 2),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MOVES]) / sum(w for _, w in MOVES)
 _GOLDEN = 0.6180339887  # multiples of it, modulo 1, fill the interval evenly

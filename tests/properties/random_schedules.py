@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Select, reads
+from tilewright.expr.winograd import find
 from tilewright.expr.zero_terms import is_solvable
 from tilewright.schedule import steps
 from tilewright.schedule.state import Split, Stage, State
@@ -112,13 +113,23 @@ def _skip_zeros(rng: np.random.Generator, state: State, stage: Stage) -> steps.S
     return steps.SkipZeros(stage.name)
 
 
+def _winograd(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    """Of a convolution if there is one; tiles of 2, for which small integers are not rounded."""
+    found = [(s, w) for s in state.stages.values() if (c := find(s.compute)) for w in c.windows]
+    if not found:
+        return steps.Winograd(stage.name, (stage.axes[0].name,), 2)
+    chosen, window = one(rng, found)
+    windows = tuple(w.axis for s, w in found if s is chosen)
+    return steps.Winograd(chosen.name, one(rng, ((window.axis,), windows)), 2)
+
+
 MAKERS: tuple[tuple[Maker, float], ...] = (
     (_split, 5), (_follow, 2), (_fuse, 2), (_reorder, 4), (_compute_at, 5), (_cache_read, 1),
     (lambda rng, state, stage: steps.ComputeInline(stage.name), 1),
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),
     (lambda rng, state, stage: steps.Pragma(stage.name, 16), 0.3),
-    (_skip_zeros, 1.5),
+    (_skip_zeros, 1.5), (_winograd, 2.5),
     (_rfactor, 1), (_annotate, 2), (_parallel, 1), (_align, 1), (_rewrite, 1),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MAKERS]) / sum(w for _, w in MAKERS)

@@ -62,6 +62,14 @@ def spread() -> ComputeDAG:
     return ComputeDAG([compute((9,), lambda h: sum_over(z[h + r] * w[r], r), name="y")])
 
 
+def rows() -> ComputeDAG:
+    """A convolution along h: y[h, o] = Σ x[h + r, c] * w[r, c, o] over r < 3, c < 4."""
+    x, w = placeholder((11, 4), name="x"), placeholder((3, 4, 8), name="w", constant=True)
+    r, c = reduce_axis(3, "r"), reduce_axis(4, "c")
+    y = compute((9, 8), lambda h, o: sum_over(x[h + r, c] * w[r, c, o], (r, c)), name="y")
+    return ComputeDAG([y])
+
+
 TILED = (
     steps.Split("C", "i", (4,)),
     steps.Split("C", "j", (4,)),
@@ -104,6 +112,7 @@ CASES: dict[str, Case] = {
     "cache_read": Case(matmul, steps.CacheRead("A", ("C",))),
     "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
     "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),
+    "winograd": Case(rows, steps.Winograd("y", ("h",), 2)),
     "skip_zeros": Case(spread, steps.SkipZeros("y"), (steps.ComputeInline("z"),)),
     "annotate": Case(matmul, steps.Annotate("C", "j.1", "vector"), TILED),
     "parallel": Case(matmul, steps.Parallel("C", 2), TILED),

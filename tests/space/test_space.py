@@ -143,3 +143,11 @@ def test_constants_without_reduction_have_a_space(target: Target) -> None:
     dag = ComputeDAG([ops.add(given(3, 5), weight(5), name="y")])
     space = Space(dag, target)
     assert space.valid(space.sample(np.random.default_rng(0), 8)).all()
+
+
+def test_recorded_rows_belong_to_a_sketch_of_the_same_columns(target: Target) -> None:
+    space = Space(ComputeDAG([ops.matmul(given(8, 8), weight(8, 8))]), target)
+    for number, sketch in enumerate(space.sketches):
+        assert space.recorded(sketch.key, space.width) == number
+        assert space.recorded(sketch.key, space.width - 1) is None
+    assert space.recorded("another", space.width) is None

@@ -20,7 +20,7 @@ from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.nest.print import program_text
 from tilewright.runtime.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.runtime.nvrtc import compile_cuda
-from tilewright.schedule.lower import Layout, Lowered, lower
+from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
 from tilewright.schedule.trace import trace_from_json, trace_to_json
@@ -63,10 +63,11 @@ def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tupl
         inputs=tuple(_spec(t) for t in program.inputs),
         constants=tuple(_spec(t) for t in program.constants),
         outputs=tuple(_spec(t) for t in program.outputs),
-        packings=tuple(_packing(t, lowered.layouts.get(t.name)) for t in program.constants),
+        packings=tuple(packing_of(t, lowered) for t in program.constants),
         scratch_bytes=kernel.scratch_bytes,
         launches=kernel.launches,
         report=report,
+        rounding=lowered.rounding,
     )
     return artifact, kernel.ir
 
@@ -84,12 +85,18 @@ def _spec(tensor: Tensor) -> BufferSpec:
     return BufferSpec(tensor.name, tuple(extent_int(e) for e in tensor.shape), tensor.dtype.name)
 
 
-def _packing(constant: Tensor, layout: Layout | None) -> Packing:
-    if layout is None:
-        spec = _spec(constant)
-        return Packing(spec, tuple((d,) for d in spec.shape), tuple(range(len(spec.shape))))
-    splits = tuple(tuple(extent_int(p) for p in split) for split in layout.splits)
-    return Packing(_spec(layout.source), splits, layout.permutation)
+def packing_of(constant: Tensor, lowered: Lowered) -> Packing:
+    """How a constant of a lowered program is made from what the user gives."""
+    layout = lowered.layouts.get(constant.name)
+    mapped = lowered.mapped.get(constant.name)
+    logical = constant if layout is None else layout.source
+    splits = [(d,) for d in logical.shape] if layout is None else layout.splits
+    return Packing(
+        _spec(logical if mapped is None else mapped.source),
+        tuple(tuple(extent_int(p) for p in split) for split in splits),
+        tuple(range(logical.rank)) if layout is None else layout.permutation,
+        () if mapped is None else tuple((m.dimension, m.matrix) for m in mapped.maps),
+    )
 
 
 def make_request(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ class Linker:
         is_gpu = isinstance(target, GpuTarget)
         self.plan = plan_memory(partition, DEVICE_ALIGNMENT if is_gpu else ALIGNMENT)
         self.constants: list[PackedConstant] = []
-        self._packed: dict[tuple[Value, Any, Any], int] = {}
+        self._packed: dict[tuple[Any, ...], int] = {}
         for call in partition.subgraphs:
             _check(partition, call, kernels)
         # All constants are numbered before any place is given, since outputs come after them.
@@ -104,14 +104,13 @@ class Linker:
         return found
 
     def _add(self, value: Value, packing: Packing, spec: BufferSpec) -> int:
-        key = (value, packing.splits, packing.permutation)
+        key = (value, packing.splits, packing.permutation, packing.maps)
         if key not in self._packed:
             self._packed[key] = number = len(self.constants)
             name = f"w{number}_{value.name}"
             source = BufferSpec(name, value.shape, value.dtype)
             packed = BufferSpec(name, spec.shape, spec.dtype)
-            layout = Packing(source, packing.splits, packing.permutation)
-            self.constants.append(PackedConstant(value, packed, layout))
+            self.constants.append(PackedConstant(value, packed, replace(packing, source=source)))
         return self._packed[key]
 
     def _as_it_is(self, value: Value) -> int:

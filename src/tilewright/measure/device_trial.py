@@ -104,6 +104,7 @@ class DeviceTask:
         self.device = device_of(target)
         self.spoilt = False
         self.inputs, self.outputs = reference.inputs, reference.outputs
+        self.rounding = reference.rounding
         self._logical = {p.source.name: p.source for p in reference.packings}
         self._l2_bytes = target.l2_bytes
         self._other: tuple[Array, object] | None = None
@@ -206,4 +207,5 @@ class _OnDevice:
     def check(self, when: str) -> None:
         self._scratch.download(self._artifact.entry)
         outputs = [b.download(self._artifact.entry) for b in self._task.results]
-        check_outputs(self._task.gates, outputs, when)
+        rounding = max(self._task.rounding, self._artifact.rounding)
+        check_outputs(self._task.gates, outputs, when, rounding)

@@ -12,9 +12,11 @@ the output's root mean square where an element itself came out small by cancella
 
 with K at least 16 (so that 4 ulps of a math function pass), u the coarsest rounding on the way and
 u_out that of the output's own dtype. Leaving one term of K out of a float32 sum shows for any K
-below two million. NaNs and infinities must stand at the same places. Integers and bools must be
-equal. Where a comparison or a rounding of computed floats decides (argmax, quantisation, floor),
-`flips` is the share of elements that may differ at all.
+below two million. A program that transforms its terms first (Winograd's form) says by how much its
+errors are larger (`Artifact.rounding`), and may differ by as much more. NaNs and infinities must
+stand at the same places. Integers and bools must be equal. Where a comparison or a rounding of
+computed floats decides (argmax, quantisation, floor), `flips` is the share of elements that may
+differ at all.
 """
 
 from __future__ import annotations
@@ -111,29 +113,32 @@ class OutputGate:
         else:
             np.copyto(array.reshape(-1), self._poison)
 
-    def check(self, array: Array) -> None:
+    def check(self, array: Array, rounding: float = 1.0) -> None:
         """Raise WrongAnswer when `array` is not the expected output: how many elements differ,
         where the first is, what was expected there, what was found and what would have passed.
+
+        `rounding` is how many times as far off a right answer may be.
         """
         got = array.reshape(-1)
         wrong, first = 0, -1
         for start in range(0, got.size, BLOCK):
-            bad = self._wrong(got[start : start + BLOCK], start)
+            bad = self._wrong(got[start : start + BLOCK], start, rounding)
             if bad is not None:
                 wrong += int(np.count_nonzero(bad))
                 first = start + int(np.argmax(bad)) if first < 0 else first
         if wrong > self.allowed:
-            raise WrongAnswer(self._describe(got, wrong, first))
+            raise WrongAnswer(self._describe(got, wrong, first, rounding))
 
-    def _wrong(self, block: Array, start: int) -> Array | None:
+    def _wrong(self, block: Array, start: int, rounding: float) -> Array | None:
         got = self._work(block)
         part = slice(start, start + got.size)
-        limits = None if self._limits is None else self._limits[part]
+        limits = None if self._limits is None else self._limits[part] * rounding
         return wrong_elements(got, self._expected[part], limits)
 
-    def _describe(self, got: Array, wrong: int, first: int) -> str:
+    def _describe(self, got: Array, wrong: int, first: int, rounding: float) -> str:
         position = tuple(int(i) for i in np.unravel_index(first, self.spec.shape))
-        within = "" if self._limits is None else f" within {float(self._limits[first]):.3g}"
+        limits = self._limits
+        within = "" if limits is None else f" within {float(limits[first]) * rounding:.3g}"
         return (
             f"output {self.spec.name} differs from the reference at {wrong} of {got.size} "
             f"elements; at {position} expected {self._expected[first]}{within}, got {got[first]}"

@@ -26,6 +26,7 @@ from tilewright.measure.pools import BuilderPool, Outcome, RunnerClient, TaskSpe
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.measure.workers import Failure, WorkerFailureError
+from tilewright.runtime.artifact import Artifact
 
 BUILD = "tilewright.build:build_request"
 # A smaller batch may fail alike by chance.
@@ -135,7 +136,8 @@ class LocalMeasurer:
                 seed=task.seed,
                 points=task.points,
             )
-            task.check_reference(self._runner.load(spec))
+            rounding = Artifact.from_bytes(outcome.artifact).rounding
+            task.check_reference(self._runner.load(spec), rounding)
             self._specs[task.name] = replace(spec, points=tuple(() for _ in spec.points))
         return self._specs[task.name]
 

@@ -99,8 +99,9 @@ class MeasureTask:
             for t, p in zip(self.dag.outputs, self.points, strict=True)
         ]
 
-    def check_reference(self, values: Sequence[bytes]) -> None:
-        """Compare a reference's outputs at `points` (raw bytes, one for each output).
+    def check_reference(self, values: Sequence[bytes], rounding: float = 1.0) -> None:
+        """Compare a reference's outputs at `points` (raw bytes, one for each output), which may be
+        `rounding` times as far off as a direct sum.
 
         Raises WrongAnswer: the default program, and with it every measurement, is wrong.
         """
@@ -109,7 +110,7 @@ class MeasureTask:
             got = np.frombuffer(data, dtype=numpy_dtype(tensor.dtype.name))
             limits = None
             if tensor.dtype.is_float:
-                limits = self.tolerance.limits(expected, tensor.dtype.name)
+                limits = self.tolerance.limits(expected, tensor.dtype.name) * rounding
                 got = got.astype(np.float64)
             bad = wrong_elements(got, expected, limits)
             if bad is None or np.count_nonzero(bad) <= self.tolerance.flips * got.size:

@@ -193,11 +193,16 @@ def check_interface(
         )
 
 
-def check_outputs(gates: Sequence[OutputGate], outputs: Sequence[Array], when: str) -> None:
-    """Raise WrongAnswer, told `when`, unless every output passes its gate."""
+def check_outputs(
+    gates: Sequence[OutputGate], outputs: Sequence[Array], when: str, rounding: float
+) -> None:
+    """Raise WrongAnswer, told `when`, unless every output passes its gate.
+
+    `rounding` is the larger of the reference's and the candidate's.
+    """
     for gate, output in zip(gates, outputs, strict=True):
         try:
-            gate.check(output)
+            gate.check(output, rounding)
         except WrongAnswer as error:
             raise WrongAnswer(f"{when}{error}") from None
 
@@ -227,6 +232,7 @@ class LoadedTask:
         """
         self._inputs = reference.inputs
         self._outputs = reference.outputs
+        self._rounding = reference.rounding
         self._logical = {p.source.name: p.source for p in reference.packings}
         specs = (*reference.inputs, *self._logical.values())
         self._given = {
@@ -297,7 +303,8 @@ class LoadedTask:
     def check(self, artifact: Artifact, bound: Bound, when: str) -> None:
         """Raise WrongAnswer or RunError unless the outputs, and nothing else, were written."""
         bound.check_slack(artifact, self._results)
-        check_outputs(self._gates, self._views(), when)
+        rounding = max(self._rounding, artifact.rounding)
+        check_outputs(self._gates, self._views(), when, rounding)
 
     def _views(self) -> list[Array]:
         return [_view(s, b) for s, b in zip(self._outputs, self._results, strict=True)]

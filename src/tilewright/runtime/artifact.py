@@ -39,6 +39,7 @@ def aligned(size: int, alignment: int = ALIGNMENT) -> int:
 NARROW_FLOATS: dict[str, np.dtype[Any]] = {"bfloat16": np.dtype(ml_dtypes.bfloat16)}
 
 Array = np.ndarray[Any, np.dtype[Any]]
+Matrix = tuple[tuple[float, ...], ...]
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
@@ -82,11 +83,14 @@ class Packing:
         source [5, 8], splits ((3, 2), (8,)), permutation (0, 2, 1)  →  [3, 8, 2]
 
     The identity has one split per dimension and permutation 0, 1, ….
+
+    `maps` come before all that: (d, matrix [new, old]) applies the matrix along dimension d.
     """
 
     source: BufferSpec
     splits: tuple[tuple[int, ...], ...]
     permutation: tuple[int, ...]
+    maps: tuple[tuple[int, Matrix], ...] = ()
 
     @staticmethod
     def identity(source: BufferSpec) -> Packing:
@@ -106,7 +110,7 @@ class Packing:
         Raises InputError when `array` has another shape than `source`, or when the splits or the
         permutation do not fit that shape.
         """
-        self._check(array)
+        array = self._mapped(array)
         parts = tuple(n for split in self.splits for n in split)
         whole = math.prod(parts) == array.size
         if out is None and whole:
@@ -123,13 +127,17 @@ class Packing:
             part[...] = array[tuple(s for s, _ in boxes)].reshape(part.shape)
         return packed
 
-    def _check(self, array: Array) -> None:
+    def _mapped(self, array: Array) -> Array:
+        """`array` with all maps applied; checked to be what the splits are for."""
         if array.shape != self.source.shape:
             raise InputError(
                 f"constant {self.source.name} must have shape {self.source.shape}, "
                 f"got {array.shape}"
             )
-        covered = len(self.splits) == len(self.source.shape) and all(
+        for dimension, matrix in self.maps:
+            mapped = np.tensordot(np.array(matrix, array.dtype), array, (1, dimension))
+            array = np.moveaxis(mapped, 0, dimension)
+        covered = len(self.splits) == array.ndim and all(
             math.prod(split) >= n for split, n in zip(self.splits, array.shape, strict=True)
         )
         count = sum(len(split) for split in self.splits)
@@ -138,6 +146,7 @@ class Packing:
                 f"packing of {self.source}: splits {self.splits} with permutation "
                 f"{self.permutation} do not cover it"
             )
+        return array
 
 
 def _boxes(extent: int, split: tuple[int, ...]) -> Iterator[tuple[slice, tuple[slice, ...]]]:
@@ -206,6 +215,9 @@ class Artifact:
     For a GPU, `object_code` is what its driver loads (OpenCL C source, a CUDA binary) and
     `launches` are the kernel calls in order; a CPU's function has none. A network's code is that of
     its kernels, and each of its launches is a step.
+
+    `rounding` is by how much a kernel's rounding errors exceed those of its task's own sums, in
+    whatever order they are added.
     """
 
     entry: str
@@ -219,6 +231,7 @@ class Artifact:
     steps: tuple[Step, ...] = ()
     launches: tuple[Launch, ...] = ()
     report: CodeReport | None = None
+    rounding: float = 1.0
 
     @property
     def buffers(self) -> tuple[BufferSpec, ...]:
@@ -234,13 +247,13 @@ class Artifact:
             "constants": [_spec_json(s) for s in self.constants],
             "outputs": [_spec_json(s) for s in self.outputs],
             "packings": [
-                [_spec_json(p.source), [list(s) for s in p.splits], list(p.permutation)]
-                for p in self.packings
+                [_spec_json(p.source), p.splits, p.permutation, p.maps] for p in self.packings
             ],
             "scratch_bytes": self.scratch_bytes,
             "steps": [[s.kernel, s.flops] for s in self.steps],
             "launches": [astuple(launch) for launch in self.launches],
             "report": None if self.report is None else astuple(self.report),
+            "rounding": self.rounding,
         }
 
     @staticmethod
@@ -255,13 +268,13 @@ class Artifact:
                 constants=tuple(_spec(s) for s in header["constants"]),
                 outputs=tuple(_spec(s) for s in header["outputs"]),
                 packings=tuple(
-                    Packing(_spec(s), tuple(tuple(f) for f in splits), tuple(permutation))
-                    for s, splits, permutation in header["packings"]
+                    Packing(_spec(spec), *map(_tuples, rest)) for spec, *rest in header["packings"]
                 ),
                 scratch_bytes=header["scratch_bytes"],
                 steps=tuple(Step(kernel, flops) for kernel, flops in header["steps"]),
                 launches=tuple(_launch(fields) for fields in header["launches"]),
                 report=CodeReport(*header["report"]) if header.get("report") else None,
+                rounding=header.get("rounding", 1.0),
             )
         except (ValueError, KeyError, TypeError) as error:
             raise RunError(f"a compiled artifact is damaged: {error!r}") from error
@@ -287,6 +300,11 @@ class Artifact:
 def _launch(data: list[Any]) -> Launch:
     kernel, blocks, (x, y), arguments, shared_bytes = data
     return Launch(kernel, blocks, (x, y), tuple(arguments), shared_bytes)
+
+
+def _tuples(value: Any) -> Any:
+    """JSON's lists as tuples, all the way down."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _spec_json(spec: BufferSpec) -> list[Any]:

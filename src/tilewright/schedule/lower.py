@@ -15,7 +15,7 @@ variables; a position decision gives a `Hoist`, a parallel-prefix decision a `Fo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from tilewright.errors import ScheduleError
@@ -53,7 +53,7 @@ from tilewright.nest.nodes import (
 )
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.stage_steps import identity
-from tilewright.schedule.state import Split, Stage, State
+from tilewright.schedule.state import Mapped, Split, Stage, State
 from tilewright.schedule.step import extent_int
 
 
@@ -75,10 +75,16 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A program and the layouts of its constants (those not listed are as given)."""
+    """A program and the layouts of its constants (those not listed are as given).
+
+    `mapped` says which constants are computed from others; a layout is that of the result.
+    `rounding` is the state's.
+    """
 
     program: Program
     layouts: dict[str, Layout]
+    mapped: dict[str, Mapped] = field(default_factory=dict)
+    rounding: float = 1.0
 
 
 def lower(state: State, name: str) -> Lowered:
@@ -124,10 +130,10 @@ class _Lowering:
             if not self.state.is_output(stage.name):
                 body = self.alloc(stage, body)
         assert body is not None
-        constants = tuple(self.packed.get(t.name, t) for t in dag.constants)
+        constants = tuple(self.packed.get(t.name, t) for t in self.state.constants)
         body = with_barriers(body)
-        program = Program(name, dag.inputs, constants, dag.tables, dag.outputs, body)
-        return Lowered(program, self.layouts)
+        program = Program(name, dag.inputs, constants, self.state.tables, dag.outputs, body)
+        return Lowered(program, self.layouts, self.state.mapped, self.state.rounding)
 
     # ---- one stage --------------------------------------------------------------------------
 

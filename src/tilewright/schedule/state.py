@@ -22,6 +22,7 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Axis, Extent, Tensor, reads
 from tilewright.expr.tensors import Compute
+from tilewright.expr.winograd import LinearMap
 from tilewright.nest.nodes import Kind, Scope
 
 if TYPE_CHECKING:
@@ -54,6 +55,14 @@ class At:
 
 
 Relation: TypeAlias = Split | Fuse
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """How a constant that a step made is computed from `source`, once, before anything runs."""
+
+    source: Tensor
+    maps: tuple[LinearMap, ...]
 
 
 @dataclass(slots=True)
@@ -147,11 +156,20 @@ def new_stage(tensor: Tensor) -> Stage:
 
 
 class State:
-    """A schedule under construction: stages in topological order and the trace so far."""
+    """A schedule under construction: stages in topological order and the trace so far.
+
+    `constants` and `tables` are the DAG's until a step puts others in their place; `mapped` says
+    what became of which constant. `rounding` is by how much rounding errors exceed those of the
+    DAG's own sums.
+    """
 
     def __init__(self, dag: ComputeDAG) -> None:
         self.dag = dag
         self.stages: dict[str, Stage] = {t.name: new_stage(t) for t in dag.stages}
+        self.constants = dag.constants
+        self.tables = dag.tables
+        self.mapped: dict[str, Mapped] = {}
+        self.rounding = 1.0
         self.trace: list[Step] = []
 
     def copy(self) -> State:
@@ -159,6 +177,9 @@ class State:
         other = State.__new__(State)
         other.dag = self.dag
         other.stages = {name: stage.copy() for name, stage in self.stages.items()}
+        other.constants, other.tables = self.constants, self.tables
+        other.mapped = dict(self.mapped)
+        other.rounding = self.rounding
         other.trace = list(self.trace)
         return other
 
@@ -210,6 +231,7 @@ class State:
         return stage
 
     def _check_new(self, name: str) -> None:
-        taken = set(self.stages) | {t.name for t in (*self.dag.inputs, *self.dag.constants)}
+        given = (*self.dag.inputs, *self.constants, *self.tables)
+        taken = set(self.stages) | {t.name for t in given}
         if name in taken:
             raise ScheduleError(f"a tensor named {name!r} exists already")

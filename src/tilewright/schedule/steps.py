@@ -11,6 +11,7 @@ one line here.
     CacheWrite("C")               C = f(A)       ->  C.local = f(A); C = C.local
     CacheRead("A", ("C",))        C = f(A)       ->  A.C = A; C = f(A.C)
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
+    Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
     SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
 """
 
@@ -36,6 +37,7 @@ from tilewright.schedule.stage_steps import (
     SkipZeros,
 )
 from tilewright.schedule.step import Step, extent_int
+from tilewright.schedule.winograd_step import Winograd
 
 __all__ = [
     "STEPS",
@@ -57,6 +59,7 @@ __all__ = [
     "Split",
     "Step",
     "StorageAlign",
+    "Winograd",
     "extent_int",
 ]
 
@@ -64,7 +67,7 @@ STEPS: dict[str, type[Step]] = {
     cls.name: cls
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, ComputeRoot,
-        ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Annotate, Parallel, Pragma,
-        StorageAlign, LayoutRewrite,
+        ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd, Annotate, Parallel,
+        Pragma, StorageAlign, LayoutRewrite,
     )
 }  # fmt: skip

@@ -312,10 +312,10 @@ class Tuner:
         """The candidates that this seed's rounds have recorded, by task and number of the round."""
         found: dict[tuple[int, int], list[Candidate]] = {}
         for index, search in enumerate(self.searches):
-            keys = {s.key: i for i, s in enumerate(search.space.sketches)}
             for t in self.database.trials(search.task.hash, self.machine.fingerprint):
-                if t.seed == self.seed and t.sketch_key in keys:
-                    one = Candidate(keys[t.sketch_key], t.row, t.trace, t.origin, t.predicted)
+                sketch = search.space.recorded(t.sketch_key, len(t.row))
+                if t.seed == self.seed and sketch is not None:
+                    one = Candidate(sketch, t.row, t.trace, t.origin, t.predicted)
                     found.setdefault((index, t.round), []).append(one)
         return found
 
@@ -332,10 +332,10 @@ class Tuner:
                 space = self._space(dag_from_json(row.dag))
                 spaces[group.workload_hash] = space, FeatureExtractor(space)
             space, extractor = spaces[group.workload_hash]
-            keys = {s.key: i for i, s in enumerate(space.sketches)}
-            if group.sketch_key not in keys:
+            number = space.recorded(group.sketch_key, group.rows.shape[1])
+            if number is None:
                 continue
-            sketch = np.full(len(group.rows), keys[group.sketch_key])
+            sketch = np.full(len(group.rows), number)
             features, owner = extractor.extract(Population(group.rows, sketch))
             self.rows.append(
                 features, owner, 1.0 / group.latency_s, workload=group.workload_hash, round_id=0

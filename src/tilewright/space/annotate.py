@@ -23,7 +23,7 @@ from tilewright.schedule.steps import (
 )
 from tilewright.space.decisions import Choice, TileFactors, variables
 from tilewright.space.derivation import Derivation, dag_node
-from tilewright.space.predicates import block_length, is_inlinable, vector_axis
+from tilewright.space.predicates import block_length, is_inlinable, table_axes, vector_axis
 
 UNROLL_STEPS = (0, 16, 64, 512)
 MAX_VARIANTS = 12  # structures per derived sketch; each costs a fixed time per generation
@@ -50,7 +50,9 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
     """One derivation for every place where the stage may be computed; the root comes last."""
     stage = d.state[name]
     fixed = stage.attach is not None or name in d.tiled or d.state.is_output(name)
-    if fixed or name.endswith(".rf"):
+    # Table products are unrolled and large: inside of another stage's loops they would be written
+    # once for each of its versions (and tiles inside of theirs, see `_enclosing`).
+    if fixed or name.endswith(".rf") or table_axes(stage):
         return [d]
     found = []
     for target in _enclosing(d, stage):
@@ -80,7 +82,10 @@ def _enclosing(d: Derivation, stage: Stage) -> list[Stage]:
     """Stages in whose loops all consumers run, innermost first."""
     chains = [_chain(d, c) for c in d.state.consumers(stage.name)]
     common = [s for s in chains[0] if all(s in chain for chain in chains[1:])]
-    return [d.state[s] for s in common if len(d.state[s].leaves) > 1]
+    enclosing = [d.state[s] for s in common if len(d.state[s].leaves) > 1]
+    if d.state.attached(stage.name):
+        return [s for s in enclosing if not table_axes(s)]
+    return enclosing
 
 
 def _latest(d: Derivation, stage: Stage, target: Stage) -> list[Extent]:

@@ -27,7 +27,7 @@ from tilewright.expr.nodes import (
     walk,
 )
 from tilewright.expr.simplify import affine
-from tilewright.expr.tensors import Placeholder
+from tilewright.expr.tensors import Placeholder, Table
 from tilewright.schedule.state import Stage, State
 from tilewright.target import Target
 
@@ -51,6 +51,15 @@ def element_expr(stage: Stage) -> Expr:
     """The expression that is evaluated per iteration (inside the reduction, if any)."""
     body = stage.compute.body
     return body.body if isinstance(body, Reduce) else body
+
+
+def table_axes(stage: Stage) -> list[str]:
+    """Axes that an index of a table depends on, in the stage's order."""
+    found: set[str] = set()
+    for read in reads(element_expr(stage)):
+        if isinstance(read.tensor.source, Table):
+            found.update(n for i in read.indices for n in free_vars(i))
+    return [a.name for a in stage.axes if a.name in found]
 
 
 def is_inlinable(state: State, stage: Stage) -> bool:

@@ -153,6 +153,13 @@ class Space:
         start = self._starts[decision]
         return np.arange(start, start + len(decision.columns))
 
+    def recorded(self, key: str, width: int) -> int | None:
+        """The number of the sketch that a recorded row belongs to, by the sketch's key and the
+        length of the row; None where today's space has no such sketch or other columns.
+        """
+        keys = (i for i, sketch in enumerate(self.sketches) if sketch.key == key)
+        return next(keys, None) if width == self.width else None
+
     def span(self, decision: Decision) -> slice:
         """The matrix columns of a decision."""
         start = self._starts[decision]

@@ -9,7 +9,6 @@ positions, transform back (Aᵀ y A), unpack. The matrices are tables: part of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,57 +20,7 @@ from tilewright.expr.operators.matmul import add_bias
 from tilewright.expr.operators.shapes import Padding, extents, padding_pairs, with_axes
 from tilewright.expr.tensors import compute, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
-
-KERNEL = 3
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Matrices:
-    """`data` is B [a, a], `kernel` is G [a, 3], `inverse` is A [a, m]; a = m + 2."""
-
-    data: np.ndarray[Any, Any]
-    kernel: np.ndarray[Any, Any]
-    inverse: np.ndarray[Any, Any]
-
-
-# Interpolation points 0, ±1, ∞.
-TILE_2 = Matrices(
-    data=np.array([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]], np.float64).T,
-    kernel=np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]], np.float64),
-    inverse=np.array([[1, 1, 1, 0], [0, 1, -1, -1]], np.float64).T,
-)
-
-# Interpolation points 0, ±1, ±2, ∞.
-TILE_4 = Matrices(
-    data=np.array(
-        [
-            [4, 0, -5, 0, 1, 0],
-            [0, -4, -4, 1, 1, 0],
-            [0, 4, -4, -1, 1, 0],
-            [0, -2, -1, 2, 1, 0],
-            [0, 2, -1, -2, 1, 0],
-            [0, 4, 0, -5, 0, 1],
-        ],
-        np.float64,
-    ).T,
-    kernel=np.array(
-        [
-            [1 / 4, 0, 0],
-            [-1 / 6, -1 / 6, -1 / 6],
-            [-1 / 6, 1 / 6, -1 / 6],
-            [1 / 24, 1 / 12, 1 / 6],
-            [1 / 24, -1 / 12, 1 / 6],
-            [0, 0, 1],
-        ],
-        np.float64,
-    ),
-    inverse=np.array(
-        [[1, 1, 1, 1, 1, 0], [0, 1, -1, 2, -2, 0], [0, 1, 1, 4, 4, 0], [0, 1, -1, 8, -8, 1]],
-        np.float64,
-    ).T,
-)
-
-MATRICES = {2: TILE_2, 4: TILE_4}
+from tilewright.expr.winograd import MATRICES, TAPS, Matrices
 
 
 def conv2d_winograd(
@@ -95,10 +44,10 @@ def conv2d_winograd(
 def winograd_weights(w: Tensor, *, tile: int = 4, name: str = "winograd_weights") -> Tensor:
     """G w Gᵀ for every pair of channels: [3, 3, c, o] -> [tile + 2, tile + 2, c, o]."""
     matrices = _matrices(tile, name)
-    if w.rank != 4 or extents(w)[:2] != (KERNEL, KERNEL) or not w.dtype.is_float:
+    if w.rank != 4 or extents(w)[:2] != (TAPS, TAPS) or not w.dtype.is_float:
         raise ExprError(f"{name}: needs float weights [3, 3, c, o], got {w.dtype} {w.shape}")
     g = _table(matrices.kernel, w, f"{name}_g")
-    rows, columns = reduce_axis(KERNEL, "rh"), reduce_axis(KERNEL, "rw")
+    rows, columns = reduce_axis(TAPS, "rh"), reduce_axis(TAPS, "rw")
 
     def body(a: Any, b: Any, c: Any, o: Any) -> Expr:
         product = w[rows, columns, c, o] * g[a, rows] * g[b, columns]
@@ -118,12 +67,12 @@ def conv2d_winograd_transformed(
 ) -> Tensor:
     """`conv2d_winograd` with weights that `winograd_weights` has already transformed."""
     matrices = _matrices(tile, name)
-    side = tile + KERNEL - 1
+    side = tile + TAPS - 1
     if x.rank != 4 or u.rank != 4 or extents(u)[:3] != (side, side, extents(x)[3]):
         raise ExprError(f"{name}: input {x.shape} and transformed weights {u.shape} do not fit")
     batch, height, width, channels = extents(x)
     (top, bottom), (left, right) = padding_pairs(padding, 2)
-    out = (height + top + bottom - KERNEL + 1, width + left + right - KERNEL + 1)
+    out = (height + top + bottom - TAPS + 1, width + left + right - TAPS + 1)
     if min(out) < 1:
         raise ExprError(f"{name}: a 3 x 3 kernel does not fit {x.shape} padded by {padding!r}")
     down, across = -(-out[0] // tile), -(-out[1] // tile)

@@ -17,9 +17,11 @@ from tilewright.space.rules.tiling import (
     MULTI_LEVEL_TILING,
     TILING_WITH_FUSION,
 )
+from tilewright.space.rules.winograd import WINOGRAD
 
 CPU_RULES = (
     ALWAYS_INLINE,
+    WINOGRAD,
     UNROLL_CONSTANT_TENSOR,
     SKIP_ZEROS,
     REDUCTION_FACTORISATION,

@@ -9,24 +9,12 @@ of them runs along the vector lanes.
 
 from __future__ import annotations
 
-from tilewright.expr.nodes import free_vars, reads
-from tilewright.expr.tensors import Table
-from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import Annotate, Reorder, Split, extent_int
 from tilewright.space.decisions import TileFactors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
-from tilewright.space.predicates import element_expr, vector_axis
+from tilewright.space.predicates import table_axes, vector_axis
 
 UNROLL_LIMIT = 1296  # iterations: F(4x4, 3x3) has 6·6·6·6 in its data transform
-
-
-def table_axes(stage: Stage) -> list[str]:
-    """Axes that an index of a table depends on, in the stage's order."""
-    found: set[str] = set()
-    for read in reads(element_expr(stage)):
-        if isinstance(read.tensor.source, Table):
-            found.update(n for i in read.indices for n in free_vars(i))
-    return [a.name for a in stage.axes if a.name in found]
 
 
 def _can_unroll(d: Derivation) -> Verdict:

@@ -1,0 +1,53 @@
+"""The step that gives a convolution Winograd's form (`expr/winograd.py` has the math)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tilewright.errors import ScheduleError
+from tilewright.expr.winograd import MATRICES, Convolution, find, rewrite, rounding
+from tilewright.schedule.state import Mapped, State, new_stage
+from tilewright.schedule.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Winograd(Step):
+    """Compute a convolution in tiles of `tile` outputs along the windows of `axes`.
+
+    Three stages come before it and it becomes a copy of the last. Its weights become a constant
+    that is made from them once (`State.mapped`).
+    """
+
+    name: ClassVar[str] = "winograd"
+    stage: str
+    axes: tuple[str, ...]
+    tile: int
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        found = find(stage.compute)
+        if found is None or self.tile not in MATRICES:
+            raise ScheduleError(
+                f"{self.stage} is no sum over windows of 3 taps with constant weights, or there "
+                f"are no tables for tiles of {self.tile} (there are for {sorted(MATRICES)})"
+            )
+        windows = tuple(w for w in found.windows if w.axis in self.axes)
+        if tuple(w.axis for w in windows) != self.axes:
+            raise ScheduleError(f"{self.stage} has no windows {self.axes}")
+        around = [stage, *state.producers(self.stage)]
+        if stage.relations or any(s.attach is not None for s in around):
+            raise ScheduleError(f"{self.stage}: Winograd's form must come before other steps")
+        weights = found.weights.tensor
+        if len(state.consumers(weights.name)) > 1:
+            raise ScheduleError(f"{weights.name} has other readers; it must stay as it is")
+        new = rewrite(stage.tensor, Convolution(found.data, found.weights, windows), self.tile)
+        for tensor in new.stages:
+            state.insert_before(self.stage, tensor)
+        state.stages[self.stage] = new_stage(replace(stage.tensor, source=new.result))
+        state.constants = tuple(new.weights if t == weights else t for t in state.constants)
+        state.tables = (*state.tables, *new.tables)
+        state.rounding *= rounding(self.tile) ** len(windows)
+        # Windows transformed one step after another are maps one after another.
+        before = state.mapped.pop(weights.name, Mapped(weights, ()))
+        state.mapped[new.weights.name] = Mapped(before.source, (*before.maps, *new.maps))

@@ -1,0 +1,75 @@
+"""Compute convolutions with 3 x 3 windows in Winograd's form (`expr/winograd.py`).
+
+    y[h, w, o] = Σ_{r,s,c} x[h + r, w + s, c] * k[r, s, c, o]      ->      a quarter of the products
+
+The choice is one of sketches: the direct ones stay, and measurements decide. Constant weights are
+transformed once, before anything runs; the stages for data and results are table products, which
+`UNROLL_CONSTANT_TENSOR` takes.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from tilewright.expr.nodes import Axis, Tensor
+from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.winograd import MATRICES, Convolution, find, rewrite
+from tilewright.schedule.state import Stage
+from tilewright.schedule.steps import Winograd
+from tilewright.space.derivation import Derivation, Rule, Verdict
+
+TILE = 4  # outputs a window: of 2, the transforms cost what the products save
+GREATEST_SHARE = 0.5  # of the direct form's multiply-adds: moving tiles about is not free
+LEAST_BITS = 32  # narrower floats lose too many digits
+
+
+def _can_transform(d: Derivation) -> Verdict:
+    found = _found(d)
+    if found is None or _share(d.working, found) > GREATEST_SHARE:
+        return Verdict.NO
+    return Verdict.APPLY
+
+
+def _found(d: Derivation) -> Convolution | None:
+    """The convolution that the working stage is, with the windows to transform: the last two."""
+    stage = d.working
+    found = None if stage.relations else find(stage.compute)
+    if found is None or len(found.windows) < 2:
+        return None
+    tensors = (stage.tensor, found.data.tensor, found.weights.tensor)
+    if any(t.dtype != stage.tensor.dtype or t.dtype.bits < LEAST_BITS for t in tensors):
+        return None
+    if len(d.state.consumers(found.weights.tensor.name)) > 1:
+        return None
+    return Convolution(found.data, found.weights, found.windows[-2:])
+
+
+def _share(stage: Stage, found: Convolution) -> float:
+    """Multiply-adds in Winograd's form, the transforms' included, over those of the direct form."""
+    new = rewrite(stage.tensor, found, TILE)
+    matrices = MATRICES[TILE]
+    count = float(prod(sizes(_axes(new.products))))
+    for part, matrix in ((new.data, matrices.data), (new.inverse, matrices.inverse)):
+        # Of the table products of an element, which are unrolled, those with 0 vanish.
+        dense = prod(sizes(_axes(part)))
+        count += dense * (np.count_nonzero(matrix) / matrix.size) ** len(found.windows)
+    return count / prod(sizes(stage.axes))
+
+
+def _axes(tensor: Tensor) -> tuple[Axis, ...]:
+    source = compute_of(tensor)
+    return (*source.axes, *source.reduce_axes)
+
+
+def _transform(d: Derivation) -> list[Derivation]:
+    found = _found(d)
+    assert found is not None
+    name = d.working.name
+    d.apply(Winograd(name, tuple(w.axis for w in found.windows), TILE))
+    d.variant = (*d.variant, f"{name}: tiles of {TILE} x {TILE}")
+    return [d]
+
+
+WINOGRAD = Rule("winograd", _can_transform, _transform)
