@@ -15,7 +15,7 @@ from tilewright.expr.tensors import compute, placeholder
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.estimate import Estimator
-from tilewright.space.features import COLUMNS, PAPER_COLUMNS, FeatureExtractor
+from tilewright.space.features import COLUMNS, PAPER_COLUMNS, Analysis, FeatureExtractor
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, attention, conv_layer
@@ -121,3 +121,22 @@ def test_annotations_have_exactly_one_position(target: Target) -> None:
         "parallel_at_OuterSpatial",
         "unrolled_at_MiddleSpatial",
     } <= seen
+
+
+@pytest.mark.parametrize("name", ("GMM", "C2D", "TBS"))
+def test_rows_are_reached_from_the_innermost_loop_outwards(name: str, target: Target) -> None:
+    """A row's elements over loops l..: one inside of all, never more than the row has."""
+    space = Space(MADE[name](), target)
+    extractor = FeatureExtractor(space)
+    population = space.sample(np.random.default_rng(0), 100)
+    for sketch, at in space.groups(population):
+        program, plans = extractor.plans(sketch)
+        values = program.run(sketch.environment(population.rows[at]))
+        for plan in plans:
+            a = Analysis(plan, values, len(at), target.line_bytes)
+            for b in range(a.B):
+                row, pitch = a.rows(b)
+                assert (row[a.L] == 1.0).all() and (row <= pitch).all()
+                assert (np.diff(row, axis=0) <= 0.0).all()
+                assert (row <= a.footprint[b]).all()
+                assert a.rows(b)[0] is row

@@ -87,9 +87,11 @@ class Lowered:
     rounding: float = 1.0
 
 
-def lower(state: State, name: str) -> Lowered:
-    """Lower a state to a program; see the module's docstring."""
-    return _Lowering(state, infer_bounds(state)).run(name)
+def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
+    """Lower a state to a program; see the module's docstring. `bounds` are the state's, where they
+    are known.
+    """
+    return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
 
 
 NOTHING = Seq(())  # a window that lies wholly outside its tensor is never computed

@@ -226,6 +226,7 @@ class Analysis:
     def __init__(self, plan: _Plan, values: list[Any], n: int, line_bytes: int) -> None:
         self.plan, self.n, self.line = plan, n, float(line_bytes)
         self._values = values
+        self._rows: dict[int, tuple[Floats, Floats]] = {}
         s = plan.statement
         self.loops, self.accesses = s.loops, s.accesses
         L = len(self.loops)
@@ -294,13 +295,22 @@ class Analysis:
         """How many elements of a row access b reaches over loops l.. (`[L+1, n]`), and how many
         the tensor's rows have (`[n]`).
         """
+        if b not in self._rows:
+            self._rows[b] = self._row(b)
+        return self._rows[b]
+
+    def _row(self, b: int) -> tuple[Floats, Floats]:
         row, pitch = np.ones((self.L + 1, self.n)), np.ones(self.n)
         if not self.plan.accesses[b]:
             return row, pitch
         slots = self.plan.accesses[b][-1]
         pitch = pitch * self._values[slots.extent]
+        span: Floats | float = 1.0
+        above = self.L
         for i, reach in self._reaches(slots, self._values):
-            row[: i + 1] = np.minimum(reach + 1.0, pitch)
+            row[i + 1 : above + 1] = span
+            span, above = np.minimum(reach + 1.0, pitch), i
+        row[: above + 1] = span
         return row, pitch
 
     # ---- columns ------------------------------------------------------------------------------

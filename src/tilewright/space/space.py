@@ -65,7 +65,7 @@ class Sketch:
     @cached_property
     def lowered(self) -> Lowered:
         """The symbolic loop nest."""
-        return lower(self.state, self.name)
+        return lower(self.state, self.name, self.bounds)
 
     @cached_property
     def resources(self) -> dict[str, Extent]:
