@@ -32,7 +32,7 @@ from tilewright.errors import InputError
 from tilewright.records.database import Database
 from tilewright.runtime.artifact import BufferSpec
 from tilewright.search.tuner import Budget, Progress, Shares
-from tilewright.text import clock, count, duration, factor, rate, size
+from tilewright.text import clock, count, duration, factor, rate, sentence, size
 
 COMMANDS = ("tune", "compile", "run", "bench", "show", "report", "records", "export")
 TRIALS = 6
@@ -179,10 +179,12 @@ def test_bench_shows_the_time_of_every_kernel(model: Path) -> None:
 def test_compile_saves_a_library(tuned: tuple[Path, Result], model: Path, tmp_path: Path) -> None:
     result = cli("compile", model, "--db", tuned[0], "-o", tmp_path / "net.so")
     assert result.exit_code == 0, result.output
-    assert "Peak memory" in result.output
     assert f"Saved to {tmp_path / 'net.so'} and {tmp_path / 'net.h'}." in result.output
+    net = tw.compile(tw.load(model), db=tuned[0])
+    m = net.memory
+    assert f"Peak memory {size(m.peak)} (constants {size(m.constants)}, arena" in result.output
     x = np.random.default_rng(1).standard_normal((2, 24)).astype(np.float32)
-    (expected,) = tw.compile(tw.load(model), db=tuned[0])(x)
+    (expected,) = net(x)
     np.testing.assert_array_equal(tw.load_library(tmp_path / "net.so")(x)[0], expected)
     check_error(cli("compile", model, "-o", tmp_path / "no" / "net.so"), "cannot write", "net.so")
 
@@ -466,6 +468,7 @@ def test_numbers_read_well() -> None:
     assert rate(0, 0.01) == rate(1, None) == "–"
     assert factor(0.04, 0.02) == "2.00x"
     assert count(1, "trial") == "1 trial"
+    assert sentence("peak memory 2 MB") == "Peak memory 2 MB"
 
 
 def test_an_input_named_again_gets_another_shape() -> None:

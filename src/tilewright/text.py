@@ -1,6 +1,7 @@
 """Numbers as people read them.
 
 duration(0.0377) -> "37.7 ms"      size(2_621_440) -> "2.62 MB"      clock(83) -> "1:23"
+sentence("arena 2 MB") -> "Arena 2 MB"
 """
 
 from __future__ import annotations
@@ -48,3 +49,8 @@ def factor(before: float | None, after: float | None) -> str:
 def count(number: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def sentence(text: str) -> str:
+    """The text with a capital at its start; units and names in it stay as they are."""
+    return text[:1].upper() + text[1:]

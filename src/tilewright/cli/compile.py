@@ -16,7 +16,7 @@ from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, each_
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, CudaTarget, GpuTarget
-from tilewright.text import NONE, count, duration, rate, size
+from tilewright.text import NONE, count, duration, rate, sentence, size
 
 
 def compile(
@@ -95,7 +95,7 @@ def print_plan(console: Console, plan: Plan) -> None:
         "tuned",
         style="bold",
     )
-    console.print(f"{str(plan.memory).capitalize()}", soft_wrap=True)
+    console.print(sentence(str(plan.memory)), soft_wrap=True)
     if plan.latency_s is not None:
         console.print(f"Sum of the recorded latencies: {duration(plan.latency_s)}")
     for k in plan.kernels:

@@ -1,8 +1,8 @@
 """Where every intermediate value lives: one arena, offsets by liveness.
 
     plan = plan_memory(partition)        plan.offsets[value]   plan.arena_bytes
-    print(plan)                          arena 3.2 MB for 57 values (38.1 MB without reuse)
-    print(Memory.of(artifact, plan.arena_bytes))      peak memory 106.1 MB (constants 102.1 MB, …)
+    print(plan)                          arena 3.20 MB for 57 values (38.1 MB without reuse)
+    print(Memory.of(artifact, plan.arena_bytes))      peak memory 106 MB (constants 102 MB, …)
 
 A value lives from the call that writes it to the last call that reads it or a view of it. Values
 are placed largest first, each into the smallest gap that its lifetime leaves free (greedy best
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import Partition
 from tilewright.runtime.artifact import ALIGNMENT, Artifact, aligned
+from tilewright.text import size
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,8 @@ class MemoryPlan:
     def __str__(self) -> str:
         total = sum(x.size for x in self.lifetimes)
         return (
-            f"arena {self.arena_bytes / 1e6:.1f} MB for {len(self.lifetimes)} values "
-            f"({total / 1e6:.1f} MB without reuse)"
+            f"arena {size(self.arena_bytes)} for {len(self.lifetimes)} values "
+            f"({size(total)} without reuse)"
         )
 
 
@@ -78,8 +79,8 @@ class Memory:
     def __str__(self) -> str:
         parts = {"constants": self.constants, "arena": self.arena, "kernel scratch": self.scratch}
         parts |= {"inputs and outputs": self.arguments}
-        listed = ", ".join(f"{name} {size / 1e6:.1f} MB" for name, size in parts.items())
-        return f"peak memory {self.peak / 1e6:.1f} MB ({listed})"
+        listed = ", ".join(f"{name} {size(count)}" for name, count in parts.items())
+        return f"peak memory {size(self.peak)} ({listed})"
 
 
 def plan_memory(partition: Partition, alignment: int = ALIGNMENT) -> MemoryPlan:
