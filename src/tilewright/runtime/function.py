@@ -8,9 +8,10 @@
 
 Inputs must have exactly the named shapes and dtypes; nothing is converted silently. An input that
 is not contiguous or not on a 64-byte boundary is copied into a buffer kept for it. Outputs are
-new aligned arrays unless the caller gives some. Threads may call at once: each call in flight has
-a `_Frame` of its own, with the scratch memory; frames are kept, so there come to be as many as
-calls were ever made at once. Such calls compete for the cores: `fn.threads = 1` gives each one.
+new aligned arrays unless the caller gives some; memory of a large one that nothing refers to any
+more is used again (`ResultMemory`). Threads may call at once: each call in flight has a `_Frame` of
+its own, with the scratch memory; frames are kept, so there come to be as many as calls were ever
+made at once. Such calls compete for the cores: `fn.threads = 1` gives each one.
 
 A call costs about 3 µs beyond its kernel (`benchmarks/call_overhead.py`): what is known of the
 arrays beforehand is in `Parameter`, the native pointer array is kept, and a call only writes
@@ -34,6 +35,7 @@ from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
 from tilewright.runtime.parameters import Parameter, check_array, checked, inputs_of, positional
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile, profile
+from tilewright.runtime.results import ResultMemory
 from tilewright.target import Target
 
 
@@ -89,6 +91,7 @@ class CompiledFunction:
         self._outputs = tuple(
             Parameter.of(s, i, first_output + i) for i, s in enumerate(artifact.outputs)
         )
+        self._results = tuple(ResultMemory(p.shape, p.dtype) for p in self._outputs)
         self._cores = Target.parse(artifact.target).cores
         self._threads = self._cores
         self._constants = constants if artifact.constants else pack(artifact, {})
@@ -198,7 +201,7 @@ class CompiledFunction:
         return _Frame(pointers, self.artifact.scratch_bytes, self._constants)
 
     def _new_outputs(self) -> list[Array]:
-        return [aligned_empty(p.shape, p.dtype) for p in self._outputs]
+        return [memory.array() for memory in self._results]
 
     def _given_outputs(self, out: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
         if len(out) != len(self._outputs):
