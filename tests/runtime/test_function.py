@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,6 +14,7 @@ from native_kernels import SCALE, fill_in, map_artifact, object_code, scale_arti
 
 from tilewright.errors import InputError
 from tilewright.runtime import Artifact, CompiledFunction, aligned_empty
+from tilewright.runtime.artifact import Array
 
 pytestmark = pytest.mark.cpu
 
@@ -101,6 +104,68 @@ def test_results_of_several_calls_are_apart() -> None:
     (first,), (second,) = fn(np.full(4, 1, np.float32)), fn(np.full(4, 5, np.float32))
     assert (first == 2).all()
     assert (second == 6).all()
+
+
+def aligned(values: object) -> Array:
+    """A copy that kernels read in place."""
+    given = np.asarray(values, np.float32)
+    copy = aligned_empty(given.shape, FLOAT)
+    np.copyto(copy, given)
+    return copy
+
+
+def test_memory_of_dropped_results_is_used_again() -> None:
+    fn, x = increment(1000), aligned(np.ones(1000))
+    places = {fn(x)[0].ctypes.data for _ in range(5)}
+    assert len(places) == 1
+    kept = [fn(x)[0] for _ in range(5)]
+    assert len({y.ctypes.data for y in kept}) == 5
+    del kept
+    assert len({fn(x)[0].ctypes.data for _ in range(5)}) == 1
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda y: y,
+        lambda y: y[1:],
+        lambda y: y[1:][::2],
+        lambda y: y.reshape(2, 2).T,
+        memoryview,
+        lambda y: [y],
+        np.from_dlpack,
+    ],
+    ids=["array", "view", "view of a view", "transpose", "memory", "list", "DLPack"],
+)
+def test_memory_of_results_in_use_is_not(hold: Callable[[Array], object]) -> None:
+    fn = increment(4)
+    held = hold(fn(aligned([1, 2, 3, 4]))[0])
+    (second,) = fn(aligned([5, 6, 7, 8]))
+    assert set(np.asarray(held).ravel()) <= {2, 3, 4, 5}
+    assert second.tolist() == [6, 7, 8, 9]
+
+
+def test_a_weak_reference_never_sees_another_result() -> None:
+    fn = increment(4)
+    seen = weakref.ref(fn(aligned([1, 2, 3, 4]))[0])
+    fn(aligned([5, 6, 7, 8]))
+    assert seen() is None
+
+
+@pytest.mark.parametrize("change", ["shape", "dtype", "writeable"])
+def test_results_changed_in_place_are_not_handed_out_again(change: str) -> None:
+    fn, x = increment(4), aligned([1, 2, 3, 4])
+    (y,) = fn(x)
+    if change == "shape":
+        y.shape = (2, 2)
+    elif change == "dtype":
+        y.dtype = np.dtype(np.int32)
+    else:
+        y.flags.writeable = False
+    del y
+    (y,) = fn(x)
+    assert (y.shape, y.dtype, y.flags.writeable) == ((4,), FLOAT, True)
+    assert y.tolist() == [2, 3, 4, 5]
 
 
 def test_outputs_given_are_filled_and_checked() -> None:

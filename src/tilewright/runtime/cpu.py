@@ -33,13 +33,14 @@ Pointers = ctypes.Array[ctypes.c_void_p]
 
 class NativeCode:
     """An entry point in this process: what calls and times it. `timed` is the address of a second
-    entry point, of a network only (see `graph.entry`).
+    entry point, of a network only (see `graph.entry`); `invoke` is that of `runtime.invoke`.
     """
 
     def __init__(self, artifact: Artifact, entry: int, timed: int | None = None) -> None:
         self.artifact = artifact
         self._native = native(host_architecture())
-        self._entry = entry
+        self.entry = entry
+        self.invoke = self._native.invoke
         self._timed = timed
 
     def __call__(self, buffers: int, scratch: int, threads: int = ALL_THREADS) -> None:
@@ -48,7 +49,7 @@ class NativeCode:
 
         Nothing is checked here; the GIL is released while the kernel runs.
         """
-        self._native.call(self._entry, buffers, None, scratch, threads)
+        self._native.call(self.entry, buffers, None, scratch, threads)
 
     def bench(
         self,
@@ -70,7 +71,7 @@ class NativeCode:
         regions = np.array([*(r for r in reads if r[1]), (0, 0)], dtype=np.int64)
         budget_ns = int(min(budget_s * 1e9, LONGEST_NS))
         calls = self._native.bench(
-            self._entry, buffers, None, scratch, threads,
+            self.entry, buffers, None, scratch, threads,
             regions.ctypes.data, readers, count, budget_ns, seconds.ctypes.data,
         )  # fmt: skip
         return seconds[:calls]

@@ -8,14 +8,17 @@
 
 Inputs must have exactly the named shapes and dtypes; nothing is converted silently. An input that
 is not contiguous or not on a 64-byte boundary is copied into a buffer kept for it. Outputs are
-new aligned arrays unless the caller gives some; memory of a large one that nothing refers to any
-more is used again (`ResultMemory`). Threads may call at once: each call in flight has a `_Frame` of
-its own, with the scratch memory; frames are kept, so there come to be as many as calls were ever
+aligned arrays, new ones unless the caller gives some or has dropped those of an earlier call, whose
+memory is then used again (that of large ones also where a call begins before they are dropped:
+`ResultMemory`). Threads may call at once: each call in flight has a `_Frame` of its own, with the
+scratch memory and the last outputs; frames are kept, so there come to be as many as calls were ever
 made at once. Such calls compete for the cores: `fn.threads = 1` gives each one.
 
-A call costs about 3 µs beyond its kernel (`benchmarks/call_overhead.py`): what is known of the
-arrays beforehand is in `Parameter`, the native pointer array is kept, and a call only writes
-the addresses of its inputs and outputs there. (Loops over positions: a strict `zip` takes 0.3 µs.)
+A call whose arrays are as they should be costs about 1 µs beyond its kernel, others 2 to 4
+(`benchmarks/call_overhead.py`): `runtime.invoke` checks the former natively. For the others, what
+is known of the arrays beforehand is in `Parameter`, and a call only writes the addresses of its
+inputs and outputs to a pointer array that is kept. (Loops over positions: a strict `zip` takes
+0.3 µs.)
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from tilewright.runtime.artifact import ALIGNMENT, Array, Artifact, Step
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
+from tilewright.runtime.invoke import DONE, HELD, QUICK, Call
 from tilewright.runtime.parameters import Parameter, check_array, checked, inputs_of, positional
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile, profile
@@ -40,14 +44,17 @@ from tilewright.target import Target
 
 
 class _Frame:
-    """What one call in flight has to itself: the native pointer array, scratch memory, and copies
-    of inputs that kernels cannot read where they are, by name. It keeps the constants alive.
+    """What one call in flight has to itself: the native pointer array, scratch memory, the native
+    call with its outputs, and copies of inputs that kernels cannot read where they are, by name. It
+    keeps the constants alive.
     """
 
     __slots__ = (
-        *("constants", "pointers", "pointers_address"),
+        *("call", "constants", "pointers", "pointers_address"),
         *("scratch", "scratch_address", "staged"),
     )
+
+    call: Call
 
     def __init__(self, pointers: Sequence[int], scratch_bytes: int, constants: Constants) -> None:
         self.constants = constants
@@ -121,21 +128,36 @@ class CompiledFunction:
     def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
         """Compute the outputs, in the order of `artifact.outputs`, for inputs by position.
 
-        `out`, if given, holds one contiguous 64-byte-aligned array for each output; they are
-        filled and returned. Raises InputError for a wrong number of arrays, a wrong shape or
-        dtype.
+        They are arrays of their own; once the caller has dropped them (and views of them), a later
+        call may use their memory. `out`, if given, holds one contiguous 64-byte-aligned array for
+        each output; they are filled and returned. Raises InputError for a wrong number of arrays, a
+        wrong shape or dtype.
         """
+        frames = self._frames
+        if out is None and QUICK:
+            frame = self._frame(frames)
+            answer = self._code.invoke(frame.call.address, inputs, self._threads)
+            if answer == HELD:
+                frame.call.write_to(self._new_outputs())
+                answer = self._code.invoke(frame.call.address, inputs, self._threads)
+            written = frame.call.outputs.copy()
+            frames.append(frame)
+            if answer == DONE:
+                return written
         arrays = checked(self._inputs, inputs)
         outputs = self._new_outputs() if out is None else self._given_outputs(out, arrays)
-        frames = self._frames
-        try:
-            frame = frames.pop()
-        except IndexError:
-            frame = self._new_frame()
+        frame = self._frame(frames)
         self._bind(frame, arrays, outputs)
         self._code(frame.pointers_address, frame.scratch_address, self._threads)
         frames.append(frame)
         return outputs
+
+    def _frame(self, frames: list[_Frame]) -> _Frame:
+        """One that no call uses."""
+        try:
+            return frames.pop()
+        except IndexError:
+            return self._new_frame()
 
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
@@ -198,7 +220,10 @@ class CompiledFunction:
         first = [0] * len(self.artifact.inputs)
         last = [0] * len(self.artifact.outputs)
         pointers = [*first, *self._constants.addresses, *last]
-        return _Frame(pointers, self.artifact.scratch_bytes, self._constants)
+        frame = _Frame(pointers, self.artifact.scratch_bytes, self._constants)
+        addresses = (frame.pointers_address, frame.scratch_address)
+        frame.call = Call(self._code.entry, *addresses, self._inputs, self._outputs)
+        return frame
 
     def _new_outputs(self) -> list[Array]:
         return [memory.array() for memory in self._results]

@@ -3,6 +3,7 @@
     call(entry, buffers, params, scratch, threads)
     parallel(fn, data, threads, flags)           what kernels reach as GOMP_parallel
     bench(entry, buffers, params, scratch, threads, regions, readers, count, budget_ns, seconds)
+    invoke(call, inputs, threads)                see `runtime.invoke`
 
 Denormal floats run at 1 % of normal speed on x86, so a kernel runs with flush-to-zero (FTZ and
 DAZ; FZ on AArch64). That mode belongs to a thread: `call` and `bench` set it on the caller's,
@@ -29,6 +30,7 @@ from dataclasses import dataclass
 from llvmlite import binding as llvm
 
 from tilewright.errors import RunError
+from tilewright.runtime.invoke import INVOKE, invoke_ir
 from tilewright.runtime.symbols import find_symbol
 
 # Flush-to-zero per architecture: (declarations, read state into %old, set state from %new, bits).
@@ -272,6 +274,7 @@ class Native:
 
     call: Callable[..., None]
     bench: Callable[..., int]
+    invoke: Callable[[int, tuple[object, ...], int], int]
     parallel: int
     loaded: tuple[object, ...]
 
@@ -289,7 +292,7 @@ def call_ir(architecture: str, parallel: bool = True) -> str:
 
 def native_ir(architecture: str) -> str:
     """All functions. Raises RunError for another architecture than the two."""
-    return call_ir(architecture) + BENCH_IR
+    return call_ir(architecture) + BENCH_IR + invoke_ir()
 
 
 @functools.cache
@@ -301,12 +304,13 @@ def native(architecture: str) -> Native:
     builder = llvm.JITLibraryBuilder().add_ir(native_ir(architecture))
     for name, outside in IMPORTED.items():
         builder.import_symbol(name, find_symbol(outside))
-    for name in ("tw_call", "tw_bench", "__wrap_GOMP_parallel"):
+    for name in ("tw_call", "tw_bench", "tw_invoke", "__wrap_GOMP_parallel"):
         builder.export_symbol(name)
     library = builder.link(jit, "tilewright-runtime")
     return Native(
         call=CALL(library["tw_call"]),
         bench=BENCH(library["tw_bench"]),
+        invoke=INVOKE(library["tw_invoke"]),
         parallel=library["__wrap_GOMP_parallel"],
         loaded=(library, jit),
     )

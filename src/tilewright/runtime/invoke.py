@@ -1,0 +1,243 @@
+"""A whole call in native code: arrays are checked, their addresses written, the entry called.
+
+    call = Call(entry, pointers_address, scratch_address, inputs, outputs)
+    call.outputs                                  arrays that the next call writes
+    invoke()(call.address, (x,), threads)         DONE, or why nothing was run
+
+What Python does for a call of a compiled function takes longer than many kernels. So the common
+call is one native function: it gets the tuple of the inputs as it is and reads from each array
+what its `Parameter` promises. Whatever is not quite so (another type, dtype object, shape or
+layout, an address that kernels cannot read at) is `DIFFERENT`, and Python looks at it.
+
+Outputs are written again that nobody but their call holds: an array and what owns its memory then
+have one reference each (views refer to the owner), and no weak one. Otherwise they are `HELD`, and
+the call needs new ones. So the caller of a function who drops its results pays for no memory.
+
+The layout of arrays, up to the field of weak references, is fixed by NumPy's C interface; an
+object begins with its reference count and ends with its type, and a tuple's items come last. An
+interpreter without the lock that makes one reference mean one holder is not given this (`QUICK`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilewright.runtime.artifact import ALIGNMENT, Array
+from tilewright.runtime.parameters import Parameter
+
+DONE, DIFFERENT, HELD = range(3)
+"""What `tw_invoke` answers; but for the first, nothing was run."""
+
+QUICK = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+
+HEAD = object.__basicsize__
+CONTIGUOUS, WRITEABLE = 0x1, 0x400  # NumPy's flags
+HEADER, RECORD = 6, 5  # words
+WORDS = {
+    # of a tuple and of an array, in bytes
+    "type": HEAD - 8, "size": HEAD, "items": tuple.__basicsize__,
+    "data": HEAD, "rank": HEAD + 8, "extents": HEAD + 16, "base": HEAD + 32,
+    "dtype": HEAD + 40, "flags": HEAD + 48, "weak": HEAD + 56,
+    "low": ALIGNMENT - 1, "readable": CONTIGUOUS, "writeable": CONTIGUOUS | WRITEABLE,
+    "header": HEADER, "record": RECORD,
+    "done": DONE, "different": DIFFERENT, "held": HELD,
+}  # fmt: skip
+"""What the names in braces below stand for."""
+
+# tw_invoke(call, inputs, threads): `call` is a header of words (the entry, the pointer array, the
+# scratch block, the type of arrays, how many inputs and outputs) and a record for each of these:
+# the array (of an output), its dtype object, its rank, the address of its extents, its slot.
+INVOKE_IR = """
+define internal i64 @data_of(ptr %array, ptr %record, ptr %type, i32 %wanted) {
+entry:
+  %type.slot = getelementptr i8, ptr %array, i64 {type}
+  %its.type = load ptr, ptr %type.slot
+  %same.type = icmp eq ptr %its.type, %type
+  br i1 %same.type, label %layout, label %no
+layout:
+  %dtype.slot = getelementptr i8, ptr %array, i64 {dtype}
+  %its.dtype = load ptr, ptr %dtype.slot
+  %dtype.word = getelementptr i64, ptr %record, i64 1
+  %dtype = load ptr, ptr %dtype.word
+  %same.dtype = icmp eq ptr %its.dtype, %dtype
+  %flags.slot = getelementptr i8, ptr %array, i64 {flags}
+  %its.flags = load i32, ptr %flags.slot
+  %those = and i32 %its.flags, %wanted
+  %same.flags = icmp eq i32 %those, %wanted
+  %rank.slot = getelementptr i8, ptr %array, i64 {rank}
+  %its.rank = load i32, ptr %rank.slot
+  %rank.word = getelementptr i64, ptr %record, i64 2
+  %rank = load i64, ptr %rank.word
+  %rank.32 = trunc i64 %rank to i32
+  %same.rank = icmp eq i32 %its.rank, %rank.32
+  %data.slot = getelementptr i8, ptr %array, i64 {data}
+  %data = load i64, ptr %data.slot
+  %low = and i64 %data, {low}
+  %is.aligned = icmp eq i64 %low, 0
+  %a = and i1 %same.dtype, %same.flags
+  %b = and i1 %same.rank, %is.aligned
+  %fits = and i1 %a, %b
+  br i1 %fits, label %extents, label %no
+extents:
+  %extents.slot = getelementptr i8, ptr %array, i64 {extents}
+  %its.extents = load ptr, ptr %extents.slot
+  %extents.word = getelementptr i64, ptr %record, i64 3
+  %wanted.extents = load ptr, ptr %extents.word
+  br label %extent
+extent:
+  %i = phi i64 [ 0, %extents ], [ %i.next, %equal ]
+  %more = icmp slt i64 %i, %rank
+  br i1 %more, label %compare, label %yes
+compare:
+  %its.slot = getelementptr i64, ptr %its.extents, i64 %i
+  %its = load i64, ptr %its.slot
+  %wanted.slot = getelementptr i64, ptr %wanted.extents, i64 %i
+  %wanted.extent = load i64, ptr %wanted.slot
+  %same = icmp eq i64 %its, %wanted.extent
+  br i1 %same, label %equal, label %no
+equal:
+  %i.next = add i64 %i, 1
+  br label %extent
+yes:
+  ret i64 %data
+no:
+  ret i64 -1
+}
+
+define internal i1 @held(ptr %array) {
+entry:
+  %count = load i32, ptr %array
+  %one = icmp eq i32 %count, 1
+  %weak.slot = getelementptr i8, ptr %array, i64 {weak}
+  %weak = load ptr, ptr %weak.slot
+  %no.weak = icmp eq ptr %weak, null
+  %alone = and i1 %one, %no.weak
+  br i1 %alone, label %owner, label %yes
+owner:
+  %base.slot = getelementptr i8, ptr %array, i64 {base}
+  %base = load ptr, ptr %base.slot
+  %owns = icmp eq ptr %base, null
+  br i1 %owns, label %no, label %counted
+counted:
+  %owners = load i32, ptr %base
+  %shared = icmp ne i32 %owners, 1
+  ret i1 %shared
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+define i32 @tw_invoke(ptr %call, ptr %inputs, i32 %threads) {
+entry:
+  %entry.point = load ptr, ptr %call
+  %pointers.word = getelementptr i64, ptr %call, i64 1
+  %pointers = load ptr, ptr %pointers.word
+  %scratch.word = getelementptr i64, ptr %call, i64 2
+  %scratch = load ptr, ptr %scratch.word
+  %type.word = getelementptr i64, ptr %call, i64 3
+  %type = load ptr, ptr %type.word
+  %needed.word = getelementptr i64, ptr %call, i64 4
+  %needed = load i64, ptr %needed.word
+  %results.word = getelementptr i64, ptr %call, i64 5
+  %results = load i64, ptr %results.word
+  %all = add i64 %needed, %results
+  %records = getelementptr i64, ptr %call, i64 {header}
+  %size.slot = getelementptr i8, ptr %inputs, i64 {size}
+  %size = load i64, ptr %size.slot
+  %right = icmp eq i64 %size, %needed
+  br i1 %right, label %array, label %different
+array:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %bound ]
+  %more = icmp slt i64 %i, %all
+  br i1 %more, label %check, label %run
+check:
+  %word = mul i64 %i, {record}
+  %record = getelementptr i64, ptr %records, i64 %word
+  %is.input = icmp slt i64 %i, %needed
+  br i1 %is.input, label %input, label %output
+input:
+  %offset = mul i64 %i, 8
+  %begin = add i64 %offset, {items}
+  %item.slot = getelementptr i8, ptr %inputs, i64 %begin
+  %item = load ptr, ptr %item.slot
+  %read = call i64 @data_of(ptr %item, ptr %record, ptr %type, i32 {readable})
+  %unfit = icmp eq i64 %read, -1
+  br i1 %unfit, label %different, label %bound
+output:
+  %result = load ptr, ptr %record
+  %none = icmp eq ptr %result, null
+  br i1 %none, label %taken, label %made
+made:
+  %is.held = call i1 @held(ptr %result)
+  br i1 %is.held, label %taken, label %unheld
+unheld:
+  %written = call i64 @data_of(ptr %result, ptr %record, ptr %type, i32 {writeable})
+  %changed = icmp eq i64 %written, -1
+  br i1 %changed, label %taken, label %bound
+bound:
+  %data = phi i64 [ %read, %input ], [ %written, %unheld ]
+  %slot.word = getelementptr i64, ptr %record, i64 4
+  %slot = load i64, ptr %slot.word
+  %pointer = getelementptr i64, ptr %pointers, i64 %slot
+  store i64 %data, ptr %pointer
+  %i.next = add i64 %i, 1
+  br label %array
+run:
+  call void @tw_call(ptr %entry.point, ptr %pointers, ptr null, ptr %scratch, i32 %threads)
+  ret i32 {done}
+different:
+  ret i32 {different}
+taken:
+  ret i32 {held}
+}
+"""
+
+
+def invoke_ir() -> str:
+    """`tw_invoke`, which needs `tw_call` beside it."""
+    text = INVOKE_IR
+    for name, value in WORDS.items():
+        text = text.replace("{" + name + "}", str(value))
+    return text
+
+
+INVOKE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.py_object, ctypes.c_int32)
+
+
+class Call:
+    """What `tw_invoke` has to know of a function's calls, at `address`; one call at a time.
+
+    `inputs` stand in the order in which a caller gives them.
+    """
+
+    __slots__ = ("_extents", "_first_output", "_words", "address", "outputs")
+
+    def __init__(
+        self,
+        entry: int,
+        pointers: int,
+        scratch: int,
+        inputs: Sequence[Parameter],
+        outputs: Sequence[Parameter],
+    ) -> None:
+        self.outputs: list[Array] = []
+        arrays = (*inputs, *outputs)
+        self._extents = [np.array(p.shape, np.int64) for p in arrays]
+        header = (entry, pointers, scratch, id(np.ndarray), len(inputs), len(outputs))
+        words = list(header)
+        for p, extents in zip(arrays, self._extents, strict=True):
+            words += (0, id(p.dtype), len(p.shape), extents.ctypes.data, p.slot)
+        self._first_output = HEADER + RECORD * len(inputs)
+        self._words = np.array(words, np.int64)
+        self.address = self._words.ctypes.data
+
+    def write_to(self, outputs: list[Array]) -> None:
+        """Let the next calls write these arrays; the list is kept, and its arrays with it."""
+        self.outputs = outputs
+        self._words[self._first_output :: RECORD] = [id(y) for y in outputs]
