@@ -126,6 +126,32 @@ def test_few_passes_and_small_constants_are_not_prefetched() -> None:
     assert "prefetch" not in compile_program(many, AVX512).ir
 
 
+def test_rows_of_an_input_that_is_passed_over_once_are_prefetched() -> None:
+    """13 rows of 512 floats by 512 iterations: 52 bytes, or a line, at a time."""
+    target = replace(AVX512, l2_bytes=1 << 20)
+    kernel = compile_program(gemm(13 * 40, 32, 512, 13, 32), target)
+    tile = max(loop_bodies(kernel.ir, target), key=fused)
+    assert sum(x.startswith("prefetch") for x in tile) == 1
+    found = re.search(
+        r"getelementptr i8, ptr %t\d+, i64 (%s\d+)\n.*, i64 26624\n.*prefetch", kernel.ir
+    )
+    assert found is not None and f"add nsw i64 {found[1]}, 52" in kernel.ir
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        gemm(13 * 39, 32, 512, 13, 32),  # smaller than the cache
+        gemm(13 * 40, 64, 512, 13, 32),  # passed over twice
+        gemm(13 * 40, 32, 512, 1, 32),  # one stream
+    ],
+    ids=["small", "twice", "one row"],
+)
+def test_other_inputs_are_not_prefetched(program: Program) -> None:
+    target = replace(AVX512, l2_bytes=1 << 20)
+    assert "prefetch" not in compile_program(program, target).ir
+
+
 def kernel_of(program: Program, target: Target = AVX512) -> Kernel:
     return compile_program(program, target)
 

@@ -55,7 +55,8 @@ class Emitted:
 def emit(prepared: Prepared, target: CpuTarget, prefetch: int = 0) -> Emitted:
     """The LLVM module of a concrete program that has been through the passes.
 
-    Constants of at least `prefetch` bytes are prefetched; 0 means none.
+    Constants of at least `prefetch` bytes are prefetched (0: none is), and inputs that the
+    second-level cache does not hold.
     """
     return _Emission(prepared, target, prefetch).run()
 
@@ -65,6 +66,9 @@ class _Emission:
         self.program = prepared.program
         self.prefetched = frozenset(
             t.name for t in self.program.constants if 0 < prefetch <= nbytes(t)
+        )
+        self.streams = frozenset(
+            t.name for t in self.program.inputs if nbytes(t) >= target.l2_bytes
         )
         self.copies = prepared.copies
         self.target = target
@@ -119,7 +123,9 @@ class _Emission:
         ev = Evaluator(b, self.m, self.target, self.forms, env)
         ev.buffers = buffers
         partials = Partials(ev, self.summaries, self.copies)
-        prefetcher = Prefetcher(ev, self.summaries, self.prefetched)
+        prefetcher = Prefetcher(
+            ev, self.summaries, self.prefetched, self.streams, self.target.l2_bytes
+        )
         prefetcher.loops |= loops
         walker = Walker(
             ev,

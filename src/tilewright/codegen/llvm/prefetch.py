@@ -1,4 +1,4 @@
-"""Ask for constants before they are needed: a part of the next panel in every innermost iteration.
+"""Ask for data before they are needed: a part of the next panel in every innermost iteration.
 
     for j.0: for i.1: for k: c[…] += a[…] * w[j.0, k, …]      w's panel j.0 serves every i.1
         prefetch  &w[j.0 + 1] + (i.1 * K + k) * step          all of panel j.0 + 1 by the last i.1
@@ -9,6 +9,16 @@ constant that the network needs next (`tilewright.runtime.constants`).
 In a network each weight comes from main memory: other weights were used since its last use. The
 hardware prefetchers run ahead by some lines only, so without this the first pass over a panel
 waits for memory while the later ones, which find it in the cache, leave memory idle.
+
+An input that is larger than a second-level cache and that a kernel passes over once comes from
+behind that cache. Where a register tile reads many rows of it side by side, an element at a time,
+each is a stream for the hardware prefetchers to find, and ends before they are far ahead. The rows
+together are a block without gaps, and the next block is asked for:
+
+    for i.0: for k: for i.1 in range(13): for j: c[…] += a[i.0 * 13 + i.1, k] * b[k, j]
+        prefetch  &a[(i.0 + 1) * 13] + k * step               all of the next 13 rows by the last k
+
+Vectors are not read ahead so: there is too little arithmetic between two lines.
 """
 
 from __future__ import annotations
@@ -19,23 +29,34 @@ from math import prod
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries
-from tilewright.expr.nodes import Read, reads
-from tilewright.nest.nodes import Node, Store, bodies
+from tilewright.expr.nodes import Read, Tensor, reads
+from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
 LEAST_PASSES = 4  # over a panel: fewer leave no time
+LEAST_SHARE_BYTES = 16  # of a block, an iteration: else most prefetches ask for what is there
 LINE = 64
 INTO_SECOND_LEVEL = "i32 0, i32 2, i32 1"  # a read, of data that is used again
 
 
 class Prefetcher:
-    """Writes the prefetches of one function, for `constants`. `loops` are those that run around
-    the current statement, outermost first: variable → extent.
+    """Writes the prefetches of one function, for `constants` and large inputs, `streams`. `loops`
+    are those that run around the current statement, outermost first: variable → extent. What is
+    asked for goes into the second-level cache, of `cache_bytes`.
     """
 
-    def __init__(self, ev: Evaluator, summaries: Summaries, constants: frozenset[str]) -> None:
+    def __init__(
+        self,
+        ev: Evaluator,
+        summaries: Summaries,
+        constants: frozenset[str],
+        streams: frozenset[str],
+        cache_bytes: int,
+    ) -> None:
         self.ev = ev
         self.summaries = summaries
         self.constants = constants
+        self.streams = streams
+        self.cache_bytes = cache_bytes
         self.loops: dict[str, int] = {}
 
     def ahead(self, body: Node) -> None:
@@ -43,35 +64,93 @@ class Prefetcher:
         summary = self.summaries.of(body)
         if summary.loops:
             return
-        for name in sorted(self.constants & summary.index_vars.keys()):
-            self.panel(next(r for r in _reads(body) if r.tensor.name == name))
+        for name in sorted((self.constants | self.streams) & summary.index_vars.keys()):
+            read = next(r for r in _reads(body) if r.tensor.name == name)
+            form = self.ev.form(read, read.tensor, read.indices)
+            if any(n in self.ev.forms.opaque for n, _ in form.terms):
+                continue
+            if name in self.constants:
+                self.panel(read.tensor, form)
+            else:
+                self.block(read.tensor, form, body)
 
-    def panel(self, read: Read) -> None:
-        """Prefetch the next panel that `read` moves to, evenly over the passes of this one."""
-        ev, tensor = self.ev, read.tensor
-        buffer = ev.buffers[tensor.name]
-        size = tensor.dtype.bytes
-        form = ev.form(read, tensor, read.indices)
-        if any(n in ev.forms.opaque for n, _ in form.terms):
-            return
-        names = list(self.loops)
-        strides = [form.coefficient(n) for n in names]
+    def panel(self, tensor: Tensor, form: Linear) -> None:
+        """Prefetch the next panel that a read moves to, evenly over the passes of this one."""
+        strides = [form.coefficient(n) for n in self.loops]
         at = _panel_loop(strides, list(self.loops.values()))
-        if at is None:
+        if at is not None:
+            panel = strides[at] if at >= 0 else self.ev.buffers[tensor.name].elements
+            self.share(tensor, form, at, panel, panel)
+
+    def block(self, tensor: Tensor, form: Linear, body: Node) -> None:
+        """Prefetch the next block of rows that a read moves to, evenly over this one."""
+        loops = list(_loops(body))
+        if any(n.kind is Kind.VECTOR and form.coefficient(n.var.name) for n in loops):
             return
-        panel = strides[at] if at >= 0 else buffer.elements
-        start, position = Linear(panel), Linear(0)
-        for name, stride in zip(names[: at + 1], strides, strict=False):
-            start = start.plus(ev.ix.env[name], stride)
+        strides, extents = [form.coefficient(n) for n in self.loops], list(self.loops.values())
+        inside = [
+            (form.coefficient(n.var.name), n.extent) for n in loops if isinstance(n.extent, int)
+        ]
+        found = _block_loop(inside, strides, extents)
+        if found is None:
+            return
+        at, first, elements = found
+        steps, nbytes = prod(extents[at + 1 :]), elements * tensor.dtype.bytes
+        if steps * LEAST_SHARE_BYTES <= nbytes <= self.cache_bytes // 2:
+            self.share(tensor, form, at, first, elements)
+
+    def share(self, tensor: Tensor, form: Linear, at: int, first: int, elements: int) -> None:
+        """Prefetch an iteration's share of `elements` from `first` on, counted from where `form` is
+        at the start of the loops inside number `at`.
+        """
+        ev = self.ev
+        size = tensor.dtype.bytes
+        names = list(self.loops)
+        start, position = Linear(first), Linear(0)
+        for name in names[: at + 1]:
+            start = start.plus(ev.ix.env[name], form.coefficient(name))
         for name in names[at + 1 :]:
             position = position.times(self.loops[name]).plus(ev.ix.env[name])
         steps = prod(self.loops[n] for n in names[at + 1 :])
-        share = -(-panel * size // steps)
+        share = -(-elements * size // steps)
         place = start.times(size).plus(position, share)
         prefetch = ev.m.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
         for line in range(0, share, LINE):
-            pointer = ev.ix.pointer(buffer.base, place.shifted(line), 1)
+            pointer = ev.ix.pointer(ev.buffers[tensor.name].base, place.shifted(line), 1)
             ev.b.do(f"call void {prefetch}(ptr {pointer}, {INTO_SECOND_LEVEL})")
+
+
+def _block_loop(
+    inside: list[tuple[int, int]], strides: list[int], extents: list[int]
+) -> tuple[int, int, int] | None:
+    """The innermost loop one iteration of which reads a block without gaps, its rows apart in the
+    innermost body: (number of the loop, first element to prefetch, how many elements).
+
+    `inside` are the strides and extents of the body itself. Where the next block begins inside this
+    one, the rest of it is to be prefetched. None where there is no such loop, where loops around it
+    pass over the same elements again, or where the body reads without gaps: a single stream.
+    """
+    if _covered(inside) is not None or min(strides, default=0) < 0:
+        return None
+    for i in reversed(range(len(strides))):
+        size = _covered(inside) if strides[i] else None
+        if size is not None:
+            once = all(s or e == 1 for s, e in zip(strides[:i], extents, strict=False))
+            return (i, max(size, strides[i]), min(size, strides[i])) if once else None
+        inside = [*inside, (strides[i], extents[i])]
+    return None
+
+
+def _covered(moves: list[tuple[int, int]]) -> int | None:
+    """How many elements lie from the first to the last that loops of these strides and extents
+    read; None where they leave gaps.
+    """
+    covered = 1
+    for stride, extent in sorted(m for m in moves if m[0]):
+        if stride > covered and extent > 1:
+            return None
+        covered += stride * (extent - 1)
+    return covered
 
 
 def _panel_loop(strides: list[int], extents: list[int]) -> int | None:
@@ -101,3 +180,11 @@ def _reads(node: Node) -> Iterator[Read]:
             yield from reads(index)
     for body in bodies(node):
         yield from _reads(body)
+
+
+def _loops(node: Node) -> Iterator[For]:
+    """All loops below a node."""
+    if isinstance(node, For):
+        yield node
+    for body in bodies(node):
+        yield from _loops(body)
