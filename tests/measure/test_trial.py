@@ -12,7 +12,7 @@ from native_kernels import fill_in, object_code, scale_artifact
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_input
-from tilewright.measure.trial import LoadedTask, RunOptions
+from tilewright.measure.trial import Floats, LoadedTask, RunOptions, Spent, once, run_trial
 from tilewright.runtime import Artifact, Packing
 from tilewright.target import Target
 
@@ -159,6 +159,35 @@ def test_constants_are_packed_whatever_caches_hold(between: int) -> None:
     wrong = replace(packed, constants=(replace(w, shape=(100, 10)),), packings=(swapped,))
     with pytest.raises(WrongAnswer):
         loaded(plain).run(wrong, QUICK)
+
+
+class Steady:
+    """A candidate every run of which takes `seconds`; it counts them."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.runs = seconds, 0
+
+    def poison(self) -> None: ...
+
+    def check(self, when: str) -> None: ...
+
+    def bench(self, count: int) -> Floats:
+        self.runs += count
+        return np.full(count, self.seconds)
+
+    def bench_within(self, budget_s: float, between: int) -> Floats:
+        return self.bench(max(1, int(budget_s / self.seconds)))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "figures", "runs"),
+    [(1e-3, 3, 1 + 10 + 3 * 20), (0.1, 3, 1 + 1 + 3), (0.4, 3, 1 + 3), (0.7, 2, 1 + 2), (5, 1, 2)],
+)
+def test_long_runs_are_few(seconds: float, figures: int, runs: int) -> None:
+    candidate = Steady(seconds)
+    timing = run_trial(candidate, RunOptions(repeats=3, min_repeat_ms=20), Spent(), once)
+    assert timing.latencies_s == [seconds] * figures
+    assert candidate.runs == runs
 
 
 def test_options_are_checked() -> None:

@@ -40,6 +40,9 @@ HICCUP_S = 20e-3
 SECOND_CHANCES = 10
 # Runs up to this long are warmed up by more than one.
 WAKE_UP_S = 2e-3
+# Runs from this length on need none before them, and no more of them are timed than take so long
+# in all: what disturbs a single run is little beside its own time.
+LONG_S, ENOUGH_S = 0.25, 1.0
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 
 
@@ -47,7 +50,8 @@ EVICTING = 2  # times as much other data as caches hold evicts nearly all that t
 class RunOptions:
     """How a candidate is timed.
 
-    `repeats` figures are taken, each the median of the calls that fit into `min_repeat_ms`.
+    `repeats` figures are taken (fewer of runs that take long), each the median of the calls that
+    fit into `min_repeat_ms`.
     Caches are warm from the call before unless there is something `between`, as in a network: so
     many bytes of other data are read before each timed call, at least enough to pass through the
     cores' own caches and at most through all, then the inputs, any part by any core. A candidate
@@ -154,10 +158,14 @@ def _time(candidate: Candidate, first: float, options: RunOptions) -> Timing:
     if first > limit:
         return Timing([first], stopped_early=True)
     candidate.poison()
-    candidate.bench(SECOND_CHANCES if first < WAKE_UP_S else 1)  # warms up
+    if first < LONG_S:
+        candidate.bench(SECOND_CHANCES if first < WAKE_UP_S else 1)  # warms up
     budget_s = options.min_repeat_ms * 1e-3
-    seconds = [candidate.bench_within(budget_s, options.between) for _ in range(options.repeats)]
-    return Timing([float(np.median(s)) for s in seconds])
+    medians: list[float] = []
+    while len(medians) < options.repeats and sum(medians) < ENOUGH_S:
+        seconds = candidate.bench_within(budget_s, options.between)
+        medians.append(float(np.median(seconds)))
+    return Timing(medians)
 
 
 def _second_chances(candidate: Candidate, first: float, limit: float) -> float:
