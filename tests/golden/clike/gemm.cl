@@ -48,16 +48,16 @@ kernel_0(
         barrier(CLK_LOCAL_MEM_FENCE);
         #pragma unroll 1
         for (int C_k_1 = 0; C_k_1 < 2; ++C_k_1) {
-            #pragma unroll
-            for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
+            #pragma unroll 1
+            for (int C_k_2 = 0; C_k_2 < 4; ++C_k_2) {
                 #pragma unroll
-                for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
+                for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
                     #pragma unroll
-                    for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
+                    for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
                         #pragma unroll
-                        for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
-                            #pragma unroll 1
-                            for (int C_k_2 = 0; C_k_2 < 4; ++C_k_2) {
+                        for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
+                            #pragma unroll
+                            for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
                                 C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] += A_C[C_i_3 * 8 + C_k_1 * 4 + C_k_2 + D_i0_1 * 64 + D_i0_2 * 16] * B_C[C_j_3 + C_k_1 * 64 + C_k_2 * 16 + D_i1_1 * 8 + D_i1_2 * 2];
                             }
                         }

@@ -26,13 +26,9 @@ kernel_0(
         for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
             #pragma unroll
             for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
-                if (C_i_3 + D_i0_0 * 16 + D_i0_1 * 8 + D_i0_2 * 2 < 27) {
-                    #pragma unroll
-                    for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
-                        if (C_j_3 + D_i1_0 * 16 + D_i1_1 * 8 + D_i1_2 * 2 < 19) {
-                            C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] = 0.0f;
-                        }
-                    }
+                #pragma unroll
+                for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
+                    C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] = 0.0f;
                 }
             }
         }
@@ -67,22 +63,18 @@ kernel_0(
         __syncthreads();
         #pragma unroll 1
         for (int C_k_1 = 0; C_k_1 < 2; ++C_k_1) {
-            #pragma unroll
-            for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
-                #pragma unroll
-                for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
+            #pragma unroll 1
+            for (int C_k_2 = 0; C_k_2 < 3; ++C_k_2) {
+                if (C_k_0 * 6 + C_k_1 * 3 + C_k_2 < 13) {
                     #pragma unroll
-                    for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
-                        if (C_i_3 + D_i0_0 * 16 + D_i0_1 * 8 + D_i0_2 * 2 < 27) {
+                    for (int D_i0_1 = 0; D_i0_1 < 2; ++D_i0_1) {
+                        #pragma unroll
+                        for (int D_i1_1 = 0; D_i1_1 < 2; ++D_i1_1) {
                             #pragma unroll
-                            for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
-                                if (C_j_3 + D_i1_0 * 16 + D_i1_1 * 8 + D_i1_2 * 2 < 19) {
-                                    #pragma unroll 1
-                                    for (int C_k_2 = 0; C_k_2 < 3; ++C_k_2) {
-                                        if (C_k_0 * 6 + C_k_1 * 3 + C_k_2 < 13) {
-                                            C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] += A_C[C_i_3 * 6 + C_k_1 * 3 + C_k_2 + D_i0_1 * 48 + D_i0_2 * 12] * B_C[C_j_3 + C_k_1 * 48 + C_k_2 * 16 + D_i1_1 * 8 + D_i1_2 * 2];
-                                        }
-                                    }
+                            for (int C_i_3 = 0; C_i_3 < 2; ++C_i_3) {
+                                #pragma unroll
+                                for (int C_j_3 = 0; C_j_3 < 2; ++C_j_3) {
+                                    C[C_i_3 * 2 + C_j_3 + D_i0_1 * 8 + D_i1_1 * 4] += A_C[C_i_3 * 6 + C_k_1 * 3 + C_k_2 + D_i0_1 * 48 + D_i0_2 * 12] * B_C[C_j_3 + C_k_1 * 48 + C_k_2 * 16 + D_i1_1 * 8 + D_i1_2 * 2];
                                 }
                             }
                         }

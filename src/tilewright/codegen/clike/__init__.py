@@ -14,6 +14,8 @@ from math import prod
 from tilewright.codegen.clike.dialects import CUDA, GLOBAL, OPENCL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import Kernel, Names, row_major, write_kernel
+from tilewright.codegen.clike.loop_order import running_first
+from tilewright.codegen.clike.padding import without_padding_guards
 from tilewright.codegen.clike.virtual import sunk
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.passes.guards import hoisted_guards
@@ -47,7 +49,8 @@ def dialect_of(target: GpuTarget) -> Dialect:
 
 def emit(program: Program, dialect: Dialect) -> Source:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
-    body = _guards(sunk(simplified(program.body)))
+    body = without_padding_guards(program, simplified(program.body))
+    body = _guards(sunk(running_first(body)))
     names, forms = Names(), Linearizer()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):

@@ -1,0 +1,157 @@
+"""Pass: elements of private storage beyond their tensor are computed along with the others.
+
+    27 rows in tiles of 4, C private:
+
+    for i < 4: # unrolled                        for i < 4: # unrolled
+      if t * 4 + i < 27:                    ->     C[t * 4 + i] += A.C[t * 4 + i, k] * ...
+        C[t * 4 + i] += A.C[t * 4 + i, k] * ...
+
+No statement stores such an element, so nothing reads it, and whatever it becomes does no harm; a
+condition at every update costs more than the update. What leaves the thread keeps its conditions.
+One is dropped only where all accesses stay inside of their buffers without it: shared memory has
+room for whole tiles, an input has not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from tilewright.codegen.linear import Linearizer
+from tilewright.codegen.rewrite import conjunction, guarded, rebuilt
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Select, Tensor, children
+from tilewright.expr.zero_terms import conjuncts
+from tilewright.nest.facts import Facts
+from tilewright.nest.nodes import Alloc, For, If, Node, Program, Scope, Store, bodies, walk
+from tilewright.nest.workers import Team
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """`sign * index[dimension] + constant >= 0`."""
+
+    dimension: int
+    sign: int
+    constant: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """`offset` is where a window starts, None for a whole buffer. `limits` hold for every element
+    that is stored, where the storage is private to a thread.
+    """
+
+    tensor: Tensor
+    offset: tuple[Expr, ...] | None = None
+    limits: frozenset[_Bound] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is around a node."""
+
+    storage: Mapping[str, _Storage]
+    facts: Facts
+    team: Team
+    in_kernel: bool
+
+
+def without_padding_guards(program: Program, node: Node) -> Node:
+    """`node`, the program's nest, without the conditions that only keep private padding unset."""
+    if not any(isinstance(n, If) for n in walk(node)):
+        return node
+    outside = (*program.inputs, *program.constants, *program.tables, *program.outputs)
+    storage = {t.name: _Storage(t) for t in outside}
+    return _Padding().visit(node, _Place(storage, Facts.of({}), Team(), in_kernel=False))
+
+
+class _Padding:
+    def __init__(self) -> None:
+        self.forms = Linearizer()
+
+    def visit(self, node: Node, at: _Place) -> Node:
+        match node:
+            case If(cond, Store() as store):
+                return self.statement(list(conjuncts(cond)), store, at)
+            case If(cond, _):
+                inner = replace(at, facts=at.facts.assume(cond))
+            case Alloc(tensor, offset, body, scope):
+                private = at.in_kernel and scope is Scope.LOCAL
+                limits = self.limits(tensor.name, body) if private else frozenset()
+                known = _Storage(tensor, offset, limits)
+                inner = replace(at, storage={**at.storage, tensor.name: known})
+            case For(var, extent):
+                assert isinstance(extent, int)
+                inner = replace(at, facts=at.facts.loop(var, extent), in_kernel=True)
+            case _:
+                inner = at
+        inner = replace(inner, team=at.team.entering(node, {}))
+        return rebuilt(node, tuple(self.visit(b, inner) for b in bodies(node)))
+
+    def limits(self, name: str, body: Node) -> frozenset[_Bound]:
+        """What the indices of every store of a tensor satisfy."""
+        found = [
+            {b for c in conds for b in self.bounds(c, store)}
+            for conds, store in _stores(body, ())
+            if store.tensor.name == name
+        ]
+        return frozenset(set.intersection(*found)) if found else frozenset()
+
+    def bounds(self, cond: Expr, store: Store) -> Iterator[_Bound]:
+        """A condition as bounds of single indices, if it is one."""
+        form = self.forms.condition(cond)
+        for d, index in enumerate(store.indices) if form else ():
+            for sign in (1, -1):
+                assert form is not None
+                rest = form.plus(self.forms.of(index), -sign)
+                if form.terms and not rest.terms:
+                    yield _Bound(d, sign, rest.const)
+
+    def statement(self, conds: list[Expr], store: Store, at: _Place) -> Node:
+        """One store without the conditions that it does not need."""
+        limits = at.storage[store.tensor.name].limits
+        if limits and not at.team.combined(store):
+            for c in [c for c in conds if limits.intersection(self.bounds(c, store))]:
+                others = [other for other in conds if other is not c]
+                facts = at.facts.assume(conjunction(others)) if others else at.facts
+                if _is_harmless(store, replace(at, facts=facts)):
+                    conds = others
+        return guarded(conds, store)
+
+
+def _stores(node: Node, conds: tuple[Expr, ...]) -> Iterator[tuple[tuple[Expr, ...], Store]]:
+    """The stores under a node with the conditions around them."""
+    if isinstance(node, Store):
+        yield conds, node
+    elif isinstance(node, If):
+        conds = (*conds, *conjuncts(node.cond))
+    for b in bodies(node):
+        yield from _stores(b, conds)
+
+
+def _is_harmless(store: Store, at: _Place) -> bool:
+    """Whether a store touches memory that is there, and traps nowhere."""
+    return _is_inside(store.tensor, store.indices, at) and _is_safe(store.value, at)
+
+
+def _is_inside(tensor: Tensor, indices: tuple[Expr, ...], at: _Place) -> bool:
+    known = at.storage[tensor.name]
+    for d, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
+        local = index if known.offset is None else index - known.offset[d]
+        if not isinstance(extent, int) or not at.facts.bounds(local).within(0, extent - 1):
+            return False
+    return True
+
+
+def _is_safe(e: Expr, at: _Place) -> bool:
+    match e:
+        case Read(tensor, indices):
+            return _is_inside(tensor, indices, at)
+        case Select(cond, a, b):
+            yes = replace(at, facts=at.facts.assume(cond))
+            no = replace(at, facts=at.facts.assume(cond, holds=False))
+            return _is_safe(cond, at) and _is_safe(a, yes) and _is_safe(b, no)
+        case Binary("floordiv" | "mod", a, b) if not a.dtype.is_float:
+            # whatever is in memory may be zero, and the devices that are CPUs trap
+            return isinstance(b, Const) and _is_safe(a, at)
+    return all(_is_safe(c, at) for c in children(e))
