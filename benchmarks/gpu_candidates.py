@@ -1,7 +1,7 @@
 """Random GPU programs of every operator family: are they right, how long do they take to compile?
 
     python -m benchmarks.gpu_candidates [--families LIST] [--candidates N] [--json FILE]
-                                        [--anew]
+                                        [--anew] [--minutes N]
 
 Candidates are drawn from the search space of a CUDA device (the widest limits) at small shapes.
 Each is written in both dialects: the OpenCL program runs on this machine's device (PoCL, if it has
@@ -19,18 +19,20 @@ program is compiled by NVRTC for three architectures.
             is building and the first run less a second run: PoCL compiles a kernel when it is
             first launched. Caches of the driver are off.
 
-A family of which FILE holds as many candidates already is not run again (each entry names its
-commit): long runs are done in slices. `--anew` runs it all the same.
+A family of which FILE holds as many candidates already is not run again (each entry names the
+commit of its last one): long runs are done in slices, which end after `--minutes` with the
+candidate at hand, and go on where the last one stopped. `--anew` runs a family from its start.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,7 @@ from rich.table import Table
 
 from benchmarks.cases import SHAPES, Case
 from benchmarks.provenance import provenance
+from benchmarks.turns import Deadline
 from tilewright.build import build
 from tilewright.cli.console import output
 from tilewright.codegen.clike import CUDA, emit
@@ -61,6 +64,7 @@ from tilewright.target import Target
 SPACE = "cuda:a100"
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 DRAWS = 4096
+NEVER = Deadline(math.inf)
 SEED = 1
 NO_CACHES = {"POCL_KERNEL_CACHE": "0", "PYOPENCL_NO_CACHE": "1"}
 SMALL = {
@@ -87,7 +91,7 @@ def small_dag(family: str) -> ComputeDAG:
 
 @dataclass
 class Figures:
-    """What was found of one family. Seconds are lists, one entry a program."""
+    """What was found of one family so far. Seconds are lists, one entry a program."""
 
     sampled: int = 0
     redrawn: float = 0.0
@@ -97,6 +101,11 @@ class Figures:
     opencl_s: list[float] = field(default_factory=list)
     nvrtc_s: dict[str, list[float]] = field(default_factory=dict)
     spilled: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> Figures:
+        """Those of a family's entry in a results file; of an empty one, nothing yet."""
+        return cls(**{f.name: entry[f.name] for f in fields(cls) if f.name in entry})
 
     def fail(self, i: int, error: Exception) -> None:
         self.failures.append(f"{i}: {type(error).__name__}: {error}"[:500])
@@ -162,20 +171,32 @@ class Family:
 
 
 def measured(
-    name: str, device: Device, target: Target, candidates: int, architectures: Sequence[str]
+    name: str,
+    device: Device,
+    target: Target,
+    candidates: int,
+    architectures: Sequence[str],
+    figures: Figures | None = None,
+    deadline: Deadline = NEVER,
 ) -> Figures:
-    """All figures of one family."""
+    """All figures of one family; `figures` are those of its first candidates, and as many more are
+    added as the deadline admits.
+    """
     family = Family(name, device, target, SEED)
     space = Space(family.dag, Target.parse(SPACE))
     rng = np.random.default_rng(SEED)
-    figures = Figures(redrawn=redrawn(space, rng))
-    figures.nvrtc_s = {a: [] for a in architectures}
-    figures.spilled = dict.fromkeys(architectures, 0)
+    share = redrawn(space, rng)
+    if figures is None or not figures.sampled:
+        figures = Figures(redrawn=share, nvrtc_s={a: [] for a in architectures})
+        figures.spilled = dict.fromkeys(architectures, 0)
     population = drawn(space, rng, candidates)
-    figures.sampled = len(population)
-    for i, fits in enumerate(space.valid(population)):
+    valid = space.valid(population)
+    for i in range(figures.sampled, len(population)):
+        if deadline.passed:
+            break
+        figures.sampled = i + 1
         try:
-            if not fits:
+            if not valid[i]:
                 raise ScheduleError("the space's validity columns refuse it")
             trace = space.trace(int(population.sketch[i]), population.rows[i])
             artifact, cuda = family.trial(trace)
@@ -240,6 +261,7 @@ def main() -> None:
     parser.add_argument("--candidates", type=int, default=100, help="of each family")
     parser.add_argument("--json", type=Path, help="read and write the figures here")
     parser.add_argument("--anew", action="store_true", help="also families that FILE holds")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="of this run (no limit)")
     options = parser.parse_args()
     names = options.families.split(",")
     unknown = sorted(set(names) - set(SMALL))
@@ -250,10 +272,14 @@ def main() -> None:
     families: dict[str, Any] = {}
     if options.json and options.json.is_file():
         families = json.loads(options.json.read_text())["families"]
+    deadline = Deadline.after(options.minutes)
     for name in names:
-        if not options.anew and families.get(name, {}).get("sampled", 0) >= options.candidates:
+        before = Figures() if options.anew else Figures.of(families.get(name, {}))
+        if before.sampled >= options.candidates or deadline.passed:
             continue
-        found = measured(name, device, device.target, options.candidates, ARCHITECTURES)
+        found = measured(
+            name, device, device.target, options.candidates, ARCHITECTURES, before, deadline
+        )
         families[name] = {**provenance(), **vars(found)}
         print("\n".join([f"{name}:", *found.failures]) if found.failures else name, flush=True)
         if options.json:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.cases import SHAPES
-from benchmarks.gpu_candidates import SMALL, Family, measured, small_dag, summary
+from benchmarks.gpu_candidates import SMALL, Family, Figures, measured, small_dag, summary
+from benchmarks.turns import Deadline
 
 from benchmarks import gpu_candidates
 from devices import at_hand
@@ -36,6 +37,28 @@ def test_candidates_are_right_and_timed(device: OpenclDevice) -> None:
     assert (figures.sampled, figures.invalid, figures.wrong) == (2, 0, 0)
     assert len(figures.opencl_s) == len(figures.nvrtc_s["sm_80"]) == 2
     assert min(figures.nvrtc_s["sm_80"]) > 0 and not figures.failures
+
+
+def test_slices_make_up_the_whole(device: OpenclDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second slice goes on with the candidate at which the first was stopped."""
+    seen: list[list[Step]] = []
+    trial = Family.trial
+
+    def lowered(self: Family, trace: list[Step]) -> tuple[Artifact, str]:
+        seen.append(trace)
+        return trial(self, trace)
+
+    monkeypatch.setattr(Family, "trial", lowered)
+    monkeypatch.setattr(Family, "run", lambda self, artifact: 1.0)
+    measured("NRM", device, device.target, 3, ())
+    ends = iter((False, False, True))
+    monkeypatch.setattr(Deadline, "passed", property(lambda self: next(ends)))
+    first = measured("NRM", device, device.target, 3, ())
+    assert first.sampled == 2
+    monkeypatch.setattr(Deadline, "passed", False)
+    whole = measured("NRM", device, device.target, 3, (), Figures.of(vars(first)))
+    assert whole.sampled == 3 and len(whole.opencl_s) == 3
+    assert seen[:3] == seen[3:]
 
 
 def test_failures_are_counted_by_where_they_show(
