@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from tilewright.build import build
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.runtime.artifact import Artifact
@@ -148,6 +150,19 @@ def combined(threads: int, rows: int) -> tuple[Step, ...]:
     )
 
 
+def halves(function: Callable[..., Tensor]) -> ComputeDAG:
+    """A function of every element of a float16 tensor."""
+    return ComputeDAG([function(placeholder((6, 40), "float16", name="x"), name="y")])
+
+
+EIGHT_A_THREAD: tuple[Step, ...] = (
+    Split("y", "i1", (8,)),
+    Bind("y", "i0", "block"),
+    Bind("y", "i1.0", "thread.x"),
+    Annotate("y", "i1.1", "vector"),
+)
+
+
 def two_kernels() -> ComputeDAG:
     """y = 2 x, z = y + its reverse: the second kernel reads what all blocks of the first wrote."""
     x = placeholder((12,), name="x")
@@ -160,6 +175,12 @@ CASES: dict[str, Case] = {
     "gemm_padded": Case(lambda: gemm_relu(27, 19, 13), tiled(2, (2, 3))),
     "gemm_half": Case(lambda: gemm_relu(32, 32, 16, "float16"), tiled(stage="C_acc")),
     "gemm_aligned": Case(lambda: gemm_relu(32, 32, 16), tiled(aligns=(2, 8))),
+    "gemm_half_eight": Case(lambda: gemm_relu(32, 32, 16, "float16"), tiled(8, stage="C_acc")),
+    "gemm_half_padded": Case(
+        lambda: gemm_relu(27, 24, 13, "float16"), tiled(8, stage="C_acc", aligns=(2, 16))
+    ),
+    "half_relu": Case(lambda: halves(ops.relu), EIGHT_A_THREAD),
+    "half_floats": Case(lambda: halves(partial(ops.cast_to, dtype="float32")), EIGHT_A_THREAD),
     "rows_warp": Case(lambda: row_sums(6, 64), combined(32, 2)),
     "rows_block": Case(lambda: row_sums(4, 96), combined(48, 1)),
     "rows_pair": Case(lambda: row_sums(6, 24), combined(12, 3)),

@@ -38,6 +38,21 @@ def test_rows_of_shared_memory_are_padded() -> None:
     assert text.count("= A_v.") == 4
 
 
+def test_eight_halves_are_one_access() -> None:
+    """Copied as they are, converted where something is computed; floats go four at a time."""
+    copied = emit(CASES["gemm_half_eight"].lowered().program, OPENCL).text
+    assert copied.count("const ushort8 ") == copied.count("*(__local ushort8*)") == 2
+    converted = emit(CASES["half_relu"].lowered().program, OPENCL).text
+    assert "const float8 x_v = vloada_half8(0, (__global const half*)x + " in converted
+    assert "vstorea_half8((float8)(" in converted
+    wider = emit(CASES["half_floats"].lowered().program, OPENCL).text
+    assert "vloada_half4(" in wider and "*(__global float4*)(y" in wider
+    cuda = emit(CASES["half_relu"].lowered().program, CUDA).text
+    assert "struct __align__(16) tw_half8 { __half of[8]; };" in cuda
+    assert "const tw_half8 x_v = *(const tw_half8*)(x + " in cuda
+    assert "*(tw_half8*)(y + " in cuda
+
+
 def test_types_that_devices_lack_are_named() -> None:
     x = placeholder((4,), "bfloat16", name="x")
     dag = ComputeDAG([compute((4,), lambda i: x[i] * 2.0, name="y")])

@@ -8,6 +8,7 @@ numbers are decisions. Tiled stages get their unrolling pragma.
 
 from __future__ import annotations
 
+from tilewright.expr.dtypes import DType
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import Annotate, Fuse, Pragma, Reorder, Split
 from tilewright.schedule.worker_steps import Bind
@@ -17,7 +18,11 @@ from tilewright.target import GpuTarget
 
 UNROLL_STEPS = (0, 16, 64, 512)
 THREADS = (32, 64, 128, 256, 512)
-WIDTHS = (1, 2, 4)
+
+
+def access_widths(dtype: DType) -> tuple[int, ...]:
+    """Elements that a thread may take at once: up to 16 bytes, as many as one access has."""
+    return (1, 2, 4, 8) if dtype.name == "float16" else (1, 2, 4)
 
 
 def annotate_gpu(d: Derivation) -> list[Derivation]:
@@ -44,7 +49,8 @@ def _bind(d: Derivation, stage: Stage) -> None:
         d.apply(Fuse(name, axes))
     most = tuple(n for n in THREADS if n <= d.target.threads) or (d.target.threads,)
     threads = d.decide(Choice(f"{name}.threads", name, "thread", most, ordered=True))
-    width = d.decide(Choice(f"{name}.width", name, "thread", WIDTHS, ordered=True))
+    widths = access_widths(stage.tensor.dtype)
+    width = d.decide(Choice(f"{name}.width", name, "thread", widths, ordered=True))
     d.apply(Split(name, loop, (*variables(threads), *variables(width))))
     reductions = tuple(a.name for a in stage.compute.reduce_axes)
     levels = ((f"{loop}.0",), (f"{loop}.1",), reductions, (f"{loop}.2",))

@@ -32,17 +32,17 @@ kernel_0(
         #pragma unroll 1
         for (int A_C_acc_d0_d1_0_0 = 0; A_C_acc_d0_d1_0_0 < 2; ++A_C_acc_d0_d1_0_0) {
             const int A_C_acc_d0_d1_0_1 = (int)get_local_id(0);
-            #pragma unroll
-            for (int A_C_acc_d0_d1_1 = 0; A_C_acc_d0_d1_1 < 4; ++A_C_acc_d0_d1_1) {
-                vstore_half(vload_half(A_C_acc_d0_d1_0_1 / 2 * 16 + A_C_acc_d0_d1_0_1 % 2 * 4 + A_C_acc_d0_d1_0_0 * 128 + A_C_acc_d0_d1_1 + C_acc_k_0 * 8 + D_i0_0 * 256, A), A_C_acc_d0_d1_0_1 / 2 * 8 + A_C_acc_d0_d1_0_1 % 2 * 4 + A_C_acc_d0_d1_0_0 * 64 + A_C_acc_d0_d1_1, (__local half*)A_C_acc);
+            {
+                const ushort4 A_v = *(__global const ushort4*)(A + A_C_acc_d0_d1_0_1 / 2 * 16 + A_C_acc_d0_d1_0_1 % 2 * 4 + A_C_acc_d0_d1_0_0 * 128 + C_acc_k_0 * 8 + D_i0_0 * 256);
+                *(__local ushort4*)(A_C_acc + A_C_acc_d0_d1_0_1 / 2 * 8 + A_C_acc_d0_d1_0_1 % 2 * 4 + A_C_acc_d0_d1_0_0 * 64) = A_v;
             }
         }
         #pragma unroll 1
         for (int B_C_acc_d0_d1_0_0 = 0; B_C_acc_d0_d1_0_0 < 2; ++B_C_acc_d0_d1_0_0) {
             const int B_C_acc_d0_d1_0_1 = (int)get_local_id(0);
-            #pragma unroll
-            for (int B_C_acc_d0_d1_1 = 0; B_C_acc_d0_d1_1 < 4; ++B_C_acc_d0_d1_1) {
-                vstore_half(vload_half(B_C_acc_d0_d1_0_1 / 4 * 32 + B_C_acc_d0_d1_0_1 % 4 * 4 + B_C_acc_d0_d1_0_0 * 128 + B_C_acc_d0_d1_1 + C_acc_k_0 * 256 + D_i1_0 * 16, B), B_C_acc_d0_d1_0_1 / 4 * 16 + B_C_acc_d0_d1_0_1 % 4 * 4 + B_C_acc_d0_d1_0_0 * 64 + B_C_acc_d0_d1_1, (__local half*)B_C_acc);
+            {
+                const ushort4 B_v = *(__global const ushort4*)(B + B_C_acc_d0_d1_0_1 / 4 * 32 + B_C_acc_d0_d1_0_1 % 4 * 4 + B_C_acc_d0_d1_0_0 * 128 + C_acc_k_0 * 256 + D_i1_0 * 16);
+                *(__local ushort4*)(B_C_acc + B_C_acc_d0_d1_0_1 / 4 * 16 + B_C_acc_d0_d1_0_1 % 4 * 4 + B_C_acc_d0_d1_0_0 * 64) = B_v;
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

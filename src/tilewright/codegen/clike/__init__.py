@@ -13,8 +13,9 @@ from math import prod
 
 from tilewright.codegen.clike.dialects import CUDA, GLOBAL, OPENCL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
-from tilewright.codegen.clike.kernels import Kernel, Names, row_major, write_kernel
+from tilewright.codegen.clike.kernels import Kernel, row_major, write_kernel
 from tilewright.codegen.clike.loop_order import running_first
+from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.padding import without_padding_guards
 from tilewright.codegen.clike.virtual import sunk
 from tilewright.codegen.linear import Linearizer

@@ -8,28 +8,25 @@ the C that it looks like; names of axes survive.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from math import prod
 
-from tilewright.codegen.clike import combine, vectors
-from tilewright.codegen.clike.dialects import GLOBAL, PRIVATE, SHARED, TABLE, Dialect
+from tilewright.codegen.clike import combine
+from tilewright.codegen.clike.chunks import Chunks
+from tilewright.codegen.clike.dialects import PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
+from tilewright.codegen.clike.lines import INDENT, Lines
+from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
     Expr,
-    Read,
-    Select,
     Tensor,
-    Var,
-    as_expr,
     reads,
-    substitute,
 )
 from tilewright.nest.nodes import (
     THREADS,
@@ -51,10 +48,6 @@ from tilewright.nest.workers import (
     thread_counts,
 )
 
-INDENT = "    "
-COMPONENTS = "xyzw"
-KEYWORDS = frozenset({"for", "if", "int", "float", "double", "half", "char", "short", "long", "in"})
-
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -67,24 +60,6 @@ class Kernel:
     arguments: tuple[str, ...]
     shared_bytes: int
     helpers: Mapping[str, str]
-
-
-class Names:
-    """C identifiers for the names of loops and tensors, each its own."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set(KEYWORDS)
-
-    def new(self, name: str) -> str:
-        """An identifier like `name`."""
-        plain = re.sub(r"\W+", "_", name).strip("_") or "x"
-        plain = f"_{plain}" if plain[0].isdigit() else plain
-        found, number = plain, 1
-        while found in self._taken:
-            number += 1
-            found = f"{plain}_{number}"
-        self._taken.add(found)
-        return found
 
 
 def write_kernel(
@@ -124,10 +99,10 @@ class _Writer:
     outside: Mapping[str, Place]
     dialect: Dialect
     names: Names
-    lines: list[str] = field(default_factory=list)
-    depth: int = 1
+    out: Lines = field(default_factory=Lines)
 
     def __post_init__(self) -> None:
+        self.line, self.scope = self.out.line, self.out.scope
         self.forms = Linearizer()
         self.blocks: tuple[For, ...] = ()
         self.body = self.root
@@ -142,6 +117,7 @@ class _Writer:
         self.write = Expressions(
             self.dialect, self.places, self.loop_names, self.ranges, self.helpers
         )
+        self.chunks = Chunks(self.write, self.names, self.forms, self.out)
         self.unrolling = Unrolling(self.root)
         if self.unrolling.statements > GREATEST_KERNEL:
             raise BuildError(
@@ -158,7 +134,7 @@ class _Writer:
         threads = self.counts.get(Kind.THREAD_X, 1), self.counts.get(Kind.THREAD_Y, 1)
         self.indices(self.blocks, self.dialect.block_index)
         self.visit(self.body, Team(), frozenset())
-        body, self.lines = self.lines, []
+        body = self.out.taken()
         for c_name, tensor in self.shared:
             kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
             count = element_count(tensor)
@@ -166,7 +142,7 @@ class _Writer:
         bounds = self.dialect.bounds.format(x=threads[0], y=threads[1], threads=prod(threads))
         parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
         head = f"{self.dialect.kernel} {bounds}{self.dialect.returns}\n{name}(\n{parameters})\n{{"
-        text = "\n".join([head, *self.lines, *body, "}"]) + "\n"
+        text = "\n".join([head, *self.out.lines, *body, "}"]) + "\n"
         return Kernel(
             name=name,
             text=text,
@@ -189,18 +165,7 @@ class _Writer:
     def _narrow(self, tensor: Tensor) -> bool:
         return tensor.dtype.name == "float16" and self.dialect.name == "OpenCL"
 
-    # ---- lines ------------------------------------------------------------------------------
-
-    def line(self, text: str) -> None:
-        self.lines.append(INDENT * self.depth + text)
-
-    @contextmanager
-    def scope(self, head: str) -> Iterator[None]:
-        self.line(f"{head} {{".lstrip())
-        self.depth += 1
-        yield
-        self.depth -= 1
-        self.line("}")
+    # ---- workers ----------------------------------------------------------------------------
 
     def indices(self, loops: tuple[For, ...], worker: str) -> None:
         """The loops of a perfect nest of workers as digits of the worker's number."""
@@ -391,100 +356,13 @@ class _Writer:
         return f"({y} * {self.counts.get(Kind.THREAD_X, 1)} + {x})"
 
     def vector(self, node: For, team: Team, alone: frozenset[Kind]) -> None:
-        """A vector loop: accesses of several elements where they are contiguous."""
-        assert isinstance(node.extent, int)
+        """A vector loop: accesses of several elements, or a loop like others."""
         name = self.enter(node)
-        for width in vectors.widths(node.extent):
-            conds, body = vectors.uniform_guards(node.body, node.var, width, self.forms)
-            if not isinstance(body, Store) or not self.is_chunk(body, node.var.name, width):
-                continue
-            whole = width == node.extent
-            start: Expr = as_expr(0) if whole else node.var
-            if not whole:
-                self.line("#pragma unroll")
-            head = f"for (int {name} = 0; {name} < {node.extent}; {name} += {width})"
-            with self.scope("" if whole else head):
-                tests = [self.write.text(substitute(c, {node.var.name: start}), 3) for c in conds]
-                with self.scope(f"if ({' && '.join(tests)})") if tests else nullcontext():
-                    self.choice(body, node.var, start, width)
+        if self.chunks.written(node, name):
             return
         self.line("#pragma unroll")
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
             self.visit(node.body, team, alone)
-
-    def is_chunk(self, node: Store, var: str, width: int) -> bool:
-        """Whether elements are stored by one access, or loaded by one and stored one by one (in
-        rows of odd length, no vector of them is aligned).
-        """
-        if node.reduce is not None or any(
-            r.tensor.name == node.tensor.name for r in reads(node.value)
-        ):
-            return False
-        return self.is_vector_store(node, var, width) or any(
-            self.is_vector_access(self.write.place(r.tensor.name), r.indices, var, width)
-            for r in reads(node.value)
-        )
-
-    def is_vector_store(self, node: Store, var: str, width: int) -> bool:
-        """Whether the stored elements are one access."""
-        place = self.write.place(node.tensor.name)
-        return self.is_vector_access(place, node.indices, var, width)
-
-    def is_vector_access(
-        self, place: Place, indices: tuple[Expr, ...], var: str, width: int
-    ) -> bool:
-        return (
-            place.space in (GLOBAL, SHARED)
-            and self.dialect.vector(place.dtype, width) is not None
-            and vectors.is_contiguous(place.flat(indices), var, width, self.forms)
-        )
-
-    def choice(self, node: Store, var: Var, start: Expr, width: int) -> None:
-        """A chunk; a select that all its lanes decide alike (padding) becomes a branch."""
-        value = node.value
-        if not isinstance(value, Select) or not vectors.is_uniform(
-            value.cond, var.name, width, self.forms
-        ):
-            self.chunk(node, var.name, start, width)
-            return
-        with self.scope(f"if ({self.write.text(substitute(value.cond, {var.name: start}))})"):
-            self.choice(replace(node, value=value.a), var, start, width)
-        with self.scope("else"):
-            self.choice(replace(node, value=value.b), var, start, width)
-
-    def chunk(self, node: Store, var: str, start: Expr, width: int) -> None:
-        """The elements `start` to `start + width`: vector loads, their values, a vector store (or
-        one of each element).
-        """
-        lanes = [{var: start + lane} for lane in range(width)]
-        whole: dict[Read, str] = {}
-        for read in dict.fromkeys(vectors.certain_reads(node.value)):
-            place = self.write.place(read.tensor.name)
-            if self.is_vector_access(place, read.indices, var, width):
-                whole[read] = self.vector_load(read, place, lanes)
-        texts = [self.write.text(substitute(node.value, lane)) for lane in lanes]
-        place = self.write.place(node.tensor.name)
-        each = [place.flat(tuple(substitute(i, lane) for i in node.indices)) for lane in lanes]
-        if self.is_vector_store(node, var, width):
-            copied = isinstance(node.value, Read) and whole.get(node.value)
-            value = copied or self.dialect.vector_of(node.tensor.dtype, texts)
-            address = self.dialect.vector_at(place.name, place.space, place.dtype, width, False)
-            self.line(f"*{address.format(self.write.text(each[0]))} = {value};")
-        else:
-            for index, text in zip(each, texts, strict=True):
-                self.line(self.write.assignment(place, self.write.text(index), text))
-        self.write.loaded.clear()
-
-    def vector_load(self, read: Read, place: Place, lanes: list[dict[str, Expr]]) -> str:
-        """Load the elements of all lanes; returns the vector's name."""
-        name = self.names.new(f"{place.name}_v")
-        each = [place.flat(tuple(substitute(i, lane) for i in read.indices)) for lane in lanes]
-        for component, index in zip(COMPONENTS, each, strict=False):
-            self.write.loaded[read.tensor.name, index] = f"{name}.{component}"
-        address = self.dialect.vector_at(place.name, place.space, place.dtype, len(lanes), True)
-        kind = self.dialect.vector(place.dtype, len(lanes))
-        self.line(f"const {kind} {name} = *{address.format(self.write.text(each[0]))};")
-        return name
 
 
 def _needs(node: Node, kind: Kind) -> bool:

@@ -15,7 +15,7 @@ from tilewright.expr.nodes import Expr, Read, Select, Var, children
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import If, Node
 
-WIDTHS = (4, 2)
+WIDTHS = (8, 4, 2)
 
 
 def widths(extent: int) -> Iterator[int]:

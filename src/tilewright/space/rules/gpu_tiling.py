@@ -30,6 +30,7 @@ from tilewright.schedule.steps import (
     extent_int,
 )
 from tilewright.schedule.worker_steps import Bind, SetScope
+from tilewright.space.annotate_gpu import access_widths
 from tilewright.space.decisions import Choice, TileFactors, divisors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import element_expr, has_data_reuse
@@ -38,10 +39,9 @@ from tilewright.target import GpuTarget
 
 STRUCTURE = "SSSRRSRS"
 WORKERS = ("block", "virtual thread", "thread.x")
-FETCH_WIDTHS = (1, 2, 4)
-ALIGNMENTS = (1, 2, 8)
+ALIGNMENTS = (1, 2, 8, 16)
 """Rows of shared memory are of any length, of odd length (neighbouring rows start in different
-banks) or 4 beyond a multiple of 8 elements (the same for vectors of 4).
+banks) or half of it beyond a multiple of 8 or 16 elements (the same for vectors of 4 and of 8).
 """
 INNERMOST = 16  # elements of one thread along one axis and level
 
@@ -167,13 +167,15 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     d.apply(ComputeAt(cache, stage, level), SetScope(cache, "shared"))
     node = dag_node(stage)
     loop = axes[0]
+    widths = access_widths(d.state[cache].tensor.dtype)
     if len(axes) > 1:
-        align = Choice(f"{node}.align.{cache}", node, "pragma", ALIGNMENTS, ordered=True)
+        rows = tuple(n for n in ALIGNMENTS if n <= 2 * widths[-1])
+        align = Choice(f"{node}.align.{cache}", node, "pragma", rows, ordered=True)
         (factor,) = variables(d.decide(align))
         d.apply(StorageAlign(cache, axes[-2], factor, factor // 2))
         loop = "@".join(axes)
         d.apply(Fuse(cache, axes))
-    width = d.decide(Choice(f"{node}.fetch.{cache}", node, "pragma", FETCH_WIDTHS, ordered=True))
+    width = d.decide(Choice(f"{node}.fetch.{cache}", node, "pragma", widths, ordered=True))
     d.apply(Split(cache, loop, variables(width)))
     d.apply(FollowFusedSplit(cache, f"{loop}.0", stage, spatial, 2))
     d.apply(Bind(cache, f"{loop}.0.1", "thread.x"), Annotate(cache, f"{loop}.1", "vector"))
