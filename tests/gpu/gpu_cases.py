@@ -15,8 +15,9 @@ import numpy as np
 from tilewright.build import build
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Tensor
+from tilewright.expr.nodes import Expr, Tensor
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
+from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.device import Device, DeviceFunction
@@ -163,6 +164,40 @@ EIGHT_A_THREAD: tuple[Step, ...] = (
 )
 
 
+def chain(rows: int, columns: int) -> ComputeDAG:
+    """t needs all of a row of s, y all of a row of t and u; u could be in the bytes of s."""
+    shape, x = (rows, columns), placeholder((rows, columns), name="x")
+
+    def last(t: Tensor, b: Expr, i: Expr) -> Expr:
+        return t[b, columns - 1 - i]
+
+    s = compute(shape, lambda b, i: x[b, i] * 2.0 - last(x, b, i), name="s")
+    t = compute(shape, lambda b, i: s[b, i] - last(s, b, i) * 3.0, name="t")
+    u = compute(shape, lambda b, i: x[b, i] * x[b, i], name="u")
+    return ComputeDAG([compute(shape, lambda b, i: last(t, b, i) - last(u, b, i), name="y")])
+
+
+def in_shared_memory(*stages: str) -> tuple[Step, ...]:
+    """Stages that the threads of y's blocks compute together, one after the other."""
+    return tuple(
+        step
+        for stage in stages
+        for step in (
+            ComputeAt(stage, "y", 0),
+            SetScope(stage, "shared"),
+            Bind(stage, "i", "thread.x"),
+        )
+    )
+
+
+def scaled_rows(rows: int, columns: int) -> ComputeDAG:
+    """Every row's sum, times its largest element: two reductions of one block."""
+    x = placeholder((rows, columns), name="x")
+    k, r = reduce_axis(columns, "k"), reduce_axis(columns, "r")
+    m = compute((rows,), lambda i: max_over(x[i, r], r), name="m")
+    return ComputeDAG([compute((rows,), lambda i: sum_over(x[i, k] * m[i], k), name="s")])
+
+
 def two_kernels() -> ComputeDAG:
     """y = 2 x, z = y + its reverse: the second kernel reads what all blocks of the first wrote."""
     x = placeholder((12,), name="x")
@@ -184,6 +219,28 @@ CASES: dict[str, Case] = {
     "rows_warp": Case(lambda: row_sums(6, 64), combined(32, 2)),
     "rows_block": Case(lambda: row_sums(4, 96), combined(48, 1)),
     "rows_pair": Case(lambda: row_sums(6, 24), combined(12, 3)),
+    "chain": Case(
+        lambda: chain(5, 48),
+        (
+            Bind("y", "b", "block"),
+            Bind("y", "i", "thread.x"),
+            *in_shared_memory("u", "t", "s"),
+        ),
+    ),
+    "rows_scaled": Case(
+        lambda: scaled_rows(4, 96),
+        (
+            RFactor("s", "k", 48),
+            Bind("s", "i", "block"),
+            Bind("s", "k.f", "thread.x"),
+            ComputeAt("s.rf", "s", 1),
+            ComputeAt("m", "s", 0),
+            RFactor("m", "r", 48),
+            SetScope("m", "shared"),
+            Bind("m", "r.f", "thread.x"),
+            ComputeAt("m.rf", "m", 1),
+        ),
+    ),
     "two_kernels": Case(
         two_kernels,
         tuple(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from gpu_cases import CASES
 
-from tilewright.codegen.clike import CUDA, OPENCL, emit
+from tilewright.codegen.clike import CUDA, OPENCL, Dialect, emit
 from tilewright.errors import BuildError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
@@ -51,6 +51,23 @@ def test_eight_halves_are_one_access() -> None:
     assert "struct __align__(16) tw_half8 { __half of[8]; };" in cuda
     assert "const tw_half8 x_v = *(const tw_half8*)(x + " in cuda
     assert "*(tw_half8*)(y + " in cuda
+
+
+@pytest.mark.parametrize(("dialect", "kind"), [(CUDA, "float*"), (OPENCL, "__local float*")])
+def test_what_is_used_up_gives_its_bytes_away(dialect: Dialect, kind: str) -> None:
+    source = emit(CASES["chain"].lowered().program, dialect)
+    assert f"{kind} const s = ({kind})shared;" in source.text
+    assert f"{kind} const u = ({kind})shared;" in source.text
+    assert "float t[48];" in source.text
+    assert source.launches[0].shared_bytes == 2 * 48 * 4
+    # s and t are filled, u is written over s, all are read: a barrier before each
+    assert source.text.count(dialect.barrier) == 3
+
+
+def test_reductions_of_one_kernel_meet_in_the_same_memory() -> None:
+    source = emit(CASES["rows_scaled"].lowered().program, CUDA)
+    assert source.text.count("_threads[48];") == 1
+    assert source.launches[0].shared_bytes == (1 + 48) * 4
 
 
 def test_types_that_devices_lack_are_named() -> None:

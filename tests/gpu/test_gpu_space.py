@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gpu_cases import CASES
 
 from tilewright.build import build
 from tilewright.expr.dag import ComputeDAG
@@ -17,9 +18,11 @@ from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.opencl import OpenclDevice
+from tilewright.schedule.bounds import infer_bounds
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.space.resources import resources
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget, Target
 from workloads import OPERATORS, attention, conv_layer
@@ -113,3 +116,11 @@ def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
             (root,) = {n.rpartition(".")[0] for n in names}
             assert values == {f"{root}.threads": threads, f"{root}.shared": shared}
             assert threads <= target.threads and shared <= target.shared_bytes
+
+
+def test_shared_bytes_of_a_schedule_count_slots() -> None:
+    """Stages one after the other: s and u have the same bytes."""
+    case = CASES["chain"]
+    state = State(case.dag()).replay(case.trace)
+    amounts = resources(state, infer_bounds(state), MALI)
+    assert amounts["y.shared"] == 2 * 48 * 4

@@ -4,13 +4,14 @@
     first_race(kernel)         two accesses without a barrier between them, or None
 
 Two accesses of one shared tensor conflict when one writes, unless the same thread makes both: then
-they have the same indices, and those name every thread loop around. That a shared element is
-written by one thread only is the interpreter's to check.
+they have the same indices, and those name every thread loop around. Accesses of two tensors that
+lie in the same bytes (`Alloc.slot`) conflict when one writes. That a shared element is written by
+one thread only is the interpreter's to check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -28,6 +29,7 @@ from tilewright.nest.nodes import (
     Store,
     bodies,
     seq,
+    walk,
 )
 from tilewright.nest.print import expr_text
 from tilewright.nest.workers import Team
@@ -37,17 +39,20 @@ RUNS_ONCE = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One access of a shared tensor and the thread variables around it."""
+    """One access of a shared tensor, its slot and the thread variables around it."""
 
     tensor: str
+    slot: int | None
     indices: tuple[Expr, ...]
     writes: bool
     threads: frozenset[str]
 
     def conflicts(self, other: Access) -> bool:
         """Whether two threads may touch the same element, one of them writing."""
-        if self.tensor != other.tensor or not (self.writes or other.writes):
+        if not (self.writes or other.writes):
             return False
+        if self.tensor != other.tensor:
+            return self.slot is not None and self.slot == other.slot
         if self.indices != other.indices:
             return True
         named = frozenset[str]().union(*(free_vars(i) for i in self.indices))
@@ -77,9 +82,13 @@ def first_race(kernel: Node) -> tuple[Access, Access] | None:
     return analysis.races[0] if analysis.races else None
 
 
-def _shared(node: Node) -> frozenset[str]:
-    own = {node.tensor.name} if isinstance(node, Alloc) and node.scope is Scope.SHARED else set()
-    return frozenset(own).union(*(_shared(b) for b in bodies(node)))
+def _shared(node: Node) -> dict[str, int | None]:
+    """The shared tensors of a nest, each with its slot."""
+    return {
+        n.tensor.name: n.slot
+        for n in walk(node)
+        if isinstance(n, Alloc) and n.scope is Scope.SHARED
+    }
 
 
 def _clash(pending: Iterable[Access], now: Iterable[Access]) -> tuple[Access, Access] | None:
@@ -104,7 +113,7 @@ def _thread_names(store: Store, team: Team) -> frozenset[str]:
 class _Analysis:
     """Accesses of the tensors `shared` in a nest, each statement's found once."""
 
-    def __init__(self, shared: frozenset[str]) -> None:
+    def __init__(self, shared: Mapping[str, int | None]) -> None:
         self.shared = shared
         self.races: list[tuple[Access, Access]] = []
         self._own: dict[int, Pending] = {}
@@ -122,7 +131,8 @@ class _Analysis:
                 threads = _thread_names(node, team)
                 found = self._reads((*indices, value), threads)
                 if tensor.name in self.shared:
-                    found[Access(tensor.name, indices, True, threads)] = None
+                    slot = self.shared[tensor.name]
+                    found[Access(tensor.name, slot, indices, True, threads)] = None
                 return found
             case If(cond, _):
                 return self._reads((cond,), team.variables)
@@ -130,7 +140,11 @@ class _Analysis:
 
     def _reads(self, exprs: Iterable[Expr], threads: frozenset[str]) -> Pending:
         found = [r for e in exprs for r in reads(e) if r.tensor.name in self.shared]
-        return {Access(r.tensor.name, r.indices, False, threads): None for r in found}
+        slots = self.shared
+        return {
+            Access(r.tensor.name, slots[r.tensor.name], r.indices, False, threads): None
+            for r in found
+        }
 
     def all(self, node: Node, team: Team) -> Pending:
         """All accesses under a node."""

@@ -18,7 +18,7 @@ another thread's could overtake raises VerifyError; so does a barrier that not e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, NoReturn, TypeAlias
 
@@ -92,6 +92,11 @@ class Since:
     def barrier(cls, size: int) -> Since:
         return cls(np.full(size, NOBODY), np.full(size, NOBODY))
 
+    @property
+    def touched(self) -> bool:
+        """Whether any thread was here."""
+        return bool((self.writer != NOBODY).any() or (self.reader != NOBODY).any())
+
     def forget(self) -> None:
         """A barrier."""
         self.writer.fill(NOBODY)
@@ -120,7 +125,8 @@ class Buffer:
     """Storage of one tensor, or of one window a lane: flat elements, and which were written.
 
     `slot` and `offsets` are the names under which lanes hold their window's number and start.
-    `since` is what threads did to shared storage since the last barrier.
+    `since` is what threads did to shared storage since the last barrier, `sharing` all buffers that
+    lie in the same bytes.
     """
 
     tensor: Tensor
@@ -130,6 +136,7 @@ class Buffer:
     slot: str | None = None
     offsets: tuple[str, ...] = ()
     since: Since | None = None
+    sharing: dict[str, Buffer] = field(default_factory=dict)
 
 
 Buffers: TypeAlias = Mapping[str, Buffer]
@@ -213,6 +220,7 @@ class _Interpreter:
         }
         # Shared memory by name: it is the same in every iteration that allocates it.
         self.since: dict[str, Since] = {}
+        self.slots: dict[int, dict[str, Buffer]] = {}
         self.team = 1  # lanes that come to a barrier
 
     def _measure(self, node: Node) -> int:
@@ -264,7 +272,8 @@ class _Interpreter:
             since = self.since.get(node.tensor.name)
             if since is None or len(since.writer) != len(buffer.data):
                 since = self.since[node.tensor.name] = Since.barrier(len(buffer.data))
-            buffer = replace(buffer, since=since)
+            sharing = {} if node.slot is None else self.slots.setdefault(node.slot, {})
+            buffer = sharing[node.tensor.name] = replace(buffer, since=since, sharing=sharing)
         self.run(node.body, {**buffers, node.tensor.name: buffer}, inside)
 
     def loop(self, node: For, buffers: Buffers, lanes: Lanes) -> None:
@@ -294,6 +303,7 @@ class _Interpreter:
             groups = list(order[:, None])
         for numbers in groups:
             self.since.clear()
+            self.slots.clear()
             inside = lanes.spread(BLOCK, len(numbers)).setting({BLOCK: numbers})
             index = np.unravel_index(numbers, extents)
             self.team = inside.count
@@ -352,6 +362,7 @@ class _Place:
         value = np.broadcast_to(self.value(node.value, lanes), (lanes.count,))
         if buffer.since is not None and not buffer.since.writing(at, _threads(lanes, combined)):
             self.fail(f"threads race for an element of {node.tensor.name}: a barrier is missing")
+        self.overwrite(buffer)
         if node.reduce is None:
             buffer.data[at] = value.astype(buffer.data.dtype)
             buffer.written[at] = True
@@ -365,6 +376,15 @@ class _Place:
         for i, v in zip(np.broadcast_to(at, (lanes.count,)), value, strict=True):
             old = buffer.data[i].astype(value.dtype)
             buffer.data[i] = update(old, v).astype(buffer.data.dtype)
+
+    def overwrite(self, buffer: Buffer) -> None:
+        """A store ends the lives of what was in the same bytes."""
+        for name, other in buffer.sharing.items():
+            if name == buffer.tensor.name:
+                continue
+            if other.since is not None and other.since.touched:
+                self.fail(f"the bytes of {name} are in use by other threads: a barrier is missing")
+            other.written.fill(False)
 
     def value(self, e: Expr, lanes: Lanes) -> Array:
         """Values of `e`: one a lane, or one for all of them."""

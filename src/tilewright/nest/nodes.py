@@ -3,7 +3,7 @@
     node ::= For(var, extent, body, kind, when, unroll_step)   var runs over 0 <= var < extent
            | Seq(body...)
            | If(cond, body)
-           | Alloc(tensor, offset, body, scope)  storage for the window [offset, offset + shape)
+           | Alloc(tensor, offset, body, scope, slot)  storage for [offset, offset + shape)
            | Store(tensor, indices, value, reduce)
            | Barrier()                       every thread of the block has come this far
            | Hoist(loops, live, body)        (symbolic nests only)
@@ -114,13 +114,15 @@ class Alloc:
     """Scratch for `tensor` (whose shape is the window's) that lives during `body`.
 
     The element with logical indices `x` is at `x - offset`. Private to one parallel iteration
-    when it stands inside a parallel loop (see `Scope`). Uninitialised.
+    when it stands inside a parallel loop (see `Scope`). Uninitialised. Shared allocations with
+    one `slot` lie in the same bytes, one after the other (`lifetimes`).
     """
 
     tensor: Tensor
     offset: tuple[Expr, ...]
     body: Node
     scope: Scope = Scope.LOCAL
+    slot: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,8 +94,9 @@ def _node(node: Node, depth: int) -> list[str]:
             return [head, *_node(body, depth + 1)]
         case If(cond, body):
             return [f"{pad}if {expr_text(cond)}:", *_node(body, depth + 1)]
-        case Alloc(tensor, offset, body, scope):
+        case Alloc(tensor, offset, body, scope, slot):
             remark = "" if scope is Scope.LOCAL else f"  # {scope.value}"
+            remark += "" if slot is None else f", slot {slot}"
             head = f"{pad}alloc {declaration(tensor)} at {_list(offset)}:{remark}"
             return [head, *_node(body, depth + 1)]
         case Barrier():

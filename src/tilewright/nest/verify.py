@@ -7,8 +7,8 @@ Checked: names are declared, in scope and unique along a path; reads and stores 
 dtype and int64 indices of their tensor; inputs are not written, every output is; a concrete
 program has int extents, no `Hoist`, no `when`, and every access stays inside its buffer or window,
 by interval arithmetic under the conditions around it. Worker loops, scopes and barriers keep the
-rules of `workers`, and a barrier stands between conflicting accesses (`barriers`). The message
-names the node and its loops.
+rules of `workers`, a barrier stands between conflicting accesses (`barriers`), and what lies in the
+same bytes lives one after the other (`lifetimes`). The message names the node and its loops.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table
 from tilewright.nest.barriers import first_race
 from tilewright.nest.facts import Facts
+from tilewright.nest.lifetimes import first_overlap
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Program, Seq, Store, walk
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
 from tilewright.nest.workers import check_workers, kernels
@@ -87,6 +88,10 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
                 f"no barrier between the {'write' if first.writes else 'read'} of {first} and the "
                 f"{'write' if second.writes else 'read'} of {second} by other threads",
             )
+        overlap = first_overlap(kernel)
+        if overlap is not None:
+            a, b = overlap
+            scope.fail(nest_text(kernel).splitlines()[0], f"{a} and {b} live in the same bytes")
 
 
 def _interface(program: Program, scope: Scope) -> dict[str, Storage]:

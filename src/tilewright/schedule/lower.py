@@ -5,8 +5,9 @@
 Every root stage becomes a loop nest in topological order; attached stages stand inside the loops
 of their targets, wrapped in the `Alloc` of their window. A reduction is initialised just before
 its outermost reduction loop. Indices stay logical. A tile that may run past its extent is guarded
-by an `If` around the store, so padded iterations neither read, write nor accumulate. Between
-conflicting accesses of storage that threads share stands a `Barrier`.
+by an `If` around the store, so padded iterations neither read, write nor accumulate. Storage that
+threads share is used again where its lives allow (`nest.lifetimes`), and between conflicting
+accesses of it stands a `Barrier`.
 
 The same code lowers concrete states (ints; loops of extent 1 vanish) and sketches (decision
 variables; a position decision gives a `Hoist`, a parallel-prefix decision a `For.when`).
@@ -38,6 +39,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.simplify import affine, simplify
 from tilewright.nest.barriers import with_barriers
+from tilewright.nest.lifetimes import with_slots
 from tilewright.nest.nodes import (
     Alloc,
     For,
@@ -133,7 +135,7 @@ class _Lowering:
                 body = self.alloc(stage, body)
         assert body is not None
         constants = tuple(self.packed.get(t.name, t) for t in self.state.constants)
-        body = with_barriers(body)
+        body = with_barriers(with_slots(body))
         program = Program(name, dag.inputs, constants, self.state.tables, dag.outputs, body)
         return Lowered(program, self.layouts, self.state.mapped, self.state.rounding)
 

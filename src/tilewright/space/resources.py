@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from tilewright.expr.extents import add, ceildiv, mul
-from tilewright.expr.nodes import Expr, Extent, as_expr
+from tilewright.expr.extents import add, ceildiv, maximum, mul
+from tilewright.expr.nodes import Expr, Extent, as_expr, reads
+from tilewright.nest.lifetimes import shared_slots
 from tilewright.nest.nodes import THREADS, Kind, Scope
 from tilewright.schedule.bounds import Bounds, infer_bounds
+from tilewright.schedule.lower import lower
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.steps import extent_int
 from tilewright.target import CpuTarget, GpuTarget, Target
@@ -115,23 +117,40 @@ def _gpu(state: State, bounds: Bounds, target: Target) -> Amounts:
         threads = _largest(inside, bounds, THREADS)
         virtual = _largest(inside, bounds, (Kind.VIRTUAL,))
         private: Extent = SPARE_REGISTERS
-        shared: Extent = 0
+        shared: dict[str, Extent] = {}
         for stage in inside[1:]:
             size: Extent = stage.tensor.dtype.bytes
             for extent in bounds[stage.name].shape:
                 size = mul(size, extent)
             if stage.scope is Scope.SHARED:
-                shared = add(shared, size)
+                shared[stage.name] = size
             else:
                 words = ceildiv(size, REGISTER_BITS // 8)
                 private = add(private, mul(words, virtual))
         found[f"{root.name}.threads"] = threads
         found[f"{root.name}.virtual"] = virtual
-        found[f"{root.name}.shared"] = shared
+        found[f"{root.name}.shared"] = _shared_bytes(state, shared)
         found[f"{root.name}.registers"] = private
         if target.registers:
             found[f"{root.name}.block_registers"] = mul(private, threads)
     return found
+
+
+def _shared_bytes(state: State, sizes: Mapping[str, Extent]) -> Extent:
+    """Bytes of the shared tensors of one kernel: of those with one slot, the largest counts."""
+    together = any(
+        sizes.keys() <= {r.tensor.name for r in reads(stage.compute.body)}
+        for stage in state.stages.values()
+    )
+    slots = {} if together else shared_slots(lower(state, "kernel").program.body)
+    places: dict[str | int, Extent] = {}
+    for name, size in sizes.items():
+        place = slots.get(name, name)
+        places[place] = maximum(places[place], size) if place in places else size
+    total: Extent = 0
+    for size in places.values():
+        total = add(total, size)
+    return total
 
 
 def _attached(state: State, stage: Stage) -> list[Stage]:

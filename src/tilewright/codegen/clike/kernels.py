@@ -112,7 +112,8 @@ class _Writer:
         self.places = dict(self.outside)
         self.loop_names: dict[str, str] = {}
         self.ranges: dict[str, Interval] = {}
-        self.shared: list[tuple[str, Tensor]] = []
+        self.shared: list[tuple[str, Tensor, int | None]] = []
+        self.scratch: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
         self.write = Expressions(
             self.dialect, self.places, self.loop_names, self.ranges, self.helpers
@@ -135,10 +136,7 @@ class _Writer:
         self.indices(self.blocks, self.dialect.block_index)
         self.visit(self.body, Team(), frozenset())
         body = self.out.taken()
-        for c_name, tensor in self.shared:
-            kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
-            count = element_count(tensor)
-            self.line(f"{self.dialect.shared} {self.dialect.aligned} {kind} {c_name}[{count}];")
+        shared_bytes = self.shared_memory()
         bounds = self.dialect.bounds.format(x=threads[0], y=threads[1], threads=prod(threads))
         parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
         head = f"{self.dialect.kernel} {bounds}{self.dialect.returns}\n{name}(\n{parameters})\n{{"
@@ -149,9 +147,29 @@ class _Writer:
             blocks=prod(concrete_extents(self.blocks)),
             threads=threads,
             arguments=arguments,
-            shared_bytes=sum(element_count(t) * t.dtype.bytes for _, t in self.shared),
+            shared_bytes=shared_bytes,
             helpers=self.helpers,
         )
+
+    def shared_memory(self) -> int:
+        """Declare shared arrays, those of a slot in the same bytes; returns how many there are."""
+        sizes: dict[str | int, int] = {}
+        for c_name, tensor, slot in self.shared:
+            size = element_count(tensor) * tensor.dtype.bytes
+            place = c_name if slot is None else slot
+            sizes[place] = max(size, sizes.get(place, 0))
+        words = f"{self.dialect.shared} {self.dialect.aligned}"
+        arrays = {place: self.names.new("shared") for place in sizes if isinstance(place, int)}
+        for slot, array in arrays.items():
+            self.line(f"{words} {self.dialect.types['uint8']} {array}[{sizes[slot]}];")
+        for c_name, tensor, slot in self.shared:
+            kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
+            if slot is None:
+                self.line(f"{words} {kind} {c_name}[{element_count(tensor)}];")
+            else:
+                pointer = f"{self.dialect.spaces[SHARED]} {kind}*".lstrip()
+                self.line(f"{pointer} const {c_name} = ({pointer}){arrays[slot]};")
+        return sum(sizes.values())
 
     def _tables(self) -> set[str]:
         return {n for n, p in self.outside.items() if p.space == TABLE}
@@ -268,7 +286,7 @@ class _Writer:
         flat = row_major(tensor, node.offset, self.forms)
         self.places[tensor.name] = Place(name, space, tensor.dtype, flat)
         if space == SHARED:
-            self.shared.append((name, tensor))
+            self.shared.append((name, tensor, node.slot))
             return
         kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
         self.line(f"{kind} {name}[{element_count(tensor)}];")
@@ -337,8 +355,11 @@ class _Writer:
         group = combine.Group(count, prod(self.counts.values()), kinds == (Kind.THREAD_X,))
         scratch = ""
         if group.needs_scratch(self.dialect):
-            scratch = self.names.new(f"{node.tensor.name}_threads")
-            self.shared.append((scratch, Tensor(scratch, (group.threads,), dtype)))
+            # all combinations of a kernel use the same, each begins with a barrier
+            scratch = self.scratch.get(dtype.name, "")
+            if not scratch:
+                scratch = self.scratch[dtype.name] = self.names.new(f"{node.tensor.name}_threads")
+                self.shared.append((scratch, Tensor(scratch, (group.threads,), dtype), None))
         for text in combine.over_threads(
             self.write, node.reduce, dtype, partial, scratch, group, self.thread_number()
         ):
