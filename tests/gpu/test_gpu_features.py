@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from tilewright.build import build
+from tilewright.codegen.clike import CUDA, emit
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
 from tilewright.search.evolution import ORIGINS, Evolution, EvolutionSettings
 from tilewright.space.decisions import TileFactors
 from tilewright.space.default import default_of
@@ -38,11 +41,30 @@ def test_workers_are_those_of_the_launches(name: str) -> None:
         assert (values[owner == i, INDEX["is_gpu"]] == 1).all()
 
 
+@pytest.mark.parametrize("name", ["GMM", "C2D", "CAP"])
+def test_what_a_kernel_takes_is_known(name: str) -> None:
+    """Shared bytes are those of the launches; registers hold what a thread keeps, and some more."""
+    space = Space(DAGS[name](), A100)
+    sketch = max(range(len(space.sketches)), key=lambda k: "tiling" in space.sketches[k].name)
+    population = space.sample(np.random.default_rng(4), 64)
+    population = population[population.sketch == sketch][:8]
+    features, owner = FeatureExtractor(space).extract(population)
+    values = np.exp2(features) - 1.0
+    for i in range(len(population)):
+        trace = space.trace(sketch, population.rows[i])
+        program = lower(State(space.dag).replay(trace), "k").program
+        taken = {launch.kernel: launch.shared_bytes for launch in emit(program, CUDA).launches}
+        found = values[owner == i]
+        assert {round(float(b)) for b in found[:, INDEX["shared_bytes"]]} == set(taken.values())
+        assert (found[:, INDEX["registers"]] > 24).all()
+
+
 def test_a_cpu_has_no_workers() -> None:
     space = Space(OPERATORS["GMM"](), Target.parse("cpu:znver4"))
     features, _ = FeatureExtractor(space).extract(space.sample(np.random.default_rng(0), 16))
-    names = [n for n, _ in COLUMNS if n.startswith(("is_gpu", "block_", "thread_", "vthreads"))]
-    assert len(names) == 8
+    starts = ("is_gpu", "block_", "thread_", "vthreads", "registers", "shared_bytes")
+    names = [n for n, _ in COLUMNS if n.startswith(starts)]
+    assert len(names) == 10
     assert not features[:, [INDEX[n] for n in names]].any()
 
 

@@ -82,6 +82,7 @@ def _columns() -> tuple[tuple[str, str], ...]:
     names += [("alloc_total", "iterations")]
     names += [("iterations", "iterations"), ("loops", "loops"), ("unroll_step", "statements")]
     names += [("padding_waste", "iterations/iteration")]
+    names += [("registers", "of a thread"), ("shared_bytes", "B of a block")]
     return tuple(names)
 
 
@@ -369,7 +370,9 @@ class Analysis:
         out[3 + place, each] = 1.0
 
     def _threads(self, out: Float32s) -> None:
-        """How many workers of each kind the kernel has; blocks are numbered along x only."""
+        """How many workers of each kind the kernel has, and what it takes (as estimated, nothing
+        is compiled); blocks are numbered along x only.
+        """
         out[INDEX["is_gpu"]] = 1.0
         for name in ("block_x", "block_y", "block_z", "thread_x", "thread_y", "thread_z"):
             out[INDEX[name]] = 1.0
@@ -377,6 +380,8 @@ class Analysis:
         for kind, name in WORKER_COLUMNS.items():
             if kind in self.workers:
                 out[INDEX[name]] = self.workers[kind]
+        out[INDEX["registers"]] = self.resources["registers"]
+        out[INDEX["shared_bytes"]] = self.resources["shared"]
 
     def _marked(self, which: str) -> tuple[Ints, Bools]:
         """The loops that may have an annotation, and in which candidates they do."""
