@@ -15,7 +15,7 @@ from kernel_runs import loop_bodies
 
 from tilewright.codegen import Kernel, compile_program
 from tilewright.codegen.llvm.builder import Builder
-from tilewright.codegen.llvm.machine import compile_ir
+from tilewright.codegen.llvm.machine import assembly, compile_ir
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32, FLOAT64
 from tilewright.expr.nodes import Const, Select, Tensor, Var, call
@@ -99,6 +99,21 @@ def test_accumulators_have_no_memory() -> None:
 def test_an_accumulator_without_an_allocation_is_stored_once() -> None:
     ir = compile_program(gemm(6, 64, 32, 6, 64, local=False), AVX512).ir
     assert ir.count("store <16 x float>") == 24
+
+
+def streams(program: Program) -> tuple[int, int]:
+    """Stores past the caches, and those of whole vectors that are not."""
+    kernel = compile_program(replace(program, streamed=("C",)), AVX512)
+    past = kernel.ir.count("!nontemporal")
+    assert assembly(kernel.ir, AVX512).count("vmovntps") == past
+    assert "fence" in kernel.ir
+    return past, kernel.ir.count("store <16 x float>") - past
+
+
+def test_whole_aligned_vectors_of_a_streamed_output_pass_the_caches_by() -> None:
+    assert streams(gemm(6, 64, 32, 6, 64)) == (24, 0)
+    assert streams(gemm(6, 68, 32, 6, 68)) == (4 + 4, 12 + 4)  # rows 0 and 4 begin a line
+    assert "nontemporal" not in compile_program(gemm(6, 64, 32, 6, 64), AVX512).ir
 
 
 def test_the_next_panel_of_a_constant_is_prefetched_in_equal_shares() -> None:

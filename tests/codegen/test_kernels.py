@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
@@ -40,6 +42,13 @@ def test_gemm(m: int, n: int, k: int, rows: int, columns: int, options: dict[str
     if options.get("packed"):
         b = b.transpose(1, 0, 2).reshape(k, n)
     close(run(program, arrays)["C"], np.maximum(arrays["A"].astype(np.float64) @ b, 0))
+
+
+@pytest.mark.parametrize("columns", [128, 130])
+def test_a_streamed_output_is_complete_when_the_call_returns(columns: int) -> None:
+    program = replace(gemm(64, columns, 5, 4, 64), streamed=("C",))
+    for seed in range(20):
+        check(program, TWO_CORES, seed=seed)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])

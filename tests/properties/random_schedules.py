@@ -129,6 +129,7 @@ MAKERS: tuple[tuple[Maker, float], ...] = (
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),
     (lambda rng, state, stage: steps.Pragma(stage.name, 16), 0.3),
+    (lambda rng, state, stage: steps.Stream(stage.name, 1), 0.3),
     (_skip_zeros, 1.5), (_winograd, 2.5),
     (_rfactor, 1), (_annotate, 2), (_parallel, 1), (_align, 1), (_rewrite, 1),
 )  # fmt: skip

@@ -117,6 +117,7 @@ CASES: dict[str, Case] = {
     "annotate": Case(matmul, steps.Annotate("C", "j.1", "vector"), TILED),
     "parallel": Case(matmul, steps.Parallel("C", 2), TILED),
     "pragma": Case(matmul, steps.Pragma("C", 16), TILED),
+    "stream": Case(matmul, steps.Stream("C", 1)),
     "storage_align": Case(
         matmul_relu, steps.StorageAlign("C", "i", 8, 1), (steps.ComputeAt("C", "D", 0),)
     ),

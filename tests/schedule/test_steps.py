@@ -221,6 +221,9 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     "align badly": (
         matmul_relu, (), steps.StorageAlign("C", "i", 4, 4), r"C: bad alignment 4 mod 4"
     ),
+    "stream what is read": (
+        matmul_relu, (), steps.Stream("C", 1), r"C is read by the program; it cannot be streamed"
+    ),
     "rewrite an input": (
         matmul, (), steps.LayoutRewrite("C", "A"), r"C reads no constant 'A' to rewrite"
     ),

@@ -194,6 +194,7 @@ class Slow:
             "iterations": self.total,
             "loops": self.L,
             "unroll_step": self.unroll_step(),
+            "streamed": self.state[self.store.tensor.name].streamed,
             "padding_waste": self.padding_waste(),
         }
         return found

@@ -66,7 +66,7 @@ def test_columns_are_the_papers_and_ours() -> None:
     # 57 of operations and annotations, 18 for each of 5 buffers, 10 of the curve, 4 of the
     # allocation, 3 of the loops (paper appendix B)
     assert PAPER_COLUMNS == 57 + 5 * 18 + 10 + 4 + 3
-    assert names[PAPER_COLUMNS:] == ["padding_waste", "registers", "shared_bytes"]
+    assert names[PAPER_COLUMNS:] == ["padding_waste", "streamed", "registers", "shared_bytes"]
 
 
 def test_rows_follow_their_candidates(target: Target) -> None:

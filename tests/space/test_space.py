@@ -12,7 +12,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_to_json
-from tilewright.space.default import default_trace, default_trace_of
+from tilewright.space.default import default_of, default_trace, default_trace_of
 from tilewright.space.space import Population, Space, concatenate
 from tilewright.target import Target
 from workloads import OPERATORS, conv_layer, given, weight
@@ -103,6 +103,20 @@ def test_canonical_rows_name_the_same_programs(target: Target) -> None:
         assert space.trace(sketch, canonical.rows[i]) == space.trace(sketch, population.rows[i])
         unread = np.setdiff1d(np.arange(space.width), space.sketches[sketch].columns)
         assert not canonical.rows[i, unread].any()
+
+
+@pytest.mark.parametrize(("length", "overflows"), [(64, False), (1 << 20, True)])
+def test_what_caches_cannot_keep_may_be_written_past_them(
+    target: Target, length: int, overflows: bool
+) -> None:
+    dag = ComputeDAG([ops.relu(given(length, 16, name="x"), name="y")])
+    for alone in (False, True):
+        space = Space(dag, target, alone=alone)
+        found = {d.name for d in space.decisions}
+        assert ("y.streamed" in found) == (alone and overflows)
+    default = default_of(space)
+    sketch, row = space.sketches[default.sketch[0]], default.rows[0]
+    assert lower(State(dag).replay(sketch.trace(row)), "relu").program.streamed == ()
 
 
 def test_decisions_of_one_name_share_their_columns(target: Target) -> None:

@@ -56,10 +56,11 @@ class Layers:
     @cached_property
     def decided(self) -> tuple[Sketch, dict[str, int]] | None:
         """The sketch the program comes from and its decisions; None if no standard one fits."""
-        for sketch in Space(self.dag, self.target).sketches:
-            values = decisions_of(sketch, self.steps)
-            if values is not None:
-                return sketch, values
+        for alone in (False, True):
+            for sketch in Space(self.dag, self.target, alone=alone).sketches:
+                values = decisions_of(sketch, self.steps)
+                if values is not None:
+                    return sketch, values
         return None
 
     @cached_property

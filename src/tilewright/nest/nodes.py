@@ -158,7 +158,8 @@ class Program:
 
     `inputs` are read (given at run time), `constants` are read (given at compile time, in the
     layouts of these tensors), `tables` come with their values in `source`, `outputs` are written
-    completely. Buffers are contiguous, row-major.
+    completely. Buffers are contiguous, row-major. Stores to the outputs named in `streamed` should
+    pass the caches by.
     """
 
     name: str
@@ -167,6 +168,7 @@ class Program:
     tables: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     body: Node
+    streamed: tuple[str, ...] = ()
 
 
 def seq(*nodes: Node) -> Node:

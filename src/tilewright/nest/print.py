@@ -66,6 +66,7 @@ def program_text(program: Program) -> str:
     ]
     lines = [f"program {program.name}"]
     lines += [f"{INDENT}{role} {declaration(t)}" for role, tensors in roles for t in tensors]
+    lines += [f"{INDENT}past the caches: {name}" for name in program.streamed]
     return "\n".join([*lines, "", *_node(program.body, 0)]) + "\n"
 
 

@@ -279,6 +279,22 @@ class Pragma(Step):
 
 
 @dataclass(frozen=True, slots=True)
+class Stream(Step):
+    """Write an output past the caches where `streamed` is 1: it displaces nothing there, and no
+    line is read before it is written; who reads it next finds it in memory only.
+    """
+
+    name: ClassVar[str] = "stream"
+    stage: str
+    streamed: Extent
+
+    def apply(self, state: State) -> None:
+        if not state.is_output(self.stage):
+            raise ScheduleError(f"{self.stage} is read by the program; it cannot be streamed")
+        state[self.stage].streamed = self.streamed
+
+
+@dataclass(frozen=True, slots=True)
 class StorageAlign(Step):
     """Make the stride of `axis` in the stage's storage ≡ `offset` modulo `factor` elements."""
 

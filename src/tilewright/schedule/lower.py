@@ -136,7 +136,9 @@ class _Lowering:
         assert body is not None
         constants = tuple(self.packed.get(t.name, t) for t in self.state.constants)
         body = with_barriers(with_slots(body))
-        program = Program(name, dag.inputs, constants, self.state.tables, dag.outputs, body)
+        streamed = tuple(s.name for s in stages if s.streamed == 1)
+        interface = (dag.inputs, constants, self.state.tables, dag.outputs)
+        program = Program(name, *interface, body, streamed)
         return Lowered(program, self.layouts, self.state.mapped, self.state.rounding)
 
     # ---- one stage --------------------------------------------------------------------------

@@ -72,7 +72,7 @@ class Stage:
     `groups` are the tile levels, outermost first, each a list of leaves. `attach` None means at
     the root. `parallel` is how many of the outermost leaves run as one parallel region.
     `packed` names constants stored in the order of this stage's loops. `scope` says which threads
-    of a GPU see the tensor where it is attached.
+    of a GPU see the tensor where it is attached. `streamed`: 1 where stores pass the caches by.
     """
 
     tensor: Tensor
@@ -85,6 +85,7 @@ class Stage:
     packed: tuple[str, ...] = ()
     align: tuple[str, Extent, Extent] | None = None
     scope: Scope = Scope.LOCAL
+    streamed: Extent = 0
 
     @property
     def name(self) -> str:

@@ -28,6 +28,7 @@ from tilewright.schedule.loop_steps import (
     Reorder,
     Split,
     StorageAlign,
+    Stream,
 )
 from tilewright.schedule.stage_steps import (
     CacheRead,
@@ -59,6 +60,7 @@ __all__ = [
     "Split",
     "Step",
     "StorageAlign",
+    "Stream",
     "Winograd",
     "extent_int",
 ]
@@ -68,6 +70,6 @@ STEPS: dict[str, type[Step]] = {
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, ComputeRoot,
         ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd, Annotate, Parallel,
-        Pragma, StorageAlign, LayoutRewrite,
+        Pragma, StorageAlign, LayoutRewrite, Stream,
     )
 }  # fmt: skip

@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.serialize import dag_from_json, dag_to_json, extents
+from tilewright.expr.serialize import dag_from_json, dag_to_json, extents, workload_hash
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import RunRow, Trial, WorkloadRow
@@ -113,13 +113,16 @@ class Tuner:
         self.resuming = True
         make = STRATEGIES[self.strategy]
         self.searches = [
-            TaskSearch.start(task, self._space(task.dag), self.model, make) for task in self.tasks
+            TaskSearch.start(task, self._space(task.dag, task.hash), self.model, make)
+            for task in self.tasks
         ]
         self.trials = 0
         self.started, self.started_at = time.monotonic(), time.time()
 
-    def _space(self, dag: ComputeDAG) -> Space:
-        return Space(dag, self.target, (*self.rules, *RULES[self.target.kind]))
+    def _space(self, dag: ComputeDAG, hash_: str) -> Space:
+        """The space of a task; in a network its hash is not that of the computation."""
+        rules = (*self.rules, *RULES[self.target.kind])
+        return Space(dag, self.target, rules, alone=hash_ == workload_hash(dag))
 
     # ---- the run ------------------------------------------------------------------------------
 
@@ -329,7 +332,7 @@ class Tuner:
             if group.workload_hash not in spaces:
                 row = self.database.workload(group.workload_hash)
                 assert row is not None
-                space = self._space(dag_from_json(row.dag))
+                space = self._space(dag_from_json(row.dag), row.hash)
                 spaces[group.workload_hash] = space, FeatureExtractor(space)
             space, extractor = spaces[group.workload_hash]
             number = space.recorded(group.sketch_key, group.rows.shape[1])

@@ -20,17 +20,21 @@ from tilewright.schedule.steps import (
     Pragma,
     Reorder,
     Split,
+    Stream,
 )
 from tilewright.space.decisions import Choice, TileFactors, variables
 from tilewright.space.derivation import Derivation, dag_node
 from tilewright.space.predicates import block_length, is_inlinable, table_axes, vector_axis
 
+STREAMED = (0, 1)
 UNROLL_STEPS = (0, 16, 64, 512)
 MAX_VARIANTS = 12  # structures per derived sketch; each costs a fixed time per generation
 
 
-def annotate(d: Derivation) -> list[Derivation]:
-    """All structural variants of a derived sketch, fully annotated."""
+def annotate(d: Derivation, streams: bool = False) -> list[Derivation]:
+    """All structural variants of a derived sketch, fully annotated. With `streams`, whether the
+    outputs are written past the caches is a decision, too.
+    """
     variants = [d]
     for name in reversed(list(d.state.stages)):
         grown = [v for one in variants for v in _locations(one, name)]
@@ -40,6 +44,8 @@ def annotate(d: Derivation) -> list[Derivation]:
     for v in variants:
         _order_loops(v)
         _annotate_stages(v)
+        if streams:
+            _stream_outputs(v)
     return variants
 
 
@@ -153,6 +159,14 @@ def _annotate_stages(d: Derivation) -> None:
             node = dag_node(stage.name)
             unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
             d.apply(Pragma(stage.name, variables(unroll)[0]))
+
+
+def _stream_outputs(d: Derivation) -> None:
+    for stage in d.state.stages.values():
+        if d.state.is_output(stage.name):
+            name = f"{stage.name}.streamed"
+            streamed = d.decide(Choice(name, dag_node(stage.name), "pragma", STREAMED))
+            d.apply(Stream(stage.name, variables(streamed)[0]))
 
 
 def _parallelise(d: Derivation, stage: Stage) -> None:

@@ -42,6 +42,7 @@ L2_WAY = 65536
 SHORT_RUN_BYTES = 1024  # a run that takes as long to start (to miss, to be prefetched) as to read
 LEAP_BYTES = 2048  # the first-level prefetcher follows steps of at most that
 SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overlap
+STREAM_DOUBT = 0.02  # whether stores past the caches pay is left to measuring
 FILL = 0.7  # share of a cache that a working set may take
 L2_BYTES_PER_S = 120e9
 L3_BYTES_PER_S = 25e9
@@ -95,7 +96,8 @@ def statement_latency(a: Analysis, target: CpuTarget) -> Floats:
         tasks = tasks * np.where(np.asarray(a.parallel[i], bool), a.extents[i], 1.0)
     threads = np.minimum(tasks, target.cores)
     share = np.ceil(tasks / threads) / tasks
-    return serial * share + np.where(tasks > 1, REGION_S, 0.0)
+    doubt = 1.0 + STREAM_DOUBT * np.asarray(a.streamed)
+    return serial * share * doubt + np.where(tasks > 1, REGION_S, 0.0)
 
 
 def compute_time(a: Analysis, target: CpuTarget) -> Floats:

@@ -81,7 +81,7 @@ def _columns() -> tuple[tuple[str, str], ...]:
     names += [("alloc_bytes", "B"), ("alloc_count", "allocations"), ("alloc_inner", "iterations")]
     names += [("alloc_total", "iterations")]
     names += [("iterations", "iterations"), ("loops", "loops"), ("unroll_step", "statements")]
-    names += [("padding_waste", "iterations/iteration")]
+    names += [("padding_waste", "iterations/iteration"), ("streamed", "flag")]
     names += [("registers", "of a thread"), ("shared_bytes", "B of a block")]
     return tuple(names)
 
@@ -111,6 +111,7 @@ class _Plan:
     parallel: list[int]
     accesses: list[list[_Slots]]
     unroll_step: int
+    streamed: int
     workers: dict[Kind, int]
     resources: dict[str, int]  # of the kernel, by the last word of their names
 
@@ -186,6 +187,7 @@ def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
             parallel=[slot(loop.parallel) for loop in s.loops],
             accesses=[access(a) for a in s.accesses],
             unroll_step=slot(s.unroll_step),
+            streamed=slot(s.streamed),
             workers={kind: slot(count) for kind, count in s.workers.items()},
             resources={
                 name.removeprefix(f"{s.kernel}."): slot(amount)
@@ -244,6 +246,7 @@ class Analysis:
         self.total = self.inner[0]
         self.parallel = [values[p] for p in plan.parallel]
         self.unroll_step = values[plan.unroll_step]
+        self.streamed = values[plan.streamed]
         self.workers = {kind: values[at] for kind, at in plan.workers.items()}
         self.resources = {name: values[at] for name, at in plan.resources.items()}
         self.bytes = np.array([a.tensor.dtype.bytes for a in self.accesses], float)
@@ -336,6 +339,7 @@ class Analysis:
         out[INDEX["iterations"]] = self.total
         out[INDEX["loops"]] = _count(self.live)
         out[INDEX["unroll_step"]] = self.unroll_step
+        out[INDEX["streamed"]] = self.streamed
         out[INDEX["padding_waste"]] = np.maximum(self.footprint_total() - 1.0, 0.0)
 
     def footprint_total(self) -> Floats:

@@ -25,6 +25,7 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent
+from tilewright.expr.reference import static_shape
 from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
@@ -112,14 +113,24 @@ class Space:
     """All sketches of one DAG on one target."""
 
     def __init__(
-        self, dag: ComputeDAG, target: Target, rules: Sequence[Rule] | None = None
+        self,
+        dag: ComputeDAG,
+        target: Target,
+        rules: Sequence[Rule] | None = None,
+        alone: bool = False,
     ) -> None:
-        """`rules` are those of the target's kind where none are given."""
+        """`rules` are those of the target's kind where none are given. `alone`: nothing that the
+        same caller runs reads the outputs soon, so that they may be written past the caches.
+        """
         self.dag = dag
         self.target = target
         chosen = RULES[target.kind] if rules is None else rules
-        finish = annotate if isinstance(target, CpuTarget) else annotate_gpu
-        derivations = [v for d in derive(dag, target, chosen) for v in finish(d)]
+        derived = derive(dag, target, chosen)
+        if isinstance(target, CpuTarget):
+            streams = alone and _overflows(dag, target)
+            derivations = [v for d in derived for v in annotate(d, streams)]
+        else:
+            derivations = [v for d in derived for v in annotate_gpu(d)]
         self.decisions: list[Decision] = []
         self.starts: list[int] = []
         self.width = 0
@@ -257,6 +268,15 @@ class Space:
     def trace(self, sketch: int, row: Ints) -> list[Step]:
         """Concrete steps of candidate `row` (`[columns]`) of a sketch."""
         return self.sketches[sketch].trace(row)
+
+
+def _overflows(dag: ComputeDAG, target: CpuTarget) -> bool:
+    """Whether what a program reads and writes is more than the cores' own caches hold: then its
+    outputs do not stay there anyway.
+    """
+    tensors = (*dag.inputs, *dag.constants, *dag.outputs)
+    total = sum(math.prod(static_shape(t)) * t.dtype.bytes for t in tensors)
+    return total > target.cores * target.l2_bytes
 
 
 def _summary(applied: tuple[str, ...]) -> list[str]:

@@ -112,7 +112,7 @@ class Statement:
 
     `is_init`: it gives the elements of a reduction their first values. `kernel` is the root stage
     whose loops it stands in; `workers` how many blocks, virtual threads and threads that kernel
-    has, by the kind of their loops (on a CPU: none).
+    has, by the kind of their loops (on a CPU: none). `streamed`: 1 where it writes past the caches.
     """
 
     stage: str
@@ -122,6 +122,7 @@ class Statement:
     counts: dict[tuple[str, str], int]
     allocated_outside: int  # loops outside the allocation of its target (0: the whole buffer)
     unroll_step: Extent = 0
+    streamed: Extent = 0
     shared: set[str] = field(default_factory=set)
     kernel: str = ""
     workers: dict[Kind, Extent] = field(default_factory=dict)
@@ -211,6 +212,7 @@ def _statement(store: Store, c: _Context) -> Statement:
         counts={} if is_init else operations(stage, is_reduction),
         allocated_outside=own,
         unroll_step=_unroll_step(loops, c.owners),
+        streamed=stage.streamed,
         kernel=_kernel(stage, c.state),
         workers=_workers(c),
     )

@@ -84,12 +84,15 @@ class _Emission:
         bases = [f"%arg{i}" for i in range(len(passed))]
         main = Builder("main", [f"ptr noalias {n}" for n in (*bases, "%scratch")])
         buffers = {t.name: interface_buffer(t, base) for t, base in zip(passed, bases, strict=True)}
+        for name in p.streamed:
+            buffers[name].streamed = True
         for t in p.tables:
             if not isinstance(t.source, Table):
                 raise BuildError(f"table {t.name} of {p.name} has no values")
             buffers[t.name] = interface_buffer(t, self.m.table(t.name, t.source.values, t.dtype))
         frame = Frame("%scratch", outermost=True)
         self.walk(main, frame, buffers, {}, {}, p.body)
+        self.settle(main, self.summaries.of(p.body).writes)
         self.scratch_bytes = max(self.scratch_bytes, frame.peak)
         self.m.functions += [main.text("define internal void", "#0"), self.entry(len(passed))]
         return self.finish()
@@ -139,6 +142,11 @@ class _Emission:
         walker.budget(0)
         walker.visit(body)
         return walker
+
+    def settle(self, b: Builder, writes: frozenset[str]) -> None:
+        """Wait for stores that pass the caches by, which nothing else orders."""
+        if writes & set(self.program.streamed):
+            b.do("fence seq_cst")
 
     def slots(self, b: Builder, base: str, types: list[str]) -> list[str]:
         """Load consecutive 8-byte slots."""
@@ -236,6 +244,7 @@ class _Emission:
             at = b.pure(f"add i64 {counter}, %lo", counter)
             env |= indices(b, at, loops)
             self.walk(b, frame, buffers, env, {**outer.prefetcher.loops, **dict(loops)}, body)
+        self.settle(b, stores)
         self.m.functions.append(b.text("define internal void", "#0"))
         return aligned(frame.peak)
 

@@ -10,6 +10,7 @@ A read that a condition forbids is redirected to a block of zeros, or masked off
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 
 from tilewright.codegen.lanes import Lanes
 from tilewright.codegen.linear import Linear, Linearizer
@@ -28,6 +29,7 @@ from tilewright.codegen.llvm.types import (
     vector,
 )
 from tilewright.expr.nodes import Expr, Tensor
+from tilewright.runtime.artifact import ALIGNMENT
 from tilewright.target import CpuTarget
 
 GROUP = 4
@@ -40,7 +42,8 @@ GREATEST_GATHER_OFFSET = 1 << 30
 class Buffer:
     """Storage of a tensor: base pointer, strides in elements, where its window starts.
 
-    `version` changes with every store: equal loads of one version are one load.
+    `version` changes with every store: equal loads of one version are one load. Whole vectors that
+    are written to a `streamed` one pass the caches by.
     """
 
     tensor: Tensor
@@ -49,6 +52,7 @@ class Buffer:
     offset: tuple[Linear, ...]
     elements: int
     version: int = 0
+    streamed: bool = False
 
     def flat(self, forms: Linearizer, indices: tuple[Expr, ...]) -> Linear:
         """The element number of logical indices, over loop variables."""
@@ -68,7 +72,7 @@ class Memory:
         self.ix = ix
         self.m = m
         self.features = features
-        self.line_bytes = target.line_bytes
+        self.line_bytes, self.vector_bytes = target.line_bytes, target.vector_bits // 8
         self.ways = target.l1_bytes // WAY_BYTES
         self.clock = 0
 
@@ -178,6 +182,7 @@ class _Access:
         self.b, self.ix, self.m = memory.b, memory.ix, memory.m
         self.features = memory.features
         self.line_bytes, self.ways = memory.line_bytes, memory.ways
+        self.vector_bytes = memory.vector_bytes
         self.buffer, self.lanes, self.guard = buffer, lanes, guard
         self.at = at
         self.dtype = buffer.tensor.dtype
@@ -190,6 +195,14 @@ class _Access:
         self.outermost = self.b.written_depth(name)
 
     # ---- addresses and masks ----------------------------------------------------------------
+
+    def vector_aligned(self) -> bool:
+        """Whether this is a whole register, and lane 0 a whole number of them from the beginning of
+        an array, which is aligned for any.
+        """
+        at = self.at.without(LANE)
+        whole = self.count * self.dtype.bytes == self.vector_bytes <= ALIGNMENT
+        return whole and gcd(at.const, at.stride()) % self.count == 0
 
     def pointer(self, shift: int = 0) -> str:
         """The address of lane 0, `shift` elements further; zeros where a scalar guard is off."""
@@ -390,7 +403,10 @@ class _Access:
         assert self.lanes is not None
         at = self.ix.pointer(self.buffer.base, self.at.without(LANE), self.dtype.bytes)
         if self.lanes.full and self.guard is None:
-            self.b.do(f"store {self.type} {raw}, ptr {at}, align {self.align}")
+            align, hint = self.align, ""
+            if self.buffer.streamed and self.vector_aligned():
+                align, hint = self.count * self.dtype.bytes, f", !nontemporal {self.m.streaming()}"
+            self.b.do(f"store {self.type} {raw}, ptr {at}, align {align}{hint}")
         elif self.guard is not None or self.dtype.bits in self.features.mask_bits:
             self.masked_store(at, raw)
         else:

@@ -18,6 +18,7 @@ from tilewright.expr.dtypes import DType
 
 ZEROS = "@zeros"
 ZERO_BYTES = 1024
+STREAMING = "!0"
 ELEMENTS_PER_LINE = 4096
 
 
@@ -45,6 +46,11 @@ class Module:
             "zeros", f"{ZEROS} = internal constant [{ZERO_BYTES} x i8] zeroinitializer, align 64"
         )
         return ZEROS
+
+    def streaming(self) -> str:
+        """The mark of a store that should pass the caches by."""
+        self.globals.setdefault("streaming", f"{STREAMING} = !{{i32 1}}")
+        return STREAMING
 
     def table(self, name: str, values: np.ndarray[Any, Any], dtype: DType) -> str:
         """A constant array in the object file."""
