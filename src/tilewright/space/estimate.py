@@ -35,6 +35,8 @@ GATHER_CYCLES = 1.0  # per lane
 LOOP_CYCLES = 1.5
 REGION_S = 1.5e-6  # entering and leaving a parallel region whose threads are awake
 SWITCH_CYCLES = 60.0  # a register tile ends and the next begins: pipelines drain, a loop is left
+SHORT_STEPS = 32  # of a reduction whose end is foreseen, so that the next tile begins meanwhile
+SHORT_SWITCH_CYCLES = 8.0
 EXPOSED_NEAR = 0.05  # share of traffic from the second-level cache that computing does not hide
 EXPOSED_FAR = 0.25  # the same from beyond
 L1_WAY = 4096  # bytes after which addresses meet the same sets of a cache: one of its ways
@@ -137,8 +139,11 @@ def compute_time(a: Analysis, target: CpuTarget) -> Floats:
         moves += loads[0] / LOADS_PER_CYCLE
     busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
     kept = steps > 1
-    busy = np.where(kept, np.maximum(busy, FMA_LATENCY), np.maximum(busy, moves))
-    switch = np.where(kept, (moves + SWITCH_CYCLES) / steps, 0.0)
+    # what is stored and loaded again for every step waits for itself
+    through_memory = busy + moves if a.accesses[0].kind == "update" else np.maximum(busy, moves)
+    busy = np.where(kept, np.maximum(busy, FMA_LATENCY), through_memory)
+    drain = np.where(steps > SHORT_STEPS, SWITCH_CYCLES, SHORT_SWITCH_CYCLES)
+    switch = np.where(kept, (moves + drain) / steps, 0.0)
     seconds: Floats = tiles * (busy + switch + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
     return seconds
 

@@ -1,0 +1,46 @@
+"""What the analytical estimate says of register tiles, told by candidates made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.space.estimate import Estimator
+from tilewright.space.features import FeatureExtractor
+from tilewright.space.space import Population, Space
+from tilewright.target import Target
+from workloads import given, weight
+
+TILE = {"h#3": 2, "w#3": 2, "c#3": 32, "c#1": 1, "c#2": 1, "rh#1": 3, "rw#1": 3, "unroll": 0}
+OUTER = {"h#1": 1, "h#2": 1, "w#1": 1, "w#2": 1, "parallel": 1}
+
+
+def estimates(target: Target, *made: dict[str, int]) -> list[float]:
+    """Of a depthwise convolution, its padding inlined; a candidate is TILE and OUTER and more."""
+    y = ops.depthwise_conv(given(1, 56, 56, 32), weight(3, 3, 32, 1), padding=1, name="y")
+    space = Space(ComputeDAG([y]), target)
+    number, sketch = next(
+        (i, s) for i, s in enumerate(space.sketches) if s.name.endswith("tiling · y_pad: inline")
+    )
+    rows = np.zeros((len(made), space.width), np.int64)
+    for row, values in zip(rows, made, strict=True):
+        for variable, column in zip(sketch.variables, sketch.columns, strict=True):
+            row[column] = (TILE | OUTER | values)[variable.removeprefix("y.")]
+    population = Population(rows, np.full(len(made), number))
+    assert space.valid(population).all()
+    return Estimator(FeatureExtractor(space)).latency(population).tolist()
+
+
+def test_accumulators_that_go_through_memory_for_every_term_cost_more(target: Target) -> None:
+    """A loop over tiles between the reductions and the tile: all its tiles wait in memory."""
+    inside = {"rh#1": 1, "rw#1": 1, "w#2": 7}
+    outside = {"rh#1": 3, "rw#1": 3, "w#2": 7}
+    through_memory, in_registers = estimates(target, inside, outside)
+    assert through_memory > 1.5 * in_registers
+
+
+def test_a_larger_tile_gains_little_where_reductions_are_short(target: Target) -> None:
+    """Nine terms: the next tile begins while this one drains."""
+    small, large = estimates(target, {}, {"w#3": 4})
+    assert large < small < 1.3 * large
