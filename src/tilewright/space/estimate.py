@@ -46,6 +46,7 @@ LEAP_BYTES = 2048  # the first-level prefetcher follows steps of at most that
 SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overlap
 STREAM_DOUBT = 0.02  # whether stores past the caches pay is left to measuring
 FILL = 0.7  # share of a cache that a working set may take
+L2_FILL = 0.5  # of the second level, through which everything else passes, and not of one thread
 L2_BYTES_PER_S = 120e9
 L3_BYTES_PER_S = 25e9
 DRAM_BYTES_PER_S = 12e9
@@ -131,7 +132,7 @@ def compute_time(a: Analysis, target: CpuTarget) -> Floats:
             is_vector |= extent > 1
     counts = a.plan.statement.counts
     arithmetic, slow = _cycles(counts, a.accesses[0].kind == "update")
-    steps = _steps_in_registers(a)
+    steps = np.where(_in_registers(a), a.extents, 1.0).prod(0)
     reads = (loads * split)[1:].sum(0) if a.B > 1 else np.zeros(a.n)
     # accumulators are loaded and stored around the reduction loops next to the tile
     moves = loads[0] / STORES_PER_CYCLE
@@ -173,23 +174,23 @@ def _cycles(counts: dict[tuple[str, str], int], reduces: bool) -> tuple[float, f
     return float(max(quick, 0)), slow
 
 
-def _steps_in_registers(a: Analysis) -> Floats:
-    """Iterations through which a register tile stays in registers: those of the reduction loops
-    just outside it (1 where there are none).
+def _in_registers(a: Analysis) -> Bools:
+    """Through which loops (`[L, n]`) a register tile stays in registers: the reduction loops just
+    outside it.
     """
-    steps = np.ones(a.n)
+    kept = np.zeros((a.L, a.n), bool)
     if a.accesses[0].kind != "update":
-        return steps
+        return kept
     open_ = np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
         loop = a.loops[i]
         if loop.kind in (Kind.VECTOR, Kind.UNROLLED) and not loop.reduce:
             continue
         if loop.reduce:
-            steps = np.where(open_, steps * a.extents[i], steps)
+            kept[i] = open_
         else:
             open_ &= ~a.live[i]
-    return steps
+    return kept
 
 
 def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats]:
@@ -201,16 +202,21 @@ def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats
     outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
     times: list[Floats] = []
     leaping = np.zeros(a.n)
-    for far, capacity, way, share, rate in (
-        (False, target.l1_bytes, L1_WAY, 1.0, np.full(a.n, L2_BYTES_PER_S)),
-        (True, target.l2_bytes, L2_WAY, FILL, outer),  # whose sets depend on the pages' places
+    registers = _in_registers(a)
+    for far, capacity, fill, way, share, rate in (
+        (False, target.l1_bytes, FILL, L1_WAY, 1.0, np.full(a.n, L2_BYTES_PER_S)),
+        # whose sets depend on the pages' places
+        (True, target.l2_bytes, L2_FILL, L2_WAY, L2_FILL, outer),
     ):
-        fits = level_bytes <= capacity * FILL
+        fits = level_bytes <= capacity * fill
         moved = np.zeros(a.n)
         for b in range(a.B):
             room = _occupied_bytes(a, b, way) <= capacity * share
             starts = _run_starts(a, b) if far else 0.0
-            mine = _moved_bytes(a, b, fits & room) * (1.0 + starts)
+            stays = fits & room
+            if b == 0:
+                stays[1:] |= registers
+            mine = _moved_bytes(a, b, stays) * (1.0 + starts)
             moved += mine
             if not far:
                 leaping += np.where(fits[0] | ~_leaps(a, b), 0.0, mine / rate)
@@ -260,8 +266,8 @@ def _run_starts(a: Analysis, b: int) -> Floats:
 def _moved_bytes(a: Analysis, b: int, fits: Bools) -> Floats:
     """Bytes of access b that enter a cache.
 
-    What one iteration of a loop touches (`fits[l + 1]`: it stays in the cache) is there still in
-    the next iteration; otherwise every iteration moves its part again.
+    What one iteration of a loop touches (`fits[l + 1]`: it stays in the cache, or in registers) is
+    there still in the next iteration; otherwise every iteration moves its part again.
     """
     moved: Floats = np.full(a.n, a.bytes[b])
     for i in range(a.L - 1, -1, -1):
