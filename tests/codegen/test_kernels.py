@@ -9,6 +9,7 @@ import pytest
 from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
 from kernel_runs import HOST, check, close, random_arrays, run
 
+from tilewright.codegen import compile_program
 from tilewright.expr.dtypes import DTYPES, FLOAT32, INT64, DType
 from tilewright.expr.nodes import Cast, Const, Expr, Select, Tensor, Var, as_expr, binary, call
 from tilewright.expr.tensors import placeholder
@@ -55,6 +56,16 @@ def test_a_streamed_output_is_complete_when_the_call_returns(columns: int) -> No
 def test_gemm_in_other_floats(dtype: str) -> None:
     program = gemm(9, 35, 21, 4, 16, dtype=DTYPES[dtype])
     check(program, tolerance={"float64": 1e-12, "float16": 2e-3, "bfloat16": 1e-2}[dtype])
+
+
+@pytest.mark.parametrize("k_inner", [1, 7, 16])
+@pytest.mark.parametrize("m", [52, 49])
+def test_rows_fetched_ahead_of_their_use(m: int, k_inner: int) -> None:
+    """The last block's successor lies behind the input."""
+    target = replace(HOST, l2_bytes=1 << 13)
+    program = gemm(m, 32, 64, 13, 32, k_inner=k_inner)
+    assert "llvm.prefetch" in compile_program(program, target).ir
+    check(program, target)
 
 
 @pytest.mark.parametrize("cores", [HOST, TWO_CORES])
