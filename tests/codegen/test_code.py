@@ -16,6 +16,7 @@ from kernel_runs import loop_bodies
 from tilewright.codegen import Kernel, compile_program
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import assembly, compile_ir
+from tilewright.codegen.llvm.prefetch import INTO_SECOND_LEVEL, TO_BE_WRITTEN
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32, FLOAT64
 from tilewright.expr.nodes import Const, Select, Tensor, Var, call
@@ -135,10 +136,24 @@ def test_what_follows_a_constant_is_prefetched_where_every_pass_reads_it_as_a_wh
 
 def test_few_passes_and_small_constants_are_not_prefetched() -> None:
     few = gemm(18, 256, 512, 6, 64, packed=True)
-    assert "prefetch" not in compile_program(few, AVX512, prefetch=1).ir
+    assert INTO_SECOND_LEVEL not in compile_program(few, AVX512, prefetch=1).ir
     many = gemm(60, 256, 512, 6, 64, packed=True)
-    assert "prefetch" not in compile_program(many, AVX512, prefetch=1 << 20).ir
-    assert "prefetch" not in compile_program(many, AVX512).ir
+    assert INTO_SECOND_LEVEL not in compile_program(many, AVX512, prefetch=1 << 20).ir
+    assert INTO_SECOND_LEVEL not in compile_program(many, AVX512).ir
+
+
+@pytest.mark.parametrize("local", (True, False))
+def test_the_lines_that_a_long_reduction_writes_at_its_end_are_asked_for(local: bool) -> None:
+    """Six rows of four lines, once a tile and outside of the loop over k."""
+    program = gemm(12, 128, 512, 6, 64, local=local)
+    kernel = compile_program(program, replace(AVX512, cores=1))
+    assert kernel.ir.count(TO_BE_WRITTEN) == 24
+    tile = max(loop_bodies(kernel.ir, AVX512), key=fused)
+    assert not any(x.startswith("prefetch") for x in tile)
+
+
+def test_what_a_short_reduction_writes_is_not_prefetched() -> None:
+    assert TO_BE_WRITTEN not in compile_program(gemm(12, 128, 32, 6, 64), AVX512).ir
 
 
 def test_rows_of_an_input_that_is_passed_over_once_are_prefetched() -> None:

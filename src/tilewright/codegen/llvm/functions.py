@@ -70,6 +70,8 @@ class _Emission:
         self.streams = frozenset(
             t.name for t in self.program.inputs if nbytes(t) >= target.l2_bytes
         )
+        # Lines of streamed outputs do not come into the caches at all.
+        self.outputs = frozenset(t.name for t in self.program.outputs) - {*self.program.streamed}
         self.copies = prepared.copies
         self.target = target
         self.m = Module()
@@ -126,9 +128,8 @@ class _Emission:
         ev = Evaluator(b, self.m, self.target, self.forms, env)
         ev.buffers = buffers
         partials = Partials(ev, self.summaries, self.copies)
-        prefetcher = Prefetcher(
-            ev, self.summaries, self.prefetched, self.streams, self.target.l2_bytes
-        )
+        inputs = (self.streams, self.target.l2_bytes)
+        prefetcher = Prefetcher(ev, self.summaries, self.prefetched, *inputs, self.outputs)
         prefetcher.loops |= loops
         walker = Walker(
             ev,

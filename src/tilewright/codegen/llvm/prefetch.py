@@ -1,4 +1,7 @@
-"""Ask for data before they are needed: a part of the next panel in every innermost iteration.
+"""Ask for memory before it is needed: constants, rows of large inputs, and where a register tile
+will be stored.
+
+A constant is fetched ahead, a part of its next panel in every innermost iteration:
 
     for j.0: for i.1: for k: c[…] += a[…] * w[j.0, k, …]      w's panel j.0 serves every i.1
         prefetch  &w[j.0 + 1] + (i.1 * K + k) * step          all of panel j.0 + 1 by the last i.1
@@ -19,6 +22,9 @@ together are a block without gaps, and the next block is asked for:
         prefetch  &a[(i.0 + 1) * 13] + k * step               all of the next 13 rows by the last k
 
 Vectors are not read ahead so: there is too little arithmetic between two lines.
+
+Lines that a long reduction writes only at its end are asked for at its start, for writing: its
+stores would each wait for a line, and the next tile's loads behind them.
 """
 
 from __future__ import annotations
@@ -27,6 +33,8 @@ from collections.abc import Iterator
 from math import prod
 
 from tilewright.codegen.linear import Linear
+from tilewright.codegen.llvm.indices import LANE
+from tilewright.codegen.llvm.promote import Use
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Read, Tensor, reads
@@ -34,14 +42,16 @@ from tilewright.nest.nodes import For, Kind, Node, Store, bodies
 
 LEAST_PASSES = 4  # over a panel: fewer leave no time
 LEAST_SHARE_BYTES = 16  # of a block, an iteration: else most prefetches ask for what is there
+LEAST_STEPS = 4  # iterations of a reduction for each line: fewer are hardly longer than the stores
 LINE = 64
 INTO_SECOND_LEVEL = "i32 0, i32 2, i32 1"  # a read, of data that is used again
+TO_BE_WRITTEN = "i32 1, i32 3, i32 1"
 
 
 class Prefetcher:
-    """Writes the prefetches of one function, for `constants` and large inputs, `streams`. `loops`
-    are those that run around the current statement, outermost first: variable → extent. What is
-    asked for goes into the second-level cache, of `cache_bytes`.
+    """Writes the prefetches of one function, for `constants`, large inputs (`streams`) and
+    `outputs`. `loops` are those that run around the current statement, outermost first: variable →
+    extent. What is asked for to be read goes into the second-level cache, of `cache_bytes`.
     """
 
     def __init__(
@@ -51,12 +61,14 @@ class Prefetcher:
         constants: frozenset[str],
         streams: frozenset[str],
         cache_bytes: int,
+        outputs: frozenset[str],
     ) -> None:
         self.ev = ev
         self.summaries = summaries
         self.constants = constants
         self.streams = streams
         self.cache_bytes = cache_bytes
+        self.outputs = outputs
         self.loops: dict[str, int] = {}
 
     def ahead(self, body: Node) -> None:
@@ -114,10 +126,41 @@ class Prefetcher:
         steps = prod(self.loops[n] for n in names[at + 1 :])
         share = -(-elements * size // steps)
         place = start.times(size).plus(position, share)
-        prefetch = ev.m.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
         for line in range(0, share, LINE):
             pointer = ev.ix.pointer(ev.buffers[tensor.name].base, place.shifted(line), 1)
-            ev.b.do(f"call void {prefetch}(ptr {pointer}, {INTO_SECOND_LEVEL})")
+            self.line(pointer, INTO_SECOND_LEVEL)
+
+    def destination(self, use: Use, region: Node) -> None:
+        """At the start of `region`, prefetch the elements of an output that it only writes."""
+        if use.tensor.name not in self.outputs:
+            return
+        size = use.tensor.dtype.bytes
+        lines: dict[int, Linear] = {}  # as if the unknown part of the address were at a line
+        for e in use.elements.values():
+            if e.written and not e.load:
+                stride = e.at.coefficient(LANE)
+                for i in range(0, e.active, max(1, LINE // max(1, abs(stride) * size))):
+                    place = e.at.without(LANE).shifted(i * stride)
+                    lines.setdefault(place.const * size // LINE, place)
+        if not lines or _steps(region) < LEAST_STEPS * len(lines):
+            return
+        base = self.ev.buffers[use.tensor.name].base
+        for place in lines.values():
+            self.line(self.ev.ix.pointer(base, place, size), TO_BE_WRITTEN)
+
+    def line(self, pointer: str, how: str) -> None:
+        """Prefetch one cache line."""
+        parameters = ["ptr", "i32", "i32", "i32"]
+        prefetch = self.ev.m.declare("llvm.prefetch.p0", "void", parameters)
+        self.ev.b.do(f"call void {prefetch}(ptr {pointer}, {how})")
+
+
+def _steps(node: Node) -> int:
+    """Iterations of the loops that run one inside the other, at most."""
+    inner = max((_steps(b) for b in bodies(node)), default=1)
+    if isinstance(node, For) and node.kind is Kind.SERIAL and isinstance(node.extent, int):
+        return inner * node.extent
+    return inner
 
 
 def _block_loop(

@@ -88,6 +88,8 @@ class Walker:
         taken = registers.tensors | {k[0] for k in registers.partial} | self.idle
         wanted = self.summaries.of(region).stores - taken
         uses = Scan(self.ev, self.summaries, wanted).run(region) if wanted else {}
+        for use in uses.values():
+            self.prefetcher.destination(use, region)
         chosen = [u for u in uses.values() if u.saves and u.sure and self.fits(u)]
         idle = {name for name, u in uses.items() if not u.saves}
         self.idle |= idle
