@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,21 @@ TINY = Case("tiny", "C2D", (4, 4, 8, 16, 3, 1, 1), 1, conv2d)
 VARIANTS = ["full", "no fine-tuning", "limited space", "beam search"]
 
 
-@pytest.fixture
-def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    monkeypatch.setitem(CASES, "tiny", TINY)
-    return simulate(monkeypatch)
+@pytest.fixture(scope="module")
+def batches() -> Iterator[list[int]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(CASES, "tiny", TINY)
+        yield simulate(patch)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, batches: list[int]) -> Path:
+    """A folder with the records of a run of all variants, and its figures in `a.json`."""
+    folder = tmp_path_factory.mktemp("ablation")
+    batches.clear()
+    assert run(folder, "--json", str(folder / "a.json")) == 0
+    assert sum(batches) == 4 * 2 * (1 + 8), "the default program and the trials of every run"
+    return folder
 
 
 def run(folder: Path, *more: str, trials: int = 8) -> int:
@@ -37,9 +50,8 @@ def run(folder: Path, *more: str, trials: int = 8) -> int:
     return ablation.main([*command, *more])
 
 
-def test_every_variant_and_seed_has_a_curve(tmp_path: Path, batches: list[int]) -> None:
-    assert run(tmp_path / "records", "--json", str(tmp_path / "a.json")) == 0
-    found: dict[str, Any] = json.loads((tmp_path / "a.json").read_text())
+def test_every_variant_and_seed_has_a_curve(finished: Path) -> None:
+    found: dict[str, Any] = json.loads((finished / "a.json").read_text())
     assert found["case"] == "tiny" and found["machine"] and found["commit"] and found["date"]
     assert list(found["variants"]) == VARIANTS
     for variant in found["variants"].values():
@@ -49,25 +61,23 @@ def test_every_variant_and_seed_has_a_curve(tmp_path: Path, batches: list[int]) 
         np.testing.assert_allclose(variant["median"], np.median(curves, axis=0))
         # a simulated program confirms what it measured
         assert [one["confirmed"] for one in variant["runs"]] == pytest.approx(list(curves[:, -1]))
-    assert sum(batches) == 4 * 2 * (1 + 8), "the default program and the trials of every run"
 
 
 def test_a_finished_run_is_read_and_a_short_one_goes_on(
-    tmp_path: Path, batches: list[int], capsys: pytest.CaptureFixture[str]
+    finished: Path, batches: list[int], tmp_path: Path
 ) -> None:
-    run(tmp_path)
-    first = capsys.readouterr().out
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    first = json.loads((finished / "a.json").read_text())
     batches.clear()
-    run(tmp_path)
-    assert capsys.readouterr().out == first
+    run(tmp_path, "--json", str(tmp_path / "b.json"))
+    assert json.loads((tmp_path / "b.json").read_text())["variants"] == first["variants"]
     assert not batches
     run(tmp_path, trials=12)
     assert sum(batches) == 4 * 2 * 4
 
 
 def test_without_matplotlib_the_table_is_printed_all_the_same(
-    tmp_path: Path,
-    batches: list[int],
+    finished: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -79,7 +89,7 @@ def test_without_matplotlib_the_table_is_printed_all_the_same(
         return usual(name, *arguments, **named)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    assert run(tmp_path, "--plot", str(tmp_path / "a.png")) == 1
+    assert run(finished, "--plot", str(finished / "a.png")) == 1
     text = capsys.readouterr().out
     assert all(name in text for name in VARIANTS)
     assert "tilewright[report]" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +29,19 @@ def tune(file: Path, trials: int = TRIALS, seed: int = 0) -> None:
         api.tune(task, trials=trials, db=file, seed=seed)
 
 
-@pytest.fixture
-def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    simulate(monkeypatch)
-    tune(tmp_path / "a.db")
-    return tmp_path / "a.db"
+@pytest.fixture(scope="module", autouse=True)
+def _simulated() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        simulate(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The records of a tuning run, to read."""
+    file = tmp_path_factory.mktemp("cost_model") / "a.db"
+    tune(file)
+    return file
 
 
 @pytest.fixture
