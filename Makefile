@@ -28,8 +28,8 @@ layers: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 
 pytest: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n $(WORKERS) --cov=tilewright --cov-report=term:skip-covered \
-		--cov-fail-under=$(COVERAGE)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --cov=tilewright \
+		--cov-report=term:skip-covered --cov-fail-under=$(COVERAGE)
 
 # An extra is installed anew when what it needs has changed.
 $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python

@@ -4,6 +4,10 @@ pytest --update-golden          rewrite the golden files, then look at the diff
 pytest --rows 1000              candidates an operator, where features are checked
 pytest --native-rows 50         compiled candidates an operator
 pytest --programs 20000         random programs of the property tests
+
+Coverage slows this package down by a factor of 2.5 to 3. Tests that put hundreds of programs
+through code which other tests cover are marked `no_cover` (of pytest-cov): they check as much as
+ever, and what they execute does not count.
 """
 
 from __future__ import annotations

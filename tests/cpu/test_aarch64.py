@@ -28,6 +28,7 @@ COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 missing = [tool for tool in (COMPILER, EMULATOR) if shutil.which(tool) is None]
 pytestmark = [
     pytest.mark.cpu,
+    pytest.mark.no_cover,
     pytest.mark.skipif(
         bool(missing),
         reason=f"{', '.join(missing)} not found: apt-get install gcc-aarch64-linux-gnu "

@@ -21,6 +21,8 @@ from tilewright.graph.onnx_import import load
 from tilewright.graph.partition import partition
 from tilewright.graph.passes import simplify
 
+pytestmark = pytest.mark.no_cover
+
 # Operators after simplification, kernel calls, tasks, views.
 CUTS = {
     "bvlc_alexnet": (31, 14, 14, 1),

@@ -24,6 +24,8 @@ from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
 
+pytestmark = pytest.mark.no_cover
+
 ROWS = 8  # candidates of one DAG
 SHARDS = 2
 TARGETS = (

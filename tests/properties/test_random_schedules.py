@@ -22,6 +22,8 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import STEPS
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 
+pytestmark = pytest.mark.no_cover
+
 SHARDS = 4
 SCHEDULES = 4  # of one DAG
 

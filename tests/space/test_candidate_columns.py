@@ -17,6 +17,8 @@ from tilewright.space.space import Population, Sketch, Space
 from tilewright.target import Target
 from workloads import OPERATORS, attention, conv_layer
 
+pytestmark = pytest.mark.no_cover
+
 MADE = {**OPERATORS, "ConvLayer": conv_layer, "TBS": attention}
 NARROW = Target.parse("cpu:haswell cores=2")
 

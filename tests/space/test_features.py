@@ -27,6 +27,7 @@ MADE: dict[str, Callable[[], ComputeDAG]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", MADE)
 def test_columns_equal_those_of_the_lowered_program(
     name: str, target: Target, request: pytest.FixtureRequest
