@@ -1,4 +1,4 @@
-"""Small ONNX models for the tests of the command line."""
+"""The command line in this process, and a small ONNX model for it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from typer.testing import CliRunner, Result
+
+from tilewright.cli.app import app
+
+
+def cli(*arguments: object) -> Result:
+    """Run the command line."""
+    return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 def save_classifier(file: Path, batch: int | str = 2) -> Path:

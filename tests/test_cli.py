@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import tilewright as tw
-from cli_models import save_classifier
+from cli_models import cli, save_classifier
 from processes import processes_with
-from tilewright.cli.app import app
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
 from tilewright.cli.options import assignments, parse_objective, parse_shape
 from tilewright.cli.progress import LiveTable, PlainLines, Snapshot, share_line, state_line
@@ -36,11 +35,6 @@ from tilewright.text import clock, count, duration, factor, rate, sentence, size
 
 COMMANDS = ("tune", "compile", "run", "bench", "show", "report", "records", "export")
 TRIALS = 6
-
-
-def cli(*arguments: object) -> Result:
-    """Run the command line in this process."""
-    return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 @pytest.fixture(scope="module")

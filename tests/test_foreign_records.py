@@ -7,12 +7,10 @@ import warnings
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import tilewright as tw
-from cli_models import save_classifier
+from cli_models import cli, save_classifier
 from tilewright.api import host_target, machine_of
-from tilewright.cli.app import app
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 
@@ -20,10 +18,6 @@ pytestmark = pytest.mark.cpu
 
 TRIALS = 3
 NOTE = "no record of this machine; using one of another (cpu znver9 instead of"
-
-
-def cli(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import tilewright as tw
-from cli_models import save_classifier
+from cli_models import cli, save_classifier
 from tilewright.api import machine_of
 from tilewright.build import build
-from tilewright.cli.app import app
 from tilewright.errors import BuildError, TargetError
 from tilewright.expr import operators as ops
 from tilewright.inspection import find_program, write_report
@@ -109,20 +107,17 @@ def test_records_are_printed_for_their_device(tuned: tuple[Path, Any], tmp_path:
 
 def test_the_command_line_tunes_for_a_device(tmp_path: Path, opencl: OpenclDevice) -> None:
     model, db = save_classifier(tmp_path / "classifier.onnx"), tmp_path / "tuning.db"
-    command = ["tune", str(model), "--target", "opencl", "--trials", "3", "--db", str(db)]
-    result = CliRunner().invoke(app, command)
+    result = cli("tune", model, "--target", "opencl", "--trials", "3", "--db", db)
     assert result.exit_code == 0, result.output
     assert "3 trials in" in result.output
-    result = CliRunner().invoke(app, ["compile", str(model), "--target", "opencl", "--db", str(db)])
+    result = cli("compile", model, "--target", "opencl", "--db", db)
     assert result.exit_code == 0, result.output
     assert "1 kernel, 1 of them tuned" in result.output and "note:" not in result.output
     assert "Compiled and loaded." in result.output
-    command = ["run", str(model), "--target", "opencl", "--db", str(db), "--check"]
-    result = CliRunner().invoke(app, command)
+    result = cli("run", model, "--target", "opencl", "--db", db, "--check")
     assert result.exit_code == 0, result.output
     assert "Largest difference from onnxruntime" in result.output
-    command = ["bench", str(model), "--target", "opencl", "--seconds", "0.1", "--no-peer"]
-    result = CliRunner().invoke(app, command)
+    result = cli("bench", model, "--target", "opencl", "--seconds", "0.1", "--no-peer")
     assert result.exit_code == 0, result.output
 
 
@@ -155,7 +150,7 @@ def test_without_a_gpu_cuda_programs_are_built_but_not_tuned(tmp_path: Path) -> 
     with pytest.raises(TargetError, match="CUDA needs NVIDIA's driver"):
         tw.tune(product(), target="cuda:a100", trials=1, db=tmp_path / "x.db")
     model = save_classifier(tmp_path / "classifier.onnx")
-    result = CliRunner().invoke(app, ["compile", str(model), "--target", "cuda:a100"])
+    result = cli("compile", model, "--target", "cuda:a100")
     assert "Compiled for a100 (sm_80); not loaded here." in result.output
 
 

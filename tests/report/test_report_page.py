@@ -24,11 +24,10 @@ from sample_tuning import (
     trials_of,
     workload_of,
 )
-from typer.testing import CliRunner, Result
 
 import tilewright.report.page
+from cli_models import cli
 from tilewright.api import machine_of
-from tilewright.cli.app import app
 from tilewright.errors import InputError, RecordsError
 from tilewright.inspection import find_program, least_bytes, write_report
 from tilewright.records import Database, Machine, ModelRow, ModelTask, WorkloadRow
@@ -59,10 +58,6 @@ def history(db: Path) -> History:
 @pytest.fixture(scope="module")
 def page(db: Path, history: History) -> Page:
     return read_page(db.with_name("report.html").read_text(encoding="utf-8"))
-
-
-def cli(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
 
 
 def report_of(tmp_path: Path, put: Callable[[Database], None]) -> Page:
