@@ -222,8 +222,10 @@ def test_report_writes_a_page_about_a_real_run(tuned: tuple[Path, Result], tmp_p
 
 
 def test_records_travel_as_json_lines(tuned: tuple[Path, Result], tmp_path: Path) -> None:
-    file, other = tmp_path / "records.jsonl", tmp_path / "other.db"
-    assert cli("export", file, "--db", tuned[0]).exit_code == 0
+    folder = tmp_path / "a folder whose name does not fit into a line of eighty columns with others"
+    folder.mkdir()
+    file, other = folder / "records.jsonl", tmp_path / "other.db"
+    assert f"Wrote {TRIALS + 1} trials to {file}." in cli("export", file, "--db", tuned[0]).output
     kinds = [json.loads(line).get("record") for line in file.read_text().splitlines()]
     assert kinds.count("trial") == TRIALS + 1
     first = cli("records", other, "--import", file)

@@ -47,7 +47,8 @@ def records(
             done = database.import_(source)
             console.print(
                 f"Imported {count(done.trials, 'new trial')} from {source} "
-                f"({done.known_trials} were known)."
+                f"({done.known_trials} were known).",
+                soft_wrap=True,
             )
         print_summary(console, database.summary(), {w.hash: w.flops for w in database.workloads()})
 
@@ -66,7 +67,7 @@ def export(
     """
     with Database.open(db, create=False, readonly=True) as database:
         written = database.export(file)
-    output().print(f"Wrote {count(written, 'trial')} to {file}.")
+    output().print(f"Wrote {count(written, 'trial')} to {file}.", soft_wrap=True)
 
 
 def print_summary(console: Console, summary: Summary, flops: dict[str, int]) -> None:

@@ -72,7 +72,7 @@ def run(
         console.print(describe(name, array), markup=False, soft_wrap=True)
     if save is not None:
         write_outputs(save, names, outputs)
-        console.print(f"Saved to {save}.")
+        console.print(f"Saved to {save}.", soft_wrap=True)
     if check:
         peer = onnxruntime_peer(model, host_target().cores)
         if peer is None:

@@ -67,7 +67,7 @@ def show(
         if task is None and trial is None:
             flops = {w.hash: w.flops for w in database.workloads()}
             print_summary(console, database.summary(), flops)
-            console.print(f"Show one with: tilewright show {db} TASK")
+            console.print(f"Show one with: tilewright show {db} TASK", soft_wrap=True)
             return
         program = find_program(database, task, trial, target)
     print_head(console, program)

@@ -122,4 +122,7 @@ def report(console: Console, snapshot: Snapshot, db: str) -> None:
     if shares := share_line(snapshot):
         line += f"; {shares}"
     console.print(line)
-    console.print(f"Records: {db}. The same command goes on from here; use them with --db {db}.")
+    console.print(
+        f"Records: {db}. The same command goes on from here; use them with --db {db}.",
+        soft_wrap=True,
+    )
