@@ -179,7 +179,7 @@ def test_rows_of_an_input_that_is_passed_over_once_are_prefetched() -> None:
 )
 def test_other_inputs_are_not_prefetched(program: Program) -> None:
     target = replace(AVX512, l2_bytes=1 << 20)
-    assert "prefetch" not in compile_program(program, target).ir
+    assert INTO_SECOND_LEVEL not in compile_program(program, target).ir
 
 
 def kernel_of(program: Program, target: Target = AVX512) -> Kernel:

@@ -10,6 +10,7 @@ from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
 from kernel_runs import HOST, check, close, random_arrays, run
 
 from tilewright.codegen import compile_program
+from tilewright.codegen.llvm.prefetch import INTO_SECOND_LEVEL
 from tilewright.expr.dtypes import DTYPES, FLOAT32, INT64, DType
 from tilewright.expr.nodes import Cast, Const, Expr, Select, Tensor, Var, as_expr, binary, call
 from tilewright.expr.tensors import placeholder
@@ -64,7 +65,7 @@ def test_rows_fetched_ahead_of_their_use(m: int, k_inner: int) -> None:
     """The last block's successor lies behind the input."""
     target = replace(HOST, l2_bytes=1 << 13)
     program = gemm(m, 32, 64, 13, 32, k_inner=k_inner)
-    assert "llvm.prefetch" in compile_program(program, target).ir
+    assert INTO_SECOND_LEVEL in compile_program(program, target).ir
     check(program, target)
 
 
