@@ -272,8 +272,10 @@ class _Interpreter:
             since = self.since.get(node.tensor.name)
             if since is None or len(since.writer) != len(buffer.data):
                 since = self.since[node.tensor.name] = Since.barrier(len(buffer.data))
-            sharing = {} if node.slot is None else self.slots.setdefault(node.slot, {})
-            buffer = sharing[node.tensor.name] = replace(buffer, since=since, sharing=sharing)
+            buffer = replace(buffer, since=since)
+            if node.slot is not None:
+                sharing = self.slots.setdefault(node.slot, {})
+                buffer = sharing[node.tensor.name] = replace(buffer, sharing=sharing)
         self.run(node.body, {**buffers, node.tensor.name: buffer}, inside)
 
     def loop(self, node: For, buffers: Buffers, lanes: Lanes) -> None:

@@ -152,16 +152,16 @@ class _Writer:
         )
 
     def shared_memory(self) -> int:
-        """Declare shared arrays, those of a slot in the same bytes; returns how many there are."""
+        """Declare all shared arrays, those of a slot in the same bytes; returns their size."""
         sizes: dict[str | int, int] = {}
         for c_name, tensor, slot in self.shared:
             size = element_count(tensor) * tensor.dtype.bytes
-            place = c_name if slot is None else slot
+            place: str | int = c_name if slot is None else slot
             sizes[place] = max(size, sizes.get(place, 0))
         words = f"{self.dialect.shared} {self.dialect.aligned}"
-        arrays = {place: self.names.new("shared") for place in sizes if isinstance(place, int)}
-        for slot, array in arrays.items():
-            self.line(f"{words} {self.dialect.types['uint8']} {array}[{sizes[slot]}];")
+        arrays = {n: self.names.new("shared") for n in sizes if isinstance(n, int)}
+        for number, array in arrays.items():
+            self.line(f"{words} {self.dialect.types['uint8']} {array}[{sizes[number]}];")
         for c_name, tensor, slot in self.shared:
             kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
             if slot is None:

@@ -100,11 +100,12 @@ class _Padding:
     def bounds(self, cond: Expr, store: Store) -> Iterator[_Bound]:
         """A condition as bounds of single indices, if it is one."""
         form = self.forms.condition(cond)
-        for d, index in enumerate(store.indices) if form else ():
+        if form is None or not form.terms:
+            return
+        for d, index in enumerate(store.indices):
             for sign in (1, -1):
-                assert form is not None
                 rest = form.plus(self.forms.of(index), -sign)
-                if form.terms and not rest.terms:
+                if not rest.terms:
                     yield _Bound(d, sign, rest.const)
 
     def statement(self, conds: list[Expr], store: Store, at: _Place) -> Node:
