@@ -123,14 +123,17 @@ def _winograd(rng: np.random.Generator, state: State, stage: Stage) -> steps.Ste
     return steps.Winograd(chosen.name, one(rng, ((window.axis,), windows)), 2)
 
 
+def _stream(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    return steps.Stream(one(rng, state.dag.outputs).name, int(rng.integers(0, 2)))
+
+
 MAKERS: tuple[tuple[Maker, float], ...] = (
     (_split, 5), (_follow, 2), (_fuse, 2), (_reorder, 4), (_compute_at, 5), (_cache_read, 1),
     (lambda rng, state, stage: steps.ComputeInline(stage.name), 1),
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),
     (lambda rng, state, stage: steps.Pragma(stage.name, 16), 0.3),
-    (lambda rng, state, stage: steps.Stream(stage.name, 1), 0.3),
-    (_skip_zeros, 1.5), (_winograd, 2.5),
+    (_skip_zeros, 1.5), (_winograd, 2.5), (_stream, 0.5),
     (_rfactor, 1), (_annotate, 2), (_parallel, 1), (_align, 1), (_rewrite, 1),
 )  # fmt: skip
 _WEIGHTS = np.array([w for _, w in MAKERS]) / sum(w for _, w in MAKERS)
