@@ -44,12 +44,12 @@ def in_winograds_form(dag: ComputeDAG, target: Target) -> list[Lowered]:
 
 
 CONVOLUTIONS = {
-    "padded": lambda: ops.conv2d(given(1, 12, 12, 32), weight(3, 3, 32, 32), padding=1),
+    "padded": lambda: ops.conv2d(given(1, 16, 16, 32), weight(3, 3, 32, 32), padding=1),
     "batch, odd extents": lambda: ops.conv2d(given(2, 9, 14, 24), weight(3, 3, 24, 40)),
     "relu behind": lambda: ops.relu(
-        ops.conv2d(given(1, 8, 8, 32), weight(3, 3, 32, 32), padding=1)
+        ops.conv2d(given(1, 16, 16, 32), weight(3, 3, 32, 32), padding=1)
     ),
-    "groups": lambda: ops.conv2d(given(1, 8, 8, 64), weight(3, 3, 32, 64), padding=1, groups=2),
+    "groups": lambda: ops.conv2d(given(1, 16, 16, 64), weight(3, 3, 32, 64), padding=1, groups=2),
     "third dimension": lambda: ops.conv3d(
         given(1, 3, 8, 8, 32), weight(3, 3, 3, 32, 32), padding=1
     ),
@@ -93,7 +93,7 @@ def test_any_windows_and_tiles(axes: tuple[str, ...], tile: int) -> None:
 def test_convolutions_that_it_would_not_serve(
     kernel: tuple[int, ...], options: dict[str, Any], target: Target
 ) -> None:
-    dag = ComputeDAG([ops.conv2d(given(1, 12, 12, 32), weight(*kernel), padding=1, **options)])
+    dag = ComputeDAG([ops.conv2d(given(1, 16, 16, 32), weight(*kernel), padding=1, **options)])
     assert not any("winograd" in s.name for s in Space(dag, target).sketches)
 
 
@@ -102,7 +102,7 @@ def sketch_names(x: Tensor, w: Tensor, target: Target) -> list[str]:
 
 
 def test_weights_must_be_constant_and_wide_enough(target: Target) -> None:
-    shapes: list[tuple[int, ...]] = [(1, 12, 12, 32), (3, 3, 32, 32)]
+    shapes: list[tuple[int, ...]] = [(1, 16, 16, 32), (3, 3, 32, 32)]
     for dtype, constant, offered in [
         ("float32", True, True),
         ("float32", False, False),
@@ -111,6 +111,13 @@ def test_weights_must_be_constant_and_wide_enough(target: Target) -> None:
         x = placeholder(shapes[0], dtype, name="x")
         w = placeholder(shapes[1], dtype, name="w", constant=constant)
         assert any("winograd" in n for n in sketch_names(x, w, target)) is offered
+
+
+@pytest.mark.parametrize(("batch", "offered"), [(1, False), (4, True)])
+def test_few_tiles_do_not_pay_for_more_weights(batch: int, offered: bool, target: Target) -> None:
+    """Four tiles an image."""
+    x, w = given(batch, 7, 7, 64), weight(3, 3, 64, 64)
+    assert any("winograd" in n for n in sketch_names(x, w, target)) is offered
 
 
 def test_what_the_step_refuses() -> None:

@@ -14,22 +14,25 @@ from math import prod
 import numpy as np
 
 from tilewright.expr.nodes import Axis, Tensor
-from tilewright.expr.reference import compute_of, sizes
-from tilewright.expr.winograd import MATRICES, Convolution, find, rewrite
+from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.expr.winograd import MATRICES, Convolution, Rewritten, find, rewrite
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import Winograd
 from tilewright.space.derivation import Derivation, Rule, Verdict
 
 TILE = 4  # outputs a window: of 2, the transforms cost what the products save
 GREATEST_SHARE = 0.5  # of the direct form's multiply-adds: moving tiles about is not free
+LEAST_USES = 12  # of a transformed weight: there are four times as many, and each is read once
 LEAST_BITS = 32  # narrower floats lose too many digits
 
 
 def _can_transform(d: Derivation) -> Verdict:
     found = _found(d)
-    if found is None or _share(d.working, found) > GREATEST_SHARE:
+    if found is None:
         return Verdict.NO
-    return Verdict.APPLY
+    new = rewrite(d.working.tensor, found, TILE)
+    pays = _share(d.working, found, new) <= GREATEST_SHARE and _uses(new) >= LEAST_USES
+    return Verdict.APPLY if pays else Verdict.NO
 
 
 def _found(d: Derivation) -> Convolution | None:
@@ -46,9 +49,8 @@ def _found(d: Derivation) -> Convolution | None:
     return Convolution(found.data, found.weights, found.windows[-2:])
 
 
-def _share(stage: Stage, found: Convolution) -> float:
+def _share(stage: Stage, found: Convolution, new: Rewritten) -> float:
     """Multiply-adds in Winograd's form, the transforms' included, over those of the direct form."""
-    new = rewrite(stage.tensor, found, TILE)
     matrices = MATRICES[TILE]
     count = float(prod(sizes(_axes(new.products))))
     for part, matrix in ((new.data, matrices.data), (new.inverse, matrices.inverse)):
@@ -56,6 +58,11 @@ def _share(stage: Stage, found: Convolution) -> float:
         dense = prod(sizes(_axes(part)))
         count += dense * (np.count_nonzero(matrix) / matrix.size) ** len(found.windows)
     return count / prod(sizes(stage.axes))
+
+
+def _uses(new: Rewritten) -> int:
+    """How many products each transformed weight is part of."""
+    return prod(sizes(_axes(new.products))) // prod(static_shape(new.weights))
 
 
 def _axes(tensor: Tensor) -> tuple[Axis, ...]:
