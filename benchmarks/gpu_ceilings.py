@@ -144,7 +144,8 @@ def _traffic_s(device: Device, wanted: list[Traffic]) -> list[float]:
     target = device.target
     assert isinstance(target, GpuTarget)
     dialect = dialect_of(target)
-    zero = dialect.vector_of(DTYPES["float32"], ["0.0f"] * 4)
+    zeros = {"type": dialect.vector(DTYPES["float32"], 4), "elements": ", ".join(["0.0f"] * 4)}
+    zero = dialect.vector_literal.format(**zeros)
     text = TRAFFIC.format(**_words(dialect), zero=zero)
     vectors = [[-(-n // VECTOR_BYTES) for n in (t.read, t.written)] for t in wanted]
     most = [max(1, *column) * VECTOR_BYTES // 4 for column in zip(*vectors, strict=True)]

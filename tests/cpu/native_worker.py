@@ -75,13 +75,15 @@ class Workload:
         arrays = make_inputs(specs, task.inputs, task.seed)
         return Workload(name, dag, arrays, dag.evaluate(arrays, float64=True), task.tolerance)
 
-    def check(self, outputs: dict[str, Array]) -> None:
-        """Raise WrongAnswer unless every element of every output is right."""
+    def check(self, outputs: dict[str, Array], rounding: float) -> None:
+        """Raise WrongAnswer unless every element of every output is right, as an artifact of that
+        `rounding` may be.
+        """
         for tensor in self.dag.outputs:
             got, expected = outputs[tensor.name], self.expected[tensor.name]
             limits = None
             if tensor.dtype.is_float:
-                limits = self.tolerance.limits(expected, tensor.dtype.name)
+                limits = self.tolerance.limits(expected, tensor.dtype.name) * rounding
                 got = got.astype(np.float64)
             elif tensor.dtype.name == "bool":
                 got, expected = got.view(np.uint8), expected.astype(np.uint8)
@@ -124,7 +126,8 @@ def run_checked(artifact: Artifact, workload: Workload) -> None:
                 if not buffer.slack_intact():
                     raise RunError(f"wrote outside {name}")
             pairs = zip(artifact.outputs, outputs, strict=True)
-            workload.check({s.name: b.view(s.shape, numpy_dtype(s.dtype)) for s, b in pairs})
+            found = {s.name: b.view(s.shape, numpy_dtype(s.dtype)) for s, b in pairs}
+            workload.check(found, artifact.rounding)
 
 
 def _filled(spec: BufferSpec, array: Array) -> GuardedBuffer:

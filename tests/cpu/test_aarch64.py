@@ -157,7 +157,7 @@ def verdict(kernel: Kernel, status: int, outputs: dict[str, Array]) -> str:
     if status:
         return "wrote outside a buffer" if status == WROTE_OUTSIDE else f"driver failed: {status}"
     try:
-        kernel.workload.check(outputs)
+        kernel.workload.check(outputs, kernel.artifact.rounding)
     except WrongAnswer as error:
         return str(error)
     return ""

@@ -62,7 +62,7 @@ def test_a_chain_needs_two_buffers() -> None:
         t = b.emit("softmax", t, axis=1)
     plan = plan_memory(partition(b.build([t], ["y"])))
     assert plan.arena_bytes == 2 * 4032
-    assert str(plan) == "arena 0.0 MB for 9 values (0.0 MB without reuse)"
+    assert str(plan) == "arena 8.06 kB for 9 values (36.3 kB without reuse)"
 
 
 def test_a_view_keeps_its_memory_alive() -> None:

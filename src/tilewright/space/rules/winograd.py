@@ -18,7 +18,7 @@ from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.winograd import MATRICES, Convolution, Rewritten, find, rewrite
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import Winograd
-from tilewright.space.derivation import Derivation, Rule, Verdict
+from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 
 TILE = 4  # outputs a window: of 2, the transforms cost what the products save
 GREATEST_SHARE = 0.5  # of the direct form's multiply-adds: moving tiles about is not free
@@ -38,7 +38,8 @@ def _can_transform(d: Derivation) -> Verdict:
 def _found(d: Derivation) -> Convolution | None:
     """The convolution that the working stage is, with the windows to transform: the last two."""
     stage = d.working
-    found = None if stage.relations else find(stage.compute)
+    is_cache = dag_node(stage.name) != stage.name  # of one that has this form without a cache, too
+    found = None if stage.relations or is_cache else find(stage.compute)
     if found is None or len(found.windows) < 2:
         return None
     tensors = (stage.tensor, found.data.tensor, found.weights.tensor)
