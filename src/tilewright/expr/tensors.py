@@ -77,6 +77,11 @@ class Compute:
 Source: TypeAlias = Placeholder | Table | Compute
 
 
+def is_constant(tensor: Tensor) -> bool:
+    """Whether the tensor is a weight, whose values are known when a program is compiled."""
+    return isinstance(tensor.source, Placeholder) and tensor.source.constant
+
+
 def placeholder(
     shape: Sequence[int],
     dtype: str | DType = "float32",

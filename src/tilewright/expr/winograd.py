@@ -26,7 +26,6 @@ from tilewright.expr.nodes import (
     Binary,
     Const,
     Expr,
-    Extent,
     Read,
     Reduce,
     Tensor,
@@ -38,8 +37,9 @@ from tilewright.expr.nodes import (
     select,
     substitute,
 )
+from tilewright.expr.reference import sizes, static_shape
 from tilewright.expr.simplify import affine
-from tilewright.expr.tensors import Compute, Placeholder, table
+from tilewright.expr.tensors import Compute, Placeholder, is_constant, table
 
 TAPS = 3
 
@@ -140,19 +140,15 @@ def find(source: Compute) -> Convolution | None:
         return None
     if not (a.tensor.dtype == b.tensor.dtype and a.tensor.dtype.is_float):
         return None
-    data, weights = (b, a) if _is_constant(a.tensor) else (a, b)
+    data, weights = (b, a) if is_constant(a.tensor) else (a, b)
     plain = all(isinstance(i, Var) for i in weights.indices)
     once = len(set(weights.indices)) == weights.tensor.rank
-    if _is_constant(data.tensor) or not (_is_constant(weights.tensor) and plain and once):
+    if is_constant(data.tensor) or not (is_constant(weights.tensor) and plain and once):
         return None
     found = [_window(source, data, weights, d) for d in range(data.tensor.rank)]
     windows = tuple(w for w in found if w is not None)
     summed = len(source.reduce_axes) - len(windows)
     return Convolution(data, weights, windows) if windows and summed else None
-
-
-def _is_constant(tensor: Tensor) -> bool:
-    return isinstance(tensor.source, Placeholder) and tensor.source.constant
 
 
 def _window(source: Compute, data: Read, weights: Read, dimension: int) -> Window | None:
@@ -222,8 +218,10 @@ class _Rewriting:
         self.m = m
         self.side = m + TAPS - 1
         self.matrices = MATRICES[m]
-        self.extents = {a.name: _int(a.extent) for a in self.source.axes}
-        self.counts = [-(-self.extents[w.axis] // m) for w in self.windows]
+        extents = {
+            a.name: n for a, n in zip(self.source.axes, sizes(self.source.axes), strict=True)
+        }
+        self.counts = [-(-extents[w.axis] // m) for w in self.windows]
         self.tiles = Axis(f"{self.windows[0].axis}.t", prod(self.counts))
         self.positions = [Axis(f"{w.axis}.p", self.side) for w in self.windows]
         dtype = tensor.dtype.compute.numpy
@@ -251,7 +249,7 @@ class _Rewriting:
         inside: list[Expr] = []
         for i, (w, tap) in enumerate(zip(self.windows, taps, strict=True)):
             at[w.dimension] = self._tile(i) * self.m + tap.var + w.offset
-            extent = _int(self.read.tensor.shape[w.dimension])
+            extent = static_shape(self.read.tensor)[w.dimension]
             if self.counts[i] * self.m + TAPS - 1 + w.offset > extent:
                 inside.append(at[w.dimension] < extent)
         value: Expr = Read(self.read.tensor, tuple(at[d] for d in sorted(at)))
@@ -323,8 +321,3 @@ class _Rewriting:
     def _stage(self, part: str, axes: tuple[Axis, ...], body: Expr) -> Tensor:
         shape = tuple(a.extent for a in axes)
         return Tensor(f"{self.tensor.name}.{part}", shape, self.tensor.dtype, Compute(axes, body))
-
-
-def _int(extent: Extent) -> int:
-    assert isinstance(extent, int)
-    return extent

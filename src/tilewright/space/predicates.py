@@ -27,7 +27,7 @@ from tilewright.expr.nodes import (
     walk,
 )
 from tilewright.expr.simplify import affine
-from tilewright.expr.tensors import Placeholder, Table
+from tilewright.expr.tensors import Table, is_constant
 from tilewright.schedule.state import Stage, State
 from tilewright.target import Target
 
@@ -96,7 +96,7 @@ def packs_operand(state: State, stage: Stage, target: Target) -> bool:
     source = stage.compute.body
     if not isinstance(source, Read) or not all(isinstance(i, Var) for i in source.indices):
         return False
-    if isinstance(source.tensor.source, Placeholder) and source.tensor.source.constant:
+    if is_constant(source.tensor):
         return False
     inner = next((a.var for a in reversed(stage.compute.axes) if a.extent != 1), None)
     if inner is None or source.indices[-1] == inner:
@@ -147,10 +147,8 @@ def packable_constants(state: State, stage: Stage) -> list[str]:
 
 
 def _packable(state: State, read: Read) -> bool:
-    source = read.tensor.source
     return (
-        isinstance(source, Placeholder)
-        and source.constant
+        is_constant(read.tensor)
         and read.tensor.rank > 1
         and len(state.consumers(read.tensor.name)) == 1
         and _ends_in_axes(read)
