@@ -2,7 +2,7 @@
 
     entry(buffers, params, scratch)        unpacks the buffers
       -> main(noalias pointers, scratch)   everything outside parallel loops
-           -> GOMP_parallel(region, ctx)   each thread takes a contiguous chunk
+           -> GOMP_parallel(region, ctx)   each thread takes its share (shares.py)
                 -> work(noalias pointers, scratch of the thread, lo, hi)
 
 A perfect nest of parallel loops is one region over the product of their extents. With one core it
@@ -24,6 +24,7 @@ from tilewright.codegen.llvm.memory import Buffer
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher
+from tilewright.codegen.llvm.shares import fork
 from tilewright.codegen.llvm.statements import Walker
 from tilewright.codegen.llvm.storage import Frame, interface_buffer
 from tilewright.codegen.llvm.values import Evaluator
@@ -180,43 +181,8 @@ class _Emission:
             args = ", ".join([*values, "i64 0", f"i64 {total}"])
             outer.b.do(f"call void @work{self.regions}({args})")
         else:
-            self.fork(outer.b, values, total, local_bytes)
+            fork(self.m, outer.b, self.regions, values, total, local_bytes, cores)
         outer.forget(self.summaries.of(node).stores)
-
-    def fork(self, b: Builder, values: list[str], total: int, local_bytes: int) -> None:
-        """Pass `values` through a context block to a function that all threads run."""
-        n = self.regions
-        context = b.fresh("a")
-        b.entry.append(f"  {context} = alloca [{8 * len(values)} x i8], align 8")
-        for i, value in enumerate(values):
-            at = b.local(f"getelementptr i8, ptr {context}, i64 {8 * i}")
-            b.do(f"store {value}, ptr {at}, align 8")
-        fork = self.m.declare("GOMP_parallel", "void", ["ptr", "ptr", "i32", "i32"])
-        b.do(f"call void {fork}(ptr @region{n}, ptr {context}, i32 {self.target.cores}, i32 0)")
-        self.m.functions.append(self.thread(n, values, total, local_bytes))
-
-    def thread(self, n: int, values: list[str], total: int, local_bytes: int) -> str:
-        """What each thread runs: its chunk of 0..total, with its slice of scratch."""
-        b = Builder(f"region{n}", ["ptr %ctx"])
-        kinds = [v.split(" ")[0] for v in values]
-        loaded = self.slots(b, "%ctx", kinds)
-        ids = []
-        for name in ("omp_get_thread_num", "omp_get_num_threads"):
-            narrow = b.here(f"call i32 {self.m.declare(name, 'i32', [])}()")
-            ids.append(b.here(f"sext i32 {narrow} to i64"))
-        me, team = ids
-        ends = []
-        for i in (me, b.here(f"add i64 {me}, 1")):
-            work = b.here(f"mul i64 {i}, {total}")
-            ends.append(b.here(f"udiv i64 {work}, {team}"))
-        place = kinds.index("ptr") + sum(k == "ptr" for k in kinds) - 1
-        shift = b.here(f"mul i64 {me}, {local_bytes}")
-        loaded[place] = b.here(f"getelementptr i8, ptr {loaded[place]}, i64 {shift}")
-        args = [f"{k} {x}" for k, x in zip(kinds, loaded, strict=True)]
-        some = b.here(f"icmp ult i64 {ends[0]}, {ends[1]}")
-        with b.branch(some):
-            b.do(f"call void @work{n}({', '.join([*args, *(f'i64 {e}' for e in ends)])})")
-        return b.text("define internal void", "#0")
 
     def work(
         self,
