@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
+from tilewright.expr.dtypes import DType
 from tilewright.expr.extents import add, ceildiv, maximum, mul
 from tilewright.expr.nodes import Expr, Extent, as_expr, reads
 from tilewright.nest.lifetimes import shared_slots
@@ -129,7 +130,8 @@ def _gpu(state: State, bounds: Bounds, target: Target) -> Amounts:
                 private = add(private, mul(words, virtual))
         found[f"{root.name}.threads"] = threads
         found[f"{root.name}.virtual"] = virtual
-        found[f"{root.name}.shared"] = _shared_bytes(state, shared)
+        combining = mul(threads, sum(t.bytes for t in _combined_types(inside)))
+        found[f"{root.name}.shared"] = add(_shared_bytes(state, shared), combining)
         found[f"{root.name}.registers"] = private
         if target.registers:
             found[f"{root.name}.block_registers"] = mul(private, threads)
@@ -151,6 +153,17 @@ def _shared_bytes(state: State, sizes: Mapping[str, Extent]) -> Extent:
     for size in places.values():
         total = add(total, size)
     return total
+
+
+def _combined_types(stages: list[Stage]) -> set[DType]:
+    """In which types threads are combined: each takes an element of shared memory a thread (but
+    where shuffles do it, which depends on how many threads there are).
+    """
+    return {
+        stage.tensor.dtype.compute
+        for stage in stages
+        if any(stage.is_reduction(leaf) and k in THREADS for leaf, k in stage.kinds.items())
+    }
 
 
 def _attached(state: State, stage: Stage) -> list[Stage]:
