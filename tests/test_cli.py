@@ -24,6 +24,7 @@ import tilewright as tw
 from cli_models import cli, save_classifier
 from processes import processes_with
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
+from tilewright.cli.console import complain, remark
 from tilewright.cli.options import assignments, parse_objective, parse_shape
 from tilewright.cli.progress import LiveTable, PlainLines, Snapshot, share_line, state_line
 from tilewright.cli.timing import interleaved
@@ -465,6 +466,13 @@ def test_numbers_read_well() -> None:
     assert factor(0.04, 0.02) == "2.00x"
     assert count(1, "trial") == "1 trial"
     assert sentence("peak memory 2 MB") == "Peak memory 2 MB"
+
+
+def test_names_between_colons_stay_text(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("not opencl:mali: tune for opencl")
+    remark("opencl:mali: no device")
+    said = capsys.readouterr().err
+    assert said == "error: not opencl:mali: tune for opencl\nnote: opencl:mali: no device\n"
 
 
 def test_an_input_named_again_gets_another_shape() -> None:
