@@ -13,16 +13,22 @@ Three figures, each a few searches of the same networks:
 
 A curve is the speed of the networks' best programs measured up to each trial, the weighted sum of
 all tasks, relative to the untuned networks (default programs); for two networks the geometric mean.
-It is 0 until every task has a program. Default programs are measured first by every run, are no
-trials and do not count; the median of their figures in all runs is the speed of the untuned. Each
-search has a database of its own in --folder; a run that was killed goes on where it stopped. Seeds
-are the outer loop, so that a machine whose speed drifts treats all variants alike. `confirmed` is
-the same from second measurements in other processes.
+Every run measures the default programs first. They are no trials, but programs of the space that
+the search starts from, and count where that space has them: a limited one is 0 until its search has
+a program for every task. The median of their figures in all runs is the speed of the untuned.
+
+`confirmed` compares what the searches found: at the end all of them and the default programs are
+measured again, those of a task in turns in fresh processes. The best of many noisy figures flatters
+whoever measured most, or while the machine was fast.
+
+Each search has a database of its own in --folder; a run that was killed goes on where it stopped.
+Seeds are the outer loop, so that a machine whose speed drifts treats all variants alike.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -42,6 +48,7 @@ from tilewright import api
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.search.objectives import GeomeanSpeedup
+from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import DEFAULT
 
 FULL = Variant("full")
@@ -68,6 +75,7 @@ FIGURES = {
     "layouts": Figure(("resnet50-b1",), LAYOUTS),
 }
 Weights = Mapping[str, float]  # a figure of each workload, mostly how often a network runs it
+Programs = dict[str, Trial]  # of each workload
 
 
 def run_all(
@@ -80,19 +88,28 @@ def run_all(
 ) -> dict[str, list[Run]]:
     """Every variant with every seed; raises what `tune` raises."""
     models = [tw.load(onnx_file(CASES[name], networks)) for name in figure.models]
+    tasks = {t.hash: t for model in models for t in api.tasks_of(model)}
     weights = [{t.hash: t.weight for t in api.tasks_of(model)} for model in models]
-    measured: dict[str, list[list[Trial]]] = {variant.name: [] for variant in figure.variants}
+    searches: list[tuple[Variant, int, Search]] = []
+    every: list[list[Trial]] = []
     for seed in range(seeds):
         for variant in figure.variants:
             say(f"seed {seed}, {variant.name}")
             file = f"{'+'.join(figure.models)}-{variant.name.replace(' ', '-')}-{seed}.db"
             search(models, weights, variant, folder / file, seed, trials)
-            measured[variant.name].append(read(folder / file, weights))
-    untuned = untuned_of(one for several in measured.values() for one in several)
-    return {
-        name: [summed_up(one, weights, untuned, seed, trials) for seed, one in enumerate(several)]
-        for name, several in measured.items()
-    }
+            every.append(read(folder / file, weights))
+            searches.append((variant, seed, Search.of(every[-1], variant, trials)))
+    defaults = {t.workload_hash: t for one in every for t in one if t.sketch_key == DEFAULT}
+    say("the best programs again")
+    best = [one.best() for *_, one in searches]
+    again = measured_again(list(tasks.values()), [defaults, *best])
+    untuned = untuned_of(every)
+    found: dict[str, list[Run]] = {variant.name: [] for variant in figure.variants}
+    for (variant, seed, one), programs in zip(searches, best, strict=True):
+        curve = one.curve(weights, untuned, trials)
+        confirmed = speed_up(weights, seconds_of(defaults, again), seconds_of(programs, again))
+        found[variant.name].append(Run(seed, curve, confirmed))
+    return found
 
 
 def search(
@@ -146,34 +163,72 @@ def untuned_of(runs: Iterable[Sequence[Trial]]) -> Weights:
     return {workload: median(seconds) for workload, seconds in found.items()}
 
 
-def summed_up(
-    measured: Sequence[Trial],
-    weights: Sequence[Weights],
-    untuned: Weights,
-    seed: int,
-    trials: int,
-) -> Run:
-    """The curve of a finished search; `untuned` are the default programs' seconds."""
-    searched = [t for t in measured if t.sketch_key != DEFAULT][:trials]
-    steps = [(t.workload_hash, t.measured_s) for t in searched]
-    best = {
-        w: best_of([t for t in searched if t.workload_hash == w]) for one in weights for w in one
-    }
-    curves, last = [], []
+@dataclass(frozen=True)
+class Search:
+    """What a finished search measured: default programs, if they are of its space, and trials."""
+
+    defaults: list[Trial]
+    trials: list[Trial]
+
+    @classmethod
+    def of(cls, measured: Sequence[Trial], variant: Variant, trials: int) -> Search:
+        """From all that is recorded."""
+        defaults = [t for t in measured if t.sketch_key == DEFAULT]
+        searched = [t for t in measured if t.sketch_key != DEFAULT]
+        return cls([] if variant.rules else defaults, searched[:trials])
+
+    def curve(self, weights: Sequence[Weights], untuned: Weights, trials: int) -> list[float]:
+        """The speed after each trial; `untuned` are the default programs' seconds."""
+        steps = [(t.workload_hash, t.measured_s) for t in (*self.defaults, *self.trials)]
+        curves = []
+        for one in weights:
+            slow = sum(weight * untuned.get(w, INF) for w, weight in one.items())
+            curves.append([slow / s for s in _estimates(one, steps)[len(self.defaults) :]])
+        joined = [geometric_mean(at) if all(at) else 0.0 for at in zip(*curves, strict=True)]
+        return joined + joined[-1:] * (trials - len(joined))
+
+    def best(self) -> Programs:
+        """The best program of each task: confirmed ones, if there are any."""
+        found: dict[str, list[Trial]] = {}
+        for t in (*self.defaults, *self.trials):
+            if t.measured_s is not None:
+                found.setdefault(t.workload_hash, []).append(t)
+        return {w: min(each, key=_order) for w, each in found.items()}
+
+
+def _order(trial: Trial) -> tuple[bool, float]:
+    seconds = trial.latency_s if trial.confirmed_s else trial.measured_s
+    return not trial.confirmed_s, seconds or INF
+
+
+def measured_again(
+    tasks: Sequence[TuningTask], programs: Sequence[Programs]
+) -> dict[tuple[str, str], float]:
+    """Seconds by workload and trace: the programs of a task in turns, in fresh processes."""
+    found: dict[tuple[str, str], float] = {}
+    with contextlib.closing(api.TaskMeasurer(api.host_target())) as measurer:
+        for task in tasks:
+            traces = list(dict.fromkeys(p[task.hash].trace for p in programs if task.hash in p))
+            for trace, seconds in zip(traces, measurer.confirm(task, traces), strict=True):
+                found[task.hash, trace] = median(seconds) if seconds else INF
+    return found
+
+
+def seconds_of(programs: Programs, again: Mapping[tuple[str, str], float]) -> Weights:
+    """Of each workload."""
+    return {w: again[w, t.trace] for w, t in programs.items()}
+
+
+def speed_up(weights: Sequence[Weights], before: Weights, after: Weights) -> float:
+    """Of all networks, the geometric mean; 0 where a task has no program."""
+    ratios = []
     for one in weights:
-        slow = sum(weight * untuned.get(w, INF) for w, weight in one.items())
-        curve = _estimates(one, steps)
-        curves.append([slow / s for s in curve])
-        last.append(slow / sum(weight * best[w] for w, weight in one.items()))
-    joined = [geometric_mean(at) if all(at) else 0.0 for at in zip(*curves, strict=True)]
-    joined += joined[-1:] * (trials - len(joined))
-    return Run(seed, joined, geometric_mean(last) if all(last) else 0.0)
-
-
-def best_of(trials: Sequence[Trial]) -> float:
-    """Seconds of a task's best confirmed program; measured once where none was confirmed."""
-    sure = [t.latency_s for t in trials if t.confirmed_s and t.latency_s]
-    return min(sure or [t.measured_s for t in trials if t.measured_s], default=INF)
+        slow, fast = (
+            sum(weight * seconds.get(w, INF) for w, weight in one.items())
+            for seconds in (before, after)
+        )
+        ratios.append(slow / fast if fast < INF else 0.0)
+    return geometric_mean(ratios) if all(ratios) else 0.0
 
 
 def _estimates(weights: Weights, latencies: Sequence[tuple[str, float | None]]) -> list[float]:

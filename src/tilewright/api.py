@@ -171,7 +171,7 @@ def tune(
     tasks, groups = _merge(given)
     with (
         Database.open(db) as database,
-        contextlib.closing(_TunerMeasurer(chosen, runner, options)) as measurer,
+        contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
     ):
         tuner = Tuner(
             tasks=tasks,
@@ -280,8 +280,8 @@ class _Result:
 
 
 @dataclass
-class _TunerMeasurer:
-    """Turns the tuner's (task, trace) into build requests for a LocalMeasurer."""
+class TaskMeasurer:
+    """Measures programs of tasks, given as traces: a LocalMeasurer in the tuner's terms."""
 
     target: Target
     command: Sequence[str] | str | None = None

@@ -34,7 +34,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr(api, "_TunerMeasurer", Simulated)
+    monkeypatch.setattr(api, "TaskMeasurer", Simulated)
     return batches
 
 

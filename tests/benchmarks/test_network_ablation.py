@@ -15,7 +15,8 @@ from benchmarks.network_ablation import (
     LAYOUTS,
     SEARCHES,
     Figure,
-    summed_up,
+    Search,
+    speed_up,
     untuned_of,
 )
 from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
@@ -28,6 +29,8 @@ from tilewright.schedule.steps import LayoutRewrite
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
 from tilewright.target import Target
+
+LIMITED = next(v for v in SEARCHES if v.rules)
 
 
 def run(folder: Path, *more: str) -> int:
@@ -80,10 +83,32 @@ def test_speed_is_relative_to_the_default_programs() -> None:
     untuned = untuned_of([measured, others[:1], others[1:]])
     assert untuned == {"a": 4.0, "b": 1.0}
     weights = [{"a": 1.0}, {"a": 1.0, "b": 2.0}]
-    found = summed_up(measured, weights, untuned, seed=0, trials=4)
+    limited = Search.of(measured, LIMITED, 4)
     # of a alone 4/2, 4/2, 4/1; of both 6/inf, 6/6, 6/5
-    assert found.curve == pytest.approx([0.0, 2**0.5, (4 * 1.2) ** 0.5, (4 * 1.2) ** 0.5])
-    assert found.confirmed == pytest.approx((4 / 1.5 * 6 / 5.5) ** 0.5)
+    steps = [0.0, 2**0.5, (4 * 1.2) ** 0.5, (4 * 1.2) ** 0.5]
+    assert limited.curve(weights, untuned, 4) == pytest.approx(steps)
+    # with the default programs b's takes 1 from the start: of both 6/4, 6/4, 6/3
+    full = Search.of(measured, FULL, 4)
+    steps = [(2 * 1.5) ** 0.5, (2 * 1.5) ** 0.5, (4 * 2) ** 0.5, (4 * 2) ** 0.5]
+    assert full.curve(weights, untuned, 4) == pytest.approx(steps)
+
+
+def test_the_best_programs_are_confirmed_ones() -> None:
+    measured = [trial("a", 1.0), trial("a", 2.0, sure=1.5), trial("a", 3.0, sure=1.2)]
+    measured += [trial("b", 1.0, "default"), trial("b", 2.0), trial("b", 3.0)]
+    assert {w: t.measured_s for w, t in Search.of(measured, FULL, 5).best().items()} == {
+        "a": 3.0,
+        "b": 1.0,
+    }
+    assert Search.of(measured, LIMITED, 5).best()["b"].measured_s == 2.0
+    assert "b" not in Search.of(measured[:3], LIMITED, 5).best()
+
+
+def test_the_speed_up_of_networks_is_a_geometric_mean() -> None:
+    weights = [{"a": 1.0}, {"a": 1.0, "b": 2.0}]
+    before, after = {"a": 4.0, "b": 1.0}, {"a": 1.0, "b": 1.0}
+    assert speed_up(weights, before, after) == pytest.approx((4 * 2) ** 0.5)
+    assert speed_up(weights, before, {"a": 1.0}) == 0.0
 
 
 def test_figures_compare_with_the_full_search() -> None:
