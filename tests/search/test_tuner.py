@@ -110,6 +110,26 @@ def test_failures_cost_a_trial_and_keep_their_message(tmp_path: Path) -> None:
     assert {t.message for t in failed} == {"simulated crash"}
 
 
+class SlowStart(SimulatedMachine):
+    """Fails what it measures first, default programs; they would run when confirmed."""
+
+    def measure(
+        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+    ) -> list[Result]:
+        results = super().measure(task, traces, best_s)
+        failure = Result((), "run", "Timeout", "simulated hang")
+        return [failure] if len(self.measured) <= len(make_tasks()) else results
+
+
+def test_a_default_program_that_failed_is_not_confirmed(tmp_path: Path) -> None:
+    one = tuner(tmp_path / "t.db", SlowStart())
+    searches = one.run(Budget(trials=48))
+    assert [s.default_s for s in searches] == [None, None]
+    defaults = [t for t in one.database.trials() if t.origin == "default"]
+    assert [t.confirmed_s for t in defaults] == [(), ()]
+    assert all(s.best_s for s in searches)
+
+
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     whole = SimulatedMachine()
     tuner(tmp_path / "whole.db", whole).run(Budget(trials=64))
