@@ -292,12 +292,16 @@ class TaskMeasurer:
         self.local = LocalMeasurer(runner=self.command, options=self.options)
 
     def measure(
-        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+        self,
+        task: TuningTask,
+        traces: Sequence[str],
+        best_s: float | None,
+        default_s: float | None = None,
     ) -> list[_Result]:
         """Build, check and time candidates of a task."""
         requests = [self._request(task, trace_from_json(t)) for t in traces]
         try:
-            results = self.local.measure(self._task(task), requests, best_s=best_s)
+            results = self.local.measure(self._task(task), requests, best_s, default_s)
         except BatchFailedError as error:
             raise AllFailedError(str(error), [_as_result(r) for r in error.results]) from error
         return [_as_result(r) for r in results]

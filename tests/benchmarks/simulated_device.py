@@ -23,7 +23,11 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             pass
 
         def measure(
-            self, task: TuningTask, traces: Sequence[str], best_s: float | None
+            self,
+            task: TuningTask,
+            traces: Sequence[str],
+            best_s: float | None,
+            default_s: float | None = None,
         ) -> list[api._Result]:
             batches.append(len(traces))
             return [_result(trace) for trace in traces]

@@ -190,6 +190,80 @@ def test_long_runs_are_few(seconds: float, figures: int, runs: int) -> None:
     assert candidate.runs == runs
 
 
+class Machine:
+    """Runs take `slowness` times as long as usual; the next of `changes` holds from the next
+    figure on.
+    """
+
+    def __init__(self, *changes: float) -> None:
+        self.slowness, self.changes = 1.0, list(changes)
+
+
+class Shared(Steady):
+    """A candidate on such a machine."""
+
+    def __init__(self, seconds: float, machine: Machine) -> None:
+        super().__init__(seconds)
+        self.machine = machine
+
+    def bench(self, count: int) -> Floats:
+        return super().bench(count) * self.machine.slowness
+
+    def bench_within(self, budget_s: float, between: int) -> Floats:
+        if self.machine.changes:
+            self.machine.slowness = self.machine.changes.pop(0)
+        return super().bench_within(budget_s, between)
+
+
+@pytest.mark.parametrize(
+    ("changes", "figures", "runs"),
+    [
+        ((1.0,), [2e-3] * 3, 3),
+        ((2.0,), [2e-3] * 3, 3),
+        # before, figure, after, figure, ...: the first two are not between equals
+        ((1.0, 1.0, 2.0, 2.0, 1.0), [2e-3] * 3, 5),
+        # never steady: the least unsteady count
+        ((1.0, 2.0, 4.0, 4.0, 6.0, 6.0, 3.0, 3.0, 9.0, 9.0, 2.0, 2.0, 8.0), None, 6),
+    ],
+)
+def test_figures_are_relative_to_the_reference(
+    changes: tuple[float, ...], figures: list[float] | None, runs: int
+) -> None:
+    machine = Machine(*changes)
+    candidate, reference = Shared(2e-3, machine), Shared(1e-3, machine)
+    options = RunOptions(repeats=3, min_repeat_ms=2, reference_s=1e-3)
+    found = run_trial(candidate, options, Spent(), once, reference).latencies_s
+    assert len(found) == 3
+    assert candidate.runs == 1 + 1 + runs
+    if figures is not None:
+        assert found == pytest.approx(figures)
+
+
+def test_a_slow_machine_ends_no_trial_of_a_good_candidate() -> None:
+    machine = Machine(4.0)
+    machine.slowness = 4.0
+    candidate, reference = Shared(2e-3, machine), Shared(1e-3, machine)
+    options = RunOptions(repeats=1, min_repeat_ms=2, best_s=1.9e-3, reference_s=1e-3)
+    timing = run_trial(candidate, options, Spent(), once, reference)
+    assert not timing.stopped_early
+    assert timing.latencies_s == pytest.approx([2e-3])
+
+
+def test_few_long_runs_are_compared_with_a_short_reference() -> None:
+    machine = Machine()
+    candidate, reference = Shared(5.0, machine), Shared(1e-3, machine)
+    options = RunOptions(reference_s=1e-3)
+    assert run_trial(candidate, options, Spent(), once, reference).latencies_s == [5.0]
+
+
+def test_the_references_outputs_are_not_taken_for_the_candidates() -> None:
+    bad = replace(
+        fault_builds.candidate("good", 1), object_code=object_code(fill_in(SECOND_RUN_WRONG))
+    )
+    with pytest.raises(WrongAnswer, match="after further runs, output y differs"):
+        loaded(fault_builds.candidate("good", 1)).run(bad, replace(QUICK, reference_s=1e-6))
+
+
 def test_options_are_checked() -> None:
     with pytest.raises(RunError, match="between must not be negative"):
         RunOptions(between=-1)

@@ -58,7 +58,11 @@ class SteppingMachine:
     noise: float
 
     def measure(
-        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+        self,
+        task: TuningTask,
+        traces: Sequence[str],
+        best_s: float | None,
+        default_s: float | None = None,
     ) -> list[Result]:
         results = []
         for trace in traces:

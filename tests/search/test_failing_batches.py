@@ -35,7 +35,7 @@ class Simulated:
         self.closed = False
 
     def measure(
-        self, task: MeasureTask, candidates: Sequence[bytes], best_s: float | None = None
+        self, task: MeasureTask, candidates: Sequence[bytes], *_: float | None
     ) -> list[MeasureResult]:
         results = [self.outcome(self.batches, i) for i in range(len(candidates))]
         self.batches += 1

@@ -30,7 +30,11 @@ class SimulatedMachine:
     stop_after: int | None = None
 
     def measure(
-        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+        self,
+        task: TuningTask,
+        traces: Sequence[str],
+        best_s: float | None,
+        default_s: float | None = None,
     ) -> list[Result]:
         if self.stop_after is not None and len(self.measured) >= self.stop_after:
             raise KeyboardInterrupt
@@ -114,7 +118,11 @@ class SlowStart(SimulatedMachine):
     """Fails what it measures first, default programs; they would run when confirmed."""
 
     def measure(
-        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+        self,
+        task: TuningTask,
+        traces: Sequence[str],
+        best_s: float | None,
+        default_s: float | None = None,
     ) -> list[Result]:
         results = super().measure(task, traces, best_s)
         failure = Result((), "run", "Timeout", "simulated hang")
@@ -194,7 +202,11 @@ def test_small_spaces_are_exhausted_and_the_run_ends(tmp_path: Path) -> None:
 def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
     class Broken(SimulatedMachine):
         def measure(
-            self, task: TuningTask, traces: Sequence[str], best_s: float | None
+            self,
+            task: TuningTask,
+            traces: Sequence[str],
+            best_s: float | None,
+            default_s: float | None = None,
         ) -> list[Result]:
             raise RunError("no runner")
 

@@ -142,21 +142,28 @@ class LocalMeasurer:
         return self._specs[task.name]
 
     def measure(
-        self, task: MeasureTask, candidates: Sequence[bytes], best_s: float | None = None
+        self,
+        task: MeasureTask,
+        candidates: Sequence[bytes],
+        best_s: float | None = None,
+        reference_s: float | None = None,
     ) -> list[MeasureResult]:
         """One result per candidate (a build request), in order.
 
-        `best_s` is the best latency known from elsewhere (an earlier run): with the best measured
-        here it decides which candidates are too slow to be timed further. A failing candidate
-        costs its own trial only. Raises BatchFailedError when at least eight candidates failed and
-        all alike, and what `prepare` raises.
+        `reference_s` is what the task's reference took, to which figures are then relative (see
+        `RunOptions`). `best_s` is the best latency known from elsewhere (an earlier run): with the
+        best measured here it decides which candidates are too slow to be timed further. A failing
+        candidate costs its own trial only. Raises BatchFailedError when at least eight candidates
+        failed and all alike, and what `prepare` raises.
         """
         spec = self.prepare(task)
         known = [s for s in (best_s, self._best_s.get(task.name)) if s is not None]
         best = min(known, default=None)
         results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
         for index, outcome in self._built(candidates):
-            options = replace(self.options, between=task.between, best_s=best)
+            options = replace(
+                self.options, between=task.between, best_s=best, reference_s=reference_s
+            )
             result = _measure_one(self._runner, spec, outcome, options)
             results[index] = result
             if result.stage == "ok" and (best is None or result.latency_s < best):

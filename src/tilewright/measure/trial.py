@@ -43,6 +43,10 @@ WAKE_UP_S = 2e-3
 # Runs from this length on need none before them, and no more of them are timed than take so long
 # in all: what disturbs a single run is little beside its own time.
 LONG_S, ENOUGH_S = 0.25, 1.0
+# Before and after each figure of a candidate the reference runs for so long. References that take
+# longer than a tenth of a second are no help: the machine changes during a run.
+PACE_S, LONGEST_PACE_S = 4e-3, 0.1
+STEADY = 0.1  # by how much the reference may take longer after a figure than before, or before it
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 
 
@@ -57,12 +61,16 @@ class RunOptions:
     cores' own caches and at most through all, then the inputs, any part by any core. A candidate
     slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its first runs is not
     timed further. `timeout_s` ends a run, gate included.
+    `reference_s` is what the task's reference takes on this machine: figures are then relative to
+    the reference's time just before and after, and given as if it took that long (None: as they
+    are).
     """
 
     repeats: int = 3
     min_repeat_ms: float = 20.0
     between: int = 0
     best_s: float | None = None
+    reference_s: float | None = None
     stop_ratio: float = 3.0
     timeout_s: float = 10.0
 
@@ -134,9 +142,15 @@ def once(timed: Callable[[], Timing]) -> Timing:
     return timed()
 
 
-def run_trial(candidate: Candidate, options: RunOptions, spent: Spent, retry: Retry) -> Timing:
+def run_trial(
+    candidate: Candidate,
+    options: RunOptions,
+    spent: Spent,
+    retry: Retry,
+    reference: Candidate | None = None,
+) -> Timing:
     """The gate, then the clock, as often as `retry` likes, then the gate again; see the module's
-    docstring.
+    docstring. `reference` is what figures are relative to, where `options` ask for it.
     """
     candidate.poison()
     spent.mark("bind")
@@ -144,7 +158,7 @@ def run_trial(candidate: Candidate, options: RunOptions, spent: Spent, retry: Re
     spent.mark("first")
     candidate.check("")
     spent.mark("check")
-    timing = retry(lambda: _time(candidate, first, options))
+    timing = retry(lambda: _time(candidate, first, options, reference))
     spent.mark("time")
     if not timing.stopped_early:
         candidate.check("after further runs, ")
@@ -152,20 +166,73 @@ def run_trial(candidate: Candidate, options: RunOptions, spent: Spent, retry: Re
     return timing
 
 
-def _time(candidate: Candidate, first: float, options: RunOptions) -> Timing:
+def _time(
+    candidate: Candidate, first: float, options: RunOptions, reference: Candidate | None
+) -> Timing:
+    baseline = None if reference is None else Baseline(reference, options)
     limit = math.inf if options.best_s is None else options.stop_ratio * options.best_s
+    if baseline is not None:
+        limit *= max(1.0, baseline.slowness)
     first = _second_chances(candidate, first, limit)
     if first > limit:
-        return Timing([first], stopped_early=True)
+        return Timing(
+            [first if baseline is None else first / baseline.slowness], stopped_early=True
+        )
     candidate.poison()
     if first < LONG_S:
         candidate.bench(SECOND_CHANCES if first < WAKE_UP_S else 1)  # warms up
-    budget_s = options.min_repeat_ms * 1e-3
+
+    def figure() -> float:
+        seconds = candidate.bench_within(options.min_repeat_ms * 1e-3, options.between)
+        return float(np.median(seconds))
+
+    if baseline is not None:
+        return Timing(baseline.relative(figure, options.repeats))
     medians: list[float] = []
     while len(medians) < options.repeats and sum(medians) < ENOUGH_S:
-        seconds = candidate.bench_within(budget_s, options.between)
-        medians.append(float(np.median(seconds)))
+        medians.append(figure())
     return Timing(medians)
+
+
+def is_paced(options: RunOptions) -> bool:
+    """Whether figures are relative to the reference's."""
+    return options.reference_s is not None and options.reference_s <= LONGEST_PACE_S
+
+
+class Baseline:
+    """How fast the machine is, by its time for the reference.
+
+    On a shared machine the same program takes up to twice as long for seconds or minutes, most
+    often because both cores are put on one. Programs of one task then slow down alike.
+    """
+
+    def __init__(self, reference: Candidate, options: RunOptions) -> None:
+        assert options.reference_s is not None
+        self._reference = reference
+        self._usual_s = options.reference_s
+        self._between = options.between
+        reference.bench(1)
+        self.slowness = self._slowness()
+
+    def _slowness(self) -> float:
+        seconds = self._reference.bench_within(PACE_S, self._between)
+        return float(np.median(seconds)) / self._usual_s
+
+    def relative(self, figure: Callable[[], float], count: int) -> list[float]:
+        """So many figures, each divided by the slowness around it. Those while the machine's speed
+        changed are taken again, once at most, and the steadiest count.
+        """
+        found: list[tuple[float, float]] = []
+        steady, spent = 0, 0.0
+        while steady < count and len(found) < 2 * count and spent < ENOUGH_S:
+            before, seconds = self.slowness, figure()
+            self.slowness = self._slowness()
+            change = abs(math.log(self.slowness / before))
+            found.append((change, seconds / math.sqrt(before * self.slowness)))
+            steady += change <= STEADY
+            spent += seconds
+        found.sort(key=lambda one: max(one[0], STEADY))
+        return [seconds for _, seconds in found[:count]]
 
 
 def _second_chances(candidate: Candidate, first: float, limit: float) -> float:
@@ -247,31 +314,26 @@ class LoadedTask:
             spec.name: _guarded(spec, array)
             for spec, array in zip(specs, make_inputs(specs, kinds, seed).values(), strict=True)
         }
-        self._results = [GuardedBuffer(s.bytes, written=True) for s in self._outputs]
-        for buffer in self._results:
-            buffer.fill()
+        self._results = self._new_results()
         started = time.perf_counter()
-        with LoadedKernel(reference) as kernel:
-            bound = self.bind(reference)
-            kernel(bound.buffers, bound.scratch.address)
+        own = self._new_results()  # the reference runs beside candidates
+        self._reference = _OnHost(self, LoadedKernel(reference), reference, own)
+        self._reference.bench(1)
         self.reference_s = time.perf_counter() - started
-        bound.check_slack(reference, self._results)
-        pairs = zip(self._outputs, self._views(), strict=True)
+        self._reference.check_slack()
+        pairs = zip(self._outputs, self._reference.outputs(), strict=True)
         self._gates = [OutputGate(s, v, tolerance) for s, v in pairs]
         self._other: Array | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes held while the task is loaded."""
-        buffers = (*self._given.values(), *self._results)
+        buffers = (*self._given.values(), *self._results, *self._reference.results)
         return sum(b.nbytes for b in buffers) + sum(g.nbytes for g in self._gates)
 
     def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
-        """The reference's outputs at flat indices, one list of them for each output, as bytes.
-
-        To be called before any candidate runs.
-        """
-        return elements_at(self._views(), points)
+        """The reference's outputs at flat indices, one list of them for each output, as bytes."""
+        return elements_at(self._reference.outputs(), points)
 
     def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
         """Load, run, check and time a candidate; `retry` may time it several times and choose.
@@ -283,15 +345,22 @@ class LoadedTask:
         spent = Spent()
         with LoadedKernel(artifact) as kernel:
             spent.mark("load")
-            candidate = _OnHost(self, kernel, artifact)
-            timing = run_trial(candidate, options, spent, retry)
+            candidate = _OnHost(self, kernel, artifact, self._results)
+            reference = self._reference if is_paced(options) else None
+            timing = run_trial(candidate, options, spent, retry, reference)
         spent.mark("unload")
         timing.spent_s = spent.seconds
         return timing
 
-    def poison(self) -> None:
-        """Fill the outputs with values that are wrong."""
-        for gate, view in zip(self._gates, self._views(), strict=True):
+    def _new_results(self) -> list[GuardedBuffer]:
+        results = [GuardedBuffer(s.bytes, written=True) for s in self._outputs]
+        for buffer in results:
+            buffer.fill()
+        return results
+
+    def poison(self, outputs: Sequence[Array]) -> None:
+        """Fill outputs with values that are wrong."""
+        for gate, view in zip(self._gates, outputs, strict=True):
             gate.poison(view)
 
     def before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
@@ -308,24 +377,19 @@ class LoadedTask:
         regions = [(self._other.ctypes.data, nbytes), *((b.address, b.nbytes) for b in inputs)]
         return regions, target.cores
 
-    def check(self, artifact: Artifact, bound: Bound, when: str) -> None:
-        """Raise WrongAnswer or RunError unless the outputs, and nothing else, were written."""
-        bound.check_slack(artifact, self._results)
-        rounding = max(self._rounding, artifact.rounding)
-        check_outputs(self._gates, self._views(), when, rounding)
+    def check(self, artifact: Artifact, outputs: Sequence[Array], when: str) -> None:
+        """Raise WrongAnswer unless the outputs are right."""
+        check_outputs(self._gates, outputs, when, max(self._rounding, artifact.rounding))
 
-    def _views(self) -> list[Array]:
-        return [_view(s, b) for s, b in zip(self._outputs, self._results, strict=True)]
-
-    def bind(self, artifact: Artifact) -> Bound:
-        """Memory for one artifact: packed constants and scratch of its own, the rest shared."""
+    def bind(self, artifact: Artifact, results: Sequence[GuardedBuffer]) -> Bound:
+        """Memory for one artifact: packed constants and scratch of its own, the inputs shared."""
         pairs = zip(artifact.packings, artifact.constants, strict=True)
         constants = [self._packed(packing, spec) for packing, spec in pairs]
         inputs = [self._given[s.name] for s in artifact.inputs]
         _check_scratch(artifact)
         scratch = GuardedBuffer(artifact.scratch_bytes, written=True)
         scratch.fill()
-        return Bound([*inputs, *constants, *self._results], scratch)
+        return Bound([*inputs, *constants, *results], scratch)
 
     def _packed(self, packing: Packing, spec: BufferSpec) -> GuardedBuffer:
         logical = self._given[packing.source.name]
@@ -338,17 +402,27 @@ class LoadedTask:
 
 
 class _OnHost:
-    """A candidate loaded into this process."""
+    """A program of the task, loaded into this process, with its memory."""
 
-    def __init__(self, task: LoadedTask, kernel: LoadedKernel, artifact: Artifact) -> None:
+    def __init__(
+        self,
+        task: LoadedTask,
+        kernel: LoadedKernel,
+        artifact: Artifact,
+        results: Sequence[GuardedBuffer],
+    ) -> None:
+        self.results = results
         self._task = task
         self._kernel = kernel
         self._artifact = artifact
-        self._bound = task.bind(artifact)
+        self._bound = task.bind(artifact, results)
         self._memory = (self._bound.buffers, self._bound.scratch.address)
 
+    def outputs(self) -> list[Array]:
+        return [_view(s, b) for s, b in zip(self._artifact.outputs, self.results, strict=True)]
+
     def poison(self) -> None:
-        self._task.poison()
+        self._task.poison(self.outputs())
 
     def bench(self, count: int) -> Floats:
         return self._kernel.bench(*self._memory, count)
@@ -358,7 +432,12 @@ class _OnHost:
         return self._kernel.bench(*self._memory, MAX_CALLS, reads, readers, budget_s=budget_s)
 
     def check(self, when: str) -> None:
-        self._task.check(self._artifact, self._bound, when)
+        self.check_slack()
+        self._task.check(self._artifact, self.outputs(), when)
+
+    def check_slack(self) -> None:
+        """Raise RunError if the kernel wrote beside its buffers."""
+        self._bound.check_slack(self._artifact, self.results)
 
 
 class Bound:

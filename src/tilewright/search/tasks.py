@@ -96,9 +96,14 @@ class Measurer(Protocol):
     """Builds, checks and times candidates. The tuner wires no device; this is all it sees."""
 
     def measure(
-        self, task: TuningTask, traces: Sequence[str], best_s: float | None
+        self,
+        task: TuningTask,
+        traces: Sequence[str],
+        best_s: float | None,
+        default_s: float | None = None,
     ) -> Sequence[Measured]:
-        """Results of traces (JSON), in order.
+        """Results of traces (JSON), in order; as if the default program took `default_s`, which
+        was measured before (None: as they are).
 
         Raises AllFailedError for a batch that fails alike, others when nothing can be measured.
         """
@@ -125,6 +130,7 @@ class TaskSearch:
     trials: int = 0
     errors: int = 0
     default_s: float | None = None
+    reference_s: float | None = None  # of the default program, as it was measured first
     default_trace: str | None = None
     best_s: float | None = None
     best_trace: str | None = None

@@ -194,6 +194,7 @@ class Tuner:
             if known is None:
                 (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)])
             search.default_s, search.default_trace = known.latency_s, trace
+            search.reference_s = known.measured_s
             if known.measured_s is not None:  # a later confirmation must not change the search
                 search.note(known.measured_s, trace)
                 if space is search.space:
@@ -274,7 +275,9 @@ class Tuner:
         started = time.monotonic()
         failure: AllFailedError | None = None
         try:
-            results = self.measurer.measure(search.task, [c.trace for c in batch], search.best_s)
+            results = self.measurer.measure(
+                search.task, [c.trace for c in batch], search.best_s, search.reference_s
+            )
         except AllFailedError as error:
             failure, results = error, error.results
         wall = time.monotonic() - started
