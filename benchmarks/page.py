@@ -51,6 +51,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
+def picture(stem: str, title: str) -> list[str]:
+    """A link to what the benchmark's `--plot` drew, if it is there."""
+    file = RESULTS / f"{stem}.png"
+    return [f"![{title}](../benchmarks/results/{file.name})\n"] if file.is_file() else []
+
+
 def origin(found: Content) -> str:
     """Machine, commit and day of a result."""
     return f"{found['machine']}; commit {found['commit']}; {found['date'][:10]}."
@@ -276,9 +282,10 @@ def network_ablation(found: Content) -> str:
         "## What the parts of the search are worth on whole networks\n",
         "`python -m benchmarks.network_ablation`, the paper's figure 10, and what rewriting the "
         "layout of weights brings: speed relative to the untuned networks after so many trials, "
-        f"medians over seeds. {origin(found)}\n",
+        "medians over seeds; `confirmed` compares what was found, measured again in turns. "
+        f"{origin(found)}\n",
     ]
-    for figure in found["figures"].values():
+    for stem, figure in found["figures"].items():
         trials = len(next(iter(figure["variants"].values()))["median"])
         at = sorted({max(1, trials * part // 16) for part in (1, 2, 4, 8, 16)})
         rows = []
@@ -288,6 +295,7 @@ def network_ablation(found: Content) -> str:
             rows.append([name, *(f"{variant['median'][n - 1]:.2f}" for n in at), spread])
         names = " and ".join(figure["models"])
         parts.append(table([names, *(f"after {n}" for n in at), "confirmed"], rows))
+        parts += picture(f"network_ablation-{stem}", f"Speed of {names} over trials")
     return "\n".join(parts)
 
 
