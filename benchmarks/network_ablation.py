@@ -15,7 +15,7 @@ A curve is the speed of the networks' best programs measured up to each trial, t
 all tasks, relative to the untuned networks (default programs); for two networks the geometric mean.
 Every run measures the default programs first. They are no trials, but programs of the space that
 the search starts from, and count where that space has them: a limited one is 0 until its search has
-a program for every task. The median of their figures in all runs is the speed of the untuned.
+a program for every task. Figures of a run are relative to its own default programs'.
 
 `confirmed` compares what the searches found: at the end all of them and the default programs are
 measured again, those of a task in turns in fresh processes. The best of many noisy figures flatters
@@ -30,7 +30,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import geometric_mean, median
@@ -103,10 +103,10 @@ def run_all(
     say("the best programs again")
     best = [one.best() for *_, one in searches]
     again = measured_again(list(tasks.values()), [defaults, *best])
-    untuned = untuned_of(every)
+    others = {w: s for one in every for w, s in untuned_of(one).items()}  # where a run has none
     found: dict[str, list[Run]] = {variant.name: [] for variant in figure.variants}
-    for (variant, seed, one), programs in zip(searches, best, strict=True):
-        curve = one.curve(weights, untuned, trials)
+    for (variant, seed, one), measured, programs in zip(searches, every, best, strict=True):
+        curve = one.curve(weights, others | untuned_of(measured), trials)
         confirmed = speed_up(weights, seconds_of(defaults, again), seconds_of(programs, again))
         found[variant.name].append(Run(seed, curve, confirmed))
     return found
@@ -150,17 +150,12 @@ def finished(measured: Sequence[Trial], trials: int) -> bool:
     return len(searched) >= trials and any(t.confirmed_s for t in searched)
 
 
-def untuned_of(runs: Iterable[Sequence[Trial]]) -> Weights:
-    """Seconds of each task's default program: the median over the runs in which it did not fail.
-
-    One figure for all: a machine that was slow for a moment would flatter the run that measured its
-    default programs just then.
+def untuned_of(measured: Sequence[Trial]) -> Weights:
+    """Seconds of each task's default program in this run, to which the run's figures are relative
+    (`measure.trial`): how fast the machine was at first cancels.
     """
-    found: dict[str, list[float]] = {}
-    for t in (t for one in runs for t in one):
-        if t.sketch_key == DEFAULT and t.latency_s is not None:
-            found.setdefault(t.workload_hash, []).append(t.latency_s)
-    return {workload: median(seconds) for workload, seconds in found.items()}
+    defaults = (t for t in measured if t.sketch_key == DEFAULT)
+    return {t.workload_hash: t.measured_s for t in defaults if t.measured_s is not None}
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,7 @@ def test_speed_is_relative_to_the_default_programs() -> None:
         trial("b", 2.0),
         trial("a", 1.0, sure=1.5),
     ]
-    others = [trial("a", seconds, "default") for seconds in (3.0, 9.0)]
-    untuned = untuned_of([measured, others[:1], others[1:]])
+    untuned = untuned_of(measured)
     assert untuned == {"a": 4.0, "b": 1.0}
     weights = [{"a": 1.0}, {"a": 1.0, "b": 2.0}]
     limited = Search.of(measured, LIMITED, 4)
