@@ -78,3 +78,14 @@ def test_a_larger_tile_gains_little_where_reductions_are_short(target: Target) -
     """Nine terms: the next tile begins while this one drains."""
     small, large = estimates(target, {}, {"w#3": 4})
     assert large < small < 1.3 * large
+
+
+def test_neighbouring_taps_that_are_written_out_share_loads() -> None:
+    """Nine taps of four outputs side by side read 18 vectors, not 36, if 28 registers are left; of
+    sixteen outputs the accumulators leave too few.
+    """
+    few, many = {"h#3": 1, "w#3": 4, "c#3": 16}, {"h#3": 1, "w#3": 14, "c#3": 16}
+    running, shared = estimates(AVX512, few, few | {"unroll": 64})
+    assert shared < 0.9 * running
+    running, written_out = estimates(AVX512, many, many | {"unroll": 512})
+    assert written_out == running

@@ -39,6 +39,7 @@ SHORT_STEPS = 32  # of a reduction whose end is foreseen, so that the next tile 
 SHORT_SWITCH_CYCLES = 8.0
 EXPOSED_NEAR = 0.05  # share of traffic from the second-level cache that computing does not hide
 EXPOSED_FAR = 0.25  # the same from beyond
+GREATEST_PRAGMA = 128  # operations that a pragma writes out at most (codegen.passes.tiles)
 L1_WAY = 4096  # bytes after which addresses meet the same sets of a cache: one of its ways
 L2_WAY = 65536
 SHORT_RUN_BYTES = 1024  # a run that takes as long to start (to miss, to be prefetched) as to read
@@ -133,6 +134,10 @@ def compute_time(a: Analysis, target: CpuTarget) -> Floats:
     counts = a.plan.statement.counts
     arithmetic, slow = _cycles(counts, a.accesses[0].kind == "update")
     steps = np.where(_in_registers(a), a.extents, 1.0).prod(0)
+    written = _written_out(a, tile)
+    room = target.vector_registers - loads[0]
+    for b in range(1, a.B):
+        loads[b] = np.minimum(loads[b], _different_loads(a, b, lanes, written, room))
     reads = (loads * split)[1:].sum(0) if a.B > 1 else np.zeros(a.n)
     # accumulators are loaded and stored around the reduction loops next to the tile
     moves = loads[0] / STORES_PER_CYCLE
@@ -147,6 +152,49 @@ def compute_time(a: Analysis, target: CpuTarget) -> Floats:
     switch = np.where(kept, (moves + drain) / steps, 0.0)
     seconds: Floats = tiles * (busy + switch + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
     return seconds
+
+
+def _written_out(a: Analysis, tile: Floats) -> Bools:
+    """Which reduction loops around a register tile of so many operations the pragma writes out,
+    `[L, n]`.
+    """
+    written = np.zeros((a.L, a.n), bool)
+    limit = np.minimum(np.asarray(a.unroll_step), GREATEST_PRAGMA)
+    kept = _in_registers(a)
+    size, open_ = tile, np.ones(a.n, bool)
+    for i in range(a.L - 1, -1, -1):
+        if a.loops[i].kind in (Kind.VECTOR, Kind.UNROLLED):
+            continue
+        size = size * a.extents[i]
+        open_ = open_ & (~a.live[i] | (kept[i] & (size <= limit)))
+        written[i] = open_ & a.live[i]
+    return written
+
+
+def _different_loads(a: Analysis, b: int, lanes: float, written: Bools, room: Floats) -> Floats:
+    """Vectors that access b loads for one step of a register tile, on average over the steps that
+    are `written` out together: neighbouring taps of a convolution share most of theirs, if these
+    find `room` in registers. Infinity where nothing can be said.
+    """
+    dimensions = a.coefficients(b)
+    if dimensions is None:
+        return np.full(a.n, np.inf)
+    found = np.ones(a.n)
+    for moves in dimensions:
+        together, reach, vector = np.ones(a.n), np.zeros(a.n), np.zeros(a.n, bool)
+        for i, coefficient in moves.items():
+            if a.loops[i].kind is Kind.VECTOR:
+                together = together * np.ceil(a.extents[i] / lanes)
+                vector |= a.extents[i] > 1
+                continue
+            is_copied = written[i] | (a.loops[i].kind is Kind.UNROLLED)
+            copies = np.where(is_copied, a.extents[i], 1.0)
+            together = together * copies
+            reach = reach + coefficient * (copies - 1.0)
+        # shifted vectors along the lanes differ
+        found *= np.where(vector, together, np.minimum(together, reach + 1.0))
+    steps = np.where(written, a.extents, 1.0).prod(0)
+    return np.where(found <= room, found / steps, np.inf)
 
 
 def _lines_of_vector(a: Analysis, b: int, lanes: float) -> Floats:

@@ -295,6 +295,17 @@ class Analysis:
             reach = reach + np.abs(values[slots.coefficients[i]]) * self.reach[i]
             yield i, reach
 
+    def coefficients(self, b: int) -> list[dict[int, Floats]] | None:
+        """By how much each loop moves the index of each dimension of access b; None where an index
+        is no sum of loop variables.
+        """
+        found = []
+        for slots in self.plan.accesses[b]:
+            if slots.coefficients is None:
+                return None
+            found.append({i: np.abs(self._values[c]) for i, c in slots.coefficients.items()})
+        return found
+
     def rows(self, b: int) -> tuple[Floats, Floats]:
         """How many elements of a row access b reaches over loops l.. (`[L+1, n]`), and how many
         the tensor's rows have (`[n]`).
