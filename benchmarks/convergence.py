@@ -99,8 +99,11 @@ def best_so_far(latencies_s: Sequence[float | None]) -> list[float]:
 
 
 def reached(best_s: Sequence[float], at_s: Sequence[float], part: float) -> float:
-    """When `part` of the gain from the first to the last of `best_s` had been measured; seconds."""
-    wanted = best_s[0] - part * (best_s[0] - best_s[-1])
+    """When `part` of the gain from the first to the last of `best_s` had been measured; seconds.
+    The first is that of the first program that ran.
+    """
+    first = next((s for s in best_s if s < float("inf")), best_s[0])
+    wanted = first - part * (first - best_s[-1])
     return next(at for best, at in zip(best_s, at_s, strict=True) if best <= wanted)
 
 

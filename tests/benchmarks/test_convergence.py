@@ -35,6 +35,7 @@ def test_parts_of_the_gain_are_dated_by_the_first_trial_that_reaches_them() -> N
     assert convergence.reached(best, at, 0.5) == 3.0
     assert convergence.reached(best, at, 0.95) == 5.0
     assert convergence.reached([7.0, 7.0], [1.0, 2.0], 0.95) == 1.0
+    assert convergence.reached([INF, 7.0, 5.0], [1.0, 2.0, 3.0], 0.5) == 3.0
 
 
 def test_every_seed_has_its_figures_and_is_not_run_twice(
@@ -47,7 +48,8 @@ def test_every_seed_has_its_figures_and_is_not_run_twice(
     (case,) = found["cases"].values()
     assert found["commit"] and [r["seed"] for r in case["runs"]] == [0, 1]
     for one in case["runs"]:
-        assert len(one["best_s"]) == 13 and one["best_s"][-1] <= one["best_s"][0] < INF
+        # the simulated device may turn the default program down
+        assert len(one["best_s"]) == 13 and INF > one["best_s"][-1] <= one["best_s"][0]
         assert one["at_s"] == sorted(one["at_s"]) and one["at_s"][0] > 0
         assert one["part_s"]["0.5"] <= one["part_s"]["0.95"] <= one["at_s"][-1]
         assert sum(one["shares"].values()) == pytest.approx(1)

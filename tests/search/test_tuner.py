@@ -126,7 +126,7 @@ class SlowStart(SimulatedMachine):
     ) -> list[Result]:
         results = super().measure(task, traces, best_s)
         failure = Result((), "run", "Timeout", "simulated hang")
-        return [failure] if len(self.measured) <= len(make_tasks()) else results
+        return [failure] if len(self.measured) <= 2 * len(make_tasks()) else results
 
 
 def test_a_default_program_that_failed_is_not_confirmed(tmp_path: Path) -> None:
@@ -177,8 +177,8 @@ def test_another_budget_goes_on_from_what_is_recorded(tmp_path: Path) -> None:
     searches = one.run(Budget(trials=96))
     assert one.trials == 96
     assert not set(first.measured) & set(more.measured)
-    # of 96 trials and two default programs, those may have been proposed again
-    assert 96 <= len(first.measured) + len(more.measured) <= 98
+    # of 96 trials and two default programs, measured twice, those may have been proposed again
+    assert 98 <= len(first.measured) + len(more.measured) <= 100
     assert sum(s.trials for s in searches) == 96
 
 

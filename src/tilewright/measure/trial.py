@@ -63,7 +63,7 @@ class RunOptions:
     timed further. `timeout_s` ends a run, gate included.
     `reference_s` is what the task's reference takes on this machine: figures are then relative to
     the reference's time just before and after, and given as if it took that long (None: as they
-    are).
+    are; so, too, with something `between`).
     """
 
     repeats: int = 3
@@ -195,8 +195,11 @@ def _time(
 
 
 def is_paced(options: RunOptions) -> bool:
-    """Whether figures are relative to the reference's."""
-    return options.reference_s is not None and options.reference_s <= LONGEST_PACE_S
+    """Whether figures are relative to the reference's. With other data between calls so few calls
+    fit into a figure that the reference's would be noise of its own.
+    """
+    usual_s = options.reference_s
+    return usual_s is not None and usual_s <= LONGEST_PACE_S and not options.between
 
 
 class Baseline:
@@ -210,12 +213,11 @@ class Baseline:
         assert options.reference_s is not None
         self._reference = reference
         self._usual_s = options.reference_s
-        self._between = options.between
-        reference.bench(1)
+        reference.bench(1)  # wakes threads
         self.slowness = self._slowness()
 
     def _slowness(self) -> float:
-        seconds = self._reference.bench_within(PACE_S, self._between)
+        seconds = self._reference.bench_within(PACE_S, between=0)
         return float(np.median(seconds)) / self._usual_s
 
     def relative(self, figure: Callable[[], float], count: int) -> list[float]:

@@ -181,26 +181,39 @@ class Tuner:
             )
 
     def _defaults(self, budget: Budget, observe: Observer) -> None:
-        """Measure every task's default program once; it is the first record of the task.
+        """Measure every task's default program; it is the first record of the task, and the first
+        parent, too: what the estimate takes for best among thousands.
 
-        It is the first parent, too: what the estimate takes for best among thousands.
+        Tasks are weighed by these figures. A moment in which the machine was slow would spoil what
+        follows, so where there are several tasks each is measured twice, the others between.
         """
-        for i, search in enumerate(self.searches):
-            space = self._standard_space(search)
-            default = default_of(space)
-            sketch, row = int(default.sketch[0]), default.rows[0]
-            trace = trace_to_json(space.trace(sketch, row))
-            known = self._known(search, [trace]).get(trace_hash(trace))
+        defaults = [self._default(search) for search in self.searches]
+        early: dict[int, Sequence[Measured]] = {}
+        for i, (search, (default, _)) in enumerate(zip(self.searches, defaults, strict=True)):
+            if len(defaults) > 1 and not self._known(search, [default.trace]):
+                early[i] = self._results(search, [default])
+                observe(self._progress(i, budget, "default programs"))
+        for i, (search, (default, parent)) in enumerate(zip(self.searches, defaults, strict=True)):
+            known = self._known(search, [default.trace]).get(default.trace_hash)
             if known is None:
-                (known,) = self._measure(search, [Candidate(0, (), trace, DEFAULT)])
-            search.default_s, search.default_trace = known.latency_s, trace
+                results = [*self._results(search, [default]), *early.get(i, ())]
+                (known,) = self._record(search, [default], [min(results, key=_seconds)])
+            search.default_s, search.default_trace = known.latency_s, default.trace
             search.reference_s = known.measured_s
             if known.measured_s is not None:  # a later confirmation must not change the search
-                search.note(known.measured_s, trace)
-                if space is search.space:
-                    one = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
-                    search.strategy.tell([one], [known.measured_s])
+                search.note(known.measured_s, default.trace)
+                if parent is not None:
+                    search.strategy.tell([parent], [known.measured_s])
             observe(self._progress(i, budget, "default programs"))
+
+    def _default(self, search: TaskSearch) -> tuple[Candidate, Candidate | None]:
+        """The default program, and the same as a candidate of the task's space if it is one."""
+        space = self._standard_space(search)
+        default = default_of(space)
+        sketch, row = int(default.sketch[0]), default.rows[0]
+        trace = trace_to_json(space.trace(sketch, row))
+        parent = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
+        return Candidate(0, (), trace, DEFAULT), parent if space is search.space else None
 
     def _standard_space(self, search: TaskSearch) -> Space:
         """The space of the default program, which users' rules do not change."""
@@ -272,24 +285,36 @@ class Tuner:
         """Measure and record; the trials as the database has them, whoever was first."""
         if not batch:
             return []
+        try:
+            return self._record(search, batch, self._results(search, batch))
+        except AllFailedError as error:
+            self._record(search, batch, error.results)
+            raise
+
+    def _results(self, search: TaskSearch, batch: Sequence[Candidate]) -> Sequence[Measured]:
+        """Measure, and count the time."""
         started = time.monotonic()
-        failure: AllFailedError | None = None
+        results: Sequence[Measured] = ()
         try:
             results = self.measurer.measure(
                 search.task, [c.trace for c in batch], search.best_s, search.reference_s
             )
         except AllFailedError as error:
-            failure, results = error, error.results
-        wall = time.monotonic() - started
+            results = error.results
+            raise
+        finally:
+            build, run = sum(r.build_s for r in results), sum(r.run_s for r in results)
+            self.shares.build += build
+            self.shares.run += run
+            self.shares.other += max(0.0, time.monotonic() - started - build - run)
+        return results
+
+    def _record(
+        self, search: TaskSearch, batch: Sequence[Candidate], results: Sequence[Measured]
+    ) -> list[Trial]:
+        """The trials as the database has them, whoever was first."""
         trials = [self._trial(search, c, r) for c, r in zip(batch, results, strict=True)]
-        build, run = sum(r.build_s for r in results), sum(r.run_s for r in results)
-        self.shares.build += build
-        self.shares.run += run
-        self.shares.other += max(0.0, wall - build - run)
-        placed = self.database.add_trials(trials)
-        if failure is not None:
-            raise failure
-        if None in placed:  # another run measured the same meanwhile
+        if None in self.database.add_trials(trials):  # another run measured the same meanwhile
             return list(self._known(search, [c.trace for c in batch]).values())
         return trials
 
@@ -390,3 +415,7 @@ class Tuner:
                 self.database.confirm(trial.id, seconds)
                 if trial.sketch_key == DEFAULT:
                     search.default_s = median(seconds)
+
+
+def _seconds(result: Measured) -> float:
+    return median(result.latencies_s) if result.latencies_s else float("inf")
