@@ -34,7 +34,7 @@ def test_a_network_is_tuned_once_and_measured(
 ) -> None:
     batches = simulate(monkeypatch)
     assert main([*tiny, "--tune-only"]) == 0
-    assert sum(batches) == 3 + 8, "default programs and trials"
+    assert sum(batches) == 2 * 3 + 8, "default programs, twice, and trials"
     batches.clear()
     assert main([*tiny, "--tune-only"]) == 0
     assert not batches, "all are recorded"
