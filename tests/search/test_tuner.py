@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from simulated_tuning import MACHINE, TARGET, Result, make_scheduler, simulated
@@ -117,14 +118,8 @@ def test_failures_cost_a_trial_and_keep_their_message(tmp_path: Path) -> None:
 class SlowStart(SimulatedMachine):
     """Fails what it measures first, default programs; they would run when confirmed."""
 
-    def measure(
-        self,
-        task: TuningTask,
-        traces: Sequence[str],
-        best_s: float | None,
-        default_s: float | None = None,
-    ) -> list[Result]:
-        results = super().measure(task, traces, best_s)
+    def measure(self, *given: Any) -> list[Result]:
+        results = super().measure(*given)
         failure = Result((), "run", "Timeout", "simulated hang")
         return [failure] if len(self.measured) <= 2 * len(make_tasks()) else results
 
@@ -201,13 +196,7 @@ def test_small_spaces_are_exhausted_and_the_run_ends(tmp_path: Path) -> None:
 
 def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
     class Broken(SimulatedMachine):
-        def measure(
-            self,
-            task: TuningTask,
-            traces: Sequence[str],
-            best_s: float | None,
-            default_s: float | None = None,
-        ) -> list[Result]:
+        def measure(self, *given: Any) -> list[Result]:
             raise RunError("no runner")
 
     with pytest.raises(RunError, match="no runner"):

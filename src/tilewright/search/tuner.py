@@ -409,9 +409,8 @@ class Tuner:
         known = self._known(search, traces)
         for trace, seconds in zip(traces, latencies, strict=True):
             trial = known.get(trace_hash(trace))
-            if trial is None or not trial.ok:  # the default program may have failed before
-                continue
-            if trial.id is not None and len(seconds):
+            # the default program may have failed before
+            if trial is not None and trial.ok and trial.id is not None and len(seconds):
                 self.database.confirm(trial.id, seconds)
                 if trial.sketch_key == DEFAULT:
                     search.default_s = median(seconds)
