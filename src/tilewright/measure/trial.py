@@ -330,8 +330,9 @@ class LoadedTask:
     @property
     def nbytes(self) -> int:
         """Bytes held while the task is loaded."""
-        buffers = (*self._given.values(), *self._results, *self._reference.results)
-        return sum(b.nbytes for b in buffers) + sum(g.nbytes for g in self._gates)
+        buffers = (*self._given.values(), *self._results, *self._reference.memory)
+        held = {id(b): b.nbytes for b in buffers}  # the reference shares inputs
+        return sum(held.values()) + sum(g.nbytes for g in self._gates)
 
     def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
         """The reference's outputs at flat indices, one list of them for each output, as bytes."""
@@ -418,7 +419,12 @@ class _OnHost:
         self._kernel = kernel
         self._artifact = artifact
         self._bound = task.bind(artifact, results)
-        self._memory = (self._bound.buffers, self._bound.scratch.address)
+        self._native = (self._bound.buffers, self._bound.scratch.address)
+
+    @property
+    def memory(self) -> list[GuardedBuffer]:
+        """All that it reads and writes."""
+        return self._bound.memory
 
     def outputs(self) -> list[Array]:
         return [_view(s, b) for s, b in zip(self._artifact.outputs, self.results, strict=True)]
@@ -427,11 +433,11 @@ class _OnHost:
         self._task.poison(self.outputs())
 
     def bench(self, count: int) -> Floats:
-        return self._kernel.bench(*self._memory, count)
+        return self._kernel.bench(*self._native, count)
 
     def bench_within(self, budget_s: float, between: int) -> Floats:
         reads, readers = self._task.before(self._artifact, between)
-        return self._kernel.bench(*self._memory, MAX_CALLS, reads, readers, budget_s=budget_s)
+        return self._kernel.bench(*self._native, MAX_CALLS, reads, readers, budget_s=budget_s)
 
     def check(self, when: str) -> None:
         self.check_slack()
@@ -447,7 +453,7 @@ class Bound:
 
     def __init__(self, arguments: list[GuardedBuffer], scratch: GuardedBuffer) -> None:
         self.scratch = scratch
-        self._arguments = arguments
+        self.memory = [*arguments, scratch]
         self._pointers = pointer_array([b.address for b in arguments])
         self.buffers = ctypes.addressof(self._pointers)
 
