@@ -55,7 +55,6 @@ from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
 from tilewright.space.derivation import Rule
 from tilewright.space.resources import runs_on
-from tilewright.space.space import Space
 from tilewright.target import EMULATED, CpuTarget, CudaTarget, GpuTarget, OpenclTarget, Target
 
 # ---- targets and machines -------------------------------------------------------------------
@@ -318,7 +317,7 @@ class TaskMeasurer:
 
     def _task(self, task: TuningTask) -> MeasureTask:
         if task.hash not in self.known:
-            trace = default_trace_of(Space(task.dag, self.target))
+            trace = default_trace_of(task.space(self.target))
             reference = self._request(task, trace)
             self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.between)
         return self.known[task.hash]
@@ -475,7 +474,7 @@ def build_all(
         key = cache.key(" ".join((task.hash, *names)), genes, built_for, name)
 
         def make() -> Artifact:
-            steps = default_trace_of(Space(task.dag, target)) if trace is None else trace
+            steps = default_trace_of(task.space(target)) if trace is None else trace
             return build(task.dag, steps, target, name, prefetch)
 
         return cache.get(key, make)

@@ -24,11 +24,11 @@ from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, ser
 from tilewright.measure.trial import LoadedTask, RunOptions, Timing, is_paced
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
-from tilewright.runtime.native import native
 from tilewright.target import CpuTarget, Target
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
 DEFAULT_TASK_BYTES = 1 << 30
+CORES = len(os.sched_getaffinity(0))  # before threads are bound to them
 TIMING_SHARE = 0.3  # of the time that a run may take, for timings tried again
 
 TASKS: dict[str, type[LoadedTask] | type[DeviceTask]] = {
@@ -42,8 +42,10 @@ TASKS: dict[str, type[LoadedTask] | type[DeviceTask]] = {
 class Runner:
     """The tasks of one runner process."""
 
-    def __init__(self, task_bytes: int = DEFAULT_TASK_BYTES) -> None:
+    def __init__(self, task_bytes: int = DEFAULT_TASK_BYTES, binds: bool = False) -> None:
+        """`binds`: threads may be bound to cores, as there is nothing else in this process."""
         self._task_bytes = task_bytes
+        self._binds = binds
         self._patience = Patience()
         self._pace: Pace | None = None
         self._tasks: OrderedDict[str, LoadedTask | DeviceTask] = OrderedDict()
@@ -51,7 +53,10 @@ class Runner:
     def load_task(self, header: Header, payloads: Payloads) -> Answer:
         """Make a task's inputs, run its reference, answer the outputs at the asked points."""
         reference = Artifact.from_bytes(payloads[0])
-        task = TASKS[Target.parse(reference.target).kind](
+        target = Target.parse(reference.target)
+        if self._binds and isinstance(target, CpuTarget):
+            spread_threads(target)
+        task = TASKS[target.kind](
             reference=reference,
             kinds=[InputKind.from_json(k) for k in header["inputs"]],
             tolerance=Tolerance.from_json(header["tolerance"]),
@@ -107,6 +112,17 @@ class Runner:
             self._tasks.popitem(last=False)
 
 
+def spread_threads(target: CpuTarget) -> None:
+    """Give every thread of a kernel a core of its own; with cores to spare they find them.
+
+    A thread that wakes up on the core of another, which waits for it actively, runs when the
+    other's time slice is over: 4 ms later, in every parallel region, for as long as the system
+    leaves the two there. The OpenMP runtime reads the setting when it is loaded, by the first task.
+    """
+    if target.cores == CORES:
+        os.environ.setdefault("OMP_PROC_BIND", "true")
+
+
 def machine_facts() -> Header:
     """What a runner says about its machine in `hello`."""
     features = sorted(name for name, on in llvm.get_host_cpu_features().items() if on)
@@ -114,7 +130,7 @@ def machine_facts() -> Header:
         "architecture": host_architecture(),
         "cpu": llvm.get_host_cpu_name(),
         "features": features,
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": CORES,
     }
 
 
@@ -132,8 +148,7 @@ def main() -> None:
         default=DEFAULT_TASK_BYTES,
         help="memory for inputs and expected outputs of the tasks kept loaded (%(default)s)",
     )
-    runner = Runner(parser.parse_args().task_bytes)
-    native(host_architecture())
+    runner = Runner(parser.parse_args().task_bytes, binds=True)
     serve({"load_task": runner.load_task, "run": runner.run}, machine_facts())
 
 

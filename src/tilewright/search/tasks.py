@@ -26,8 +26,10 @@ from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import Maker, Strategy
 from tilewright.search.training_set import TrainingSet
+from tilewright.space.derivation import Rule
 from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Space
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,10 @@ class TuningTask:
     def structure(self) -> str:
         """The shape-free hash: tasks with equal ones are similar."""
         return structure_hash(self.dag)
+
+    def space(self, target: Target, rules: Sequence[Rule] | None = None) -> Space:
+        """The programs it can be, by the target's own rules where none are given."""
+        return Space(self.dag, target, rules, alone=not self.between)
 
     @property
     def flops(self) -> int:

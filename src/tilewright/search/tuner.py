@@ -19,7 +19,6 @@ from statistics import median
 
 import numpy as np
 
-from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import dag_from_json, dag_to_json, extents, workload_hash
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -113,16 +112,15 @@ class Tuner:
         self.resuming = True
         make = STRATEGIES[self.strategy]
         self.searches = [
-            TaskSearch.start(task, self._space(task.dag, task.hash), self.model, make)
+            TaskSearch.start(task, task.space(self.target, self._all_rules), self.model, make)
             for task in self.tasks
         ]
         self.trials = 0
         self.started, self.started_at = time.monotonic(), time.time()
 
-    def _space(self, dag: ComputeDAG, hash_: str) -> Space:
-        """The space of a task; in a network its hash is not that of the computation."""
-        rules = (*self.rules, *RULES[self.target.kind])
-        return Space(dag, self.target, rules, alone=hash_ == workload_hash(dag))
+    @property
+    def _all_rules(self) -> Sequence[Rule]:
+        return (*self.rules, *RULES[self.target.kind])
 
     # ---- the run ------------------------------------------------------------------------------
 
@@ -217,7 +215,7 @@ class Tuner:
 
     def _standard_space(self, search: TaskSearch) -> Space:
         """The space of the default program, which users' rules do not change."""
-        return Space(search.task.dag, self.target) if self.rules else search.space
+        return search.task.space(self.target) if self.rules else search.space
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
@@ -360,7 +358,10 @@ class Tuner:
             if group.workload_hash not in spaces:
                 row = self.database.workload(group.workload_hash)
                 assert row is not None
-                space = self._space(dag_from_json(row.dag), row.hash)
+                dag = dag_from_json(row.dag)
+                # In a network a task's hash is not that of the computation.
+                alone = row.hash == workload_hash(dag)
+                space = Space(dag, self.target, self._all_rules, alone)
                 spaces[group.workload_hash] = space, FeatureExtractor(space)
             space, extractor = spaces[group.workload_hash]
             number = space.recorded(group.sketch_key, group.rows.shape[1])

@@ -19,9 +19,9 @@ from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Population, Space, concatenate
 from tilewright.target import Target
 
-SAMPLES = 1024
-ROUNDS = 6
-PARENTS = 24
+SAMPLES = 4096
+ROUNDS = 8
+PARENTS = 32
 CHILDREN = 12
 
 
