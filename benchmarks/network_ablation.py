@@ -251,6 +251,7 @@ def main(words: Sequence[str] | None = None) -> int:
         found = run_all(figure, options.networks, options.folder, options.seeds, options.trials)
         print(f"{name}\n{table(found, unit='times the untuned speed')}")
         figures[name] = {
+            **provenance(),
             "models": figure.models,
             "variants": {
                 variant: {
@@ -261,8 +262,9 @@ def main(words: Sequence[str] | None = None) -> int:
             },
         }
         if options.json:
-            head = {"benchmark": "network_ablation", **provenance()}
-            options.json.write_text(json.dumps({**head, "figures": figures}))
+            options.json.write_text(
+                json.dumps({"benchmark": "network_ablation", "figures": figures})
+            )
         if options.plot:
             file = options.plot.with_stem(f"{options.plot.stem}-{name}")
             try:

@@ -282,8 +282,7 @@ def network_ablation(found: Content) -> str:
         "## What the parts of the search are worth on whole networks\n",
         "`python -m benchmarks.network_ablation`, the paper's figure 10, and what rewriting the "
         "layout of weights brings: speed relative to the untuned networks after so many trials, "
-        "medians over seeds; `confirmed` compares what was found, measured again in turns. "
-        f"{origin(found)}\n",
+        "medians over seeds; `confirmed` compares what was found, measured again in turns.\n",
     ]
     for stem, figure in found["figures"].items():
         trials = len(next(iter(figure["variants"].values()))["median"])
@@ -291,9 +290,11 @@ def network_ablation(found: Content) -> str:
         rows = []
         for name, variant in figure["variants"].items():
             sure = sorted(run["confirmed"] for run in variant["runs"])
-            spread = f"{sure[len(sure) // 2]:.2f} ({sure[0]:.2f} to {sure[-1]:.2f})"
+            spread = f"{sure[len(sure) // 2]:.3f} ({sure[0]:.3f} to {sure[-1]:.3f})"
             rows.append([name, *(f"{variant['median'][n - 1]:.2f}" for n in at), spread])
         names = " and ".join(figure["models"])
+        seeds = max(len(variant["runs"]) for variant in figure["variants"].values())
+        parts.append(f"{names}, {seeds} seed{'s' * (seeds > 1)}: {origin(figure)}\n")
         parts.append(table([names, *(f"after {n}" for n in at), "confirmed"], rows))
         parts += picture(f"network_ablation-{stem}", f"Speed of {names} over trials")
     return "\n".join(parts)
