@@ -120,7 +120,7 @@ def test_a_slow_first_run_ends_the_trial() -> None:
     assert timing.stopped_early
     assert len(timing.latencies_s) == 1
     assert timing.latencies_s[0] > 0.02
-    patient = task.run(slow, replace(QUICK, best_s=15e-3))
+    patient = task.run(slow, replace(QUICK, best_s=60e-3))
     assert not patient.stopped_early
     assert len(patient.latencies_s) == 2
 
@@ -237,6 +237,19 @@ def test_figures_are_relative_to_the_reference(
     assert candidate.runs == 1 + 1 + runs
     if figures is not None:
         assert found == pytest.approx(figures)
+
+
+@pytest.mark.parametrize(("best_s", "figures"), [(1.5e-3, 1), (1.7e-3, 3), (None, 3)])
+def test_one_figure_is_enough_of_what_is_not_near_the_best(
+    best_s: float | None, figures: int
+) -> None:
+    options = RunOptions(repeats=3, min_repeat_ms=2, best_s=best_s)
+    assert run_trial(Steady(2e-3), options, Spent(), once).latencies_s == [2e-3] * figures
+    machine = Machine(2.0)
+    candidate, reference = Shared(2e-3, machine), Shared(1e-3, machine)
+    paced = replace(options, reference_s=1e-3)
+    found = run_trial(candidate, paced, Spent(), once, reference).latencies_s
+    assert found == pytest.approx([2e-3] * figures)
 
 
 def test_a_slow_machine_ends_no_trial_of_a_good_candidate() -> None:

@@ -43,6 +43,8 @@ WAKE_UP_S = 2e-3
 # Runs from this length on need none before them, and no more of them are timed than take so long
 # in all: what disturbs a single run is little beside its own time.
 LONG_S, ENOUGH_S = 0.25, 1.0
+# One figure is enough of a candidate so many times slower than the best.
+NEAR = 1.25
 # Before and after each figure of a candidate the reference runs for so long. References that take
 # longer than a tenth of a second are no help: the machine changes during a run.
 PACE_S, LONGEST_PACE_S = 4e-3, 0.1
@@ -60,7 +62,8 @@ class RunOptions:
     many bytes of other data are read before each timed call, at least enough to pass through the
     cores' own caches and at most through all, then the inputs, any part by any core. A candidate
     slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its first runs is not
-    timed further. `timeout_s` ends a run, gate included.
+    timed further, one slower than `NEAR` times in its first figure has no other. `timeout_s` ends
+    a run, gate included.
     `reference_s` is what the task's reference takes on this machine: figures are then relative to
     the reference's time just before and after, and given as if it took that long (None: as they
     are; so, too, with something `between`).
@@ -186,10 +189,11 @@ def _time(
         seconds = candidate.bench_within(options.min_repeat_ms * 1e-3, options.between)
         return float(np.median(seconds))
 
+    near = math.inf if options.best_s is None else NEAR * options.best_s
     if baseline is not None:
-        return Timing(baseline.relative(figure, options.repeats))
-    medians: list[float] = []
-    while len(medians) < options.repeats and sum(medians) < ENOUGH_S:
+        return Timing(baseline.relative(figure, options.repeats, near))
+    medians = [figure()]
+    while medians[0] <= near and len(medians) < options.repeats and sum(medians) < ENOUGH_S:
         medians.append(figure())
     return Timing(medians)
 
@@ -220,9 +224,10 @@ class Baseline:
         seconds = self._reference.bench_within(PACE_S, between=0)
         return float(np.median(seconds)) / self._usual_s
 
-    def relative(self, figure: Callable[[], float], count: int) -> list[float]:
-        """So many figures, each divided by the slowness around it. Those while the machine's speed
-        changed are taken again, once at most, and the steadiest count.
+    def relative(self, figure: Callable[[], float], count: int, near: float) -> list[float]:
+        """So many figures, each divided by the slowness around it; one if that is above `near`.
+        Those while the machine's speed changed are taken again, once at most, and the steadiest
+        count.
         """
         found: list[tuple[float, float]] = []
         steady, spent = 0, 0.0
@@ -233,6 +238,8 @@ class Baseline:
             found.append((change, seconds / math.sqrt(before * self.slowness)))
             steady += change <= STEADY
             spent += seconds
+            if steady == 1 and change <= STEADY and found[-1][1] > near:
+                return [found[-1][1]]
         found.sort(key=lambda one: max(one[0], STEADY))
         return [seconds for _, seconds in found[:count]]
 
