@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from typing import Any
 
 from benchmarks.cases import SUBGRAPHS
@@ -289,8 +289,8 @@ def network_ablation(found: Content) -> str:
         at = sorted({max(1, trials * part // 16) for part in (1, 2, 4, 8, 16)})
         rows = []
         for name, variant in figure["variants"].items():
-            sure = sorted(run["confirmed"] for run in variant["runs"])
-            spread = f"{sure[len(sure) // 2]:.3f} ({sure[0]:.3f} to {sure[-1]:.3f})"
+            sure = [run["confirmed"] for run in variant["runs"]]
+            spread = f"{median(sure):.3f} ({min(sure):.3f} to {max(sure):.3f})"
             rows.append([name, *(f"{variant['median'][n - 1]:.2f}" for n in at), spread])
         names = " and ".join(figure["models"])
         seeds = max(len(variant["runs"]) for variant in figure["variants"].values())
