@@ -59,12 +59,12 @@ def test_the_inputs_shapes_pick_the_network() -> None:
 
 @pytest.mark.cpu
 def test_weights_of_one_packing_are_stored_once() -> None:
-    nets = tw.compile(tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (4, 24)}]))
+    nets = tw.compile(tw.load(model(), shapes=[{"x": (n, 24)} for n in (2, 3, 4, 6, 8, 12)]))
     packings = [n.artifact.packings[0] for n in nets.networks]
-    arrays = [n.constants.arrays[0] for n in nets.networks]
-    same = packings[0].splits == packings[1].splits
-    assert (arrays[0] is arrays[1]) == (same and packings[0].permutation == packings[1].permutation)
-    assert same, "two small batches were expected to want one layout of the weight"
+    layouts = [(p.splits, p.permutation) for p in packings]
+    stored = {id(n.constants.arrays[0]) for n in nets.networks}
+    assert len(stored) == len(set(layouts))
+    assert len(stored) < len(layouts), "some batches were expected to want one layout of the weight"
 
 
 @pytest.fixture(scope="module")
