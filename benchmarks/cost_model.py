@@ -42,11 +42,11 @@ from benchmarks.metrics import Accuracy, accuracy, pairwise_within, recall_withi
 from benchmarks.provenance import provenance
 from tilewright.api import host_target, machine_of
 from tilewright.errors import InputError
-from tilewright.expr.serialize import dag_from_json, workload_hash
 from tilewright.records.database import Database
 from tilewright.records.rows import TrainingGroup
 from tilewright.search.beam import undecided
 from tilewright.search.cost_model import GradientBoostedModel, Settings
+from tilewright.search.tasks import recorded_space
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.features import COLUMNS, FeatureExtractor
 from tilewright.space.space import Population, Space, concatenate
@@ -127,9 +127,7 @@ def load(files: Sequence[Path | str], target: Target) -> list[Programs]:
         with Database.open(file, create=False, readonly=True) as database:
             for row in database.workloads():
                 if row.hash not in spaces:
-                    dag = dag_from_json(row.dag)
-                    alone = row.hash == workload_hash(dag)
-                    spaces[row.hash] = row.name, Space(dag, target, alone=alone)
+                    spaces[row.hash] = row.name, recorded_space(row, target)
             for group in database.training_set(fingerprint, include_failed=True):
                 measured = _measured(group, spaces[group.workload_hash][1], number)
                 if measured is not None:

@@ -54,6 +54,7 @@ def test_every_search_has_a_curve_and_is_not_run_twice(
     assert list(found["figures"]) == ["one", "layouts"]
     assert list(found["figures"]["one"]["variants"]) == ["full", "no task scheduler"]
     for figure in found["figures"].values():
+        assert figure["commit"]
         for variant in figure["variants"].values():
             (one,) = variant["runs"]
             assert len(one["curve"]) == 16 and one["confirmed"] > 0

@@ -62,9 +62,10 @@ def test_weights_of_one_packing_are_stored_once() -> None:
     nets = tw.compile(tw.load(model(), shapes=[{"x": (n, 24)} for n in (2, 3, 4, 6, 8, 12)]))
     packings = [n.artifact.packings[0] for n in nets.networks]
     layouts = [(p.splits, p.permutation) for p in packings]
-    stored = {id(n.constants.arrays[0]) for n in nets.networks}
-    assert len(stored) == len(set(layouts))
-    assert len(stored) < len(layouts), "some batches were expected to want one layout of the weight"
+    stored = [id(n.constants.arrays[0]) for n in nets.networks]
+    pairs = set(zip(stored, layouts, strict=True))
+    assert len(set(stored)) == len(set(layouts)) == len(pairs), "one array a layout"
+    assert len(pairs) < len(layouts), "some batches were expected to want one layout of the weight"
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tilewright.expr.tensors import placeholder
 from tilewright.records.database import Database
 from tilewright.schedule.trace import trace_hash
 from tilewright.search.strategies import STRATEGIES
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import TuningTask, recorded_space
 from tilewright.search.tuner import Budget, Tuner
 from workloads import given
 
@@ -201,3 +201,19 @@ def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
 
     with pytest.raises(RunError, match="no runner"):
         tuner(tmp_path / "t.db", Broken()).run(Budget(trials=8))
+
+
+@pytest.mark.parametrize("between", [0, 1 << 20])
+def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, between: int) -> None:
+    """Where it runs alone, outputs that overflow the caches may be written past them."""
+    dag = ComputeDAG([ops.relu(given(1 << 20, 16, name="x"), name="y")])
+    task = TuningTask("relu", dag, between=between)
+    with Database.open(tmp_path / "t.db") as database:
+        tuner = Tuner([task], database, MACHINE, SimulatedMachine(), TARGET, make_scheduler)
+        tuner.register()
+        row = database.workload(task.hash)
+    assert row is not None
+    (search,) = tuner.searches
+    for space in (search.space, task.space(TARGET), recorded_space(row, TARGET)):
+        assert [s.key for s in space.sketches] == [s.key for s in search.space.sketches]
+        assert ("y.streamed" in {d.name for d in space.decisions}) == (not between)

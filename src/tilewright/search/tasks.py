@@ -21,7 +21,8 @@ import numpy as np
 
 from tilewright.errors import RunError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.serialize import structure_hash, workload_hash
+from tilewright.expr.serialize import dag_from_json, structure_hash, workload_hash
+from tilewright.records.rows import WorkloadRow
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import Maker, Strategy
@@ -66,6 +67,12 @@ class TuningTask:
     @property
     def flops(self) -> int:
         return self.dag.useful_flops
+
+
+def recorded_space(row: WorkloadRow, target: Target, rules: Sequence[Rule] | None = None) -> Space:
+    """`TuningTask.space` of a recorded task: in a network its hash is not the computation's."""
+    dag = dag_from_json(row.dag)
+    return Space(dag, target, rules, alone=row.hash == workload_hash(dag))
 
 
 class AllFailedError(RunError):

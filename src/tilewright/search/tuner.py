@@ -19,7 +19,7 @@ from statistics import median
 
 import numpy as np
 
-from tilewright.expr.serialize import dag_from_json, dag_to_json, extents, workload_hash
+from tilewright.expr.serialize import dag_to_json, extents
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import RunRow, Trial, WorkloadRow
@@ -28,7 +28,14 @@ from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.memory import Candidate
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
-from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSearch, TuningTask
+from tilewright.search.tasks import (
+    AllFailedError,
+    Measured,
+    Measurer,
+    TaskSearch,
+    TuningTask,
+    recorded_space,
+)
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.default import default_of
 from tilewright.space.derivation import Rule
@@ -358,10 +365,7 @@ class Tuner:
             if group.workload_hash not in spaces:
                 row = self.database.workload(group.workload_hash)
                 assert row is not None
-                dag = dag_from_json(row.dag)
-                # In a network a task's hash is not that of the computation.
-                alone = row.hash == workload_hash(dag)
-                space = Space(dag, self.target, self._all_rules, alone)
+                space = recorded_space(row, self.target, self._all_rules)
                 spaces[group.workload_hash] = space, FeatureExtractor(space)
             space, extractor = spaces[group.workload_hash]
             number = space.recorded(group.sketch_key, group.rows.shape[1])
