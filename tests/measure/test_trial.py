@@ -193,7 +193,7 @@ def test_long_runs_are_few(seconds: float, figures: int, runs: int) -> None:
 
 class Machine:
     """Runs take `slowness` times as long as usual; the next of `changes` holds from the next
-    figure on.
+    turn or figure on.
     """
 
     def __init__(self, *changes: float) -> None:
@@ -217,40 +217,44 @@ class Shared(Steady):
 
 
 @pytest.mark.parametrize(
-    ("changes", "figures", "runs"),
-    [
-        ((1.0,), [2e-3] * 3, 3),
-        ((2.0,), [2e-3] * 3, 3),
-        # before, figure, after, figure, ...: the first two are not between equals
-        ((1.0, 1.0, 2.0, 2.0, 1.0), [2e-3] * 3, 5),
-        # never steady: the least unsteady count
-        ((1.0, 2.0, 4.0, 4.0, 6.0, 6.0, 3.0, 3.0, 9.0, 9.0, 2.0, 2.0, 8.0), None, 6),
-    ],
+    "changes",
+    [(1.0,), (2.0,), (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 4.0), (9.0,) * 9 + (1.0,), (1.0,) * 5 + (9.0,)],
 )
-def test_figures_are_relative_to_the_reference(
-    changes: tuple[float, ...], figures: list[float] | None, runs: int
-) -> None:
+def test_a_figure_is_relative_to_the_reference(changes: tuple[float, ...]) -> None:
     machine = Machine(*changes)
     candidate, reference = Shared(2e-3, machine), Shared(1e-3, machine)
-    options = RunOptions(repeats=3, min_repeat_ms=2, reference_s=1e-3)
+    options = RunOptions(reference_s=1e-3)
     found = run_trial(candidate, options, Spent(), once, reference).latencies_s
-    assert len(found) == 3
-    assert candidate.runs == 1 + 1 + runs
-    if figures is not None:
-        assert found == pytest.approx(figures)
+    assert found == pytest.approx([2e-3])
 
 
-@pytest.mark.parametrize(("best_s", "figures"), [(1.5e-3, 1), (1.7e-3, 3), (None, 3)])
-def test_one_figure_is_enough_of_what_is_not_near_the_best(
-    best_s: float | None, figures: int
+@pytest.mark.parametrize(
+    ("seconds", "repeats", "turns"),
+    [(2e-3, 3, 9), (2e-3, 1, 7), (15e-3, 3, 4), (0.09, 3, 3), (0.9, 3, 2), (1.0, 3, 1)],
+)
+def test_turns_of_long_runs_are_few(seconds: float, repeats: int, turns: int) -> None:
+    candidate, reference = Steady(seconds), Steady(1e-3)
+    options = RunOptions(repeats=repeats, reference_s=1e-3)
+    found = run_trial(candidate, options, Spent(), once, reference).latencies_s
+    assert found == pytest.approx([seconds])
+    warm_up = seconds < 0.25
+    assert candidate.runs == 1 + warm_up + turns
+
+
+@pytest.mark.parametrize(
+    ("best_s", "figures", "turns"), [(1.5e-3, 1, 3), (1.7e-3, 3, 9), (None, 3, 9)]
+)
+def test_little_is_enough_of_what_is_not_near_the_best(
+    best_s: float | None, figures: int, turns: int
 ) -> None:
-    options = RunOptions(repeats=3, min_repeat_ms=2, best_s=best_s)
+    options = RunOptions(best_s=best_s)
     assert run_trial(Steady(2e-3), options, Spent(), once).latencies_s == [2e-3] * figures
     machine = Machine(2.0)
     candidate, reference = Shared(2e-3, machine), Shared(1e-3, machine)
-    paced = replace(options, reference_s=1e-3)
+    paced = replace(options, reference_s=1e-3, min_repeat_ms=40)
     found = run_trial(candidate, paced, Spent(), once, reference).latencies_s
-    assert found == pytest.approx([2e-3] * figures)
+    assert found == pytest.approx([2e-3])
+    assert candidate.runs == 1 + 1 + turns
 
 
 def test_a_slow_machine_ends_no_trial_of_a_good_candidate() -> None:

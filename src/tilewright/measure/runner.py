@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from llvmlite import binding as llvm
+from threadpoolctl import threadpool_limits
 
 from tilewright.measure.device_trial import DeviceTask
 from tilewright.measure.gate import Tolerance
@@ -149,7 +150,10 @@ def main() -> None:
         help="memory for inputs and expected outputs of the tasks kept loaded (%(default)s)",
     )
     runner = Runner(parser.parse_args().task_bytes, binds=True)
-    serve({"load_task": runner.load_task, "run": runner.run}, machine_facts())
+    # Packing weights multiplies matrices. A BLAS thread that helped waits for more, actively, for
+    # some 50 ms in which kernels lose time slices to it.
+    with threadpool_limits(1, user_api="blas"):
+        serve({"load_task": runner.load_task, "run": runner.run}, machine_facts())
 
 
 if __name__ == "__main__":

@@ -43,12 +43,16 @@ WAKE_UP_S = 2e-3
 # Runs from this length on need none before them, and no more of them are timed than take so long
 # in all: what disturbs a single run is little beside its own time.
 LONG_S, ENOUGH_S = 0.25, 1.0
-# One figure is enough of a candidate so many times slower than the best.
+# Little is enough to know of a candidate so many times slower than the best.
 NEAR = 1.25
-# Before and after each figure of a candidate the reference runs for so long. References that take
-# longer than a tenth of a second are no help: the machine changes during a run.
-PACE_S, LONGEST_PACE_S = 4e-3, 0.1
-STEADY = 0.1  # by how much the reference may take longer after a figure than before, or before it
+# Candidate and reference take turns of so many seconds each; so many turns, or fewer of those that
+# are not near the best. References that take longer than a tenth of a second are no help: the
+# machine changes during a run.
+TURN_S, PACE_S, LONGEST_PACE_S = 2e-3, 1e-3, 0.1
+TURNS, FEW_TURNS = 9, 3
+# What both are compared by, of all their calls: one in ten is quiet when the others are not. Of the
+# estimators tried (median, quartile, least, median ratio of neighbours) it repeats best.
+UNDISTURBED = 0.1
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 
 
@@ -64,9 +68,9 @@ class RunOptions:
     slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its first runs is not
     timed further, one slower than `NEAR` times in its first figure has no other. `timeout_s` ends
     a run, gate included.
-    `reference_s` is what the task's reference takes on this machine: figures are then relative to
-    the reference's time just before and after, and given as if it took that long (None: as they
-    are; so, too, with something `between`).
+    `reference_s` is what the task's reference takes on this machine: the two then run in turns,
+    within the time of all repeats, and the one figure is relative to the reference's, given as if
+    that took `reference_s` (None: figures as they are; so, too, with something `between`).
     """
 
     repeats: int = 3
@@ -184,14 +188,14 @@ def _time(
     candidate.poison()
     if first < LONG_S:
         candidate.bench(SECOND_CHANCES if first < WAKE_UP_S else 1)  # warms up
-
-    def figure() -> float:
-        seconds = candidate.bench_within(options.min_repeat_ms * 1e-3, options.between)
-        return float(np.median(seconds))
-
+    budget_s = options.min_repeat_ms * 1e-3
     near = math.inf if options.best_s is None else NEAR * options.best_s
     if baseline is not None:
-        return Timing(baseline.relative(figure, options.repeats, near))
+        return Timing([baseline.relative(candidate, near, enough_s=options.repeats * budget_s)])
+
+    def figure() -> float:
+        return float(np.median(candidate.bench_within(budget_s, options.between)))
+
     medians = [figure()]
     while medians[0] <= near and len(medians) < options.repeats and sum(medians) < ENOUGH_S:
         medians.append(figure())
@@ -218,30 +222,35 @@ class Baseline:
         self._reference = reference
         self._usual_s = options.reference_s
         reference.bench(1)  # wakes threads
-        self.slowness = self._slowness()
+        self._turns = [self._turn()]
 
-    def _slowness(self) -> float:
-        seconds = self._reference.bench_within(PACE_S, between=0)
-        return float(np.median(seconds)) / self._usual_s
+    @property
+    def slowness(self) -> float:
+        """How many times longer than usual the reference takes."""
+        return _undisturbed(self._turns) / self._usual_s
 
-    def relative(self, figure: Callable[[], float], count: int, near: float) -> list[float]:
-        """So many figures, each divided by the slowness around it; one if that is above `near`.
-        Those while the machine's speed changed are taken again, once at most, and the steadiest
-        count.
+    def _turn(self) -> Floats:
+        return self._reference.bench_within(PACE_S, between=0)
+
+    def relative(self, candidate: Candidate, near: float, enough_s: float) -> float:
+        """The candidate's time divided by the slowness meanwhile, from turns until all took
+        `enough_s`; from a few if it is above `near`.
         """
-        found: list[tuple[float, float]] = []
-        steady, spent = 0, 0.0
-        while steady < count and len(found) < 2 * count and spent < ENOUGH_S:
-            before, seconds = self.slowness, figure()
-            self.slowness = self._slowness()
-            change = abs(math.log(self.slowness / before))
-            found.append((change, seconds / math.sqrt(before * self.slowness)))
-            steady += change <= STEADY
-            spent += seconds
-            if steady == 1 and change <= STEADY and found[-1][1] > near:
-                return [found[-1][1]]
-        found.sort(key=lambda one: max(one[0], STEADY))
-        return [seconds for _, seconds in found[:count]]
+        turns: list[Floats] = []
+        spent_s = 0.0
+        while True:
+            turns.append(candidate.bench_within(TURN_S, between=0))
+            self._turns.append(self._turn())
+            found = _undisturbed(turns) / self.slowness
+            spent_s += float(turns[-1].sum() + self._turns[-1].sum())
+            enough = len(turns) == TURNS or spent_s >= enough_s or found > near
+            if enough and (len(turns) >= FEW_TURNS or spent_s >= ENOUGH_S):
+                return found
+
+
+def _undisturbed(turns: Sequence[Floats]) -> float:
+    """Seconds of a call that nothing disturbed."""
+    return float(np.quantile(np.concatenate(turns), UNDISTURBED))
 
 
 def _second_chances(candidate: Candidate, first: float, limit: float) -> float:
