@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +25,25 @@ def test_host_facts() -> None:
     assert host.vector_bits in (128, 256, 512)
     assert host.l1_bytes < host.l2_bytes
     assert host.line_bytes in (32, 64, 128)
+
+
+BOUND = """
+import os
+import subprocess
+import sys
+from tilewright.measure.pools import RunnerClient
+from tilewright.target import host_cpu
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # as the OpenMP runtime does
+with RunnerClient() as runner:
+    print(host_cpu().cores, runner.facts["cores"])
+"""
+
+
+def test_cores_of_a_process_whose_threads_are_bound() -> None:
+    environment = {**os.environ, "OMP_PROC_BIND": "true"}
+    command = [sys.executable, "-c", BOUND]
+    counted = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert counted.stdout.split() == [str(len(os.sched_getaffinity(0)))] * 2
 
 
 @pytest.mark.parametrize("name", ["", *(f":{n}" for n in known_cpus())])

@@ -12,7 +12,6 @@ is built, run and compared with direct evaluation once, before its first candida
 from __future__ import annotations
 
 import math
-import os
 import statistics
 import tempfile
 import time
@@ -27,6 +26,7 @@ from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.measure.workers import Failure, WorkerFailureError
 from tilewright.runtime.artifact import Artifact
+from tilewright.target import available_cpus
 
 BUILD = "tilewright.build:build_request"
 # A smaller batch may fail alike by chance.
@@ -90,7 +90,7 @@ class LocalMeasurer:
         runner is local, and all are when a command carries requests elsewhere. `env` is added to
         the workers' environment.
         """
-        cores = len(os.sched_getaffinity(0))
+        cores = len(available_cpus())
         if free_cores is None:
             free_cores = 0 if runner is None else cores
         self.options = options or RunOptions()

@@ -25,11 +25,10 @@ from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, ser
 from tilewright.measure.trial import LoadedTask, RunOptions, Timing, is_paced
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
-from tilewright.target import CpuTarget, Target
+from tilewright.target import CpuTarget, Target, available_cpus
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
 DEFAULT_TASK_BYTES = 1 << 30
-CORES = len(os.sched_getaffinity(0))  # before threads are bound to them
 TIMING_SHARE = 0.3  # of the time that a run may take, for timings tried again
 
 TASKS: dict[str, type[LoadedTask] | type[DeviceTask]] = {
@@ -120,7 +119,7 @@ def spread_threads(target: CpuTarget) -> None:
     other's time slice is over: 4 ms later, in every parallel region, for as long as the system
     leaves the two there. The OpenMP runtime reads the setting when it is loaded, by the first task.
     """
-    if target.cores == CORES:
+    if target.cores == len(available_cpus()):
         os.environ.setdefault("OMP_PROC_BIND", "true")
 
 
@@ -131,7 +130,7 @@ def machine_facts() -> Header:
         "architecture": host_architecture(),
         "cpu": llvm.get_host_cpu_name(),
         "features": features,
-        "cores": CORES,
+        "cores": len(available_cpus()),
     }
 
 

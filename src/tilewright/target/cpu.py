@@ -183,7 +183,7 @@ def host_cpu() -> CpuTarget:
         features=",".join(features),
         vector_bits=vector_bits,
         vector_registers=vector_registers,
-        cores=_available_cores(),
+        cores=len(available_cpus()),
         l1_bytes=sizes[1],
         l2_bytes=sizes[2],
         l3_bytes=sizes[3],
@@ -200,10 +200,22 @@ def _vector_facts(triple: str, present: dict[str, bool]) -> tuple[int, int]:
     return (256, 16) if present.get("avx") else (128, 16)
 
 
-def _available_cores() -> int:
-    """CPUs this process may run on."""
+def available_cpus() -> set[int]:
+    """Numbers of the CPUs that this process may run on.
+
+    Where threads are to be bound to CPUs, the OpenMP runtime has done so with the main thread as
+    soon as any library loads it: then those that it might run on before.
+    """
+    bound = os.environ.get("OMP_PROC_BIND") or "false"
+    return _cpus() if bound.lower() == "false" else set(_FIRST)
+
+
+def _cpus() -> set[int]:
     affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return affinity(0) if affinity is not None else set(range(os.cpu_count() or 1))
+
+
+_FIRST = _cpus()
 
 
 def _caches(folder: Path) -> tuple[dict[int, int], int]:
