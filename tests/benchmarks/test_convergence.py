@@ -43,7 +43,7 @@ def test_every_seed_has_its_figures_and_is_not_run_twice(
 ) -> None:
     file = tmp_path / "c.json"
     assert run(tmp_path, file, "--case", "tiny", "--trials", "12") == 0
-    assert sum(batches) == 2 * 13
+    assert sum(batches) == 2 * 14
     found = json.loads(file.read_text())
     (case,) = found["cases"].values()
     assert found["commit"] and [r["seed"] for r in case["runs"]] == [0, 1]
@@ -54,7 +54,7 @@ def test_every_seed_has_its_figures_and_is_not_run_twice(
         assert one["part_s"]["0.5"] <= one["part_s"]["0.95"] <= one["at_s"][-1]
         assert sum(one["shares"].values()) == pytest.approx(1)
     run(tmp_path, file, "--case", "tiny", "--trials", "12")
-    assert sum(batches) == 2 * 13 and json.loads(file.read_text())["cases"] == found["cases"]
+    assert sum(batches) == 2 * 14 and json.loads(file.read_text())["cases"] == found["cases"]
 
 
 def test_the_original_is_compared_at_its_own_number_of_trials(

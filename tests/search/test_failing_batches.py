@@ -23,7 +23,7 @@ WRONG = MeasureResult("check", "WrongAnswer", "output y differs", build_s=0.1, r
 GOOD = MeasureResult("ok", latencies_s=(1e-3, 2e-3, 3e-3))
 TRIALS = 6 * ALIKE_BATCH  # one task gets them in six batches
 
-Outcome = Callable[[int, int], MeasureResult]  # of a batch (0: the default program), of a trial
+Outcome = Callable[[int, int], MeasureResult]  # of a batch (0 and 1: the default program), of a trial
 
 
 class Simulated:
@@ -79,7 +79,7 @@ def test_failures_alike_stop_the_run_and_name_the_cause(
 ) -> None:
     """Two batches go well before; their records stay, and those of the failures are added."""
     with pytest.raises(tw.RunError) as caught:
-        tune(lambda batch, _: GOOD if batch <= 2 else failure)
+        tune(lambda batch, _: GOOD if batch <= 3 else failure)
     for part in (failure.stage, failure.error, failure.message, "candidates failed alike"):
         assert part in str(caught.value)
     trials = recorded(tmp_path)
@@ -94,7 +94,7 @@ def test_different_failures_do_not_stop_the_run(
     tune: Callable[..., tw.TuneResult], tmp_path: Path
 ) -> None:
     kinds = [CRASH, SLOW, WRONG]
-    result = tune(lambda batch, i: kinds[i % 3] if batch else GOOD)
+    result = tune(lambda batch, i: kinds[i % 3] if batch > 1 else GOOD)
     (task,) = result.tasks
     assert (result.trials, task.errors) == (TRIALS, TRIALS)
     assert task.best_s == task.default_s == 2e-3

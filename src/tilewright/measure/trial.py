@@ -45,10 +45,10 @@ WAKE_UP_S = 2e-3
 LONG_S, ENOUGH_S = 0.25, 1.0
 # Little is enough to know of a candidate so many times slower than the best.
 NEAR = 1.25
-# Candidate and reference take turns of so many seconds each; so many turns, or fewer of those that
-# are not near the best. References that take longer than a tenth of a second are no help: the
-# machine changes during a run.
-TURN_S, PACE_S, LONGEST_PACE_S = 2e-3, 1e-3, 0.1
+# Candidate and reference take turns of so many seconds (as long ones, since the first calls of each
+# find the other's data in the caches); so many turns, or fewer of what is not near the best.
+# References that take longer than a tenth of a second are no help: the machine changes during a run.
+TURN_S, LONGEST_PACE_S = 2e-3, 0.1
 TURNS, FEW_TURNS = 9, 3
 # What both are compared by, of all their calls: one in ten is quiet when the others are not. Of the
 # estimators tried (median, quartile, least, median ratio of neighbours) it repeats best.
@@ -230,7 +230,7 @@ class Baseline:
         return _undisturbed(self._turns) / self._usual_s
 
     def _turn(self) -> Floats:
-        return self._reference.bench_within(PACE_S, between=0)
+        return self._reference.bench_within(TURN_S, between=0)
 
     def relative(self, candidate: Candidate, near: float, enough_s: float) -> float:
         """The candidate's time divided by the slowness meanwhile, from turns until all took

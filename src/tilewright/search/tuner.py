@@ -189,13 +189,14 @@ class Tuner:
         """Measure every task's default program; it is the first record of the task, and the first
         parent, too: what the estimate takes for best among thousands.
 
-        Tasks are weighed by these figures. A moment in which the machine was slow would spoil what
-        follows, so where there are several tasks each is measured twice, the others between.
+        Tasks are weighed by these figures, and all others of a task may be relative to its own. A
+        moment in which the machine was slow would spoil what follows, so each is measured twice,
+        the other tasks' between.
         """
         defaults = [self._default(search) for search in self.searches]
         early: dict[int, Sequence[Measured]] = {}
         for i, (search, (default, _)) in enumerate(zip(self.searches, defaults, strict=True)):
-            if len(defaults) > 1 and not self._known(search, [default.trace]):
+            if not self._known(search, [default.trace]):
                 early[i] = self._results(search, [default])
                 observe(self._progress(i, budget, "default programs"))
         for i, (search, (default, parent)) in enumerate(zip(self.searches, defaults, strict=True)):
