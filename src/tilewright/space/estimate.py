@@ -245,7 +245,8 @@ def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats
     """Seconds that misses of the first and of the second cache level cost one thread, and those of
     the first level's that no prefetcher hides (see `_leaps`).
     """
-    level_bytes = (a.footprint * a.bytes[:, None, None]).sum(0)
+    lines = [_line_bytes(a, b) for b in range(a.B)]
+    level_bytes = sum(lines, start=np.zeros((a.L + 1, a.n)))
     whole = level_bytes[0]
     outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
     times: list[Floats] = []
@@ -259,12 +260,12 @@ def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats
         fits = level_bytes <= capacity * fill
         moved = np.zeros(a.n)
         for b in range(a.B):
-            room = _occupied_bytes(a, b, way) <= capacity * share
+            occupied = _occupied_bytes(a, b, lines[b], way)
+            stays = np.where(fits, np.minimum(1.0, capacity * share / occupied), 0.0)
             starts = _run_starts(a, b) if far else 0.0
-            stays = fits & room
             if b == 0:
-                stays[1:] |= registers
-            mine = _moved_bytes(a, b, stays) * (1.0 + starts)
+                stays[1:][registers] = 1.0
+            mine = _moved_bytes(a, lines[b], stays) * (1.0 + starts)
             moved += mine
             if not far:
                 leaping += np.where(fits[0] | ~_leaps(a, b), 0.0, mine / rate)
@@ -284,15 +285,29 @@ def _leaps(a: Analysis, b: int) -> Bools:
     return found
 
 
-def _occupied_bytes(a: Analysis, b: int, way: int) -> Floats:
-    """Capacity that an access takes over loops l.. (`[L+1, n]`) with what lies in the same sets:
-    rows a large power of two apart meet in few of them.
+def _line_bytes(a: Analysis, b: int) -> Floats:
+    """Bytes of the cache lines that access b touches over loops l.., `[L+1, n]`."""
+    reach = np.full((a.L + 1, a.n), a.bytes[b])  # from the first byte to the last
+    found = np.full_like(reach, a.line)
+    for span, apart in a.spans(b):
+        reach = reach + (span - 1.0) * (apart * a.bytes[b])
+        found = np.minimum(found * span, np.maximum(reach, a.line))
+    return found
+
+
+def _occupied_bytes(a: Analysis, b: int, found: Floats, way: int) -> Floats:
+    """Capacity that an access takes over loops l.. (`[L+1, n]`), which touches lines of `found`
+    bytes, with what lies in the same sets: addresses multiples of a large power of two apart meet
+    in few of them.
     """
-    found: Floats = a.footprint[b] * a.bytes[b]
-    row, pitch = a.rows(b)
-    width = np.maximum(row * a.bytes[b], a.line)
-    spacing = np.gcd((pitch * a.bytes[b]).astype(np.int64), way)
-    return np.where(row < pitch, found / (row * a.bytes[b]) * np.maximum(width, spacing), found)
+    met = np.full_like(found, a.line)  # bytes of one way whose sets it meets
+    for dimension, (span, apart) in enumerate(a.spans(b)):
+        if dimension == 0:
+            met = np.clip(span * a.bytes[b], a.line, way)
+            continue
+        spacing = np.gcd((apart * a.bytes[b]).astype(np.int64), way)
+        met *= np.clip(way / np.maximum(spacing, met), 1.0, span)
+    return np.where(found > met, found / met * way, found)
 
 
 def _run_starts(a: Analysis, b: int) -> Floats:
@@ -311,14 +326,15 @@ def _run_starts(a: Analysis, b: int) -> Floats:
     return np.where(along & (run < pitch), starts, 0.0)
 
 
-def _moved_bytes(a: Analysis, b: int, fits: Bools) -> Floats:
-    """Bytes of access b that enter a cache.
+def _moved_bytes(a: Analysis, lines: Floats, stays: Floats) -> Floats:
+    """Bytes of an access that enter a cache, from those of the lines that it touches.
 
-    What one iteration of a loop touches (`fits[l + 1]`: it stays in the cache, or in registers) is
-    there still in the next iteration; otherwise every iteration moves its part again.
+    What one iteration of a loop touches and keeps in the cache, or in registers (the share
+    `stays[l + 1]`), is there still in the next iteration; of the rest every iteration moves its
+    part again.
     """
-    moved: Floats = np.full(a.n, a.bytes[b])
+    moved: Floats = lines[a.L]
     for i in range(a.L - 1, -1, -1):
-        grown = a.footprint[b, i] / a.footprint[b, i + 1]
-        moved = moved * np.where(fits[i + 1], grown, a.extents[i])
+        grown = lines[i] / lines[i + 1]
+        moved = moved * (a.extents[i] + stays[i + 1] * (grown - a.extents[i]))
     return moved

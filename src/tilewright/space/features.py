@@ -229,7 +229,7 @@ class Analysis:
     def __init__(self, plan: _Plan, values: list[Any], n: int, line_bytes: int) -> None:
         self.plan, self.n, self.line = plan, n, float(line_bytes)
         self._values = values
-        self._rows: dict[int, tuple[Floats, Floats]] = {}
+        self._spans: dict[int, list[tuple[Floats, Floats]]] = {}
         s = plan.statement
         self.loops, self.accesses = s.loops, s.accesses
         L = len(self.loops)
@@ -310,23 +310,30 @@ class Analysis:
         """How many elements of a row access b reaches over loops l.. (`[L+1, n]`), and how many
         the tensor's rows have (`[n]`).
         """
-        if b not in self._rows:
-            self._rows[b] = self._row(b)
-        return self._rows[b]
+        dimensions = self.plan.accesses[b]
+        if not dimensions:
+            return np.ones((self.L + 1, self.n)), np.ones(self.n)
+        row, _ = self.spans(b)[0]
+        return row, np.ones(self.n) * self._values[dimensions[-1].extent]
 
-    def _row(self, b: int) -> tuple[Floats, Floats]:
-        row, pitch = np.ones((self.L + 1, self.n)), np.ones(self.n)
-        if not self.plan.accesses[b]:
-            return row, pitch
-        slots = self.plan.accesses[b][-1]
-        pitch = pitch * self._values[slots.extent]
+    def spans(self, b: int) -> list[tuple[Floats, Floats]]:
+        """How many indices of each dimension access b reaches over loops l.. (`[L+1, n]`), and how
+        many elements lie between two of them (`[n]`); the innermost dimension first.
+        """
+        if b not in self._spans:
+            slots = reversed(self.plan.accesses[b])
+            self._spans[b] = [(self._span(s), np.ones(self.n) * self._values[s.step]) for s in slots]
+        return self._spans[b]
+
+    def _span(self, slots: _Slots) -> Floats:
+        spans = np.ones((self.L + 1, self.n))
         span: Floats | float = 1.0
         above = self.L
         for i, reach in self._reaches(slots, self._values):
-            row[i + 1 : above + 1] = span
-            span, above = np.minimum(reach + 1.0, pitch), i
-        row[: above + 1] = span
-        return row, pitch
+            spans[i + 1 : above + 1] = span
+            span, above = np.minimum(reach + 1.0, self._values[slots.extent]), i
+        spans[: above + 1] = span
+        return spans
 
     # ---- columns ------------------------------------------------------------------------------
 
