@@ -41,7 +41,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory, batches: list[int]) -> Pa
     folder = tmp_path_factory.mktemp("ablation")
     batches.clear()
     assert run(folder, "--json", str(folder / "a.json")) == 0
-    assert sum(batches) == 4 * 2 * (2 + 8), "the default program, twice, and the trials of every run"
+    assert sum(batches) == 4 * 2 * (2 + 8), (
+        "the default program, twice, and the trials of every run"
+    )
     return folder
 
 

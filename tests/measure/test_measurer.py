@@ -17,7 +17,7 @@ from test_workers import group_is_gone
 from tilewright.errors import BuildError, RunError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
-from tilewright.measure.measurer import BatchFailedError, LocalMeasurer
+from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 
@@ -56,6 +56,19 @@ def test_much_slower_candidates_are_stopped(measurer: LocalMeasurer) -> None:
     assert (first.stopped_early, slow.stopped_early, last.stopped_early) == (False, True, False)
     assert slow.stage == "ok"
     assert slow.latency_s > 0.02
+
+
+def test_a_new_best_is_believed_when_it_shows_again(
+    measurer: LocalMeasurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = iter([5e-3, 1e-3, 4e-3, 4.5e-3, 2e-3, 1.5e-3])
+    monkeypatch.setattr(
+        "tilewright.measure.measurer._measure_one",
+        lambda *_: MeasureResult("ok", latencies_s=(next(figures),), run_s=1.0),
+    )
+    found = measurer.measure(make_task("again"), [request("good")] * 4)
+    assert [r.latency_s for r in found] == [5e-3, 4e-3, 4.5e-3, 2e-3]
+    assert [r.run_s for r in found] == [1.0, 2.0, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.quiet import Pace, Patience, undisturbed
 from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, serve
-from tilewright.measure.trial import LoadedTask, RunOptions, Timing, is_paced
+from tilewright.measure.trial import LoadedTask, RunOptions, Timing
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, Target, available_cpus
@@ -76,7 +76,7 @@ class Runner:
         options = RunOptions.from_json(header["options"])
         artifact, task = Artifact.from_bytes(payloads[0]), self._tasks[name]
         limit_s = options.timeout_s * TIMING_SHARE
-        slowdown = self._slowdown_of(artifact, options)
+        slowdown = self._slowdown_of(artifact)
 
         def retry(timed: Callable[[], Timing]) -> Timing:
             return undisturbed(timed, self._patience, slowdown, limit_s)
@@ -94,12 +94,14 @@ class Runner:
             "spent_s": timing.spent_s,
         }, ()
 
-    def _slowdown_of(self, artifact: Artifact, options: RunOptions) -> Callable[[], float]:
-        """How much slower this machine is than it was, where figures are not relative to a
-        reference anyway; of a device's programs only waits tell.
+    def _slowdown_of(self, artifact: Artifact) -> Callable[[], float]:
+        """How much slower this machine is than it was; of a device's programs only waits tell.
+
+        Figures that are relative to a reference need it, too: what slows down multiply-adds may
+        leave a program alone that waits for memory.
         """
         target = Target.parse(artifact.target)
-        if not isinstance(target, CpuTarget) or is_paced(options):
+        if not isinstance(target, CpuTarget):
             return lambda: 0.0
         if self._pace is None or self._pace.target != target:
             self._pace = Pace(target)

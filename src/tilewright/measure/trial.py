@@ -47,7 +47,7 @@ LONG_S, ENOUGH_S = 0.25, 1.0
 NEAR = 1.25
 # Candidate and reference take turns of so many seconds (as long ones, since the first calls of each
 # find the other's data in the caches); so many turns, or fewer of what is not near the best.
-# References that take longer than a tenth of a second are no help: the machine changes during a run.
+# References that take longer than a tenth of a second do not help: the machine changes in a run.
 TURN_S, LONGEST_PACE_S = 2e-3, 0.1
 TURNS, FEW_TURNS = 9, 3
 # What both are compared by, of all their calls: one in ten is quiet when the others are not. Of the
@@ -202,7 +202,7 @@ def _time(
     return Timing(medians)
 
 
-def is_paced(options: RunOptions) -> bool:
+def _is_paced(options: RunOptions) -> bool:
     """Whether figures are relative to the reference's. With other data between calls so few calls
     fit into a figure that the reference's would be noise of its own.
     """
@@ -365,7 +365,7 @@ class LoadedTask:
         with LoadedKernel(artifact) as kernel:
             spent.mark("load")
             candidate = _OnHost(self, kernel, artifact, self._results)
-            reference = self._reference if is_paced(options) else None
+            reference = self._reference if _is_paced(options) else None
             timing = run_trial(candidate, options, spent, retry, reference)
         spent.mark("unload")
         timing.spent_s = spent.seconds

@@ -322,7 +322,9 @@ class Analysis:
         """
         if b not in self._spans:
             slots = reversed(self.plan.accesses[b])
-            self._spans[b] = [(self._span(s), np.ones(self.n) * self._values[s.step]) for s in slots]
+            self._spans[b] = [
+                (self._span(s), np.ones(self.n) * self._values[s.step]) for s in slots
+            ]
         return self._spans[b]
 
     def _span(self, slots: _Slots) -> Floats:
