@@ -29,8 +29,6 @@ def test_host_facts() -> None:
 
 BOUND = """
 import os
-import subprocess
-import sys
 from tilewright.measure.pools import RunnerClient
 from tilewright.target import host_cpu
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # as the OpenMP runtime does

@@ -19,7 +19,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
-from tilewright.measure.trial import RunOptions
+from tilewright.measure.trial import NEAR, RunOptions
 
 pytestmark = pytest.mark.cpu
 
@@ -47,8 +47,11 @@ def test_every_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
         assert math.isfinite(result.latency_s) == (kind == "good")
         assert bool(result.message) == (kind in FAULTS)
     good = [r for r in results if r.stage == "ok"]
+    least = min(r.latency_s for r in good)
     assert len(good[0].latencies_s) == 2
-    assert all(r.latencies_s and r.build_s > 0 and r.run_s > 0 for r in good)
+    for r in good:
+        assert r.build_s > 0 and r.run_s > 0
+        assert len(r.latencies_s) == 2 or r.latency_s > NEAR * least
 
 
 def test_much_slower_candidates_are_stopped(measurer: LocalMeasurer) -> None:

@@ -23,9 +23,8 @@ WRONG = MeasureResult("check", "WrongAnswer", "output y differs", build_s=0.1, r
 GOOD = MeasureResult("ok", latencies_s=(1e-3, 2e-3, 3e-3))
 TRIALS = 6 * ALIKE_BATCH  # one task gets them in six batches
 
-Outcome = Callable[
-    [int, int], MeasureResult
-]  # of a batch (0 and 1: the default program), of a trial
+# Of a batch (0 and 1: the default program), of a trial.
+Outcome = Callable[[int, int], MeasureResult]
 
 
 class Simulated:

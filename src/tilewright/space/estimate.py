@@ -300,11 +300,9 @@ def _occupied_bytes(a: Analysis, b: int, found: Floats, way: int) -> Floats:
     bytes, with what lies in the same sets: addresses multiples of a large power of two apart meet
     in few of them.
     """
-    met = np.full_like(found, a.line)  # bytes of one way whose sets it meets
-    for dimension, (span, apart) in enumerate(a.spans(b)):
-        if dimension == 0:
-            met = np.clip(span * a.bytes[b], a.line, way)
-            continue
+    row, _ = a.rows(b)
+    met = np.clip(row * a.bytes[b], a.line, way)  # bytes of one way whose sets it meets
+    for span, apart in a.spans(b)[1:]:
         spacing = np.gcd((apart * a.bytes[b]).astype(np.int64), way)
         met *= np.clip(way / np.maximum(spacing, met), 1.0, span)
     return np.where(found > met, found / met * way, found)
