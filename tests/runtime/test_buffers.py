@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 
 from tilewright.errors import RunError
-from tilewright.runtime.buffers import PAGE, GuardedBuffer, address, aligned_empty, is_aligned
+from tilewright.runtime.buffers import (
+    PAGE,
+    GuardedBuffer,
+    address,
+    aligned_empty,
+    is_aligned,
+    staggered,
+)
 
 FLOAT = np.dtype(np.float32)
 
@@ -46,6 +53,31 @@ def test_data_end_at_the_guard_page(nbytes: int) -> None:
     guarded.fill()
     assert guarded.slack_intact()
     assert (guarded.data == 0xFF).all()
+
+
+def test_slots_start_apart() -> None:
+    starts = [staggered(slot) for slot in range(12)]
+    assert starts[0] == 0
+    assert all(start % 64 == 0 and 0 <= start < PAGE for start in starts)
+    apart = [abs(a - b) for i, a in enumerate(starts) for b in starts[:i]]
+    assert min(min(d, PAGE - d) for d in apart) >= 3 * 64
+
+
+@pytest.mark.parametrize("slot", range(4))
+@pytest.mark.parametrize("nbytes", [0, 100, PAGE, PAGE + 1, 10 * PAGE])
+def test_arrays_of_a_slot(nbytes: int, slot: int) -> None:
+    array = aligned_empty((nbytes,), np.dtype(np.uint8), slot)
+    assert array.shape == (nbytes,)
+    assert address(array) % PAGE == staggered(slot)
+    array[:] = 1
+    guarded = GuardedBuffer(nbytes, written=True, slot=slot)
+    assert guarded.address % PAGE == staggered(slot)
+    guarded.fill()
+    assert guarded.slack_intact()
+    before, behind = guarded._slack
+    assert len(before) + nbytes + len(behind) <= nbytes + 2 * PAGE
+    before[-1:] = 0
+    assert not len(before) or not guarded.slack_intact()
 
 
 def test_pattern_is_nan_and_writes_outside_show() -> None:

@@ -328,9 +328,11 @@ class LoadedTask:
         self._rounding = reference.rounding
         self._logical = {p.source.name: p.source for p in reference.packings}
         specs = (*reference.inputs, *self._logical.values())
+        arrays = make_inputs(specs, kinds, seed).values()
+        # A caller's inputs lie anywhere: here against their guards. The rest lie as at run time.
         self._given = {
-            spec.name: _guarded(spec, array)
-            for spec, array in zip(specs, make_inputs(specs, kinds, seed).values(), strict=True)
+            spec.name: _guarded(spec, array, slot if slot >= len(reference.inputs) else None)
+            for slot, (spec, array) in enumerate(zip(specs, arrays, strict=True))
         }
         self._results = self._new_results()
         started = time.perf_counter()
@@ -372,7 +374,11 @@ class LoadedTask:
         return timing
 
     def _new_results(self) -> list[GuardedBuffer]:
-        results = [GuardedBuffer(s.bytes, written=True) for s in self._outputs]
+        first = len(self._inputs) + len(self._logical)
+        results = [
+            GuardedBuffer(s.bytes, written=True, slot=slot)
+            for slot, s in enumerate(self._outputs, first)
+        ]
         for buffer in results:
             buffer.fill()
         return results
@@ -402,19 +408,23 @@ class LoadedTask:
 
     def bind(self, artifact: Artifact, results: Sequence[GuardedBuffer]) -> Bound:
         """Memory for one artifact: packed constants and scratch of its own, the inputs shared."""
-        pairs = zip(artifact.packings, artifact.constants, strict=True)
-        constants = [self._packed(packing, spec) for packing, spec in pairs]
         inputs = [self._given[s.name] for s in artifact.inputs]
+        pairs = zip(artifact.packings, artifact.constants, strict=True)
+        constants = [
+            self._packed(packing, spec, slot)
+            for slot, (packing, spec) in enumerate(pairs, len(inputs))
+        ]
         _check_scratch(artifact)
-        scratch = GuardedBuffer(artifact.scratch_bytes, written=True)
+        arguments = [*inputs, *constants, *results]
+        scratch = GuardedBuffer(artifact.scratch_bytes, written=True, slot=len(arguments))
         scratch.fill()
-        return Bound([*inputs, *constants, *results], scratch)
+        return Bound(arguments, scratch)
 
-    def _packed(self, packing: Packing, spec: BufferSpec) -> GuardedBuffer:
+    def _packed(self, packing: Packing, spec: BufferSpec, slot: int) -> GuardedBuffer:
         logical = self._given[packing.source.name]
         if packing == Packing.identity(packing.source):
             return logical
-        packed = GuardedBuffer(spec.bytes)
+        packed = GuardedBuffer(spec.bytes, slot=slot)
         packing.apply(_view(packing.source, logical), _view(spec, packed))
         packed.set_writable(False)
         return packed
@@ -481,8 +491,8 @@ class Bound:
                 raise RunError(f"{artifact.entry} wrote outside {name} ({buffer.nbytes} bytes)")
 
 
-def _guarded(spec: BufferSpec, array: Array) -> GuardedBuffer:
-    buffer = GuardedBuffer(spec.bytes)
+def _guarded(spec: BufferSpec, array: Array, slot: int | None) -> GuardedBuffer:
+    buffer = GuardedBuffer(spec.bytes, slot=slot)
     np.copyto(_view(spec, buffer), array)
     buffer.set_writable(False)
     return buffer

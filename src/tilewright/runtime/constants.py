@@ -67,16 +67,18 @@ def pack(
     block in the order of their first use, as in a saved library: kernels prefetch beyond an end.
     """
     arrays = []
+    first = len(artifact.inputs)
     starts, size = offsets(artifact.constants)
-    block = aligned_empty((size if pool is None else 0,), np.dtype(np.uint8))
-    for packing, spec, start in zip(artifact.packings, artifact.constants, starts, strict=True):
+    block = aligned_empty((size if pool is None else 0,), np.dtype(np.uint8), first)
+    slots = zip(artifact.packings, artifact.constants, starts, strict=True)
+    for slot, (packing, spec, start) in enumerate(slots, first):
         source = np.asarray(given[packing.source.name])
         if pool is None:
             room = block[start : start + spec.bytes].view(source.dtype).reshape(packing.shape)
             arrays.append(packing.apply(source, room))
         else:
-            array = packing.apply(source, aligned_empty(packing.shape, source.dtype))
-            arrays.append(pool.shared(array))
+            room = aligned_empty(packing.shape, source.dtype, slot)
+            arrays.append(pool.shared(packing.apply(source, room)))
     return Constants(artifact.constants, tuple(arrays))
 
 

@@ -60,14 +60,16 @@ class _Frame:
         self.constants = constants
         self.pointers = pointer_array(pointers)
         self.pointers_address = ctypes.addressof(self.pointers)
-        self.scratch = aligned_empty((max(scratch_bytes, ALIGNMENT),), BYTE)
+        scratch = (max(scratch_bytes, ALIGNMENT),)
+        self.scratch = aligned_empty(scratch, BYTE, len(pointers))
         self.scratch_address = address(self.scratch)
         self.staged: dict[str, Array] = {}
 
     def stage(self, parameter: Parameter, array: Array) -> Array:
         """A copy where kernels may read it, in memory that is kept for this input."""
         if parameter.name not in self.staged:
-            self.staged[parameter.name] = aligned_empty(parameter.shape, parameter.dtype)
+            room = aligned_empty(parameter.shape, parameter.dtype, parameter.slot)
+            self.staged[parameter.name] = room
         staged = self.staged[parameter.name]
         np.copyto(staged, array)
         return staged
@@ -98,7 +100,7 @@ class CompiledFunction:
         self._outputs = tuple(
             Parameter.of(s, i, first_output + i) for i, s in enumerate(artifact.outputs)
         )
-        self._results = tuple(ResultMemory(p.shape, p.dtype) for p in self._outputs)
+        self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
         self._cores = Target.parse(artifact.target).cores
         self._threads = self._cores
         self._constants = constants if artifact.constants else pack(artifact, {})

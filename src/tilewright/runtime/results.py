@@ -30,10 +30,11 @@ KEPT_BYTES = 1 << 20
 class ResultMemory:
     """Gives out arrays of one shape and dtype. Threads may call at once."""
 
-    __slots__ = ("__weakref__", "_dtype", "_shape", "spare")
+    __slots__ = ("__weakref__", "_dtype", "_shape", "_slot", "spare")
 
-    def __init__(self, shape: Sequence[int], dtype: np.dtype[Any]) -> None:
-        self._shape, self._dtype = tuple(shape), dtype
+    def __init__(self, shape: Sequence[int], dtype: np.dtype[Any], slot: int | None = None) -> None:
+        """`slot` as in `aligned_empty`."""
+        self._shape, self._dtype, self._slot = tuple(shape), dtype, slot
         # A loop `y = fn(x)` holds the last result during the next call, and needs one spare block.
         self.spare: deque[Array] = deque(maxlen=1)
 
@@ -42,7 +43,7 @@ class ResultMemory:
         try:
             memory = self.spare.pop()
         except IndexError:
-            memory = aligned_empty(self._shape, self._dtype)
+            memory = aligned_empty(self._shape, self._dtype, self._slot)
             if memory.nbytes < KEPT_BYTES:
                 return memory
         return np.ndarray(self._shape, self._dtype, np.asarray(_Lease(memory, self)))
