@@ -8,7 +8,8 @@
      "failed": {"case": "message"},
      "cases": [{"case", "median_s", "least_s", "mode", "peers": {"torch": seconds}, "modes",
                 "differences", "ratio_best_peer", "gflops", "roofline_s", "roofline_limit",
-                "roofline_fraction", "trials", "curve": [[trial, seconds]], "commit", "date"}]}
+                "roofline_before_s", "roofline_fraction", "trials", "curve": [[trial, seconds]],
+                "commit", "date"}]}
 
 Ratios are above 1 where Tilewright is faster.
 """

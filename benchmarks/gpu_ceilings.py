@@ -79,6 +79,7 @@ class GpuCeilings:
     fma_flops: float
     call_s: float
     streams: dict[Traffic, float] = field(default_factory=dict)
+    sides: tuple[str, ...] = ()
 
     def bound_of(self, case: Case) -> Bound:
         """The roofline of a case."""

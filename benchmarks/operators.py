@@ -14,7 +14,8 @@ Every side runs in a process of its own, on `--threads` threads, in float32, and
 Python user calls it (benchmarks/peers). Sides take turns: in every round each is called for
 40 ms, or once, in an order that rotates, while all others are stopped (benchmarks/turns.py). The
 outputs of all sides are compared first; a case in which no peer agrees with Tilewright fails.
-PyTorch runs in the fastest of its modes. benchmarks/roofline.py says what the roofline is.
+PyTorch runs in the fastest of its modes. The roofline (benchmarks/roofline.py) is a side, too: what
+caches that other machines' work shares deliver changes several times within a minute.
 """
 
 from __future__ import annotations
@@ -113,7 +114,12 @@ class Machine:
 
 
 class Bounds(Protocol):
-    """Measured ceilings."""
+    """Measured ceilings. `sides` names the side (one, or none) that takes turns with the others to
+    show what a case takes at least; without one the ceilings measured before say it.
+    """
+
+    @property
+    def sides(self) -> tuple[str, ...]: ...
 
     def bound_of(self, case: Case) -> Bound: ...
 
@@ -260,16 +266,19 @@ class Bench:
         wrong = outliers(differences)
         if wrong:
             complain(f"{case.name}: outputs of {', '.join(wrong)} alone are off; timed anyway")
-        blocks = in_turns(sides, self.rounds)
+        limits = started(stack, self.ceilings.sides, subject, self.target, self.db, self.wait)
+        blocks = in_turns({**sides, **limits}, self.rounds)
+        found = medians(blocks)
         bound = self.ceilings.bound_of(case)
         trials = recorded(tw.Task(case.dag().outputs, case.name), self.db, self.target)
         return entry_of(
             case.name,
-            medians(blocks),
+            {name: found[name] for name in sides},
             OURS,
             case.dag().useful_flops,
-            bound.total_s,
-            roofline_limit=bound.limit,
+            max((found[name] for name in limits), default=bound.total_s),
+            roofline_limit=next((side.mode for side in limits.values()), bound.limit),
+            roofline_before_s=bound.total_s,
             least_s=least(blocks),
             modes={name: side.mode for name, side in sides.items() if side.mode},
             differences=differences,

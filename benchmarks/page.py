@@ -83,7 +83,8 @@ def operators(found: Content) -> str:
             "float32, two threads. Sides take turns, each in a process of its own, called as its "
             "Python user calls it; PyTorch runs in its fastest mode (eager or compiled, "
             "channels-last or not). The roofline is what multiply-adds, load ports and the "
-            "bandwidth of the memory that the data fits in allow, measured in the same run.\n",
+            "bandwidth of the memory that the data fits in allow, measured in turns with the "
+            "sides.\n",
             f"{origin(found['provenance'])} {ceilings['fma_flops'] / 1e9:.0f} GFLOP/s of "
             f"multiply-adds, {ceilings['call_s'] * 1e6:.1f} µs for a call of an empty "
             "parallel region.\n",

@@ -1,6 +1,7 @@
 """The least time a case could take on this machine.
 
     bound = bound_of(case, ceilings, target)         bound.total_s, bound.limit == "flops"
+    side = least_side(case, target)                  side.call() takes as long, side.mode == "flops"
 
     total_s = max(flops_s, loads_s, bytes_s) + call_s
 
@@ -14,25 +15,47 @@
     call_s    a call from Python of an empty parallel region
 
 A measured time may still come out slightly below: ceilings are measured, and the clock varies.
+
+The bound comes from ceilings measured beforehand; the side is a program that does just the limiting
+one of the three, in a parallel region called from Python. In turns with what it bounds, it meets
+the same clock, and the same share of caches that other machines' work uses, too.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
 from typing import Any
 
+import numpy as np
+
 from benchmarks.cases import Case
-from benchmarks.ceilings import Ceilings, Traffic, lines, measure
+from benchmarks.ceilings import lines
+from benchmarks.peers.sides import ROOFLINE
+from benchmarks.peers.subjects import Side
 from tilewright.expr.access import accesses
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.measure.ceilings import (
+    Ceilings,
+    Traffic,
+    buffers_of,
+    fma_ir,
+    fma_work,
+    hints,
+    load_kernel,
+    measure,
+    traffic_ir,
+)
+from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.target import CpuTarget, Target
 
 FLOAT_BYTES = 4
+TRIES = 5  # calls of each program, of which the quickest says which one limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,8 @@ class CpuBounds:
 
     target: CpuTarget
     ceilings: Ceilings
+
+    sides: tuple[str, ...] = (ROOFLINE,)
 
     @staticmethod
     def measured(target: CpuTarget, cases: Sequence[Case]) -> CpuBounds:
@@ -91,6 +116,35 @@ def bound_of(case: Case, ceilings: Ceilings, target: Target) -> Bound:
         bytes_s=ceilings.seconds(traffic_of(case)),
         call_s=ceilings.call_s,
     )
+
+
+def least_side(case: Case, target: CpuTarget) -> Side:
+    """The slowest of the programs that do the case's multiply-adds, loads and traffic alone."""
+    dag = case.dag()
+    vectors = dag.useful_flops / 2 / (target.vector_bits // (8 * FLOAT_BYTES))
+    near = Traffic(target.l1_bytes * target.cores // 2, 0)
+    loaded = vectors * loads_per_fma(dag, target) * target.vector_bits / 8
+    traffic = traffic_of(case)
+    wanted = {
+        "flops": (fma_ir(ceil(dag.useful_flops / fma_work(target)), target),),
+        "bytes": tuple(traffic_ir(traffic, 1, hint, target) for hint in hints(traffic)),
+    }
+    if loaded:
+        wanted["loads"] = (traffic_ir(near, ceil(loaded / near.total), False, target),)
+    buffers = buffers_of((near, traffic), target)
+    pointers = pointer_array([b.ctypes.data for b in buffers])
+    found: dict[str, tuple[float, LoadedKernel]] = {}
+    for limit, programs in wanted.items():
+        kernels = [load_kernel(ir, target) for ir in programs]
+        times = [float(k.bench(ctypes.addressof(pointers), 0, TRIES).min()) for k in kernels]
+        found[limit] = min(zip(times, kernels, strict=True), key=lambda pair: pair[0])
+    limit, (_, kernel) = max(found.items(), key=lambda item: item[1][0])
+
+    def call() -> None:
+        assert buffers
+        kernel(ctypes.addressof(pointers), 0)
+
+    return Side(call, lambda: np.empty(0), limit)
 
 
 def traffic_of(case: Case) -> Traffic:

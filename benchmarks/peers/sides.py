@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.subjects import Side, Subject
-from tilewright.target import Target
+from tilewright.target import CpuTarget, Target
 
 OURS = "tilewright"
 UNTUNED = "untuned"
+ROOFLINE = "roofline"
 
 
 def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -30,6 +31,16 @@ def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
 
 def _untuned(subject: Subject, target: Target, db: Path | None) -> Side:
     return subject.tilewright(target, None)
+
+
+def _roofline(subject: Subject, target: Target, db: Path | None) -> Side:
+    """What the case needs at least; there is no output."""
+    from benchmarks.peers.operator_subject import OperatorSubject
+    from benchmarks.roofline import least_side
+
+    assert isinstance(subject, OperatorSubject)
+    assert isinstance(target, CpuTarget)
+    return least_side(subject.case, target)
 
 
 def _torch(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -79,11 +90,12 @@ def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
 SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     OURS: _tilewright,
     UNTUNED: _untuned,
+    ROOFLINE: _roofline,
     "torch": _torch,
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
 }
-OWN = (OURS, UNTUNED)
+OWN = (OURS, UNTUNED, ROOFLINE)
 PEERS = tuple(name for name in SIDES if name not in OWN)
 
 

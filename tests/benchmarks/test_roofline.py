@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.cases import CASES
-from benchmarks.roofline import bound_of, loads_per_fma, traffic_of
+from benchmarks.roofline import bound_of, least_side, loads_per_fma, traffic_of
 
+from tilewright.api import host_target
 from tilewright.codegen.llvm.machine import assembly
 from tilewright.measure.ceilings import (
     Ceilings,
     Stream,
     Traffic,
     fma_ir,
+    fma_work,
     moved_bytes,
     steps_of,
     traffic_ir,
     vectors_of,
 )
-from tilewright.target import MIB, Target
+from tilewright.target import MIB, CpuTarget, Target
 
 CEILINGS = Ceilings(
     fma_flops=1e12,
@@ -53,6 +55,22 @@ def test_depthwise_is_limited_by_its_bytes(target: Target) -> None:
     assert (bound.bytes_s, bound.loads_s) == (20e-6, 0.0)
     assert bound.limit == "bytes"
     assert bound.total_s == pytest.approx(21e-6)
+
+
+@pytest.mark.parametrize(("case", "limit"), [("GMM-2-b1", "flops"), ("NRM-2-b1", "bytes")])
+def test_a_side_that_does_the_least(case: str, limit: str) -> None:
+    target = host_target()
+    assert isinstance(target, CpuTarget)
+    side = least_side(CASES[case], target)
+    assert side.mode == limit  # 300 and 0.5 operations a byte: no machine is that lopsided
+    assert side.call() is None
+    assert not side.output().size
+
+
+def test_work_of_a_step(target: Target) -> None:
+    assert isinstance(target, CpuTarget)
+    ops = assembly(fma_ir(1000, target), target).count("vfmadd") * 2 * 16
+    assert fma_work(target) == ops * target.cores
 
 
 def test_loads_of_the_best_register_tile(target: Target) -> None:

@@ -233,12 +233,22 @@ def test_a_figure_is_relative_to_the_reference(changes: tuple[float, ...]) -> No
     [(2e-3, 3, 9), (2e-3, 1, 5), (15e-3, 3, 4), (0.09, 3, 3), (0.9, 3, 2), (1.0, 3, 1)],
 )
 def test_turns_of_long_runs_are_few(seconds: float, repeats: int, turns: int) -> None:
-    candidate, reference = Steady(seconds), Steady(1e-3)
-    options = RunOptions(repeats=repeats, reference_s=1e-3)
+    candidate, reference = Steady(seconds), Steady(2e-4)
+    options = RunOptions(repeats=repeats, reference_s=2e-4)
     found = run_trial(candidate, options, Spent(), once, reference).latencies_s
     assert found == pytest.approx([seconds])
     warm_up = seconds < 0.25
     assert candidate.runs == 1 + warm_up + turns
+
+
+@pytest.mark.parametrize(
+    ("reference_s", "runs"), [(1e-5, 2), (1e-4, 2), (5e-4, 5), (1e-3, 10), (1e-2, 10)]
+)
+def test_turns_are_long_enough_for_shared_caches(reference_s: float, runs: int) -> None:
+    candidate, reference = Steady(0.999e-3), Steady(reference_s)
+    options = RunOptions(repeats=1, min_repeat_ms=0.1, reference_s=reference_s)
+    run_trial(candidate, options, Spent(), once, reference)
+    assert candidate.runs == 1 + 10 + 3 * runs
 
 
 @pytest.mark.parametrize(
@@ -250,8 +260,8 @@ def test_little_is_enough_of_what_is_not_near_the_best(
     options = RunOptions(best_s=best_s)
     assert run_trial(Steady(2e-3), options, Spent(), once).latencies_s == [2e-3] * figures
     machine = Machine(2.0)
-    candidate, reference = Shared(2e-3, machine), Shared(1e-3, machine)
-    paced = replace(options, reference_s=1e-3, min_repeat_ms=40)
+    candidate, reference = Shared(2e-3, machine), Shared(2e-4, machine)
+    paced = replace(options, reference_s=2e-4, min_repeat_ms=40)
     found = run_trial(candidate, paced, Spent(), once, reference).latencies_s
     assert found == pytest.approx([2e-3])
     assert candidate.runs == 1 + 1 + turns

@@ -169,15 +169,9 @@ def measure(
     """
     wanted = list(dict.fromkeys(traffic))
     near = Traffic(target.l1_bytes * target.cores // 2, 0)
-    jobs = [Job("fma", fma_ir(FMA_STEPS, target), _fma_per_call(target))]
+    jobs = [Job("fma", fma_ir(FMA_STEPS, target), fma_work(target) * FMA_STEPS)]
     jobs += [job for t in (near, *wanted) for job in _jobs(t, target)]
-    moved = [moved_bytes(t, target) for t in (near, *wanted)]
-    sizes = [max(max(column), 1) for column in zip(*moved, strict=True)]
-    sizes.append(OWN_BYTES * target.cores)
-    buffers = [aligned_empty((size,), np.dtype(np.uint8)) for size in sizes]
-    for buffer in buffers:
-        buffer[:] = 0
-    buffers[0].view(np.float32)[: 2 * target.vector_bits // 32] = 0.5  # the factors
+    buffers = buffers_of((near, *wanted), target)
     rates, call_s = _rates(jobs, buffers, target, sweeps, empty_calls)
     streams = tuple(Stream(t, t.total / rates[t]) for t in wanted)
     return Ceilings(rates["fma"], rates[near], call_s, streams)
@@ -188,6 +182,18 @@ def working_sets(target: CpuTarget) -> tuple[int, ...]:
     shared = min(target.l3_bytes // 2, SHARED_BYTES)
     levels = (target.l1_bytes * target.cores // 2, target.l2_bytes * target.cores // 2, shared)
     return tuple(sorted({*(size for size in levels if size), MEMORY_BYTES}))
+
+
+def buffers_of(traffic: Sequence[Traffic], target: CpuTarget) -> list[Bytes]:
+    """What the kernels of all `traffic` read, write, and sum up in."""
+    moved = [moved_bytes(t, target) for t in traffic]
+    sizes = [max(max(column), 1) for column in zip(*moved, strict=True)]
+    sizes.append(OWN_BYTES * target.cores)
+    buffers = [aligned_empty((size,), np.dtype(np.uint8), n) for n, size in enumerate(sizes)]
+    for buffer in buffers:
+        buffer[:] = 0
+    buffers[0].view(np.float32)[: 2 * target.vector_bits // 32] = 0.5  # the factors
+    return buffers
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +209,12 @@ def _jobs(traffic: Traffic, target: CpuTarget) -> list[Job]:
     """The kernels that move some traffic."""
     passes = max(1, MOVED_BYTES // traffic.total)
     work = passes * sum(moved_bytes(traffic, target))
-    hints = (False, True) if vectors_of(traffic)[1] else (False,)
-    return [Job(traffic, traffic_ir(traffic, passes, hint, target), work) for hint in hints]
+    return [Job(traffic, traffic_ir(traffic, passes, h, target), work) for h in hints(traffic)]
+
+
+def hints(traffic: Traffic) -> tuple[bool, ...]:
+    """Whether stores may pass the caches: both are to be tried where anything is stored."""
+    return (False, True) if vectors_of(traffic)[1] else (False,)
 
 
 def _rates(
@@ -346,6 +356,6 @@ def _fill(template: str, words: dict[str, Any]) -> str:
     return template
 
 
-def _fma_per_call(target: CpuTarget) -> int:
-    """Operations of `fma_ir`: a multiply-add is 2."""
-    return 2 * (target.vector_bits // 32) * accumulators(target) * FMA_STEPS * target.cores
+def fma_work(target: CpuTarget) -> int:
+    """Operations of a step of `fma_ir` on all threads: a multiply-add is 2."""
+    return 2 * (target.vector_bits // 32) * accumulators(target) * target.cores

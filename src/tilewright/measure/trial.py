@@ -45,10 +45,11 @@ WAKE_UP_S = 2e-3
 LONG_S, ENOUGH_S = 0.25, 1.0
 # Little is enough to know of a candidate so many times slower than the best.
 NEAR = 1.25
-# Candidate and reference take turns of so many seconds (as long ones, since the first calls of each
-# find the other's data in the caches); so many turns, or fewer of what is not near the best.
+# Candidate and reference take turns (as long ones) of so many calls of the reference, within these
+# bounds: the first calls of each find the other's data in the caches, and a shared cache of tens of
+# megabytes is theirs after eight. So many turns, or fewer of what is not near the best.
 # References that take longer than a tenth of a second do not help: the machine changes in a run.
-TURN_S, LONGEST_PACE_S = 2e-3, 0.1
+TURN_CALLS, SHORTEST_TURN_S, LONGEST_TURN_S, LONGEST_PACE_S = 10, 2e-3, 10e-3, 0.1
 TURNS, FEW_TURNS = 9, 3
 # What both are compared by, of all their calls: one in ten is quiet when the others are not. Of the
 # estimators tried (median, quartile, least, median ratio of neighbours) it repeats best.
@@ -221,6 +222,7 @@ class Baseline:
         assert options.reference_s is not None
         self._reference = reference
         self._usual_s = options.reference_s
+        self._turn_s = min(max(TURN_CALLS * self._usual_s, SHORTEST_TURN_S), LONGEST_TURN_S)
         reference.bench(1)  # wakes threads
         self._turns = [self._turn()]
 
@@ -230,7 +232,7 @@ class Baseline:
         return _undisturbed(self._turns) / self._usual_s
 
     def _turn(self) -> Floats:
-        return self._reference.bench_within(TURN_S, between=0)
+        return self._reference.bench_within(self._turn_s, between=0)
 
     def relative(self, candidate: Candidate, near: float, enough_s: float) -> float:
         """The candidate's time divided by the slowness meanwhile, from turns until all took
@@ -239,7 +241,7 @@ class Baseline:
         turns: list[Floats] = []
         spent_s = 0.0
         while True:
-            turns.append(candidate.bench_within(TURN_S, between=0))
+            turns.append(candidate.bench_within(self._turn_s, between=0))
             self._turns.append(self._turn())
             found = _undisturbed(turns) / self.slowness
             spent_s += float(turns[-1].sum() + self._turns[-1].sum())

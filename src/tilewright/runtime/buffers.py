@@ -8,10 +8,10 @@
 
 A guarded buffer ends where a page without access begins, so that a read or write behind it
 faults at once; another such page lies before it. Kernels rely on 64-byte alignment, hence the
-data stand at the last multiple of 64 that fits, or at the last that is the place of their slot: what
-is left behind and before them is slack. For a buffer that is read, slack is NaN to any float; for
-one that is written it is another pattern (or a NaN carried along from an input's slack would leave
-no trace), and `slack_intact` tells whether a kernel wrote there.
+data stand at the last multiple of 64 that fits, or at the last that is the place of their slot:
+what is left before and behind them is slack. For a buffer that is read, slack is NaN to any float;
+for one that is written it is another pattern (or a NaN carried along from an input's slack would
+leave no trace), and `slack_intact` tells whether a kernel wrote there.
 """
 
 from __future__ import annotations
