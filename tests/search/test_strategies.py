@@ -18,6 +18,7 @@ from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.training_set import TrainingSet
+from tilewright.space.decisions import Decision
 from tilewright.space.estimate import Estimator
 from tilewright.space.features import FeatureExtractor
 from tilewright.space.space import Population, Space
@@ -157,12 +158,10 @@ def test_exhaustive_search_refuses_large_spaces(target: Target) -> None:
         strategy("exhaustive", Space(conv_layer(), target))
 
 
-def evolution(
-    target: Target, model: Untrained, epsilon: float = 0.05, explore: float = 0.15
-) -> EvolutionStrategy:
+def evolution(target: Target, model: Untrained, **shares: float) -> EvolutionStrategy:
     space = Space(conv_layer(), target)
     settings = EvolutionSettings(population=256)
-    return EvolutionStrategy(space, FeatureExtractor(space), model, settings, epsilon, explore)
+    return EvolutionStrategy(space, FeatureExtractor(space), model, settings, **shares)
 
 
 def usual_estimate(s: EvolutionStrategy, quantile: float) -> float:
@@ -178,7 +177,7 @@ def test_the_estimate_decides_until_this_workload_was_measured(target: Target) -
 
 def test_evolution_follows_the_model(target: Target) -> None:
     model = PrefersWideVectors()
-    s = evolution(target, model, epsilon=0.0, explore=0.0)
+    s = evolution(target, model, epsilon=0.0, explore=0.0, vary=0.0)
     rng = np.random.default_rng(0)
     for _ in range(3):
         batch = s.ask(rng, 64)
@@ -190,6 +189,40 @@ def test_evolution_follows_the_model(target: Target) -> None:
         model.predict(*s.extractor.extract(some), len(some)) for some in (found, random)
     )
     assert np.median(liked) >= np.quantile(usual, 0.9)
+
+
+def changed(s: EvolutionStrategy, one: Candidate, other: Candidate) -> list[Decision]:
+    """The decisions by which two programs of one sketch differ."""
+    assert one.sketch == other.sketch
+    spans = [(d, s.space.span(d)) for d in s.space.sketches[one.sketch].decisions]
+    return [d for d, span in spans if one.row[span] != other.row[span]]
+
+
+def test_the_best_is_tried_with_other_choices_in_turns(target: Target) -> None:
+    s = evolution(target, PrefersWideVectors(), vary=0.1)
+    rng = np.random.default_rng(0)
+    first = s.ask(rng, 10)
+    assert "choice" not in {c.origin for c in first}  # nothing is known to be best
+    best = first[3]
+    s.tell(first, [1.0 if c is best else 2.0 for c in first])
+    tried = []
+    for _ in range(6):
+        batch = s.ask(rng, 10)
+        (varied,) = (c for c in batch if c.origin == "choice")
+        (decision,) = changed(s, best, varied)
+        tried.append((decision.name, varied.row[s.space.span(decision)]))
+        s.tell(batch, [3.0] * 10)
+    decisions = {d.name: d for d in s.space.sketches[best.sketch].decisions}
+    assert all(decisions[name].role != "tile" for name, _ in tried)
+    options = [len(decisions[name].table) for name, _ in tried]
+    assert options == sorted(options)
+    assert len(set(tried)) == 6
+    # A new best: what has been tried is tried last.
+    better = next(c for c in batch if c.sketch == best.sketch and c.origin != "choice")
+    s.tell([better], [0.5])
+    (varied,) = (c for c in s.ask(rng, 10) if c.origin == "choice")
+    (decision,) = changed(s, better, varied)
+    assert (decision.name, varied.row[s.space.span(decision)]) not in tried
 
 
 def test_sketches_take_turns_the_least_tried_first() -> None:

@@ -22,15 +22,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.space.decisions import Decision, Ints, TileFactors
-from tilewright.space.space import Population, Space, concatenate
+from tilewright.space.space import Population, Sketch, Space, concatenate
 
 Floats: TypeAlias = NDArray[np.float64]
 Score: TypeAlias = Callable[[Population], Floats]
 
 ORIGINS = (
     "sample", "parent", "tile", "parallel", "pragma", "location", "sketch", "thread", "crossover",
+    "choice",
 )  # fmt: skip
-SAMPLE, PARENT, TILE, PARALLEL, PRAGMA, LOCATION, SKETCH, THREAD, CROSSOVER = range(len(ORIGINS))
+SAMPLE, PARENT, TILE, PARALLEL, PRAGMA, LOCATION, SKETCH, THREAD, CROSSOVER, CHOICE = range(
+    len(ORIGINS)
+)
 
 # Relative frequencies of the mutations by the target's kind: tile, parallel, pragma, location,
 # sketch, thread.
@@ -61,6 +64,9 @@ class Scored:
     population: Population
     score: Floats
     origin: Ints
+
+    def __getitem__(self, at: Ints) -> Scored:
+        return Scored(self.population[at], self.score[at], self.origin[at])
 
 
 @dataclass
@@ -180,7 +186,31 @@ class Evolution:
         origin = np.concatenate([s.origin for s in seen])
         _, first = np.unique(fingerprints(population), return_index=True)
         order = first[np.argsort(-score[first], kind="stable")]
-        return Scored(population[order], score[order], origin[order])
+        return Scored(population, score, origin)[order]
+
+
+def choices(sketch: Sketch) -> list[Decision]:
+    """A sketch's decisions that are no tiles, those of few options first."""
+    found = [d for d in sketch.decisions if not isinstance(d, TileFactors)]
+    return sorted(found, key=lambda d: len(d.table))
+
+
+def changed_choices(space: Space, one: Population) -> Scored:
+    """The program of a population of one, with one choice made otherwise: all such that are valid,
+    in the order of `choices`.
+    """
+    (number,) = one.sketch
+    rows = [one.rows[:0]]
+    for decision in choices(space.sketches[number]):
+        span = space.span(decision)
+        others = decision.table[(decision.table != one.rows[:, span]).any(axis=1)]
+        changed = np.repeat(one.rows, len(others), axis=0)
+        changed[:, span] = others
+        rows.append(changed)
+    matrix = np.concatenate(rows)
+    found = Population(matrix, np.repeat(one.sketch, len(matrix)))
+    found = space.canonical(found[space.satisfied(found)])
+    return Scored(found, np.zeros(len(found)), np.full(len(found), CHOICE))
 
 
 def fingerprints(canonical: Population) -> Ints:

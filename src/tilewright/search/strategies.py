@@ -10,15 +10,26 @@ exhausted. `STRATEGIES` names them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from math import ceil
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from tilewright.search.beam import BeamStrategy
 from tilewright.search.cost_model import CostModel
-from tilewright.search.evolution import Evolution, EvolutionSettings, Floats, Scored
+from tilewright.search.evolution import (
+    CHOICE,
+    ORIGINS,
+    Evolution,
+    EvolutionSettings,
+    Floats,
+    Scored,
+    changed_choices,
+    choices,
+)
 from tilewright.search.memory import Candidate, Memory, as_population, unscored
 from tilewright.space.decisions import Ints
 from tilewright.space.estimate import Estimator
@@ -28,6 +39,7 @@ from tilewright.space.space import Population, Space
 EXHAUSTIVE_LIMIT = 100_000
 PER_TRIAL = 128  # population per program to be measured: a small batch needs a short search
 SMALLEST_POPULATION = 256
+Option: TypeAlias = tuple[tuple[int, ...], ...]  # of choices: the first column, all values
 NEGLIGIBLE = 0.05  # a smaller share of the prior is not worth its computation
 
 
@@ -99,7 +111,9 @@ class EvolutionStrategy:
     Of every batch, `epsilon` is random (paper: ε-greedy) and `explore` is for the sketches that
     were tried least, the best candidates of each in turn: what the estimate says of programs of
     different sketches, or a model that has seen one sketch only, misleads. Half of the first batch
-    explores.
+    explores. And `vary` is for the best program with one choice made otherwise, in turns: what pays
+    with the right tiles only (stores past the caches) looks bad in random programs, and a model of
+    these never proposes it with the right ones.
     """
 
     space: Space
@@ -108,9 +122,11 @@ class EvolutionStrategy:
     settings: EvolutionSettings = field(default_factory=EvolutionSettings)
     epsilon: float = 0.05
     explore: float = 0.15
+    vary: float = 0.06
 
     def __post_init__(self) -> None:
         self._memory = Memory(self.space)
+        self._varied: Counter[Option] = Counter()
         self._random = RandomStrategy(self.space)
         self._random._memory = self._memory
         self._measured: list[tuple[float, Candidate]] = []
@@ -124,7 +140,8 @@ class EvolutionStrategy:
         size = min(self.settings.population, max(SMALLEST_POPULATION, PER_TRIAL * n))
         self.evolution.settings = replace(self.settings, population=size)
         found = self.evolution.run(rng, self._score, self._parents())
-        chosen = n - int(rng.binomial(n, self.epsilon))
+        varied = self._variations(ceil(self.vary * n))
+        chosen = n - len(varied) - int(rng.binomial(n - len(varied), self.epsilon))
         first = self._tried.sum() <= 1  # at most the default program has been tried
         exploring = chosen // 2 if first else int(rng.binomial(chosen, self.explore))
         batch = self._memory.candidates(found, chosen - exploring, with_score=True)
@@ -132,12 +149,36 @@ class EvolutionStrategy:
         tried = self._tried + np.bincount(sketches, minlength=len(self._tried))
         rest = chosen - len(batch)
         batch += self._memory.candidates(in_turns(found, tried), rest, with_score=True)
+        batch += varied
         return batch + self._random.ask(rng, n - len(batch))
+
+    def _variations(self, n: int) -> list[Candidate]:
+        """Up to `n` new programs that differ from the best in a choice; those options first that
+        have been tried so least often.
+        """
+        if not self._measured:
+            return []
+        best = as_population([self._measured[0][1]])
+        found = changed_choices(self.space, best)
+        tried = [self._varied[self._option(best.rows[0], row)] for row in found.population.rows]
+        order = np.argsort(tried, kind="stable")
+        return self._memory.candidates(found[order], n, with_score=False)
+
+    def _option(self, best: Ints, row: Ints) -> Option:
+        """What a row of the best's sketch does otherwise: names and values of choices."""
+        sketch = self.space.sketches[self._measured[0][1].sketch]
+        spans = [self.space.span(d) for d in choices(sketch)]
+        differ = [span for span in spans if (row[span] != best[span]).any()]
+        return tuple((span.start, *map(int, row[span])) for span in differ)
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
         self._score.measured += len(batch)
+        if self._measured:
+            best = np.array(self._measured[0][1].row)
+            varied = [np.array(c.row) for c in batch if c.origin == ORIGINS[CHOICE]]
+            self._varied.update(self._option(best, row) for row in varied)
         for candidate, latency in zip(batch, latencies, strict=True):
             self._tried[candidate.sketch] += 1
             if latency is None:
@@ -164,7 +205,7 @@ def in_turns(found: Scored, tried: Ints) -> Scored:
     turn = np.empty(len(sketch), np.int64)
     turn[by_sketch] = np.arange(len(sketch)) - first
     order = np.argsort(turn + tried[sketch], kind="stable")
-    return Scored(found.population[order], found.score[order], found.origin[order])
+    return found[order]
 
 
 @dataclass
