@@ -33,8 +33,8 @@ class OperatorSubject:
         self.rank = self.problem.rank if self.problem.weight is not None else 0
 
     def tilewright(self, target: Target, db: Path | None) -> Side:
-        """Inputs stand on 64-byte boundaries, as Tilewright's own outputs do; others would be
-        copied.
+        """Inputs are made as Tilewright's own arrays are: on 64-byte boundaries (others would be
+        copied), and apart within a page.
         """
         import tilewright as tw
         from tilewright.runtime.buffers import aligned_empty
@@ -52,9 +52,9 @@ class OperatorSubject:
         if dag.constants:
             function.prepare({t.name: arrays[t.name] for t in dag.constants})
         inputs = []
-        for tensor in dag.inputs:
+        for slot, tensor in enumerate(dag.inputs):
             given = arrays.pop(tensor.name)
-            inputs.append(aligned_empty(given.shape, given.dtype))
+            inputs.append(aligned_empty(given.shape, given.dtype, slot))
             np.copyto(inputs[-1], given)
         mode = "untuned" if records is None or notes else "tuned"
         clock = device_clock(function, inputs)

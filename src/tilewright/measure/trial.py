@@ -331,9 +331,8 @@ class LoadedTask:
         self._logical = {p.source.name: p.source for p in reference.packings}
         specs = (*reference.inputs, *self._logical.values())
         arrays = make_inputs(specs, kinds, seed).values()
-        # A caller's inputs lie anywhere: here against their guards. The rest lie as at run time.
         self._given = {
-            spec.name: _guarded(spec, array, slot if slot >= len(reference.inputs) else None)
+            spec.name: _guarded(spec, array, slot)
             for slot, (spec, array) in enumerate(zip(specs, arrays, strict=True))
         }
         self._results = self._new_results()
@@ -493,7 +492,7 @@ class Bound:
                 raise RunError(f"{artifact.entry} wrote outside {name} ({buffer.nbytes} bytes)")
 
 
-def _guarded(spec: BufferSpec, array: Array, slot: int | None) -> GuardedBuffer:
+def _guarded(spec: BufferSpec, array: Array, slot: int) -> GuardedBuffer:
     buffer = GuardedBuffer(spec.bytes, slot=slot)
     np.copyto(_view(spec, buffer), array)
     buffer.set_writable(False)

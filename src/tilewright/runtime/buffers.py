@@ -60,7 +60,7 @@ def staggered(slot: int) -> int:
 
 def aligned_empty(shape: Sequence[int], dtype: np.dtype[Any], slot: int | None = None) -> Array:
     """An uninitialised contiguous array whose data start at a multiple of 64; for a `slot` of a
-    kernel's interface where `staggered` says.
+    kernel's interface (inputs, constants, outputs, counted through) where `staggered` says.
     """
     start, unit = (0, ALIGNMENT) if slot is None else (staggered(slot), PAGE)
     raw = np.empty(math.prod(shape) * dtype.itemsize + unit, BYTE)
