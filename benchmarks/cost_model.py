@@ -48,7 +48,8 @@ from tilewright.search.beam import undecided
 from tilewright.search.cost_model import GradientBoostedModel, Settings
 from tilewright.search.tasks import recorded_space
 from tilewright.search.training_set import TrainingSet
-from tilewright.space.features import COLUMNS, FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
+from tilewright.space.features import COLUMNS
 from tilewright.space.space import Population, Space, concatenate
 from tilewright.target import Target
 

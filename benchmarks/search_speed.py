@@ -25,8 +25,8 @@ from tilewright import api
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
 from tilewright.search.training_set import TrainingSet
-from tilewright.space.estimate import Estimator
-from tilewright.space.features import COLUMNS, FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
+from tilewright.space.features import COLUMNS
 from tilewright.space.space import Population, Space
 
 GENERATIONS = 15
@@ -62,12 +62,11 @@ def _estimated_rows(
     space: Space, extractor: FeatureExtractor, rng: np.random.Generator
 ) -> TrainingSet:
     """A training set of realistic size, labelled by the analytical estimate."""
-    estimator = Estimator(extractor)
     rows = TrainingSet(len(COLUMNS))
     for round_ in range(16):
         population = space.sample(rng, 64)
         features, owner = extractor.extract(population)
-        throughput = 1.0 / estimator.latency(population)
+        throughput = 1.0 / extractor.latency(population)
         rows.append(features, owner, throughput, workload="w", round_id=round_)
     return rows
 

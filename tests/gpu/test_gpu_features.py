@@ -9,8 +9,8 @@ from tilewright.build import build
 from tilewright.search.evolution import ORIGINS, Evolution, EvolutionSettings
 from tilewright.space.decisions import TileFactors
 from tilewright.space.default import default_of
-from tilewright.space.estimate import Estimator
-from tilewright.space.features import COLUMNS, INDEX, FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
+from tilewright.space.features import COLUMNS, INDEX
 from tilewright.space.resources import SPARE_REGISTERS
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget, Target
@@ -111,7 +111,7 @@ def test_a_cooperative_fetch_is_done_once_for_all_threads() -> None:
 def test_estimates_are_seconds(name: str, target: Target) -> None:
     space = Space(DAGS[name](), target)
     population = space.sample(np.random.default_rng(2), 64)
-    latency = Estimator(FeatureExtractor(space)).latency(population)
+    latency = FeatureExtractor(space).latency(population)
     assert latency.shape == (len(population),)
     assert ((latency > 1e-6) & (latency < 1.0)).all()
 
@@ -128,8 +128,8 @@ def test_the_estimate_knows_what_makes_programs_slow() -> None:
     best = default_of(space)
     values = np.exp2(extractor.extract(best)[0].max(axis=0)) - 1.0
     assert values[INDEX["block_x"]] >= 32 and values[INDEX["thread_x"]] >= 64
-    typical = np.median(Estimator(extractor).latency(space.sample(np.random.default_rng(0), 256)))
-    assert Estimator(extractor).latency(best)[0] < typical / 3
+    typical = np.median(extractor.latency(space.sample(np.random.default_rng(0), 256)))
+    assert extractor.latency(best)[0] < typical / 3
     norm = Space(ComputeDAG([ops.matrix_norm(given(1, 512, 512))]), A100)
     assert "cross_thread" in norm.sketches[int(default_of(norm).sketch[0])].name
 
@@ -153,7 +153,7 @@ def test_threads_are_rebound() -> None:
 def test_evolution_binds_threads_on_gpus(target: str, binds: bool) -> None:
     space = Space(OPERATORS["NRM"](), Target.parse(target))
     evolution = Evolution(space, EvolutionSettings(population=128, generations=2))
-    latency = Estimator(FeatureExtractor(space)).latency
+    latency = FeatureExtractor(space).latency
     found = evolution.run(np.random.default_rng(0), lambda p: 1.0 / latency(p), None)
     assert space.satisfied(found.population).all()
     assert ("thread" in {ORIGINS[k] for k in found.origin}) is binds

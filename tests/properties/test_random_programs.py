@@ -20,7 +20,7 @@ from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
-from tilewright.space.features import FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
 

@@ -19,8 +19,7 @@ from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.decisions import Decision
-from tilewright.space.estimate import Estimator
-from tilewright.space.features import FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
 from workloads import conv_layer, given
@@ -166,13 +165,13 @@ def evolution(target: Target, model: Untrained, **shares: float) -> EvolutionStr
 
 def usual_estimate(s: EvolutionStrategy, quantile: float) -> float:
     random = s.space.sample(np.random.default_rng(1), 200)
-    return float(np.quantile(Estimator(s.extractor).latency(random), quantile))
+    return float(np.quantile(s.extractor.latency(random), quantile))
 
 
 def test_the_estimate_decides_until_this_workload_was_measured(target: Target) -> None:
     s = evolution(target, PrefersWideVectors(), epsilon=0.0)
     batch = as_population(s.ask(np.random.default_rng(0), 8))
-    assert np.median(Estimator(s.extractor).latency(batch)) <= usual_estimate(s, 0.1)
+    assert np.median(s.extractor.latency(batch)) <= usual_estimate(s, 0.1)
 
 
 def test_evolution_follows_the_model(target: Target) -> None:

@@ -7,8 +7,7 @@ import numpy as np
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
-from tilewright.space.estimate import Estimator
-from tilewright.space.features import FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
 from workloads import given, weight
@@ -29,7 +28,7 @@ def packed_product(tiles: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> np.n
             row[space.span(decision)] = values[decision.name.removeprefix("matmul.")]
     population = Population(rows, np.full(len(rows), k))
     assert space.valid(population).all()
-    latency_s: np.ndarray = Estimator(FeatureExtractor(space)).latency(population)
+    latency_s: np.ndarray = FeatureExtractor(space).latency(population)
     return latency_s
 
 
@@ -63,7 +62,7 @@ def estimates(target: Target, *made: dict[str, int]) -> list[float]:
             row[column] = (TILE | OUTER | values)[variable.removeprefix("y.")]
     population = Population(rows, np.full(len(made), number))
     assert space.valid(population).all()
-    return Estimator(FeatureExtractor(space)).latency(population).tolist()
+    return FeatureExtractor(space).latency(population).tolist()
 
 
 def test_accumulators_that_go_through_memory_for_every_term_cost_more(target: Target) -> None:

@@ -14,8 +14,8 @@ from tilewright.expr.nodes import Expr, binary, cast, select
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.space.estimate import Estimator
-from tilewright.space.features import COLUMNS, PAPER_COLUMNS, Analysis, FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
+from tilewright.space.features import COLUMNS, INDEX, PAPER_COLUMNS, Analysis
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, attention, conv_layer
@@ -47,6 +47,7 @@ def test_columns_equal_those_of_the_lowered_program(
         names = [name for name in names if not name.endswith("=")]
         for statement, row in zip(names, features[owner == i], strict=True):
             expected = scaled(slow[statement])
+            expected[INDEX["estimate"]] = row[INDEX["estimate"]]  # of no program alone
             wrong = np.flatnonzero(~np.isclose(row, expected, rtol=1e-5, atol=1e-5))
             listed = [(COLUMNS[c][0], float(row[c]), float(expected[c])) for c in wrong]
             assert not listed, (sketch.name, statement, population.rows[i], listed)
@@ -67,7 +68,27 @@ def test_columns_are_the_papers_and_ours() -> None:
     # 57 of operations and annotations, 18 for each of 5 buffers, 10 of the curve, 4 of the
     # allocation, 3 of the loops (paper appendix B)
     assert PAPER_COLUMNS == 57 + 5 * 18 + 10 + 4 + 3
-    assert names[PAPER_COLUMNS:] == ["padding_waste", "streamed", "registers", "shared_bytes"]
+    assert names[PAPER_COLUMNS:] == [
+        "padding_waste",
+        "streamed",
+        "registers",
+        "shared_bytes",
+        "estimate",
+    ]
+
+
+def test_the_estimate_is_relative_to_the_usual_one(target: Target) -> None:
+    space = Space(conv_layer(), target)
+    extractor = FeatureExtractor(space)
+    population = space.sample(np.random.default_rng(5), 50)
+    features, owner = extractor.extract(population)
+    relative = extractor.latency(population) / extractor.usual_s.min()
+    assert np.exp2(features[:, INDEX["estimate"]]) - 1.0 == pytest.approx(relative[owner], rel=1e-4)
+    extracted = extractor.extracted_latency(features, owner)
+    assert extracted == pytest.approx(extractor.latency(population), rel=1e-4)
+    assert extractor.usual_s.shape == (len(space.sketches),)
+    assert relative.min() > 0.1  # it is the least of many random ones
+    np.testing.assert_array_equal(FeatureExtractor(space).usual_s, extractor.usual_s)
 
 
 def test_rows_follow_their_candidates(target: Target) -> None:
@@ -99,7 +120,7 @@ def test_data_may_decide_which_rows_are_read(form: str, target: Target) -> None:
     population = space.sample(np.random.default_rng(0), 50)
     extractor = FeatureExtractor(space)
     features, _ = extractor.extract(population)
-    latency_s = Estimator(extractor).latency(population)
+    latency_s = extractor.latency(population)
     assert np.isfinite(features).all()
     assert (np.isfinite(latency_s) & (latency_s > 0.0)).all()
     names = [name for name, _ in COLUMNS]

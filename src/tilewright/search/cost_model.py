@@ -91,7 +91,7 @@ class Settings:
     """How the trees grow. What each was chosen by is said in `GradientBoostedModel`."""
 
     min_trees: int = 96
-    max_trees: int = 128
+    max_trees: int = 256
     depth: int = 6
     learning_rate: float = 0.1
     bins: int = 63
@@ -136,8 +136,9 @@ class GradientBoostedModel:
         512 trees                                        0.853 0.778 0.648   3.7 s
         a row a statement, the paper's sum of rows       0.736 0.700 0.603   1.2 s (128 trees)
 
-    On 5,400 programs of ResNet-50, 128 trees of 6 levels do as well as 192 (R² 0.836 and 0.837);
-    a candidate's prediction costs half of that with 256, hence 128 at most.
+    With the estimate among the features, on 6,144 programs of 96 tasks, 128 / 256 / 512 trees reach
+    R² 0.872 / 0.887 / 0.892 and order 0.737 / 0.750 / 0.762 of a task's pairs, of its last fifth
+    0.659 / 0.652 / 0.657. Predicting takes 2 / 3 / 5 µs a candidate, its features 60.
 
     Trees whose borders are drawn at random (`extra_trees`) rank best where data are few. Trained
     on a workload's first 48 programs alone, the model ranks the rest as well as one of 128 trees of

@@ -32,8 +32,7 @@ from tilewright.search.evolution import (
 )
 from tilewright.search.memory import Candidate, Memory, as_population, unscored
 from tilewright.space.decisions import Ints
-from tilewright.space.estimate import Estimator
-from tilewright.space.features import FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Population, Space
 
 EXHAUSTIVE_LIMIT = 100_000
@@ -218,7 +217,7 @@ class ModelScore:
     def __call__(self, population: Population) -> Floats:
         """Predicted relative throughput `[n]`; higher is better."""
         if not self.model.trained:
-            latency = Estimator(self.extractor).latency(population)
+            latency = self.extractor.latency(population)
             relative: Floats = latency.min() / latency
             return relative
         features, owner = self.extractor.extract(population)
@@ -241,39 +240,18 @@ class GuidedScore:
     prior: float = 8.0
     measured: int = 0
 
-    def __post_init__(self) -> None:
-        self._unit: Floats | None = None
-
     def __call__(self, population: Population) -> Floats:
         """Expected relative throughput `[n]`; higher is better."""
         share = self.prior / (self.prior + self.measured) if self.model.trained else 1.0
-        score = np.zeros(len(population))
+        usual_s = self.extractor.usual_s[population.sketch]
+        if share == 1.0:
+            estimated: Floats = usual_s / self.extractor.latency(population)
+            return estimated
+        features, owner = self.extractor.extract(population)
+        score = (1.0 - share) * self.model.predict(features, owner, len(population))
         if share > NEGLIGIBLE:
-            score += share * self._estimated(population)
-        if share < 1.0:
-            features, owner = self.extractor.extract(population)
-            score += (1.0 - share) * self.model.predict(features, owner, len(population))
+            score += share * usual_s / self.extractor.extracted_latency(features, owner)
         return score
-
-    def _estimated(self, population: Population) -> Floats:
-        estimator = Estimator(self.extractor)
-        if self._unit is None:
-            self._unit = self._good(estimator)
-        relative: Floats = self._unit[population.sketch] / estimator.latency(population)
-        return relative
-
-    def _good(self, estimator: Estimator) -> Floats:
-        """The least latency of random candidates of every sketch, `[sketches]`.
-
-        Always of the same candidates: a resumed run must score as the interrupted one did.
-        """
-        space = self.extractor.space
-        some = space.sample(np.random.default_rng(0), SMALLEST_POPULATION * len(space.sketches))
-        latency = estimator.latency(some)
-        good = np.full(len(space.sketches), latency.min())
-        for k in np.unique(some.sketch):
-            good[k] = latency[some.sketch == k].min()
-        return good
 
 
 Maker = Callable[[Space, FeatureExtractor, CostModel], Strategy]

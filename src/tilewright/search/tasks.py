@@ -11,10 +11,11 @@ After a kill a new `TaskSearch` is told the recorded rounds in order, and goes o
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from math import log
 from typing import Protocol
 
 import numpy as np
@@ -28,7 +29,7 @@ from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import Maker, Strategy
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
-from tilewright.space.features import FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -73,6 +74,24 @@ def recorded_space(row: WorkloadRow, target: Target, rules: Sequence[Rule] | Non
     """`TuningTask.space` of a recorded task: in a network its hash is not the computation's."""
     dag = dag_from_json(row.dag)
     return Space(dag, target, rules, alone=row.hash == workload_hash(dag))
+
+
+def nearest(
+    rows: Iterable[WorkloadRow], tasks: Sequence[TuningTask], count: int
+) -> list[WorkloadRow]:
+    """The recorded workloads that say most of `tasks`: others than these, of the same structure
+    first, then those whose FLOPs differ least.
+    """
+    mine = {task.hash for task in tasks}
+
+    def distance(row: WorkloadRow) -> tuple[bool, float, str]:
+        away = [
+            (row.structure_hash != t.structure, abs(log(max(row.flops, 1) / max(t.flops, 1))))
+            for t in tasks
+        ]
+        return *min(away), row.hash
+
+    return sorted((row for row in rows if row.hash not in mine), key=distance)[:count]
 
 
 class AllFailedError(RunError):

@@ -34,12 +34,14 @@ from tilewright.search.tasks import (
     Measurer,
     TaskSearch,
     TuningTask,
+    nearest,
     recorded_space,
 )
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.default import default_of
 from tilewright.space.derivation import Rule
-from tilewright.space.features import COLUMNS, FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
+from tilewright.space.features import COLUMNS
 from tilewright.space.rules import RULES
 from tilewright.space.space import Population, Space
 from tilewright.target import Target
@@ -48,7 +50,7 @@ SEARCH_SHARE = 0.9  # of a budget in minutes; the rest confirms winners
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
 FINALISTS = 2  # and the default program
 CONFIRM_MORE = 4  # leaders by a lucky figure that get a second measurement, per task
-MAX_TRANSFER = 64  # other workloads to learn from
+MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
 DEFAULT = "default"  # origin and sketch key of the default program's record
 
 
@@ -357,19 +359,19 @@ class Tuner:
         return found
 
     def _pretrain(self) -> None:
-        """Learn from every other workload that this machine's records hold."""
-        mine = {t.hash for t in self.tasks}
-        spaces: dict[str, tuple[Space, FeatureExtractor]] = {}
-        for group in self.database.training_set(self.machine.fingerprint):
-            if group.workload_hash in mine or len(spaces) > MAX_TRANSFER:
+        """Learn from the other workloads that this machine's records hold, the nearest ones."""
+        groups = self.database.training_set(self.machine.fingerprint)
+        measured = {group.workload_hash for group in groups}
+        others = (row for row in self.database.workloads() if row.hash in measured)
+        extractors = {
+            row.hash: FeatureExtractor(recorded_space(row, self.target, self._all_rules))
+            for row in nearest(others, self.tasks, MAX_TRANSFER)
+        }
+        for group in groups:
+            if group.workload_hash not in extractors:
                 continue
-            if group.workload_hash not in spaces:
-                row = self.database.workload(group.workload_hash)
-                assert row is not None
-                space = recorded_space(row, self.target, self._all_rules)
-                spaces[group.workload_hash] = space, FeatureExtractor(space)
-            space, extractor = spaces[group.workload_hash]
-            number = space.recorded(group.sketch_key, group.rows.shape[1])
+            extractor = extractors[group.workload_hash]
+            number = extractor.space.recorded(group.sketch_key, group.rows.shape[1])
             if number is None:
                 continue
             sketch = np.full(len(group.rows), number)

@@ -14,8 +14,7 @@ import numpy as np
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.steps import Step
-from tilewright.space.estimate import Estimator
-from tilewright.space.features import FeatureExtractor
+from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Population, Space, concatenate
 from tilewright.target import Target
 
@@ -39,14 +38,14 @@ def default_trace_of(space: Space) -> list[Step]:
 def default_of(space: Space) -> Population:
     """The default program as a candidate of its space."""
     rng = np.random.default_rng(0)
-    estimator = Estimator(FeatureExtractor(space))
+    extractor = FeatureExtractor(space)
     population = space.sample(rng, SAMPLES)
-    latency = estimator.latency(population)
+    latency = extractor.latency(population)
     for _ in range(ROUNDS):
         best = np.argsort(latency, kind="stable")[:PARENTS]
         children = _neighbours(space, population[best], rng)
         population = concatenate([population[best], children])
-        latency = np.concatenate([latency[best], estimator.latency(children)])
+        latency = np.concatenate([latency[best], extractor.latency(children)])
     return population[np.argmin(latency, keepdims=True)]
 
 

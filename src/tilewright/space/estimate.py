@@ -1,6 +1,6 @@
 """An analytical latency estimate, for whole populations at once.
 
-    Estimator(extractor).latency(population)     seconds [n]
+    ESTIMATES["cpu"](statements, target)     seconds [n], statements being tables of features
 
 It ranks candidates where nothing has been measured: it picks the default program of every task
 and is the prior of the search. `ESTIMATES` has one for each kind of target; this file's is for CPUs
@@ -13,15 +13,14 @@ takes over as soon as it has data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.nest.nodes import Kind
 from tilewright.space.estimate_gpu import gpu_latency
-from tilewright.space.features import Analysis, FeatureExtractor, Floats
-from tilewright.space.space import Bools, Population
+from tilewright.space.features import Analysis, Floats
+from tilewright.space.space import Bools
 from tilewright.target import CpuTarget, Target
 
 CYCLE_S = 1 / 2.8e9
@@ -51,26 +50,6 @@ L2_FILL = 0.5  # of the second level, through which everything else passes, and 
 L2_BYTES_PER_S = 120e9
 L3_BYTES_PER_S = 25e9
 DRAM_BYTES_PER_S = 12e9
-
-
-@dataclass(frozen=True, slots=True)
-class Estimator:
-    """Latency estimates from the tables of a feature extractor."""
-
-    extractor: FeatureExtractor
-
-    def latency(self, population: Population) -> Floats:
-        """Estimated seconds of every candidate, `[n]`."""
-        target = self.extractor.space.target
-        estimate = ESTIMATES[target.kind]
-        out = np.zeros(len(population))
-        for sketch, at in self.extractor.space.groups(population):
-            program, plans = self.extractor.plans(sketch)
-            values = program.run(sketch.environment(population.rows[at]))
-            out[at] = estimate(
-                (Analysis(plan, values, len(at), target.line_bytes) for plan in plans), target
-            )
-        return out
 
 
 def cpu_latency(statements: Iterable[Analysis], target: Target) -> Floats:

@@ -1,13 +1,12 @@
-"""Features of paper appendix B, for whole populations at once.
+"""Features of paper appendix B, for one statement of many candidates at once.
 
-    extractor = FeatureExtractor(space)
-    features, owner = extractor.extract(population)     float32 [m, columns], int64 [m]
+    program, plans = compiled(sketch)
+    values = program.run(sketch.environment(rows))
+    Analysis(plans[0], values, len(rows), target.line_bytes).columns(out)    out: [columns, n]
 
-One row a statement (an innermost store, but for those that start a reduction: they tell nothing
-more); `owner[r]` is the candidate that row r belongs to. Rows stand in the order in which they are
-computed, statement by statement, and the matrix is stored column by column. Values are
-log2(1 + x), which leaves a flag what it is. A loop of extent 1 equals an absent loop in every
-column. `COLUMNS` names each column with its unit; the first 164 are the paper's, the rest are ours.
+A statement is an innermost store. A loop of extent 1 equals an absent loop in every column.
+`COLUMNS` names each column with its unit; the first 164 are the paper's, the rest are ours. The
+tables of an `Analysis` serve the analytical estimate, too; `space.extractor` puts both together.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Extent
 from tilewright.nest.nodes import Kind
 from tilewright.space.decisions import Ints
-from tilewright.space.space import Bools, Population, Sketch, Space
+from tilewright.space.space import Bools, Sketch
 from tilewright.space.statements import (
     OPERATIONS,
     Access,
@@ -38,7 +37,6 @@ Float32s = NDArray[np.float32]
 
 BUFFERS = 5
 CURVE = 10
-BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
 POSITIONS = (
     "InnerSpatial", "MiddleSpatial", "OuterSpatial", "InnerReduce", "MiddleReduce", "OuterReduce",
     "Mixed", "None",
@@ -83,6 +81,7 @@ def _columns() -> tuple[tuple[str, str], ...]:
     names += [("iterations", "iterations"), ("loops", "loops"), ("unroll_step", "statements")]
     names += [("padding_waste", "iterations/iteration"), ("streamed", "flag")]
     names += [("registers", "of a thread"), ("shared_bytes", "B of a block")]
+    names += [("estimate", "of the task's usual time")]
     return tuple(names)
 
 
@@ -103,7 +102,7 @@ class _Slots:
 
 
 @dataclass
-class _Plan:
+class Plan:
     """One statement's structure with where its numbers stand in the column program's results."""
 
     statement: Statement
@@ -116,50 +115,8 @@ class _Plan:
     resources: dict[str, int]  # of the kernel, by the last word of their names
 
 
-class FeatureExtractor:
-    """Features for the candidates of one space. Structure is analysed once a sketch."""
-
-    def __init__(self, space: Space) -> None:
-        self.space = space
-        self.line_bytes = space.target.line_bytes
-        self._sketches: dict[str, tuple[ColumnProgram, list[_Plan]]] = {}
-
-    def plans(self, sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
-        """The sketch's column program and per-statement plans."""
-        if sketch.name not in self._sketches:
-            self._sketches[sketch.name] = _compile(sketch)
-        return self._sketches[sketch.name]
-
-    def _told(self, sketch: Sketch) -> list[_Plan]:
-        """The statements that have a row."""
-        plans = self.plans(sketch)[1]
-        reduced = {plan.statement.stage for plan in plans if not plan.statement.is_init}
-        return [p for p in plans if not (p.statement.is_init and p.statement.stage in reduced)]
-
-    def extract(self, population: Population) -> tuple[Float32s, Ints]:
-        """Feature rows of all candidates; see the module's docstring."""
-        groups = self.space.groups(population)
-        told = {sketch.key: self._told(sketch) for sketch, _ in groups}
-        total = sum(len(at) * len(told[sketch.key]) for sketch, at in groups)
-        owner = np.empty(total, np.int64)
-        features = np.zeros((len(COLUMNS), total), np.float32)
-        end = 0
-        for sketch, at in groups:
-            for start in range(0, len(at), BLOCK):
-                part = at[start : start + BLOCK]
-                program, _ = self.plans(sketch)
-                values = program.run(sketch.environment(population.rows[part]))
-                for plan in told[sketch.key]:
-                    begin, end = end, end + len(part)
-                    owner[begin:end] = part
-                    columns = features[:, begin:end]
-                    Analysis(plan, values, len(part), self.line_bytes).columns(columns)
-                    columns += 1.0
-                    np.log2(columns, out=columns)
-        return features.T, owner
-
-
-def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
+def compiled(sketch: Sketch) -> tuple[ColumnProgram, list[Plan]]:
+    """The sketch's column program and a plan for each of its statements."""
     exprs: list[Extent] = []
 
     def slot(e: Extent | bool) -> int:
@@ -181,7 +138,7 @@ def _compile(sketch: Sketch) -> tuple[ColumnProgram, list[_Plan]]:
         ]
 
     plans = [
-        _Plan(
+        Plan(
             statement=s,
             extents=[slot(loop.extent) for loop in s.loops],
             parallel=[slot(loop.parallel) for loop in s.loops],
@@ -226,7 +183,7 @@ class Analysis:
     `footprint[b, l]` the distinct elements that access b reaches over loops l.. (`[B, L+1, n]`).
     """
 
-    def __init__(self, plan: _Plan, values: list[Any], n: int, line_bytes: int) -> None:
+    def __init__(self, plan: Plan, values: list[Any], n: int, line_bytes: int) -> None:
         self.plan, self.n, self.line = plan, n, float(line_bytes)
         self._values = values
         self._spans: dict[int, list[tuple[Floats, Floats]]] = {}
@@ -340,7 +297,7 @@ class Analysis:
     # ---- columns ------------------------------------------------------------------------------
 
     def columns(self, out: Float32s) -> None:
-        """Write all columns, unscaled, to `out`: `[len(COLUMNS), n]`, zeros."""
+        """Write all columns but the estimate, unscaled, to `out`: `[len(COLUMNS), n]`, zeros."""
         s = self.plan.statement
         for (kind, op), count in s.counts.items():
             name = f"{kind}_{op}" if kind in ("float", "int") else f"{kind}_ops"
