@@ -84,7 +84,6 @@ class CpuBounds:
 
     target: CpuTarget
     ceilings: Ceilings
-
     sides: tuple[str, ...] = (ROOFLINE,)
 
     @staticmethod
@@ -133,16 +132,18 @@ def least_side(case: Case, target: CpuTarget) -> Side:
         wanted["loads"] = (traffic_ir(near, ceil(loaded / near.total), False, target),)
     buffers = buffers_of((near, traffic), target)
     pointers = pointer_array([b.ctypes.data for b in buffers])
+    address = ctypes.addressof(pointers)
     found: dict[str, tuple[float, LoadedKernel]] = {}
     for limit, programs in wanted.items():
         kernels = [load_kernel(ir, target) for ir in programs]
-        times = [float(k.bench(ctypes.addressof(pointers), 0, TRIES).min()) for k in kernels]
+        times = [float(kernel.bench(address, 0, TRIES).min()) for kernel in kernels]
         found[limit] = min(zip(times, kernels, strict=True), key=lambda pair: pair[0])
     limit, (_, kernel) = max(found.items(), key=lambda item: item[1][0])
+    memory = pointers, buffers  # an address keeps neither
 
     def call() -> None:
-        assert buffers
-        kernel(ctypes.addressof(pointers), 0)
+        assert memory
+        kernel(address, 0)
 
     return Side(call, lambda: np.empty(0), limit)
 

@@ -24,6 +24,14 @@ def matmul_relu() -> tw.Task:
     return tw.Task([A, B, D], "matmul_relu")
 
 
+def test_a_tensor_alone_is_a_task() -> None:
+    x = tw.placeholder((4, 8), name="x")
+    y = tw.compute((4, 8), lambda i, j: tw.maximum(x[i, j], 0), name="y")
+    assert str(tw.Task(y).dag) == str(tw.Task([x, y]).dag)
+    with pytest.raises(tw.InputError, match="at least one computed tensor"):
+        tw.Task(x)
+
+
 def test_decisions_are_read_back_from_traces(target: Target) -> None:
     space = Space(matmul_relu().dag, target)
     population = space.sample(np.random.default_rng(0), 40)

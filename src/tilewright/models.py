@@ -23,15 +23,16 @@ from tilewright.graph.passes import simplify
 
 
 class Task:
-    """A tensor expression to compile: all its tensors, or just its results.
+    """A tensor expression to compile: all its tensors, or just its results, or its only one.
 
     `Task([A, B, C])` keeps the argument order: placeholders are the inputs, computed tensors that
     no other tensor of the list reads are the outputs. `arguments` are the names of the inputs as
     they are passed; those not listed come last.
     """
 
-    def __init__(self, tensors: Sequence[Tensor], name: str = "task") -> None:
+    def __init__(self, tensors: Tensor | Sequence[Tensor], name: str = "task") -> None:
         """Raises InputError when no tensor of the list is computed."""
+        tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         computed = [t for t in tensors if isinstance(t.source, Compute)]
         if not computed:
             raise InputError(f"{name}: give at least one computed tensor, got {list(tensors)}")
