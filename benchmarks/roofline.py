@@ -49,6 +49,7 @@ from tilewright.measure.ceilings import (
     hints,
     load_kernel,
     measure,
+    near_traffic,
     traffic_ir,
 )
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
@@ -121,7 +122,7 @@ def least_side(case: Case, target: CpuTarget) -> Side:
     """The slowest of the programs that do the case's multiply-adds, loads and traffic alone."""
     dag = case.dag()
     vectors = dag.useful_flops / 2 / (target.vector_bits // (8 * FLOAT_BYTES))
-    near = Traffic(target.l1_bytes * target.cores // 2, 0)
+    near = near_traffic(target)
     loaded = vectors * loads_per_fma(dag, target) * target.vector_bits / 8
     traffic = traffic_of(case)
     wanted = {

@@ -15,7 +15,6 @@ import numpy as np
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.serialize import dag_to_json, extents
 from tilewright.expr.tensors import placeholder
 from tilewright.records import (
     CeilingsRow,
@@ -54,14 +53,7 @@ def tasks() -> list[TuningTask]:
 
 def workload_of(task: TuningTask, name: str = "") -> WorkloadRow:
     """The task's row."""
-    return WorkloadRow(
-        task.hash,
-        name or task.name,
-        dag_to_json(task.dag),
-        task.structure,
-        tuple(extents(task.dag)),
-        task.flops,
-    )
+    return replace(task.row, name=name or task.name)
 
 
 def trials_of(task: TuningTask, begin: float, fails: bool, target: Target = TARGET) -> list[Trial]:

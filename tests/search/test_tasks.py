@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.serialize import dag_to_json, extents
 from tilewright.expr.tensors import placeholder
-from tilewright.records.rows import WorkloadRow
 from tilewright.search.tasks import TuningTask, nearest
 
 
@@ -19,19 +17,8 @@ def softmax(n: int) -> TuningTask:
     return TuningTask(f"softmax{n}", ComputeDAG([ops.softmax(placeholder((n, n), name="x"))]))
 
 
-def row(task: TuningTask) -> WorkloadRow:
-    return WorkloadRow(
-        hash=task.hash,
-        name=task.name,
-        dag=dag_to_json(task.dag),
-        structure_hash=task.structure,
-        extents=tuple(extents(task.dag)),
-        flops=task.flops,
-    )
-
-
 def test_the_same_structure_then_the_size_says_what_is_near() -> None:
-    rows = [row(t) for t in (softmax(2048), *map(product, (16, 64, 256, 1024)), softmax(64))]
+    rows = [t.row for t in (softmax(2048), *map(product, (16, 64, 256, 1024)), softmax(64))]
     found = nearest(rows, [product(128), product(64)], 5)
     # 64³ is to be tuned; 256³ and 16³ are 8 and 64 times away; of the others the larger has more
     # nearly as many operations as the products.
@@ -48,6 +35,6 @@ def test_the_same_structure_then_the_size_says_what_is_near() -> None:
 
 
 def test_near_to_any_of_the_tasks_is_near() -> None:
-    rows = [row(product(n)) for n in (8, 32, 900)]
+    rows = [product(n).row for n in (8, 32, 900)]
     found = nearest(rows, [product(1000), softmax(512), product(9)], 2)
     assert [r.name for r in found] == ["product900", "product8"]

@@ -168,7 +168,7 @@ def measure(
     fewer empty calls, of which `call_s` is made.
     """
     wanted = list(dict.fromkeys(traffic))
-    near = Traffic(target.l1_bytes * target.cores // 2, 0)
+    near = near_traffic(target)
     jobs = [Job("fma", fma_ir(FMA_STEPS, target), fma_work(target) * FMA_STEPS)]
     jobs += [job for t in (near, *wanted) for job in _jobs(t, target)]
     buffers = buffers_of((near, *wanted), target)
@@ -182,6 +182,11 @@ def working_sets(target: CpuTarget) -> tuple[int, ...]:
     shared = min(target.l3_bytes // 2, SHARED_BYTES)
     levels = (target.l1_bytes * target.cores // 2, target.l2_bytes * target.cores // 2, shared)
     return tuple(sorted({*(size for size in levels if size), MEMORY_BYTES}))
+
+
+def near_traffic(target: CpuTarget) -> Traffic:
+    """Reads of half of the first-level caches: what the load ports deliver."""
+    return Traffic(target.l1_bytes * target.cores // 2, 0)
 
 
 def buffers_of(traffic: Sequence[Traffic], target: CpuTarget) -> list[Bytes]:

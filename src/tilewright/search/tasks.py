@@ -22,7 +22,13 @@ import numpy as np
 
 from tilewright.errors import RunError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.serialize import dag_from_json, structure_hash, workload_hash
+from tilewright.expr.serialize import (
+    dag_from_json,
+    dag_to_json,
+    extents,
+    structure_hash,
+    workload_hash,
+)
 from tilewright.records.rows import WorkloadRow
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import Candidate, as_population
@@ -68,6 +74,18 @@ class TuningTask:
     @property
     def flops(self) -> int:
         return self.dag.useful_flops
+
+    @property
+    def row(self) -> WorkloadRow:
+        """What the records say of it."""
+        return WorkloadRow(
+            hash=self.hash,
+            name=self.name,
+            dag=dag_to_json(self.dag),
+            structure_hash=self.structure,
+            extents=tuple(extents(self.dag)),
+            flops=self.flops,
+        )
 
 
 def recorded_space(row: WorkloadRow, target: Target, rules: Sequence[Rule] | None = None) -> Space:

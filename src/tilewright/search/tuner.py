@@ -19,10 +19,9 @@ from statistics import median
 
 import numpy as np
 
-from tilewright.expr.serialize import dag_to_json, extents
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import RunRow, Trial, WorkloadRow
+from tilewright.records.rows import RunRow, Trial
 from tilewright.schedule.trace import trace_hash, trace_to_json
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.memory import Candidate
@@ -176,16 +175,7 @@ class Tuner:
         """Enter machine and workloads in the database."""
         self.database.add_machine(self.machine)
         for task in self.tasks:
-            self.database.add_workload(
-                WorkloadRow(
-                    hash=task.hash,
-                    name=task.name,
-                    dag=dag_to_json(task.dag),
-                    structure_hash=task.structure,
-                    extents=tuple(extents(task.dag)),
-                    flops=task.flops,
-                )
-            )
+            self.database.add_workload(task.row)
 
     def _defaults(self, budget: Budget, observe: Observer) -> None:
         """Measure every task's default program; it is the first record of the task, and the first
