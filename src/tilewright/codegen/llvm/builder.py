@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from tilewright.codegen.llvm.resident import Residents
 from tilewright.expr.intervals import Interval
@@ -74,7 +75,7 @@ class Builder:
         self.depth: dict[str, int] = {}
         self.ranges: dict[str, Interval] = {}
         self.aliases: dict[str, str] = {}
-        self.memo: dict[object, str] = {}
+        self.memo: dict[object, Any] = {}
         self.instructions = 0
         self._names = 0
 
@@ -102,13 +103,13 @@ class Builder:
             depth = max(depth, self.depth.get(o, 0))
         return depth
 
-    def recall(self, key: object) -> str | None:
-        """What an enclosing scope remembers under `key`."""
+    def recall(self, key: object) -> Any:
+        """What an enclosing scope remembers under `key`; None where none does."""
         return self.memo.get(key)
 
-    def remember(self, key: object, name: str, depth: int) -> None:
-        """Keep a value until the scope at `depth` ends."""
-        self.memo[key] = name
+    def remember(self, key: object, value: object, depth: int) -> None:
+        """Keep a name, or what consists of names, until the scope at `depth` ends."""
+        self.memo[key] = value
         self.scopes[depth].keys.append(key)
 
     def place(self, text: str, depth: int, prefix: str = "t") -> str:

@@ -36,6 +36,7 @@ class Indexer:
         self.forms = forms
         self.env = env
         self.dry = False
+        self._decided: dict[object, bool | None] = {}
         self.scalar: Callable[[Expr], Value]
 
     @property
@@ -47,16 +48,32 @@ class Indexer:
 
     def resolve(self, form: Linear) -> Linear | None:
         """A form over loop variables as one over SSA names; None where lanes break linearity."""
-        env = self.env
-        missing = [name for name, _ in form.terms if name not in env]
-        if missing:
-            env = dict(env)
-            for name in missing:
-                bound = self.of(self.forms.opaque[name]) if name in self.forms.opaque else None
-                if bound is None:
-                    return None
-                env[name] = bound
-        return form.replaced(env)
+        values = {}
+        for name, _ in form.terms:
+            value = self.env.get(name) or self._opaque(name)
+            if value is None:
+                return None
+            values[name] = value
+        return form.replaced(values)
+
+    def _opaque(self, name: str) -> Linear | None:
+        """What an index expression that is not linear is here. Worked out once for equal bindings
+        of its variables, as long as the instructions that this took can be used.
+        """
+        if name not in self.forms.opaque:
+            return None
+        e = self.forms.opaque[name]
+        key = (name, self.bindings(e))
+        found: Linear | None = self.b.recall(key)
+        if found is None:
+            found = self.of(e)
+            if found is not None and name not in self.forms.reading:
+                self.b.remember(key, found, self.b.depth_of(*(n for n, _ in found.terms)))
+        return found
+
+    def bindings(self, e: Expr) -> object:
+        """All that what is known of an expression depends on."""
+        return tuple(map(self.env.get, self.forms.free(e))), self.ranges.get(LANE), self.dry
 
     def of(self, e: Expr) -> Linear | None:
         """The linear form of an int64 expression; None where lanes break linearity."""
@@ -171,6 +188,12 @@ class Indexer:
 
     def decide(self, cond: Expr) -> bool | None:
         """Whether a condition is known to hold here, by bounds."""
+        key = (id(cond), self.bindings(cond))  # `forms.free` keeps the node
+        if key not in self._decided:
+            self._decided[key] = self._decide(cond)
+        return self._decided[key]
+
+    def _decide(self, cond: Expr) -> bool | None:
         match cond:
             case Const(value, _):
                 return bool(value)

@@ -208,6 +208,15 @@ class Evaluator:
             return constant(known, BOOL)
         if not isinstance(e, Binary):
             return self.value(e)
+        key = ("condition", id(e), self.ix.bindings(e))  # `forms.free` keeps the node
+        found: Value | None = self.b.recall(key)
+        if found is None:
+            found = self._undecided_condition(e)
+            if not reads(e):
+                self.b.remember(key, found, self.b.depth_of(found.text))
+        return found
+
+    def _undecided_condition(self, e: Binary) -> Value:
         if e.op not in ("and", "or"):
             return compare(self.b, e.op, *self.matched(self.value(e.a), self.value(e.b)))
         sides = [x for x in (e.a, e.b) if self.ix.decide(x) is None]
