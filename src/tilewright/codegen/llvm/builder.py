@@ -123,7 +123,7 @@ class Builder:
     def pure(self, text: str, *operands: str, key: object = None) -> str:
         """An instruction without side effects, shared and hoisted. `operands` name its inputs."""
         identity = text if key is None else key
-        hit = self.recall(identity)
+        hit: str | None = self.recall(identity)
         if hit is not None:
             return hit
         depth = max(self.depth_of(*operands), self.floor)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial, reduce
+from math import prod
 
 from tilewright.codegen.lanes import Lanes, chunks
 from tilewright.codegen.linear import Linear, Linearizer
@@ -49,6 +51,7 @@ from tilewright.expr.nodes import (
     Var,
     reads,
 )
+from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import For
 from tilewright.target import CpuTarget
 
@@ -116,6 +119,9 @@ class Evaluator:
 
     def read(self, e: Read, guard: Value | None) -> Value:
         """The element(s) read; zero where `guard` is false and the address may be out of range."""
+        number = self.number(e)
+        if number is not None:
+            return constant(number, e.dtype.compute)
         at = self.ix.resolve(self.form(e, e.tensor, e.indices))
         if at is None:
             assert self.lanes is not None
@@ -125,6 +131,16 @@ class Evaluator:
         if kept is not None:
             return kept
         return self.memory.load(self.buffers[e.tensor.name], at, self.lanes, guard)
+
+    def number(self, e: Expr) -> float | None:
+        """The element that `e` reads, if it is a table's and which one is known here."""
+        if not isinstance(e, Read) or not isinstance(e.tensor.source, Table):
+            return None
+        at = self.ix.resolve(self.form(e, e.tensor, e.indices))
+        values = e.tensor.source.values.reshape(-1)
+        if at is None or at.terms or not 0 <= at.const < len(values):
+            return None
+        return float(values[at.const])
 
     # ---- expressions ------------------------------------------------------------------------
 
@@ -289,10 +305,13 @@ class Evaluator:
             e = self._undecided(e)
             if _is_zero(e):
                 return old
-            if isinstance(e, Select) and self._is_product(e.a) and _is_zero(e.b):
-                return self._conditional_sum(old, e)
-            if self._is_product(e):
-                return self._multiply_add(old, e)
+            match e:
+                case Select(_, Binary("mul") as term, zero) if _is_zero(zero):
+                    if self._coefficient(term) == 0:
+                        return old
+                    return self._conditional_sum(old, e.cond, term)
+                case Binary("mul"):
+                    return self._multiply_add(old, e)
         old, value = self.matched(old, self.value(e))
         return combine(self.b, self.m, op, old, value)
 
@@ -311,24 +330,43 @@ class Evaluator:
             return Select(Binary("and", e.cond, inner.cond), inner.a, e.b)
         return Select(e.cond, inner, e.b)
 
-    def _is_product(self, e: Expr) -> bool:
-        return isinstance(e, Binary) and e.op == "mul"
+    def _coefficient(self, product: Expr) -> float | None:
+        """The factors that are known here, multiplied; None where none is."""
+        known = [n for n in map(self.number, _factors(product)) if n is not None]
+        return prod(known) if known else None
 
-    def _multiply_add(self, old: Value, e: Expr) -> Value:
-        assert isinstance(e, Binary)
-        x, y, z = self.matched(self.value(e.a), self.value(e.b), old)
-        return fma(self.b, self.m, self.features.fma, x, y, z)
+    def _multiply_add(self, old: Value, e: Binary) -> Value:
+        """`old + a*b`; numbers known from tables are one factor, and one of zero ends the term."""
+        coefficient = self._coefficient(e)
+        if coefficient == 0:
+            return old
+        if coefficient is None:
+            x, y = self.value(e.a), self.value(e.b)
+        else:
+            y = constant(coefficient, e.dtype.compute)
+            unknown = [self.value(f) for f in _factors(e) if self.number(f) is None]
+            x = reduce(partial(self.pair, "mul"), unknown or [constant(1, y.dtype)])
+        return fma(self.b, self.m, self.features.fma, *self.matched(x, y, old))
 
-    def _conditional_sum(self, old: Value, e: Select) -> Value:
-        """`old + (a*b where cond)`: a factor read as zero makes the product vanish by itself."""
-        cond = self.condition(e.cond)
+    def _conditional_sum(self, old: Value, e: Expr, term: Binary) -> Value:
+        """`old + (a*b where e)`: a factor read as zero makes the product vanish by itself."""
+        cond = self.condition(e)
         with self.guarded(cond):
-            new = self._multiply_add(old, e.a)
-        assert isinstance(e.a, Binary)
-        if any(isinstance(x, Read) and self._zeroed(x, cond) for x in (e.a.a, e.a.b)):
+            new = self._multiply_add(old, term)
+        if any(isinstance(x, Read) and self._zeroed(x, cond) for x in _factors(term)):
             return new
         cond, new, old = self.matched(cond, new, old) if cond.lanes > 1 else (cond, new, old)
         return choose(self.b, cond, new, self.widen(old, new.lanes))
+
+
+def _factors(e: Expr) -> Iterator[Expr]:
+    """What a product multiplies."""
+    match e:
+        case Binary("mul", a, b):
+            yield from _factors(a)
+            yield from _factors(b)
+        case _:
+            yield e
 
 
 def _is_zero(e: Expr) -> bool:
