@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest
 from kernel_runs import loop_bodies
@@ -20,8 +21,8 @@ from tilewright.codegen.llvm.prefetch import INTO_SECOND_LEVEL, TO_BE_WRITTEN
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32, FLOAT64
 from tilewright.expr.nodes import Const, Select, Tensor, Var, call
-from tilewright.expr.tensors import placeholder
-from tilewright.nest.nodes import Alloc, Program, Store, seq
+from tilewright.expr.tensors import placeholder, table
+from tilewright.nest.nodes import Alloc, Kind, Program, Store, seq
 from tilewright.target import Target
 
 AVX512 = Target.parse("cpu:icelake-server cores=2")
@@ -61,6 +62,20 @@ def test_a_register_tile_stays_in_registers(
     loads = [x for x in body if "(" in x or "[" in x]
     if target is not ARM:  # one load brings several broadcast operands there
         assert len(loads) <= steps * (rows + vectors)
+
+
+@pytest.mark.parametrize(("outer", "copies"), [(U, 2), (S, 1)])
+def test_known_elements_of_tables_are_numbers(outer: Kind, copies: int) -> None:
+    """y[i] = Σ_j x[j]·t[j, i]: a known zero costs nothing and no known element is loaded."""
+    x, y = placeholder((3, 16), name="x"), Tensor("y", (2, 16), FLOAT32)
+    t = table(np.array([[1, 0], [0, 0.5], [-4, 0]], np.float32), name="t")
+    fill = nest([("i", 2, U), ("n", 16, V)], Store(y, (I, N), Const(0.0, FLOAT32)))
+    update = Store(y, (I, N), x[J, N] * t[J, I], "sum")
+    body = seq(fill, nest([("i", 2, outer), ("j", 3, U), ("n", 16, V)], update))
+    ir = compile_program(Program("transform", (x,), (), (t,), (y,), body), AVX512).ir
+    zeros, loads = (3, 0) if outer is U else (0, 3)
+    assert ir.count("= call <16 x float> @llvm.fma") == 3 * copies - zeros
+    assert ir.count("= load float,") == loads
 
 
 def depthwise(rows: int, vectors: int = 33) -> Program:

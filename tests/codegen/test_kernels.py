@@ -13,8 +13,8 @@ from tilewright.codegen import compile_program
 from tilewright.codegen.llvm.prefetch import INTO_SECOND_LEVEL
 from tilewright.expr.dtypes import DTYPES, FLOAT32, INT64, DType
 from tilewright.expr.nodes import Cast, Const, Expr, Select, Tensor, Var, as_expr, binary, call
-from tilewright.expr.tensors import placeholder
-from tilewright.nest.nodes import Alloc, Node, Program, Store, seq
+from tilewright.expr.tensors import placeholder, table
+from tilewright.nest.nodes import Alloc, Kind, Node, Program, Store, seq
 from tilewright.target import Target
 
 pytestmark = pytest.mark.cpu
@@ -305,8 +305,6 @@ def test_float_remainder_has_the_divisors_sign() -> None:
 
 def test_two_outputs_and_a_table() -> None:
     """Several results of one nest; a table is part of the object file."""
-    from tilewright.expr.tensors import table
-
     x = placeholder((6, 10), name="x")
     weights = table(np.linspace(-1, 1, 10, dtype=np.float32), name="weights")
     double, total = Tensor("double", (6, 10), FLOAT32), Tensor("total", (6,), FLOAT32)
@@ -317,6 +315,22 @@ def test_two_outputs_and_a_table() -> None:
         nest([("j", 10, V)], Store(total, (i,), x[i, j] * weights[j], "sum")),
     )
     check(Program("both", (x,), (), (weights,), (double, total), nest([("i", 6, P)], body)))
+
+
+@pytest.mark.parametrize("outer", [U, S])
+def test_sums_of_products_with_known_elements(outer: Kind) -> None:
+    """Zeros, several known factors, known factors alone, and a term under a condition."""
+    x, y = placeholder((3, 16), name="x"), Tensor("y", (2, 2, 16), FLOAT32)
+    t = table(np.array([[1, 0], [0, 0.5], [-4, 3]], np.float32), name="t")
+    i, j, k, n = (Var(name) for name in "ijkn")
+    near = Select(i * 2 + k < j + 2, x[k, n], ZERO)
+    loops = [("i", 2, outer), ("j", 2, U), ("k", 3, U), ("n", 16, V)]
+    body = seq(
+        nest([("i", 2, S), ("j", 2, U), ("n", 16, V)], Store(y, (i, j, n), ZERO)),
+        nest(loops, Store(y, (i, j, n), near * t[k, i] * t[k, j], "sum")),
+        nest(loops, Store(y, (i, j, n), t[k, i] * t[k, j], "sum")),
+    )
+    check(Program("products", (x,), (), (t,), (y,), body))
 
 
 def test_a_large_allocation_lives_in_scratch() -> None:

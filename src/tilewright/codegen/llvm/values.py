@@ -307,8 +307,6 @@ class Evaluator:
                 return old
             match e:
                 case Select(_, Binary("mul") as term, zero) if _is_zero(zero):
-                    if self._coefficient(term) == 0:
-                        return old
                     return self._conditional_sum(old, e.cond, term)
                 case Binary("mul"):
                     return self._multiply_add(old, e)
@@ -330,26 +328,29 @@ class Evaluator:
             return Select(Binary("and", e.cond, inner.cond), inner.a, e.b)
         return Select(e.cond, inner, e.b)
 
-    def _coefficient(self, product: Expr) -> float | None:
-        """The factors that are known here, multiplied; None where none is."""
-        known = [n for n in map(self.number, _factors(product)) if n is not None]
-        return prod(known) if known else None
+    def _known(self, product: Expr) -> tuple[float | None, list[Expr]]:
+        """The factors that are known here, multiplied (None where none is), and the others."""
+        numbers = [(f, self.number(f)) for f in _factors(product)]
+        known = [n for _, n in numbers if n is not None]
+        return prod(known) if known else None, [f for f, n in numbers if n is None]
 
     def _multiply_add(self, old: Value, e: Binary) -> Value:
         """`old + a*b`; numbers known from tables are one factor, and one of zero ends the term."""
-        coefficient = self._coefficient(e)
-        if coefficient == 0:
+        known, others = self._known(e)
+        if known == 0:
             return old
-        if coefficient is None:
+        if known is None:
             x, y = self.value(e.a), self.value(e.b)
         else:
-            y = constant(coefficient, e.dtype.compute)
-            unknown = [self.value(f) for f in _factors(e) if self.number(f) is None]
-            x = reduce(partial(self.pair, "mul"), unknown or [constant(1, y.dtype)])
+            y = constant(known, e.dtype.compute)
+            values = [self.value(f) for f in others]
+            x = reduce(partial(self.pair, "mul"), values or [constant(1, y.dtype)])
         return fma(self.b, self.m, self.features.fma, *self.matched(x, y, old))
 
     def _conditional_sum(self, old: Value, e: Expr, term: Binary) -> Value:
         """`old + (a*b where e)`: a factor read as zero makes the product vanish by itself."""
+        if self._known(term)[0] == 0:
+            return old
         cond = self.condition(e)
         with self.guarded(cond):
             new = self._multiply_add(old, term)
