@@ -28,6 +28,7 @@ from tilewright.target import Target
 AVX512 = Target.parse("cpu:icelake-server cores=2")
 AVX2 = Target.parse("cpu:haswell cores=2")
 ARM = Target.parse("cpu:cortex-a53 cores=2")
+ZERO = Const(0.0, FLOAT32)
 I, J, K, M, N = (Var(name) for name in "ijkmn")  # noqa: E741
 
 
@@ -69,7 +70,7 @@ def test_known_elements_of_tables_are_numbers(outer: Kind, copies: int) -> None:
     """y[i] = Σ_j x[j]·t[j, i]: a known zero costs nothing and no known element is loaded."""
     x, y = placeholder((3, 16), name="x"), Tensor("y", (2, 16), FLOAT32)
     t = table(np.array([[1, 0], [0, 0.5], [-4, 0]], np.float32), name="t")
-    fill = nest([("i", 2, U), ("n", 16, V)], Store(y, (I, N), Const(0.0, FLOAT32)))
+    fill = nest([("i", 2, U), ("n", 16, V)], Store(y, (I, N), ZERO))
     update = Store(y, (I, N), x[J, N] * t[J, I], "sum")
     body = seq(fill, nest([("i", 2, outer), ("j", 3, U), ("n", 16, V)], update))
     ir = compile_program(Program("transform", (x,), (), (t,), (y,), body), AVX512).ir
@@ -85,7 +86,7 @@ def depthwise(rows: int, vectors: int = 33) -> Program:
     y = Tensor("y", (60, vectors * 16), FLOAT32)
     at, c = I * rows + J, M * 16 + N
     update = Store(y, (at, c), x[at + K, c] * w[K, c], "sum")
-    fill = Store(y, (at, c), Const(0.0, FLOAT32))
+    fill = Store(y, (at, c), ZERO)
     body = seq(
         nest([("j", rows, U), ("n", 16, V)], fill),
         nest([("k", 3, U), ("j", rows, U), ("n", 16, V)], update),
@@ -130,6 +131,17 @@ def test_whole_aligned_vectors_of_a_streamed_output_pass_the_caches_by() -> None
     assert streams(gemm(6, 64, 32, 6, 64)) == (24, 0)
     assert streams(gemm(6, 68, 32, 6, 68)) == (4 + 4, 12 + 4)  # rows 0 and 4 begin a line
     assert "nontemporal" not in compile_program(gemm(6, 64, 32, 6, 64), AVX512).ir
+
+
+def test_part_sums_do_not_pass_the_caches_by() -> None:
+    """A reduction loop outside the tile's loops: the sums so far are read again."""
+    x, y = placeholder((4, 64), name="x"), Tensor("y", (8, 64), FLOAT32)
+    fill = nest([("i", 8, S), ("m", 4, U), ("n", 16, V)], Store(y, (I, M * 16 + N), ZERO))
+    update = Store(y, (I, M * 16 + N), x[K, M * 16 + N], "sum")
+    body = seq(fill, nest([("k", 4, S), ("i", 8, S), ("m", 4, U), ("n", 16, V)], update))
+    program = Program("sums", (x,), (), (), (y,), body, ("y",))
+    assert "nontemporal" not in compile_program(program, AVX512).ir
+    assert "nontemporal" in compile_program(replace(program, body=fill), AVX512).ir
 
 
 def test_the_next_panel_of_a_constant_is_prefetched_in_equal_shares() -> None:

@@ -43,7 +43,7 @@ class Buffer:
     """Storage of a tensor: base pointer, strides in elements, where its window starts.
 
     `version` changes with every store: equal loads of one version are one load. Whole vectors that
-    are written to a `streamed` one pass the caches by.
+    are written to a `streamed` one pass the caches by, unless the program reads it, too.
     """
 
     tensor: Tensor
@@ -89,6 +89,7 @@ class Memory:
         `guard` is an i1 or a mask: where it is false nothing is read and the value is zero.
         """
         dtype = buffer.tensor.dtype
+        self.m.read.add(buffer.tensor.name)
         stride = at.coefficient(LANE)
         if guard is not None and self.in_bounds(buffer, at):
             guard = None
@@ -131,6 +132,7 @@ class Memory:
 
     def gather(self, buffer: Buffer, at: Value, lanes: Lanes, guard: Value | None) -> Value:
         """Elements at a vector of element numbers (i64)."""
+        self.m.read.add(buffer.tensor.name)
         access = _Access(self, buffer, Linear(0), lanes, guard)
         raw = access.gather_from(access.address(at.text))
         return from_storage(self.b, raw, buffer.tensor.dtype, lanes.count, self.features.half)
@@ -405,7 +407,8 @@ class _Access:
         if self.lanes.full and self.guard is None:
             align, hint = self.align, ""
             if self.buffer.streamed and self.vector_aligned():
-                align, hint = self.count * self.dtype.bytes, f", !nontemporal {self.m.streaming()}"
+                align = self.count * self.dtype.bytes
+                hint = self.m.streaming(self.buffer.tensor.name)
             self.b.do(f"store {self.type} {raw}, ptr {at}, align {align}{hint}")
         elif self.guard is not None or self.dtype.bits in self.features.mask_bits:
             self.masked_store(at, raw)

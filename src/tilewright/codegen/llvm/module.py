@@ -3,7 +3,9 @@
     m = Module()
     m.call("llvm.fma.v16f32", "<16 x float>", ["<16 x float>"] * 3)   declares it once
 
-`externals` are the symbols that a loader must provide (libgomp, libmvec, libm).
+`externals` are the symbols that a loader must provide (libgomp, libmvec, libm), `read` the tensors
+that code reads: stores to one of them do not pass the caches by, whatever they ask for. It takes
+part sums, which would come back from main memory for every step of an outer reduction loop.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from tilewright.expr.dtypes import DType
 
 ZEROS = "@zeros"
 ZERO_BYTES = 1024
-STREAMING = "!0"
 ELEMENTS_PER_LINE = 4096
 
 
@@ -31,6 +32,8 @@ class Module:
     globals: dict[str, str] = field(default_factory=dict)
     externals: set[str] = field(default_factory=set)
     intrinsics: dict[tuple[str, str], str] = field(default_factory=dict)
+    read: set[str] = field(default_factory=set)
+    marks: dict[str, str] = field(default_factory=dict)
 
     def declare(self, name: str, result: str, params: list[str]) -> str:
         """Declare a function once; returns its `@name`."""
@@ -47,10 +50,10 @@ class Module:
         )
         return ZEROS
 
-    def streaming(self) -> str:
-        """The mark of a store that should pass the caches by."""
-        self.globals.setdefault("streaming", f"{STREAMING} = !{{i32 1}}")
-        return STREAMING
+    def streaming(self, name: str) -> str:
+        """The end of a store to the tensor `name` that should pass the caches by."""
+        found = self.marks.setdefault(name, f"!{len(self.marks)}")
+        return f", !nontemporal {found}"
 
     def table(self, name: str, values: np.ndarray[Any, Any], dtype: DType) -> str:
         """A constant array in the object file."""
@@ -64,8 +67,12 @@ class Module:
 
     def text(self, attributes: str) -> str:
         """The module; every function has attribute group #0 with `attributes`."""
-        parts = [*self.globals.values(), *self.declarations.values(), *self.functions]
-        return "\n".join(parts) + f"\nattributes #0 = {{ {attributes} }}\n"
+        marks = [f"{mark} = !{{i32 1}}" for mark in self.marks.values()]
+        parts = [*self.globals.values(), *marks, *self.declarations.values(), *self.functions]
+        text = "\n".join(parts) + f"\nattributes #0 = {{ {attributes} }}\n"
+        for name in self.read & self.marks.keys():
+            text = text.replace(f"{self.streaming(name)}\n", "\n")
+        return text
 
 
 def _stored(value: Any, dtype: DType) -> str:
