@@ -234,13 +234,18 @@ class Predictions:
 def predict(
     tasks: Sequence[Programs], splits: Sequence[Split], models: Sequence[GradientBoostedModel]
 ) -> Predictions:
-    """What the model of each split says of the programs that it tests, all splits together."""
+    """What the model of each split says of the programs that it tests, all splits together.
+
+    A model's shares are of the best program of a task that it was trained on, where there is one.
+    """
     predicted, truth, numbers = [], [], []
     for split, model in zip(splits, models, strict=True):
         for number, (task, tested) in enumerate(zip(tasks, split.test, strict=True)):
             some = task.take(tested)
-            predicted.append(model.predict(some.features, some.owner, len(some)))
-            truth.append(some.throughput / (task.throughput.max() or 1.0))
+            best = task.throughput.max() or 1.0
+            known = task.throughput[split.train[number]].max(initial=0.0) or best
+            predicted.append(model.predict(some.features, some.owner, len(some)) * (known / best))
+            truth.append(some.throughput / best)
             numbers.append(np.full(len(some), number))
     return Predictions(*map(np.concatenate, (predicted, truth, numbers)))
 

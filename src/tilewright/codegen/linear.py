@@ -15,7 +15,7 @@ from math import gcd
 from typing import TypeAlias
 
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Call, Const, Expr, Var, as_expr, free_vars, reads
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Var, as_expr, free_vars
 
 Terms: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -101,14 +101,12 @@ def _sorted(items: Iterable[tuple[str, int]]) -> Terms:
 class Linearizer:
     """Turns index expressions into linear forms, naming what is not linear.
 
-    `opaque` maps each such name to its expression, `inside` to the loop variables within it;
-    `reading` are the names of those that read memory.
+    `opaque` maps each such name to its expression, `inside` to the loop variables within it.
     """
 
     def __init__(self) -> None:
         self.opaque: dict[str, Expr] = {}
         self.inside: dict[str, frozenset[str]] = {}
-        self.reading: set[str] = set()
         self._names: dict[Expr, str] = {}
         self._conditions: dict[int, tuple[Expr, Linear | None]] = {}
         self._free: dict[int, tuple[Expr, tuple[str, ...]]] = {}
@@ -174,8 +172,6 @@ class Linearizer:
             self._names[e] = name
             self.opaque[name] = e
             self.inside[name] = frozenset(free_vars(e))
-            if reads(e):
-                self.reading.add(name)
         return Linear(0, ((name, 1),))
 
     def variables(self, form: Linear) -> frozenset[str]:

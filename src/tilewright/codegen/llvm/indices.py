@@ -17,7 +17,7 @@ from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import Value
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Select, Var
+from tilewright.expr.nodes import Binary, Const, Expr, Select, Var, reads
 
 LANE = "lane"
 SCALES = (1, 2, 4, 8)
@@ -67,7 +67,7 @@ class Indexer:
         found: Linear | None = self.b.recall(key)
         if found is None:
             found = self.of(e)
-            if found is not None and name not in self.forms.reading:
+            if found is not None and not reads(e):
                 self.b.remember(key, found, self.b.depth_of(*(n for n, _ in found.terms)))
         return found
 
