@@ -138,8 +138,9 @@ class GradientBoostedModel:
 
     With the estimate among the features, on 6,144 programs of 96 tasks, 128 / 256 / 512 trees reach
     R² 0.872 / 0.887 / 0.892 and order 0.737 / 0.750 / 0.762 of a task's pairs, of its last fifth
-    0.659 / 0.652 / 0.657; on 5,120 of 40 tasks, each tuned from nothing, at most 256 / 512 reach R²
-    0.935 / 0.938 and order 0.807 / 0.821. Predicting takes 2 / 3 / 5 µs a candidate, its features 60.
+    0.659 / 0.652 / 0.657; on 5,120 of 40 tasks, each tuned from nothing, at most 256 / 512 reach
+    R² 0.935 / 0.938 and order 0.807 / 0.821. Predicting takes 2 / 3 / 5 µs a candidate, its
+    features 60.
 
     Trees whose borders are drawn at random (`extra_trees`) rank best where data are few. Trained
     on a workload's first 48 programs alone, the model ranks the rest as well as one of 128 trees of
@@ -152,10 +153,9 @@ class GradientBoostedModel:
     without the held-out fifth cost 0.01 to 0.05. The count is the largest whose held-out loss is
     within `slack` of the least, and at least `min_trees`: the least itself, noisy, asked for far
     too few. On those 5,400 programs it asked one of five splits for 32 trees: R² was 0.82, with at
-    least 128 trees 0.84; on the 5,120 of 40 tasks two of five for about 100: 0.949, with at least 256
-    0.953. It is looked for anew whenever the data have grown by a
-    quarter; the trees are trained anew whenever they have grown by a hundredth, for large
-    databases and small rounds.
+    least 128 0.84; on the 5,120 of 40 tasks it asked two of five for some 100: 0.949, with at
+    least 256 0.953. It is looked for anew whenever the data have grown by a quarter; the trees are
+    trained anew whenever they have grown by a hundredth, for large databases and small rounds.
 
     Same rows, same seed: same model. Not safe to use from two threads at once.
     """
