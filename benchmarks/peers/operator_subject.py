@@ -33,8 +33,8 @@ class OperatorSubject:
         self.rank = self.problem.rank if self.problem.weight is not None else 0
 
     def tilewright(self, target: Target, db: Path | None) -> Side:
-        """Inputs are made as Tilewright's own arrays are: on 64-byte boundaries (others would be
-        copied), and apart within a page.
+        """Inputs are made as Tilewright's own arrays are: on 64-byte boundaries and apart within a
+        page.
         """
         import tilewright as tw
         from tilewright.runtime.buffers import aligned_empty

@@ -57,12 +57,14 @@ def test_depthwise_is_limited_by_its_bytes(target: Target) -> None:
     assert bound.total_s == pytest.approx(21e-6)
 
 
-@pytest.mark.parametrize(("case", "limit"), [("GMM-2-b1", "flops"), ("NRM-2-b1", "bytes")])
-def test_a_side_that_does_the_least(case: str, limit: str) -> None:
+@pytest.mark.parametrize(
+    ("case", "limits"), [("GMM-2-b1", ("flops", "loads")), ("NRM-2-b1", ("bytes",))]
+)
+def test_a_side_that_does_the_least(case: str, limits: tuple[str, ...]) -> None:
     target = host_target()
     assert isinstance(target, CpuTarget)
     side = least_side(CASES[case], target)
-    assert side.mode == limit  # 300 and 0.5 operations a byte: no machine is that lopsided
+    assert side.mode in limits  # 300 and 0.5 operations a byte: no machine is that lopsided
     assert side.call() is None
     assert not side.output().size
 

@@ -14,7 +14,7 @@ from tilewright.codegen.llvm.machine import assembly
 from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Program
 from tilewright.nest.verify import verify
-from tilewright.runtime.artifact import numpy_dtype
+from tilewright.runtime.artifact import ALIGNMENT, numpy_dtype
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.schedule.lower import Lowered
@@ -41,13 +41,16 @@ def random_arrays(program: Program, seed: int = 0) -> dict[str, Array]:
 
 
 def run(program: Program, arrays: Arrays, target: Target = HOST) -> dict[str, Array]:
-    """The outputs of the compiled program. A stray access faults or fails an assertion."""
+    """The outputs of the compiled program, its inputs aligned for their elements only. A stray
+    access faults or fails an assertion.
+    """
     verify(program)
     artifact, _ = compile_lowered(Lowered(program, {}), target, prefetch=1)
-    given = [arrays[t.name] for t in (*program.inputs, *program.constants)]
     buffers = []
-    for array in given:
-        buffers.append(GuardedBuffer(array.nbytes))
+    for tensor in (*program.inputs, *program.constants):
+        array = arrays[tensor.name]
+        alignment = array.itemsize if tensor in program.inputs else ALIGNMENT
+        buffers.append(GuardedBuffer(array.nbytes, alignment=alignment))
         buffers[-1].view(array.shape, array.dtype)[...] = array
     outputs = {}
     for spec in artifact.outputs:

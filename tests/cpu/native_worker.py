@@ -29,7 +29,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.measure.gate import Tolerance, wrong_elements
 from tilewright.measure.inputs import make_inputs
 from tilewright.measure.task import MeasureTask
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
+from tilewright.runtime.artifact import ALIGNMENT, Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.schedule.steps import Step
@@ -108,8 +108,12 @@ def programs(workload: Workload, target: Target, job: Job) -> Iterator[tuple[str
 
 
 def run_checked(artifact: Artifact, workload: Workload) -> None:
-    """Run twice in guarded memory. Raises WrongAnswer or RunError (written outside a buffer)."""
-    inputs = [_filled(s, workload.arrays[s.name]) for s in artifact.inputs]
+    """Run twice in guarded memory, inputs aligned for their elements only. Raises WrongAnswer or
+    RunError (written outside a buffer).
+    """
+    inputs = [
+        _filled(s, workload.arrays[s.name], numpy_dtype(s.dtype).itemsize) for s in artifact.inputs
+    ]
     for packing, spec in zip(artifact.packings, artifact.constants, strict=True):
         inputs.append(_filled(spec, packing.apply(workload.arrays[packing.source.name])))
     outputs = [GuardedBuffer(s.bytes, written=True) for s in artifact.outputs]
@@ -130,8 +134,8 @@ def run_checked(artifact: Artifact, workload: Workload) -> None:
             workload.check(found, artifact.rounding)
 
 
-def _filled(spec: BufferSpec, array: Array) -> GuardedBuffer:
-    buffer = GuardedBuffer(spec.bytes)
+def _filled(spec: BufferSpec, array: Array, alignment: int = ALIGNMENT) -> GuardedBuffer:
+    buffer = GuardedBuffer(spec.bytes, alignment=alignment)
     np.copyto(buffer.view(spec.shape, numpy_dtype(spec.dtype)), array)
     buffer.set_writable(False)
     return buffer

@@ -55,6 +55,13 @@ def test_data_end_at_the_guard_page(nbytes: int) -> None:
     assert (guarded.data == 0xFF).all()
 
 
+@pytest.mark.parametrize("nbytes", [4, 60, 1000, PAGE + 4])
+def test_data_aligned_for_their_elements_end_where_the_guard_page_begins(nbytes: int) -> None:
+    guarded = GuardedBuffer(nbytes, alignment=4)
+    assert (guarded.address + nbytes) % PAGE == 0
+    assert guarded.slack_intact()
+
+
 def test_slots_start_apart() -> None:
     starts = [staggered(slot) for slot in range(12)]
     assert starts[0] == 0

@@ -78,6 +78,16 @@ def test_every_layout_gives_the_same() -> None:
     np.testing.assert_array_equal(fn(np.broadcast_to(np.float32(2), 16))[0], np.full(16, 3))
 
 
+def test_only_inputs_that_kernels_cannot_read_are_copied() -> None:
+    fn = increment(16)
+    room = np.arange(40, dtype=np.float32)
+    for x in (room[1:17], room[:16]):
+        fn(x)
+        assert not fn._frames[0].staged
+    fn(room[:32:2])
+    assert set(fn._frames[0].staged) == {"x"}
+
+
 def test_a_read_only_input_is_taken_and_a_read_only_output_is_not() -> None:
     fn = increment(4)
     x, y = aligned_empty((4,), FLOAT), aligned_empty((4,), FLOAT)

@@ -25,6 +25,7 @@ MADE: dict[str, Callable[[], ComputeDAG]] = {
     "ConvLayer": conv_layer,
     "TBS": attention,
 }
+ESTIMATES = slice(INDEX["estimated_compute"], INDEX["estimate"] + 1)
 
 
 @pytest.mark.no_cover
@@ -47,7 +48,7 @@ def test_columns_equal_those_of_the_lowered_program(
         names = [name for name in names if not name.endswith("=")]
         for statement, row in zip(names, features[owner == i], strict=True):
             expected = scaled(slow[statement])
-            expected[INDEX["estimate"]] = row[INDEX["estimate"]]  # of no program alone
+            expected[ESTIMATES] = row[ESTIMATES]  # of no program alone
             wrong = np.flatnonzero(~np.isclose(row, expected, rtol=1e-5, atol=1e-5))
             listed = [(COLUMNS[c][0], float(row[c]), float(expected[c])) for c in wrong]
             assert not listed, (sketch.name, statement, population.rows[i], listed)
@@ -73,6 +74,10 @@ def test_columns_are_the_papers_and_ours() -> None:
         "streamed",
         "registers",
         "shared_bytes",
+        "estimated_compute",
+        "estimated_near",
+        "estimated_far",
+        "estimated_exposed",
         "estimate",
     ]
 
@@ -89,6 +94,17 @@ def test_the_estimate_is_relative_to_the_usual_one(target: Target) -> None:
     assert extractor.usual_s.shape == (len(space.sketches),)
     assert relative.min() > 0.1  # it is the least of many random ones
     np.testing.assert_array_equal(FeatureExtractor(space).usual_s, extractor.usual_s)
+
+
+def test_no_part_takes_longer_than_the_estimate(target: Target) -> None:
+    """Even if all cores share the part: every statement's parts are that candidate's."""
+    extractor = FeatureExtractor(Space(conv_layer(), target))
+    population = extractor.space.sample(np.random.default_rng(6), 200)
+    rows = np.exp2(extractor.extract(population)[0][:, ESTIMATES]) - 1.0
+    assert (rows[:, :3].max(axis=1) < 1.001 * target.cores * rows[:, -1]).all()
+    assert (rows[:, 0] > 0).all()
+    assert (rows[:, 1] > 0).any() and (rows[:, 3] > 0).any()
+    assert (rows[:, 2] == 0).all()  # the second level has room for all of it
 
 
 def test_rows_follow_their_candidates(target: Target) -> None:

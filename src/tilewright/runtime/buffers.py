@@ -6,12 +6,13 @@
     guarded = GuardedBuffer(1000)                  ░░guard░░│..slack..[1000 bytes][slack]│░░guard░░
     guarded.view((250,), np.dtype("float32"))      the data as an array
 
-A guarded buffer ends where a page without access begins, so that a read or write behind it
-faults at once; another such page lies before it. Kernels rely on 64-byte alignment, hence the
-data stand at the last multiple of 64 that fits, or at the last that is the place of their slot:
-what is left before and behind them is slack. For a buffer that is read, slack is NaN to any float;
-for one that is written it is another pattern (or a NaN carried along from an input's slack would
-leave no trace), and `slack_intact` tells whether a kernel wrote there.
+A guarded buffer ends where a page without access begins, so that a read or write behind it faults
+at once; another such page lies before it. Kernels rely on 64-byte alignment of all but their
+inputs, hence the data stand at the last multiple of 64 that fits (or of what is asked for), or at
+the last that is the place of their slot: what is left before and behind them is slack. For a buffer
+that is read, slack is NaN to any float; for one that is written it is another pattern (or a NaN
+carried along from an input's slack would leave no trace), and `slack_intact` tells whether a kernel
+wrote there.
 """
 
 from __future__ import annotations
@@ -76,14 +77,20 @@ def return_freed() -> None:
 
 
 def is_aligned(array: Array) -> bool:
-    """Whether a kernel may read `array` in place: contiguous and on a 64-byte boundary."""
+    """Whether a kernel may write `array` in place: contiguous and on a 64-byte boundary."""
     return array.flags.c_contiguous and address(array) % ALIGNMENT == 0
 
 
 class GuardedBuffer:
-    """`nbytes` bytes at `address`, aligned to 64, between pages that fault on any access."""
+    """`nbytes` bytes at `address`, aligned, between pages that fault on any access."""
 
-    def __init__(self, nbytes: int, written: bool = False, slot: int | None = None) -> None:
+    def __init__(
+        self,
+        nbytes: int,
+        written: bool = False,
+        slot: int | None = None,
+        alignment: int = ALIGNMENT,
+    ) -> None:
         """Map the memory; `written` says that kernels write to it. For a `slot` the data start
         where `staggered` says, with up to a page of slack behind them.
 
@@ -102,7 +109,7 @@ class GuardedBuffer:
         _protect(base, PAGE, NO_ACCESS)
         _protect(base + PAGE + data, PAGE, NO_ACCESS)
         inner = whole[PAGE : PAGE + data]
-        begin = data - aligned(nbytes)
+        begin = data - aligned(nbytes, alignment)
         if slot is not None:
             begin -= (begin - staggered(slot)) % PAGE
         self.nbytes = nbytes

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tilewright.runtime.artifact import ALIGNMENT, Array
+from tilewright.runtime.artifact import Array
 from tilewright.runtime.parameters import Parameter
 
 DONE, DIFFERENT, HELD = range(3)
@@ -36,14 +36,14 @@ DONE, DIFFERENT, HELD = range(3)
 QUICK = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 HEAD = object.__basicsize__
-CONTIGUOUS, WRITEABLE = 0x1, 0x400  # NumPy's flags
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags; aligned for its elements
 HEADER, RECORD = 6, 5  # words
 WORDS = {
     # of a tuple and of an array, in bytes
     "type": HEAD - 8, "size": HEAD, "items": tuple.__basicsize__,
     "data": HEAD, "rank": HEAD + 8, "extents": HEAD + 16, "base": HEAD + 32,
     "dtype": HEAD + 40, "flags": HEAD + 48, "weak": HEAD + 56,
-    "low": ALIGNMENT - 1, "readable": CONTIGUOUS, "writeable": CONTIGUOUS | WRITEABLE,
+    "readable": CONTIGUOUS | ALIGNED, "writeable": CONTIGUOUS | ALIGNED | WRITEABLE,
     "header": HEADER, "record": RECORD,
     "done": DONE, "different": DIFFERENT, "held": HELD,
 }  # fmt: skip
@@ -75,13 +75,8 @@ layout:
   %rank = load i64, ptr %rank.word
   %rank.32 = trunc i64 %rank to i32
   %same.rank = icmp eq i32 %its.rank, %rank.32
-  %data.slot = getelementptr i8, ptr %array, i64 {data}
-  %data = load i64, ptr %data.slot
-  %low = and i64 %data, {low}
-  %is.aligned = icmp eq i64 %low, 0
-  %a = and i1 %same.dtype, %same.flags
-  %b = and i1 %same.rank, %is.aligned
-  %fits = and i1 %a, %b
+  %same.kind = and i1 %same.dtype, %same.flags
+  %fits = and i1 %same.kind, %same.rank
   br i1 %fits, label %extents, label %no
 extents:
   %extents.slot = getelementptr i8, ptr %array, i64 {extents}
@@ -104,6 +99,8 @@ equal:
   %i.next = add i64 %i, 1
   br label %extent
 yes:
+  %data.slot = getelementptr i8, ptr %array, i64 {data}
+  %data = load i64, ptr %data.slot
   ret i64 %data
 no:
   ret i64 -1

@@ -96,6 +96,7 @@ class Settings:
     learning_rate: float = 0.1
     bins: int = 63
     min_rows_per_leaf: int = 3
+    columns_per_split: float = 0.2
     weight_floor: float = 0.5
     failed_weight: float = 0.1
     held_out: float = 0.2
@@ -142,9 +143,12 @@ class GradientBoostedModel:
     R² 0.935 / 0.938 and order 0.807 / 0.821. Predicting takes 2 / 3 / 5 µs a candidate, its
     features 60.
 
-    Trees whose borders are drawn at random (`extra_trees`) rank best where data are few. Trained
-    on a workload's first 48 programs alone, the model ranks the rest as well as one of 128 trees of
-    5 levels does (0.61 and 0.60 of the pairs).
+    Every split sees a fifth of the columns, drawn at random, and the best of all borders. On those
+    5,120, with the estimate's parts among the features and 512 trees, R² is 0.958, order 0.913,
+    recall@30 0.665; with one random border for each of all columns (`extra_trees`) 0.957, 0.908 and
+    0.649; without the parts 0.955, 0.910 and 0.656. So it ranks best where data are few, too:
+    having seen only a task's first 32 programs, it orders 0.639 of the other pairs (0.627 with
+    random borders), and 0.714 (0.712) if it has seen 1,500 of other tasks as well.
 
     Each update trains from scratch, as in the paper: continuing the last model by 20 to 40 trees
     lost 0.02 to 0.07 of the best 64's throughput to save half the time.
@@ -262,7 +266,7 @@ class GradientBoostedModel:
             "max_bin": chosen.bins,
             "min_data_in_leaf": chosen.min_rows_per_leaf,
             "lambda_l2": 0.5,
-            "extra_trees": True,
+            "feature_fraction_bynode": chosen.columns_per_split,
             "seed": self.seed,
             "num_threads": chosen.threads,
             "deterministic": True,

@@ -1,18 +1,23 @@
 """An analytical latency estimate, for whole populations at once.
 
-    ESTIMATES["cpu"](statements, target)     seconds [n], statements being tables of features
+    seconds, parts = ESTIMATES["cpu"](statements, target)    statements being tables of features
 
-It ranks candidates where nothing has been measured: it picks the default program of every task
-and is the prior of the search. `ESTIMATES` has one for each kind of target; this file's is for CPUs
-(`estimate_gpu` has the other). Per statement it prices the register tile by its port and latency
-limits, and the traffic between cache levels by the footprints of the loops; both come from the
-same tables as the features. The machine's constants are rough on purpose: the learned model
-takes over as soon as it has data.
+The first are the seconds of all statements, one after another, `[n]`; the second are what each
+statement's are made of, the seconds of one thread for each of `features.PARTS`, `[len(PARTS), n]`.
+
+The sum ranks candidates where nothing has been measured: it picks the default program of every task
+and is the prior of the search. Relative to the task's usual time, all are features of the cost
+model. `ESTIMATES` has an estimate for each kind of target; this file's is for CPUs (`estimate_gpu`
+has the other). Per statement it prices the register tile by its port and latency limits, and the
+traffic between cache levels by the footprints of the loops; both come from the same tables as the
+features. The machine's constants are rough on purpose: the learned model takes over as soon as it
+has data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import TypeAlias
 
 import numpy as np
@@ -52,14 +57,16 @@ L3_BYTES_PER_S = 25e9
 DRAM_BYTES_PER_S = 12e9
 
 
-def cpu_latency(statements: Iterable[Analysis], target: Target) -> Floats:
-    """Estimated seconds of all statements of a sketch, one after another, `[n]`."""
+def cpu_latency(statements: Sequence[Analysis], target: Target) -> tuple[Floats, list[Floats]]:
+    """What all statements of a sketch take and are made of; see module."""
     assert isinstance(target, CpuTarget)
-    return sum((statement_latency(a, target) for a in statements), start=np.zeros(1))
+    parts = [statement_parts(a, target) for a in statements]
+    latencies = map(statement_latency, statements, parts, repeat(target))
+    return sum(latencies, start=np.zeros(1)), parts
 
 
-Estimate: TypeAlias = Callable[[Iterable[Analysis], Target], Floats]
-ESTIMATES: dict[str, Estimate] = {
+Estimator: TypeAlias = Callable[[Sequence[Analysis], Target], tuple[Floats, list[Floats]]]
+ESTIMATES: dict[str, Estimator] = {
     "cpu": cpu_latency,
     "cuda": gpu_latency,
     "opencl": gpu_latency,
@@ -67,12 +74,19 @@ ESTIMATES: dict[str, Estimate] = {
 """By the target's kind."""
 
 
-def statement_latency(a: Analysis, target: CpuTarget) -> Floats:
-    """Estimated seconds of one statement over all its iterations, `[n]`."""
-    busy, (near, far, leaping) = compute_time(a, target), traffic_time(a, target)
+def statement_parts(a: Analysis, target: CpuTarget) -> Floats:
+    """Seconds that one thread would take for each of `PARTS`, `[len(PARTS), n]`."""
+    near, far, leaping = traffic_time(a, target)
+    exposed = EXPOSED_NEAR * near + (1.0 - EXPOSED_NEAR) * leaping + EXPOSED_FAR * far
+    parts: Floats = np.stack([compute_time(a, target), near, far, exposed])
+    return parts
+
+
+def statement_latency(a: Analysis, parts: Floats, target: CpuTarget) -> Floats:
+    """Estimated seconds of one statement over all its iterations, `[n]`, from its `parts`."""
+    busy, near, far, exposed = parts
     moving = near + far
     hidden = np.minimum(busy, moving) / np.maximum(moving, 1e-12)
-    exposed = EXPOSED_NEAR * near + (1.0 - EXPOSED_NEAR) * leaping + EXPOSED_FAR * far
     serial = np.maximum(busy, moving) + hidden * exposed
     tasks = np.ones(a.n)
     for i in range(a.L):
@@ -80,7 +94,8 @@ def statement_latency(a: Analysis, target: CpuTarget) -> Floats:
     threads = np.minimum(tasks, target.cores)
     share = np.ceil(tasks / threads) / tasks
     doubt = 1.0 + STREAM_DOUBT * np.asarray(a.streamed)
-    return serial * share * doubt + np.where(tasks > 1, REGION_S, 0.0)
+    seconds: Floats = serial * share * doubt + np.where(tasks > 1, REGION_S, 0.0)
+    return seconds
 
 
 def compute_time(a: Analysis, target: CpuTarget) -> Floats:

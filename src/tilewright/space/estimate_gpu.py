@@ -1,6 +1,6 @@
 """An analytical latency estimate for GPUs, for whole populations at once.
 
-    gpu_latency(statements, target)     seconds [n]
+    seconds, parts = gpu_latency(statements, target)     as `estimate.cpu_latency` does for CPUs
 
 Per statement it takes the longest of four: instructions, accesses of shared memory, traffic with
 the second-level cache, traffic with device memory. Warps that are not full, multiprocessors that
@@ -10,7 +10,7 @@ top. The constants are rough, as the CPU's are: they order programs, they predic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -37,19 +37,25 @@ BARRIER_CYCLES = 40.0
 LAUNCH_S = 4e-6
 
 
-def gpu_latency(statements: Iterable[Analysis], target: Target) -> Floats:
-    """Estimated seconds of all kernels of a sketch, one after another, `[n]`."""
+def gpu_latency(statements: Sequence[Analysis], target: Target) -> tuple[Floats, list[Floats]]:
+    """What all kernels of a sketch take, one after another, `[n]`, and what each statement's time
+    is made of.
+    """
     assert isinstance(target, GpuTarget)
     total: Floats = np.zeros(1)
-    kernels = set()
+    parts = []
     for a in statements:
-        kernels.add(a.plan.statement.kernel)
-        total = total + statement_latency(a, target)
-    return total + LAUNCH_S * len(kernels)
+        seconds, its_parts = statement_latency(a, target)
+        total = total + seconds
+        parts.append(its_parts)
+    kernels = {a.plan.statement.kernel for a in statements}
+    return total + LAUNCH_S * len(kernels), parts
 
 
-def statement_latency(a: Analysis, target: GpuTarget) -> Floats:
-    """Estimated seconds of one statement over all its iterations, `[n]`."""
+def statement_latency(a: Analysis, target: GpuTarget) -> tuple[Floats, Floats]:
+    """Estimated seconds of one statement over all its iterations, `[n]`, and what they would be on
+    full multiprocessors for each of `features.PARTS` alone, `[len(PARTS), n]`.
+    """
     blocks, threads = _count(a, Kind.BLOCK), _count(a, Kind.THREAD_X) * _count(a, Kind.THREAD_Y)
     times = {b: executions(a, b) for b in range(a.B) if a.accesses[b].scope is not Scope.LOCAL}
     shared, near, far = traffic(a, target, times)
@@ -60,13 +66,13 @@ def statement_latency(a: Analysis, target: GpuTarget) -> Floats:
     stretched = np.maximum(1.0, HIDING_WARPS / hiding)
     partial = np.ceil(threads / target.warp) * target.warp / threads
     uneven = np.ceil(blocks / target.cores) * target.cores / blocks
-    cycles = np.maximum(
-        np.maximum(issues(a, times) / warps * partial, shared / SHARED_BYTES),
-        np.maximum(near / L2_BYTES, far / DRAM_BYTES),
-    )
-    waves = np.ceil(blocks / (target.cores * here))
-    seconds: Floats = cycles / target.cores * stretched * uneven + barriers(a) * waves
-    return seconds * CYCLE_S
+    issued = issues(a, times) / warps * partial
+    moved = np.maximum(shared / SHARED_BYTES, near / L2_BYTES)
+    cycles = np.maximum(np.maximum(issued, moved), far / DRAM_BYTES)
+    waiting = barriers(a) * np.ceil(blocks / (target.cores * here))
+    seconds: Floats = cycles / target.cores * stretched * uneven + waiting
+    busy = np.stack([issued, moved, far / DRAM_BYTES]) / target.cores
+    return seconds * CYCLE_S, np.vstack([busy, waiting]) * CYCLE_S
 
 
 def _count(a: Analysis, kind: Kind) -> Floats:

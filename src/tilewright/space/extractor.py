@@ -27,6 +27,7 @@ from tilewright.space.estimate import ESTIMATES
 from tilewright.space.features import (
     COLUMNS,
     INDEX,
+    PARTS,
     Analysis,
     Float32s,
     Floats,
@@ -37,6 +38,7 @@ from tilewright.space.space import Population, Sketch, Space
 
 BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
 SAMPLES = 256  # random candidates a sketch, of which the least estimate is usual
+ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
 
 
 class FeatureExtractor:
@@ -77,13 +79,14 @@ class FeatureExtractor:
         usual_s = self.usual_s.min()
         end = 0
         for sketch, part, analyses in self._analyses(population):
-            relative = self._estimate(analyses) / usual_s
+            seconds, parts = self._estimate(analyses)
             for k in told[sketch.key]:
                 begin, end = end, end + len(part)
                 owner[begin:end] = part
                 columns = features[:, begin:end]
                 analyses[k].columns(columns)
-                columns[INDEX["estimate"]] = relative
+                columns[ESTIMATED] = parts[k] / usual_s
+                columns[INDEX["estimate"]] = seconds / usual_s
                 columns += 1.0
                 np.log2(columns, out=columns)
         return features.T, owner
@@ -92,7 +95,7 @@ class FeatureExtractor:
         """Estimated seconds of every candidate, `[n]`."""
         out = np.zeros(len(population))
         for _, part, analyses in self._analyses(population):
-            out[part] = self._estimate(analyses)
+            out[part], _ = self._estimate(analyses)
         return out
 
     def extracted_latency(self, features: Float32s, owner: Ints) -> Floats:
@@ -102,7 +105,7 @@ class FeatureExtractor:
         latency: Floats = relative * self.usual_s.min()
         return latency
 
-    def _estimate(self, analyses: list[Analysis]) -> Floats:
+    def _estimate(self, analyses: list[Analysis]) -> tuple[Floats, list[Floats]]:
         target = self.space.target
         return ESTIMATES[target.kind](analyses, target)
 

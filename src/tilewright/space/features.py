@@ -58,6 +58,10 @@ BUFFER_COLUMNS = (
     ("lines_per_reuse", "cache lines"), ("unique_lines_per_reuse", "cache lines"),
     ("stride", "elements"),
 )  # fmt: skip
+PARTS = ("compute", "near", "far", "exposed")
+"""What a statement's estimated time is made of: arithmetic, traffic with the nearer and with the
+farther memory, and what must be waited for.
+"""
 
 
 def _columns() -> tuple[tuple[str, str], ...]:
@@ -81,6 +85,7 @@ def _columns() -> tuple[tuple[str, str], ...]:
     names += [("iterations", "iterations"), ("loops", "loops"), ("unroll_step", "statements")]
     names += [("padding_waste", "iterations/iteration"), ("streamed", "flag")]
     names += [("registers", "of a thread"), ("shared_bytes", "B of a block")]
+    names += [(f"estimated_{part}", "of the task's usual time") for part in PARTS]
     names += [("estimate", "of the task's usual time")]
     return tuple(names)
 
@@ -297,7 +302,7 @@ class Analysis:
     # ---- columns ------------------------------------------------------------------------------
 
     def columns(self, out: Float32s) -> None:
-        """Write all columns but the estimate, unscaled, to `out`: `[len(COLUMNS), n]`, zeros."""
+        """Write all columns but the estimates, unscaled, to `out`: `[len(COLUMNS), n]`, zeros."""
         s = self.plan.statement
         for (kind, op), count in s.counts.items():
             name = f"{kind}_{op}" if kind in ("float", "int") else f"{kind}_ops"
