@@ -11,8 +11,9 @@ from native_kernels import fill_in, object_code, scale_artifact
 
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import Tolerance
+from tilewright.measure.host_trial import HostTask
 from tilewright.measure.inputs import InputKind, make_input
-from tilewright.measure.trial import Floats, LoadedTask, RunOptions, Spent, once, run_trial
+from tilewright.measure.trial import Floats, RunOptions, Spent, once, run_trial
 from tilewright.runtime import Artifact, Packing
 from tilewright.target import Target
 
@@ -21,10 +22,10 @@ pytestmark = pytest.mark.cpu
 QUICK = RunOptions(repeats=2, min_repeat_ms=1)
 
 
-def loaded(reference: Artifact | None = None) -> LoadedTask:
+def loaded(reference: Artifact | None = None) -> HostTask:
     artifact = reference or fault_builds.candidate("good")
     kinds = [InputKind()] * (len(artifact.inputs) + len(artifact.packings))
-    return LoadedTask(artifact, kinds, Tolerance(), seed=0)
+    return HostTask(artifact, kinds, Tolerance(), seed=0)
 
 
 def test_a_good_candidate_is_timed() -> None:

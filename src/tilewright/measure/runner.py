@@ -18,11 +18,12 @@ from threadpoolctl import threadpool_limits
 
 from tilewright.measure.device_trial import DeviceTask
 from tilewright.measure.gate import Tolerance
+from tilewright.measure.host_trial import HostTask
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.quiet import Pace, Patience, undisturbed
 from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, serve
-from tilewright.measure.trial import LoadedTask, RunOptions, Timing
+from tilewright.measure.trial import RunOptions, Timing
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, Target, available_cpus
@@ -31,8 +32,8 @@ from tilewright.target import CpuTarget, Target, available_cpus
 DEFAULT_TASK_BYTES = 1 << 30
 TIMING_SHARE = 0.3  # of the time that a run may take, for timings tried again
 
-TASKS: dict[str, type[LoadedTask] | type[DeviceTask]] = {
-    "cpu": LoadedTask,
+TASKS: dict[str, type[HostTask] | type[DeviceTask]] = {
+    "cpu": HostTask,
     "cuda": DeviceTask,
     "opencl": DeviceTask,
 }
@@ -48,7 +49,7 @@ class Runner:
         self._binds = binds
         self._patience = Patience()
         self._pace: Pace | None = None
-        self._tasks: OrderedDict[str, LoadedTask | DeviceTask] = OrderedDict()
+        self._tasks: OrderedDict[str, HostTask | DeviceTask] = OrderedDict()
 
     def load_task(self, header: Header, payloads: Payloads) -> Answer:
         """Make a task's inputs, run its reference, answer the outputs at the asked points."""

@@ -66,6 +66,11 @@ THREADS = (Kind.THREAD_X, Kind.THREAD_Y)
 
 WORKERS = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
 
+GREATEST_PRAGMA = 128
+"""Statements that an auto-unroll pragma (`For.unroll_step`) may write out at most, whatever it asks
+for: longer bodies only cost code generation and instruction cache.
+"""
+
 
 class Scope(Enum):
     """Who sees an allocation.

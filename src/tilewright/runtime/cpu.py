@@ -33,7 +33,7 @@ Pointers = ctypes.Array[ctypes.c_void_p]
 
 class NativeCode:
     """An entry point in this process: what calls and times it. `timed` is the address of a second
-    entry point, of a network only (see `graph.entry`); `invoke` is that of `runtime.invoke`.
+    entry point, of a network only (see `graph.entry`); `invoke` is for `runtime.invoke.Call`.
     """
 
     def __init__(self, artifact: Artifact, entry: int, timed: int | None = None) -> None:

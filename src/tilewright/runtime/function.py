@@ -120,6 +120,7 @@ class CompiledFunction:
     def threads(self, count: int) -> None:
         """Raises InputError for a count that is not from 1 to the target's cores."""
         self._threads = checked_threads(count, self._cores)
+        self._frames = []  # which know the count
 
     def prepare(self, constants: Mapping[str, Any], pool: ConstantPool | None = None) -> None:
         """Take the constants (in their logical layouts, by name) and pack them as the code wants.
@@ -141,11 +142,12 @@ class CompiledFunction:
         frames = self._frames
         if out is None and QUICK:
             frame = self._frame(frames)
-            answer = self._code.invoke(frame.call.address, inputs, self._threads)
+            call = frame.call
+            answer = call.run(*inputs)
             if answer == HELD:
-                frame.call.write_to(self._new_outputs())
-                answer = self._code.invoke(frame.call.address, inputs, self._threads)
-            written = frame.call.outputs.copy()
+                call.write_to(self._new_outputs())
+                answer = call.run(*inputs)
+            written = call.outputs.copy()
             frames.append(frame)
             if answer == DONE:
                 return written
@@ -226,8 +228,10 @@ class CompiledFunction:
         last = [0] * len(self.artifact.outputs)
         pointers = [*first, *self._constants.addresses, *last]
         frame = _Frame(pointers, self.artifact.scratch_bytes, self._constants)
-        addresses = (frame.pointers_address, frame.scratch_address)
-        frame.call = Call(self._code.entry, *addresses, self._inputs, self._outputs)
+        if self._code.invoke is not None:
+            addresses = (self._code.entry, frame.pointers_address, frame.scratch_address)
+            arrays = (self._inputs, self._outputs)
+            frame.call = Call(self._code.invoke, *addresses, *arrays, self._threads)
         return frame
 
     def _new_outputs(self) -> list[Array]:

@@ -3,7 +3,7 @@
     call(entry, buffers, params, scratch, threads)
     parallel(fn, data, threads, flags)           what kernels reach as GOMP_parallel
     bench(entry, buffers, params, scratch, threads, regions, readers, count, budget_ns, seconds)
-    invoke(call, inputs, threads)                see `runtime.invoke`
+    invoke(self, inputs, count)                  a method of Python's: see `runtime.invoke`
 
 Denormal floats run at 1 % of normal speed on x86, so a kernel runs with flush-to-zero (FTZ and
 DAZ; FZ on AArch64). That mode belongs to a thread: `call` and `bench` set it on the caller's,
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from llvmlite import binding as llvm
 
 from tilewright.errors import RunError
-from tilewright.runtime.invoke import INVOKE, invoke_ir
+from tilewright.runtime.invoke import PYTHON, QUICK, invoke_ir, method, python_symbol
 from tilewright.runtime.symbols import find_symbol
 
 # Flush-to-zero per architecture: (declarations, read state into %old, set state from %new, bits).
@@ -268,13 +268,13 @@ IMPORTED = {
 class Native:
     """The functions of this module, compiled for this process.
 
-    `parallel` is an address, to be given to kernels under the name GOMP_parallel. `loaded` keeps
-    the code in memory.
+    `parallel` is an address, to be given to kernels under the name GOMP_parallel. `invoke` is there
+    if this interpreter can be given it. `loaded` keeps the code in memory.
     """
 
     call: Callable[..., None]
     bench: Callable[..., int]
-    invoke: Callable[[int, tuple[object, ...], int], int]
+    invoke: ctypes.Structure | None
     parallel: int
     loaded: tuple[object, ...]
 
@@ -292,7 +292,7 @@ def call_ir(architecture: str, parallel: bool = True) -> str:
 
 def native_ir(architecture: str) -> str:
     """All functions. Raises RunError for another architecture than the two."""
-    return call_ir(architecture) + BENCH_IR + invoke_ir()
+    return call_ir(architecture) + BENCH_IR + (invoke_ir() if QUICK else "")
 
 
 @functools.cache
@@ -304,13 +304,15 @@ def native(architecture: str) -> Native:
     builder = llvm.JITLibraryBuilder().add_ir(native_ir(architecture))
     for name, outside in IMPORTED.items():
         builder.import_symbol(name, find_symbol(outside))
-    for name in ("tw_call", "tw_bench", "tw_invoke", "__wrap_GOMP_parallel"):
+    for name in PYTHON if QUICK else ():
+        builder.import_symbol(name, python_symbol(name))
+    for name in ("tw_call", "tw_bench", "__wrap_GOMP_parallel", *(["tw_invoke"] * QUICK)):
         builder.export_symbol(name)
     library = builder.link(jit, "tilewright-runtime")
     return Native(
         call=CALL(library["tw_call"]),
         bench=BENCH(library["tw_bench"]),
-        invoke=INVOKE(library["tw_invoke"]),
+        invoke=method(library["tw_invoke"]) if QUICK else None,
         parallel=library["__wrap_GOMP_parallel"],
         loaded=(library, jit),
     )

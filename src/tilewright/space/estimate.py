@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.nest.nodes import Kind
+from tilewright.nest.nodes import GREATEST_PRAGMA, Kind
 from tilewright.space.estimate_gpu import gpu_latency
 from tilewright.space.features import Analysis, Floats
 from tilewright.space.space import Bools
@@ -43,7 +43,6 @@ SHORT_STEPS = 32  # of a reduction whose end is foreseen, so that the next tile 
 SHORT_SWITCH_CYCLES = 8.0
 EXPOSED_NEAR = 0.05  # share of traffic from the second-level cache that computing does not hide
 EXPOSED_FAR = 0.25  # the same from beyond
-GREATEST_PRAGMA = 128  # operations that a pragma writes out at most (codegen.passes.tiles)
 L1_WAY = 4096  # bytes after which addresses meet the same sets of a cache: one of its ways
 L2_WAY = 65536
 SHORT_RUN_BYTES = 1024  # a run that takes as long to start (to miss, to be prefetched) as to read

@@ -9,10 +9,10 @@ Features come one row a statement (but for those that start a reduction: they te
 computed, statement by statement, and the matrix is stored column by column. Values are
 log2(1 + x), which leaves a flag what it is.
 
-The last column is the candidate's estimated latency, relative to the least of a sample of its
-space. What the cost model predicts is relative to the best of a task, too, and from absolute
-features of many tasks it cannot tell how good a task's best is: of 6,144 programs of 96 tasks it
-then explains 0.89 of the variance instead of 0.85.
+The last columns are estimates: the parts of the statement's time, and the candidate's, relative to
+the least of a sample of its space. What the cost model predicts is relative to the best of a task,
+too, and from absolute features of many tasks it cannot tell how good a task's best is: of 6,144
+programs of 96 tasks it then explains 0.89 of the variance instead of 0.85.
 """
 
 from __future__ import annotations

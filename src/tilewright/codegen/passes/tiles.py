@@ -20,14 +20,12 @@ from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.rewrite import rebuilt, substituted, together
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Extent, Select, Var, free_vars, reads, walk
-from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
+from tilewright.nest.nodes import GREATEST_PRAGMA, Alloc, For, Kind, Node, Store, bodies
 from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import CpuTarget
 
 GREATEST_UNROLLED = 512
 """Statements that unrolled loops may write out."""
-GREATEST_PRAGMA = 128
-"""What a pragma may ask for: longer bodies only cost code generation and instruction cache."""
 GREATEST_TILE = 256
 """Statements that an allocation kept in registers may cause."""
 GREATEST_KERNEL = 8

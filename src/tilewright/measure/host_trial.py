@@ -1,0 +1,251 @@
+"""A task and its candidates' trials on this machine's cores (see `trial`).
+
+    task = HostTask(reference, kinds, tolerance, seed=0)
+    timing = task.run(candidate, RunOptions(repeats=3, min_repeat_ms=20))
+
+Every buffer lies between guard pages; inputs and constants are read-only while a candidate runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilewright.errors import RunError
+from tilewright.measure.gate import OutputGate, Tolerance
+from tilewright.measure.inputs import InputKind, make_inputs
+from tilewright.measure.trial import (
+    EVICTING,
+    MAX_CALLS,
+    Floats,
+    Retry,
+    RunOptions,
+    Spent,
+    Timing,
+    check_interface,
+    check_outputs,
+    elements_at,
+    is_paced,
+    once,
+    run_trial,
+)
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
+from tilewright.runtime.buffers import GuardedBuffer
+from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
+from tilewright.target import CpuTarget
+
+PACKED_BYTES = 256 << 20  # of packed constants that are kept for the next candidates
+
+
+class HostTask:
+    """Inputs, constants and expected outputs of one task, in guarded memory."""
+
+    spoilt = False  # its memory is guarded: what a candidate breaks, it breaks for itself
+
+    def __init__(
+        self,
+        reference: Artifact,
+        kinds: Sequence[InputKind],
+        tolerance: Tolerance,
+        seed: int,
+    ) -> None:
+        """Make the inputs and run `reference` once for the expected outputs.
+
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Raises
+        RunError when the reference cannot run here.
+        """
+        self._inputs = reference.inputs
+        self._outputs = reference.outputs
+        self._rounding = reference.rounding
+        self._logical = {p.source.name: p.source for p in reference.packings}
+        specs = (*reference.inputs, *self._logical.values())
+        arrays = make_inputs(specs, kinds, seed).values()
+        self._given = {
+            spec.name: _guarded(spec, array, slot)
+            for slot, (spec, array) in enumerate(zip(specs, arrays, strict=True))
+        }
+        self._packings: dict[tuple[Packing, int], GuardedBuffer] = {}
+        self._results = self._new_results()
+        started = time.perf_counter()
+        own = self._new_results()  # the reference runs beside candidates
+        self._reference = _OnHost(self, LoadedKernel(reference), reference, own)
+        self._reference.bench(1)
+        self.reference_s = time.perf_counter() - started
+        self._reference.check_slack()
+        pairs = zip(self._outputs, self._reference.outputs(), strict=True)
+        self._gates = [OutputGate(s, v, tolerance) for s, v in pairs]
+        self._other: Array | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held while the task is loaded."""
+        own = (*self._given.values(), *self._results, *self._packings.values())
+        held = {id(b): b.nbytes for b in (*own, *self._reference.memory)}  # which shares inputs
+        return sum(held.values()) + sum(g.nbytes for g in self._gates)
+
+    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
+        """The reference's outputs at flat indices, one list of them for each output, as bytes."""
+        return elements_at(self._reference.outputs(), points)
+
+    def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
+        """Load, run, check and time a candidate; `retry` may time it several times and choose.
+
+        Raises RunError when it cannot run, has another interface or writes outside its buffers;
+        WrongAnswer when an output differs from the reference's.
+        """
+        check_interface(artifact, self._inputs, self._outputs, self._logical)
+        spent = Spent()
+        with LoadedKernel(artifact) as kernel:
+            spent.mark("load")
+            candidate = _OnHost(self, kernel, artifact, self._results)
+            reference = self._reference if is_paced(options) else None
+            timing = run_trial(candidate, options, spent, retry, reference)
+        spent.mark("unload")
+        timing.spent_s = spent.seconds
+        return timing
+
+    def _new_results(self) -> list[GuardedBuffer]:
+        first = len(self._inputs) + len(self._logical)
+        results = [
+            GuardedBuffer(s.bytes, written=True, slot=slot)
+            for slot, s in enumerate(self._outputs, first)
+        ]
+        for buffer in results:
+            buffer.fill()
+        return results
+
+    def poison(self, outputs: Sequence[Array]) -> None:
+        """Fill outputs with values that are wrong."""
+        for gate, view in zip(self._gates, outputs, strict=True):
+            gate.poison(view)
+
+    def before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
+        """What the threads read before each call, and how many threads that are."""
+        if not between:
+            return [], 0
+        target = CpuTarget.of(artifact.target)
+        own = EVICTING * target.l2_bytes * target.cores
+        nbytes = min(max(between, own), own + EVICTING * target.l3_bytes)
+        if self._other is None or self._other.nbytes < nbytes:
+            # Written, since pages never touched share one of zeros.
+            self._other = np.ones(nbytes, np.uint8)
+        inputs = [self._given[s.name] for s in self._inputs]
+        regions = [(self._other.ctypes.data, nbytes), *((b.address, b.nbytes) for b in inputs)]
+        return regions, target.cores
+
+    def check(self, artifact: Artifact, outputs: Sequence[Array], when: str) -> None:
+        """Raise WrongAnswer unless the outputs are right."""
+        check_outputs(self._gates, outputs, when, max(self._rounding, artifact.rounding))
+
+    def bind(self, artifact: Artifact, results: Sequence[GuardedBuffer]) -> Bound:
+        """Memory for one artifact: inputs and equally packed constants shared, scratch its own."""
+        inputs = [self._given[s.name] for s in artifact.inputs]
+        pairs = zip(artifact.packings, artifact.constants, strict=True)
+        constants = [
+            self._packed(packing, spec, slot)
+            for slot, (packing, spec) in enumerate(pairs, len(inputs))
+        ]
+        _check_scratch(artifact)
+        arguments = [*inputs, *constants, *results]
+        scratch = GuardedBuffer(artifact.scratch_bytes, written=True, slot=len(arguments))
+        scratch.fill()
+        return Bound(arguments, scratch)
+
+    def _packed(self, packing: Packing, spec: BufferSpec, slot: int) -> GuardedBuffer:
+        logical = self._given[packing.source.name]
+        if packing == Packing.identity(packing.source):
+            return logical
+        packed = self._packings.pop((packing, slot), None)
+        if packed is None:
+            packed = GuardedBuffer(spec.bytes, slot=slot)
+            packing.apply(_view(packing.source, logical), _view(spec, packed))
+            packed.set_writable(False)
+        self._packings[packing, slot] = packed  # the latest comes last
+        while sum(b.nbytes for b in self._packings.values()) > PACKED_BYTES:
+            del self._packings[next(iter(self._packings))]
+        return packed
+
+
+class _OnHost:
+    """A program of the task, loaded into this process, with its memory."""
+
+    def __init__(
+        self,
+        task: HostTask,
+        kernel: LoadedKernel,
+        artifact: Artifact,
+        results: Sequence[GuardedBuffer],
+    ) -> None:
+        self.results = results
+        self._task = task
+        self._kernel = kernel
+        self._artifact = artifact
+        self._bound = task.bind(artifact, results)
+        self._native = (self._bound.buffers, self._bound.scratch.address)
+
+    @property
+    def memory(self) -> list[GuardedBuffer]:
+        """All that it reads and writes."""
+        return self._bound.memory
+
+    def outputs(self) -> list[Array]:
+        return [_view(s, b) for s, b in zip(self._artifact.outputs, self.results, strict=True)]
+
+    def poison(self) -> None:
+        self._task.poison(self.outputs())
+
+    def bench(self, count: int) -> Floats:
+        return self._kernel.bench(*self._native, count)
+
+    def bench_within(self, budget_s: float, between: int) -> Floats:
+        reads, readers = self._task.before(self._artifact, between)
+        return self._kernel.bench(*self._native, MAX_CALLS, reads, readers, budget_s=budget_s)
+
+    def check(self, when: str) -> None:
+        self.check_slack()
+        self._task.check(self._artifact, self.outputs(), when)
+
+    def check_slack(self) -> None:
+        """Raise RunError if the kernel wrote beside its buffers."""
+        self._bound.check_slack(self._artifact, self.results)
+
+
+class Bound:
+    """The native arguments of one artifact; keeps their memory."""
+
+    def __init__(self, arguments: list[GuardedBuffer], scratch: GuardedBuffer) -> None:
+        self.scratch = scratch
+        self.memory = [*arguments, scratch]
+        self._pointers = pointer_array([b.address for b in arguments])
+        self.buffers = ctypes.addressof(self._pointers)
+
+    def check_slack(self, artifact: Artifact, results: Sequence[GuardedBuffer]) -> None:
+        """Raise RunError when the kernel wrote beside an output or the scratch block."""
+        names = [*(s.name for s in artifact.outputs), "the scratch block"]
+        for name, buffer in zip(names, [*results, self.scratch], strict=True):
+            if not buffer.slack_intact():
+                raise RunError(f"{artifact.entry} wrote outside {name} ({buffer.nbytes} bytes)")
+
+
+def _guarded(spec: BufferSpec, array: Array, slot: int) -> GuardedBuffer:
+    buffer = GuardedBuffer(spec.bytes, slot=slot)
+    np.copyto(_view(spec, buffer), array)
+    buffer.set_writable(False)
+    return buffer
+
+
+def _view(spec: BufferSpec, buffer: GuardedBuffer) -> Array:
+    return buffer.view(spec.shape, numpy_dtype(spec.dtype))
+
+
+def _check_scratch(artifact: Artifact) -> None:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if artifact.scratch_bytes > memory // 2:
+        raise RunError(
+            f"{artifact.entry} needs {artifact.scratch_bytes} bytes of scratch memory; this "
+            f"machine has {memory}"
+        )
