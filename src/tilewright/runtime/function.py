@@ -17,7 +17,7 @@ each call in flight has a `_Frame` of its own, with the scratch memory and the l
 are kept, so there come to be as many as calls were ever made at once. Such calls compete for the
 cores: `fn.threads = 1` gives each one.
 
-A call whose arrays are as they should be costs about 1 µs beyond its kernel, others 2 to 4
+A call whose arrays are as they should be costs about 0.5 µs beyond its kernel, others 1 to 4
 (`benchmarks/call_overhead.py`): `runtime.invoke` checks the former natively. For the others, what
 is known of the arrays beforehand is in `Parameter`, and a call only writes the addresses of its
 inputs and outputs to a pointer array that is kept. (Loops over positions: a strict `zip` takes
