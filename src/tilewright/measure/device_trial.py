@@ -17,19 +17,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.errors import RunError, TargetError, TilewrightError
-from tilewright.measure.gate import OutputGate, Tolerance
+from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
+    Expected,
     Floats,
     Retry,
     RunOptions,
     Spent,
     Timing,
-    check_interface,
-    check_outputs,
     elements_at,
+    logical_constants,
     once,
     run_trial,
 )
@@ -103,34 +103,30 @@ class DeviceTask:
         assert isinstance(target, GpuTarget)
         self.device = device_of(target)
         self.spoilt = False
-        self.inputs, self.outputs = reference.inputs, reference.outputs
-        self.rounding = reference.rounding
-        self._logical = {p.source.name: p.source for p in reference.packings}
         self._l2_bytes = target.l2_bytes
         self._other: tuple[Array, object] | None = None
-        specs = (*self.inputs, *self._logical.values())
-        given = make_inputs(specs, kinds, seed)
-        self.constants = {name: given[name] for name in self._logical}
-        self.given = [_Buffer(self.device, s) for s in self.inputs]
+        logical = logical_constants(reference)
+        given = make_inputs((*reference.inputs, *logical.values()), kinds, seed)
+        self.constants = {name: given[name] for name in logical}
+        self.given = [_Buffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
             buffer.array[...] = given[buffer.spec.name]
             buffer.upload()
-        self.results = [_Buffer(self.device, s) for s in self.outputs]
+        self.results = [_Buffer(self.device, s) for s in reference.outputs]
         for buffer in self.results:
             buffer.upload()
         started = time.perf_counter()
         _OnDevice(self, reference).bench(1)
         self.reference_s = time.perf_counter() - started
-        expected = [b.download(reference.entry) for b in self.results]
-        pairs = zip(self.outputs, expected, strict=True)
-        self.gates = [OutputGate(s, e, tolerance) for s, e in pairs]
+        outputs = [b.download(reference.entry) for b in self.results]
+        self.expected = Expected(reference, outputs, tolerance)
 
     @property
     def nbytes(self) -> int:
         """Bytes held on this side while the task is loaded."""
         held = sum(b.nbytes for b in (*self.given, *self.results))
         held += sum(c.nbytes for c in self.constants.values())
-        return held + sum(g.nbytes for g in self.gates)
+        return held + self.expected.nbytes
 
     def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
         """The reference's outputs at flat indices, one list of them for each output, as bytes.
@@ -145,7 +141,7 @@ class DeviceTask:
         Raises RunError when the driver does not load or run it, when it has another interface or
         writes outside its buffers; WrongAnswer when an output differs from the reference's.
         """
-        check_interface(artifact, self.inputs, self.outputs, self._logical)
+        self.expected.check_interface(artifact)
         spent = Spent()
         candidate = _OnDevice(self, artifact)
         spent.mark("load")
@@ -186,8 +182,9 @@ class _OnDevice:
         self._memory = [b.memory for b in buffers], self._scratch.memory
 
     def poison(self) -> None:
-        for gate, buffer in zip(self._task.gates, self._task.results, strict=True):
-            gate.poison(buffer.array)
+        results = self._task.results
+        self._task.expected.poison([b.array for b in results])
+        for buffer in results:
             buffer.upload()
 
     def bench(self, count: int) -> Floats:
@@ -207,5 +204,4 @@ class _OnDevice:
     def check(self, when: str) -> None:
         self._scratch.download(self._artifact.entry)
         outputs = [b.download(self._artifact.entry) for b in self._task.results]
-        rounding = max(self._task.rounding, self._artifact.rounding)
-        check_outputs(self._task.gates, outputs, when, rounding)
+        self._task.expected.check(self._artifact, outputs, when)

@@ -16,20 +16,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from tilewright.errors import RunError
-from tilewright.measure.gate import OutputGate, Tolerance
+from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
+    Expected,
     Floats,
     Retry,
     RunOptions,
     Spent,
     Timing,
-    check_interface,
-    check_outputs,
     elements_at,
     is_paced,
+    logical_constants,
     once,
     run_trial,
 )
@@ -59,25 +59,21 @@ class HostTask:
         RunError when the reference cannot run here.
         """
         self._inputs = reference.inputs
-        self._outputs = reference.outputs
-        self._rounding = reference.rounding
-        self._logical = {p.source.name: p.source for p in reference.packings}
-        specs = (*reference.inputs, *self._logical.values())
+        specs = (*reference.inputs, *logical_constants(reference).values())
         arrays = make_inputs(specs, kinds, seed).values()
         self._given = {
             spec.name: _guarded(spec, array, slot)
             for slot, (spec, array) in enumerate(zip(specs, arrays, strict=True))
         }
         self._packings: dict[tuple[Packing, int], GuardedBuffer] = {}
-        self._results = self._new_results()
+        self._results = _new_results(reference.outputs, len(specs))
         started = time.perf_counter()
-        own = self._new_results()  # the reference runs beside candidates
+        own = _new_results(reference.outputs, len(specs))  # the reference runs beside candidates
         self._reference = _OnHost(self, LoadedKernel(reference), reference, own)
         self._reference.bench(1)
         self.reference_s = time.perf_counter() - started
         self._reference.check_slack()
-        pairs = zip(self._outputs, self._reference.outputs(), strict=True)
-        self._gates = [OutputGate(s, v, tolerance) for s, v in pairs]
+        self.expected = Expected(reference, self._reference.outputs(), tolerance)
         self._other: Array | None = None
 
     @property
@@ -85,7 +81,7 @@ class HostTask:
         """Bytes held while the task is loaded."""
         own = (*self._given.values(), *self._results, *self._packings.values())
         held = {id(b): b.nbytes for b in (*own, *self._reference.memory)}  # which shares inputs
-        return sum(held.values()) + sum(g.nbytes for g in self._gates)
+        return sum(held.values()) + self.expected.nbytes
 
     def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
         """The reference's outputs at flat indices, one list of them for each output, as bytes."""
@@ -97,7 +93,7 @@ class HostTask:
         Raises RunError when it cannot run, has another interface or writes outside its buffers;
         WrongAnswer when an output differs from the reference's.
         """
-        check_interface(artifact, self._inputs, self._outputs, self._logical)
+        self.expected.check_interface(artifact)
         spent = Spent()
         with LoadedKernel(artifact) as kernel:
             spent.mark("load")
@@ -107,21 +103,6 @@ class HostTask:
         spent.mark("unload")
         timing.spent_s = spent.seconds
         return timing
-
-    def _new_results(self) -> list[GuardedBuffer]:
-        first = len(self._inputs) + len(self._logical)
-        results = [
-            GuardedBuffer(s.bytes, written=True, slot=slot)
-            for slot, s in enumerate(self._outputs, first)
-        ]
-        for buffer in results:
-            buffer.fill()
-        return results
-
-    def poison(self, outputs: Sequence[Array]) -> None:
-        """Fill outputs with values that are wrong."""
-        for gate, view in zip(self._gates, outputs, strict=True):
-            gate.poison(view)
 
     def before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
         """What the threads read before each call, and how many threads that are."""
@@ -136,10 +117,6 @@ class HostTask:
         inputs = [self._given[s.name] for s in self._inputs]
         regions = [(self._other.ctypes.data, nbytes), *((b.address, b.nbytes) for b in inputs)]
         return regions, target.cores
-
-    def check(self, artifact: Artifact, outputs: Sequence[Array], when: str) -> None:
-        """Raise WrongAnswer unless the outputs are right."""
-        check_outputs(self._gates, outputs, when, max(self._rounding, artifact.rounding))
 
     def bind(self, artifact: Artifact, results: Sequence[GuardedBuffer]) -> Bound:
         """Memory for one artifact: inputs and equally packed constants shared, scratch its own."""
@@ -196,7 +173,7 @@ class _OnHost:
         return [_view(s, b) for s, b in zip(self._artifact.outputs, self.results, strict=True)]
 
     def poison(self) -> None:
-        self._task.poison(self.outputs())
+        self._task.expected.poison(self.outputs())
 
     def bench(self, count: int) -> Floats:
         return self._kernel.bench(*self._native, count)
@@ -207,7 +184,7 @@ class _OnHost:
 
     def check(self, when: str) -> None:
         self.check_slack()
-        self._task.check(self._artifact, self.outputs(), when)
+        self._task.expected.check(self._artifact, self.outputs(), when)
 
     def check_slack(self) -> None:
         """Raise RunError if the kernel wrote beside its buffers."""
@@ -236,6 +213,16 @@ def _guarded(spec: BufferSpec, array: Array, slot: int) -> GuardedBuffer:
     np.copyto(_view(spec, buffer), array)
     buffer.set_writable(False)
     return buffer
+
+
+def _new_results(outputs: Sequence[BufferSpec], first: int) -> list[GuardedBuffer]:
+    """Memory for outputs, in slots from `first` on."""
+    results = [
+        GuardedBuffer(s.bytes, written=True, slot=slot) for slot, s in enumerate(outputs, first)
+    ]
+    for buffer in results:
+        buffer.fill()
+    return results
 
 
 def _view(spec: BufferSpec, buffer: GuardedBuffer) -> Array:

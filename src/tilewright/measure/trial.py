@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import RunError, WrongAnswer
-from tilewright.measure.gate import OutputGate
+from tilewright.measure.gate import OutputGate, Tolerance
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -265,36 +265,50 @@ def _second_chances(candidate: Candidate, first: float, limit: float) -> float:
     return first
 
 
-def check_interface(
-    artifact: Artifact,
-    inputs: Sequence[BufferSpec],
-    outputs: Sequence[BufferSpec],
-    constants: Mapping[str, BufferSpec],
-) -> None:
-    """Raise RunError when an artifact has not the interface of its task (`constants` by name, in
-    their logical layouts).
-    """
-    logical = {p.source.name: p.source for p in artifact.packings}
-    if (artifact.inputs, artifact.outputs, logical) != (tuple(inputs), tuple(outputs), constants):
-        raise RunError(
-            f"{artifact.entry} has inputs {_names(artifact.inputs)}, constants "
-            f"{_names(logical.values())} and outputs {_names(artifact.outputs)}; the task has "
-            f"{_names(inputs)}, {_names(constants.values())} and {_names(outputs)}"
-        )
+def logical_constants(artifact: Artifact) -> dict[str, BufferSpec]:
+    """An artifact's constants in their logical layouts, by name."""
+    return {p.source.name: p.source for p in artifact.packings}
 
 
-def check_outputs(
-    gates: Sequence[OutputGate], outputs: Sequence[Array], when: str, rounding: float
-) -> None:
-    """Raise WrongAnswer, told `when`, unless every output passes its gate.
+class Expected:
+    """What a task's candidates are held to: the interface and the outputs of its reference."""
 
-    `rounding` is the larger of the reference's and the candidate's.
-    """
-    for gate, output in zip(gates, outputs, strict=True):
-        try:
-            gate.check(output, rounding)
-        except WrongAnswer as error:
-            raise WrongAnswer(f"{when}{error}") from None
+    def __init__(self, reference: Artifact, outputs: Sequence[Array], tolerance: Tolerance) -> None:
+        self._reference = reference
+        pairs = zip(reference.outputs, outputs, strict=True)
+        self._gates = [OutputGate(s, v, tolerance) for s, v in pairs]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(g.nbytes for g in self._gates)
+
+    def check_interface(self, artifact: Artifact) -> None:
+        """Raise RunError when an artifact has not the interface of its task (constants in their
+        logical layouts).
+        """
+        task, logical = self._reference, logical_constants(artifact)
+        constants = logical_constants(task)
+        if (artifact.inputs, artifact.outputs, logical) != (task.inputs, task.outputs, constants):
+            raise RunError(
+                f"{artifact.entry} has inputs {_names(artifact.inputs)}, constants "
+                f"{_names(logical.values())} and outputs {_names(artifact.outputs)}; the task has "
+                f"{_names(task.inputs)}, {_names(constants.values())} and {_names(task.outputs)}"
+            )
+
+    def poison(self, outputs: Sequence[Array]) -> None:
+        """Fill outputs with values that are wrong."""
+        for gate, output in zip(self._gates, outputs, strict=True):
+            gate.poison(output)
+
+    def check(self, artifact: Artifact, outputs: Sequence[Array], when: str) -> None:
+        """Raise WrongAnswer, told `when`, unless every output of an artifact passes its gate."""
+        rounding = max(self._reference.rounding, artifact.rounding)
+        for gate, output in zip(self._gates, outputs, strict=True):
+            try:
+                gate.check(output, rounding)
+            except WrongAnswer as error:
+                raise WrongAnswer(f"{when}{error}") from None
 
 
 def elements_at(outputs: Sequence[Array], points: Sequence[Sequence[int]]) -> list[bytes]:

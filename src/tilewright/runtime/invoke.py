@@ -7,16 +7,16 @@
 What Python does for a call of a compiled function takes longer than many kernels. So the common
 call is one native function, which the interpreter calls as it calls its own (by way of `ctypes` it
 takes 0.3 µs more): it gets the inputs as they are and reads from each array what its `Parameter`
-promises. Whatever is not quite so (another type, dtype object, shape or
-layout, an address that kernels cannot read at) is `DIFFERENT`, and Python looks at it.
+promises. Whatever is not quite so (another type, dtype object, shape or layout, an address that
+kernels cannot read at) is `DIFFERENT`, and Python looks at it.
 
 Outputs are written again that nobody but their call holds: an array and what owns its memory then
 have one reference each (views refer to the owner), and no weak one. Otherwise they are `HELD`, and
 the call needs new ones. So the caller of a function who drops its results pays for no memory.
 
 The layout of arrays, up to the field of weak references, is fixed by NumPy's C interface; an
-object begins with its reference count and ends with its type, and a tuple's items come last. An
-interpreter without the lock that makes one reference mean one holder is not given this (`QUICK`).
+object begins with its reference count and ends with its type. An interpreter without the lock that
+makes one reference mean one holder is not given this (`QUICK`).
 """
 
 from __future__ import annotations
