@@ -76,6 +76,7 @@ class Programs:
     throughput: float64 `[n]`, 1/s; 0 for one that failed.
     round:      int64 `[n]`, equal for those measured together.
     features, owner: their statements, as the cost model takes them.
+    region_s:   float64 `[n]`, what an empty parallel region took beside each; nan: not known.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Programs:
     round: Ints
     features: NDArray[np.float32]
     owner: Ints
+    region_s: Floats
 
     def __len__(self) -> int:
         return len(self.throughput)
@@ -103,6 +105,7 @@ class Programs:
             round=self.round[chosen],
             features=self.features[rows],
             owner=(np.cumsum(chosen) - 1)[self.owner[rows]],
+            region_s=self.region_s[chosen],
         )
 
 
@@ -117,6 +120,7 @@ class _Measured:
     throughput: Floats
     order: Ints
     round: Ints
+    region_s: Floats
 
 
 def load(files: Sequence[Path | str], target: Target) -> list[Programs]:
@@ -156,6 +160,7 @@ def _measured(group: TrainingGroup, space: Space, file: int) -> _Measured | None
         1.0 / group.latency_s,
         group.ids + (file << 40),
         group.rounds + (file << 40),
+        group.region_s,
     )
 
 
@@ -170,7 +175,10 @@ def _programs(name: str, space: Space, parts: Sequence[_Measured]) -> Programs:
     features, owner = extractor.extract(population[kept])
     throughput = np.concatenate([p.throughput for p in parts])[kept]
     rounds = np.concatenate([p.round for p in parts])[kept]
-    return Programs(name, extractor, population[kept], throughput, rounds, features, owner)
+    region_s = np.concatenate([p.region_s for p in parts])[kept]
+    return Programs(
+        name, extractor, population[kept], throughput, rounds, features, owner, region_s
+    )
 
 
 # ---- training and predicting ----------------------------------------------------------------
@@ -219,7 +227,12 @@ def train(
         for number in np.unique(some.round):
             one = some.take(some.round == number)
             rows.append(
-                one.features, one.owner, one.throughput, workload=str(name), round_id=int(number)
+                one.features,
+                one.owner,
+                one.throughput,
+                workload=str(name),
+                round_id=int(number),
+                region_s=one.region_s,
             )
     model = GradientBoostedModel(settings=settings or Settings())
     model.update(rows)
@@ -240,7 +253,8 @@ def predict(
 ) -> Predictions:
     """What the model of each split says of the programs that it tests, all splits together.
 
-    A model's shares are of the best program of a task that it was trained on, where there is one.
+    A model's shares are of the best program of a task that it was trained on, where there is one,
+    and with the machine in the state in which it was measured, where the records tell.
     """
     predicted, truth, numbers = [], [], []
     for split, model in zip(splits, models, strict=True):
@@ -248,7 +262,8 @@ def predict(
             some = task.take(tested)
             best = task.throughput.max() or 1.0
             known = task.throughput[split.train[number]].max(initial=0.0) or best
-            predicted.append(model.predict(some.features, some.owner, len(some)) * (known / best))
+            share = model.predict(some.features, some.owner, len(some), some.region_s)
+            predicted.append(share * (known / best))
             truth.append(some.throughput / best)
             numbers.append(np.full(len(some), number))
     return Predictions(*map(np.concatenate, (predicted, truth, numbers)))

@@ -81,10 +81,10 @@ def operators(found: Content) -> str:
             "`python -m benchmarks.operators --json benchmarks/results/operators.json`: the ten "
             "operators and two subgraphs of Ansor's appendix C, four shapes each, batch 1 and 16, "
             "float32, two threads. Sides take turns, each in a process of its own, called as its "
-            "Python user calls it; PyTorch runs in its fastest mode (eager or compiled, "
-            "channels-last or not). The roofline is what multiply-adds, load ports and the "
-            "bandwidth of the memory that the data fits in allow, measured in turns with the "
-            "sides.\n",
+            "Python user calls it, with arrays that begin where NumPy's do; PyTorch runs in its "
+            "fastest mode (eager or compiled, channels-last or not). The roofline is what "
+            "multiply-adds, load ports and the bandwidth of the memory that the data fits in "
+            "allow, measured in turns with the sides.\n",
             f"{origin(found['provenance'])} {ceilings['fma_flops'] / 1e9:.0f} GFLOP/s of "
             f"multiply-adds, {ceilings['call_s'] * 1e6:.1f} µs for a call of an empty "
             "parallel region.\n",

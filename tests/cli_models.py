@@ -11,10 +11,22 @@ from typer.testing import CliRunner, Result
 
 from tilewright.cli.app import app
 
+TRIALS = 6  # of the session's database
+
 
 def cli(*arguments: object) -> Result:
     """Run the command line."""
     return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def check_error(result: Result, *parts: str) -> None:
+    """One message on standard error that has all parts; exit status 1; no traceback."""
+    assert result.exit_code == 1, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stderr.startswith("error: ")
+    for part in parts:
+        assert part in result.stderr
+    assert "Traceback" not in result.output
 
 
 def save_classifier(file: Path, batch: int | str = 2) -> Path:

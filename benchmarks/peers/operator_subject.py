@@ -10,8 +10,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from benchmarks.cases import ALL
 from benchmarks.peers.problems import problem_of, random_arrays
 from benchmarks.peers.subjects import Side, device_clock
@@ -33,11 +31,7 @@ class OperatorSubject:
         self.rank = self.problem.rank if self.problem.weight is not None else 0
 
     def tilewright(self, target: Target, db: Path | None) -> Side:
-        """Inputs are made as Tilewright's own arrays are: on 64-byte boundaries and apart within a
-        page.
-        """
         import tilewright as tw
-        from tilewright.runtime.buffers import aligned_empty
 
         dag = self.case.dag()
         arrays = random_arrays(dag)
@@ -51,11 +45,7 @@ class OperatorSubject:
         )
         if dag.constants:
             function.prepare({t.name: arrays[t.name] for t in dag.constants})
-        inputs = []
-        for slot, tensor in enumerate(dag.inputs):
-            given = arrays.pop(tensor.name)
-            inputs.append(aligned_empty(given.shape, given.dtype, slot))
-            np.copyto(inputs[-1], given)
+        inputs = [arrays[tensor.name] for tensor in dag.inputs]
         mode = "untuned" if records is None or notes else "tuned"
         clock = device_clock(function, inputs)
         return Side(lambda: function(*inputs), lambda: function(*inputs)[0], mode, clock=clock)

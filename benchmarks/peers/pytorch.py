@@ -71,7 +71,8 @@ def fastest(subject: Subject, target: Target) -> tuple[str, Callable[[], Tensor]
 
 def _call(subject: Subject, program: str, layout: str, device: str) -> Callable[[], Tensor]:
     module = subject.module().to(device)
-    inputs = [torch.from_numpy(x).to(device) for x in subject.inputs]
+    # In memory of PyTorch's own, which is aligned.
+    inputs = [torch.from_numpy(x).to(device, copy=True) for x in subject.inputs]
     if layout:
         memory_format = CHANNELS_LAST[subject.rank]
         module = module.to(memory_format=memory_format)

@@ -267,18 +267,6 @@ def _model_row(model: Task | Model, group: ObjectiveModel, tasks: Sequence[Tunin
 
 
 @dataclass
-class _Result:
-    """A measurer's result in the tuner's terms."""
-
-    latencies_s: tuple[float, ...]
-    stage: str
-    error: str | None
-    message: str
-    build_s: float
-    run_s: float
-
-
-@dataclass
 class TaskMeasurer:
     """Measures programs of tasks, given as traces: a LocalMeasurer in the tuner's terms."""
 
@@ -296,14 +284,13 @@ class TaskMeasurer:
         traces: Sequence[str],
         best_s: float | None,
         default_s: float | None = None,
-    ) -> list[_Result]:
+    ) -> list[MeasureResult]:
         """Build, check and time candidates of a task."""
         requests = [self._request(task, trace_from_json(t)) for t in traces]
         try:
-            results = self.local.measure(self._task(task), requests, best_s, default_s)
+            return self.local.measure(self._task(task), requests, best_s, default_s)
         except BatchFailedError as error:
-            raise AllFailedError(str(error), [_as_result(r) for r in error.results]) from error
-        return [_as_result(r) for r in results]
+            raise AllFailedError(str(error), error.results) from error
 
     def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
         """Latencies of finalists from fresh processes; empty for one that failed there."""
@@ -325,11 +312,6 @@ class TaskMeasurer:
     def _request(self, task: TuningTask, trace: Sequence[Step]) -> bytes:
         name = kernel_name(task.name)
         return make_request(task.dag, trace, self.target, name, prefetch_bytes(task))
-
-
-def _as_result(r: MeasureResult) -> _Result:
-    error = None if r.stage == "ok" else (r.error or r.stage)
-    return _Result(r.latencies_s, r.stage, error, r.message, r.build_s, r.run_s)
 
 
 def kernel_name(task: str) -> str:

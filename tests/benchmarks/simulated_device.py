@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 from tilewright import api
+from tilewright.measure.measurer import MeasureResult
 from tilewright.search.tasks import TuningTask
 
 
@@ -28,7 +29,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             traces: Sequence[str],
             best_s: float | None,
             default_s: float | None = None,
-        ) -> list[api._Result]:
+        ) -> list[MeasureResult]:
             batches.append(len(traces))
             return [_result(trace) for trace in traces]
 
@@ -42,8 +43,8 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return batches
 
 
-def _result(trace: str) -> api._Result:
+def _result(trace: str) -> MeasureResult:
     number = zlib.crc32(trace.encode())
     if number % 11 == 0:
-        return api._Result((), "run", "RunError", "simulated crash", 0.0, 0.0)
-    return api._Result(((1 + number % 1000) * 1e-6,), "ok", None, "", 0.0, 0.0)
+        return MeasureResult("run", "RunError", "simulated crash")
+    return MeasureResult("ok", latencies_s=((1 + number % 1000) * 1e-6,))

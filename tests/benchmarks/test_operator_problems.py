@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -34,3 +36,4 @@ def test_inputs_repeat_and_differ_by_seed() -> None:
     first, again, other = random_arrays(dag), random_arrays(dag), random_arrays(dag, seed=1)
     assert all(np.array_equal(first[name], again[name]) for name in first)
     assert not np.array_equal(first["x"], other["x"])
+    assert {x.ctypes.data % mmap.PAGESIZE for x in first.values()} == {16}

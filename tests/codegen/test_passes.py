@@ -296,6 +296,20 @@ def test_a_version_for_full_tiles_and_one_for_the_rest() -> None:
     assert acc.rank == 1
 
 
+def test_full_tiles_have_no_version_for_a_border_that_only_the_last_tile_meets() -> None:
+    """Of 95 rows padded by one: the first tile, the full ones behind it, the last with three rows.
+
+    A fourth version would never run and could use up the limit.
+    """
+    rows, at = I * 4 + J, I * 4 + J + K
+    inside = Select((at >= 1) & (at < 96), X[at - 1], ZERO)
+    update = If(rows < 95, Store(Y, (rows,), inside * 2.0, "sum"))
+    node = nest([("i", 24, S), ("k", 3, S), ("j", 4, U)], update)
+    node = versioned(hoisted_guards(without_zero_terms(node)), 512)
+    kernels = [n for n in nodes(node, For) if isinstance(n, For) and n.var.name == "k"]
+    assert len(kernels) == 3
+
+
 def test_residues_separate_the_phases_of_a_stride() -> None:
     cond = ((I + J) % 2).eq(0)
     value = Select(cond, X[(I + J) // 2], ZERO) * 2.0

@@ -26,6 +26,8 @@ from tilewright.measure.task import tolerance_of
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
+from tilewright.runtime.device import DeviceFunction
+from tilewright.runtime.function import CompiledFunction
 from tilewright.schedule.trace import trace_from_json
 from tilewright.search.tuner import Progress
 
@@ -71,12 +73,12 @@ def test_equal_work_under_other_names_keeps_its_own_names() -> None:
         np.testing.assert_array_equal(y, 2 * x)
 
 
-def check_result(task: tw.Task, function: object) -> None:
+def check_result(task: tw.Task, function: CompiledFunction | DeviceFunction) -> None:
     """The compiled function equals the math."""
     arrays = values(task.dag)
     if task.dag.constants:
-        function.prepare({t.name: arrays[t.name] for t in task.dag.constants})  # type: ignore[attr-defined]
-    (got,) = function(*(arrays[t.name] for t in task.dag.inputs))  # type: ignore[operator]
+        function.prepare({t.name: arrays[t.name] for t in task.dag.constants})
+    (got,) = function(*(arrays[t.name] for t in task.dag.inputs))
     (expected,) = task.dag.evaluate(arrays, float64=True).values()
     limits = tolerance_of(task.dag).limits(expected, "float32")
     assert (np.abs(got - expected) <= limits).all()
@@ -100,6 +102,7 @@ def test_a_tuned_task_compiles_to_its_best_record(
     trials = recorded(db)
     assert len(trials) == TRIALS + 1
     assert all(t.ok and t.latencies_s and t.build_s > 0 and t.run_s > 0 for t in trials)
+    assert all(t.region_s is not None and t.region_s > 0 for t in trials)
     assert [t for t in trials if t.confirmed_s], "the winner is measured again in fresh processes"
 
     notes: list[str] = []

@@ -91,19 +91,19 @@ def test_a_cooperative_fetch_is_done_once_for_all_threads() -> None:
     values = program.run(sketch.environment(population.rows))
     fetches = [p for p in plans if p.statement.stage.startswith(("a.", "b."))]
     assert len(fetches) == 2
-    ones = np.ones(len(population), np.int64)
     for plan in fetches:
-        iterations = np.prod([values[e] * ones for e in plan.extents], axis=0)
-        window = np.prod([values[d.extent] * ones for d in plan.accesses[0]], axis=0)
+        table = plan.table(values, len(population))
+        iterations = table[plan.extents].prod(axis=0)
+        window = table[[d.extent for d in plan.accesses[0]]].prod(axis=0)
         blocks, threads = (plan.workers[k] for k in list(plan.workers)[::2])
         rounds = [
-            values[e] * ones
+            table[e]
             for loop, e in zip(plan.statement.loops, plan.extents, strict=True)
             if loop.name.startswith("matmul.local.k")
         ]
-        times = values[blocks] * np.prod(rounds, axis=0)
+        times = table[blocks] * np.prod(rounds, axis=0)
         assert (iterations >= times * window).all()
-        assert (iterations < times * (window + 4 * values[threads])).all()
+        assert (iterations < times * (window + 4 * table[threads])).all()
 
 
 @pytest.mark.parametrize("target", [A100, MALI])

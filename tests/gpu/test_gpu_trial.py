@@ -128,7 +128,7 @@ def test_a_wrong_answer_costs_one_trial_and_the_devices_context(
     assert [r.stage for r in results] == ["ok", "run", "ok"]
     before = measurer.runner.worker.starts
     results = measurer.measure(task, [b"wrong", b"good"])
-    assert [r.error for r in results] == ["WrongAnswer", ""]
+    assert [r.error for r in results] == ["WrongAnswer", None]
     assert measurer.runner.worker.starts == before + 1
 
 

@@ -43,14 +43,14 @@ def test_every_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
     mixed = [kind for fault in FAULTS for kind in (fault, "good")]
     results = measurer.measure(make_task(), [request(kind) for kind in mixed])
     for kind, result in zip(mixed, results, strict=True):
-        assert (result.stage, result.error) == FAULTS.get(kind, ("ok", "")), (kind, result)
+        assert (result.stage, result.error) == FAULTS.get(kind, ("ok", None)), (kind, result)
         assert math.isfinite(result.latency_s) == (kind == "good")
         assert bool(result.message) == (kind in FAULTS)
     good = [r for r in results if r.stage == "ok"]
     least = min(r.latency_s for r in good)
     assert len(good[0].latencies_s) == 2
     for r in good:
-        assert r.build_s > 0 and r.run_s > 0
+        assert r.build_s > 0 and r.run_s > 0 and r.region_s is not None and r.region_s > 0
         assert len(r.latencies_s) == 2 or r.latency_s > NEAR * least
 
 

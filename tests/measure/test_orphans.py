@@ -43,7 +43,7 @@ def test_a_fault_costs_one_trial_and_leaves_no_process(
     measurer: LocalMeasurer, mark: str, kind: str
 ) -> None:
     results = measurer.measure(make_task(), [request(k) for k in ("good", kind, "good")])
-    assert [(r.stage, r.error) for r in results] == [("ok", ""), FAULTS[kind], ("ok", "")]
+    assert [(r.stage, r.error) for r in results] == [("ok", None), FAULTS[kind], ("ok", None)]
     assert processes_with(mark) == workers(measurer)
     assert len(workers(measurer)) <= 1 + BUILDERS
     assert workers(measurer) <= children()

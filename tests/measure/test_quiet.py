@@ -76,6 +76,12 @@ def test_work_that_takes_twice_its_least_is_a_slowdown_of_one() -> None:
     assert pace.slowdown() >= 0.8
 
 
+@pytest.mark.cpu
+@pytest.mark.parametrize("cores", [1, 2])
+def test_an_empty_region_takes_some_time(cores: int) -> None:
+    assert Pace(replace(Target.parse("cpu"), cores=cores)).region_s() > 0.0
+
+
 def test_without_quiet_the_least_disturbed_counts_when_patience_ends() -> None:
     machine = Machine([0.09, 0.03, 0.08, 0.07])
     patience = Patience(left_s=0.25, share=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from dataclasses import replace
 
 import fault_builds
@@ -43,6 +44,15 @@ def test_values_at_points_are_the_references() -> None:
     x = make_input(fault_builds.candidate("good").inputs[0], InputKind(), 0, 0)
     (data,) = loaded().values_at([[0, 999, 5]])
     np.testing.assert_array_equal(np.frombuffer(data, np.float32), (2 * x + 1)[[0, 999, 5]])
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_inputs_begin_where_a_callers_arrays_or_other_programs_outputs_do(aligned: bool) -> None:
+    reference = fault_builds.candidate("good")
+    task = HostTask(reference, [InputKind()], Tolerance(), seed=0, aligned_inputs=aligned)
+    (given, *_) = task.bind(reference, []).memory
+    assert given.address % mmap.PAGESIZE == (0 if aligned else 16)
+    assert task.run(reference, QUICK).latencies_s
 
 
 @pytest.mark.parametrize(

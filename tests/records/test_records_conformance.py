@@ -35,6 +35,7 @@ def test_trial_round_trip_keeps_every_field(db: Database) -> None:
         run_s=1.75,
         seed=2**63 - 1,
         confirmed_s=(0.5, 0.25),
+        region_s=5e-7,
     )
     failed = failure(4, message="rejected: ‘∑’ is not a line\nof the IR", predicted=None)
     ids = db.add_trials([written, failed])
@@ -121,7 +122,9 @@ def test_a_confirmation_decides_the_best_but_not_the_history(db: Database) -> No
     fast, slow, failed = db.add_trials(
         [trial(1, latencies_s=(1.0,)), trial(2, latencies_s=(1.1,)), failure(3)]
     )
+    assert db.best("w0", MACHINE.fingerprint, confirmed=True) is None
     db.confirm(fast or 0, [1.3, 1.2, 1.4])
+    assert db.best("w0", MACHINE.fingerprint, confirmed=True) == db.trial(fast or 0)
     best = db.best("w0", MACHINE.fingerprint)
     assert best is not None and best.id == slow
     confirmed = db.trial(fast or 0)
@@ -183,7 +186,7 @@ def test_training_set_groups_rows_by_workload_sketch_and_width(db: Database) -> 
             trial(1, row=(1, 2**60), latencies_s=(0.5, 0.25, 1.0), round=3),
             trial(2, row=(7,), sketch_key="plain"),
             failure(3, row=(3, 4)),
-            trial(4, row=(5, 6), latencies_s=(2.0,)),
+            trial(4, row=(5, 6), latencies_s=(2.0,), region_s=1e-6),
             trial(5, row=(5, 6, 7)),
             trial(6, row=()),
             trial(7, row=(8,)),
@@ -202,6 +205,7 @@ def test_training_set_groups_rows_by_workload_sketch_and_width(db: Database) -> 
     assert groups[0].rows.tolist() == [[1, 2**60], [5, 6]]
     assert groups[0].latency_s.tolist() == [0.5, 2.0]
     assert groups[0].rounds.tolist() == [3, 0]
+    np.testing.assert_array_equal(groups[0].region_s, [np.nan, 1e-6])
     with_failed = db.training_set(MACHINE.fingerprint, include_failed=True)[0]
     assert with_failed.rows.tolist() == [[1, 2**60], [3, 4], [5, 6]]
     assert with_failed.latency_s.tolist() == [0.5, np.inf, 2.0]
@@ -300,18 +304,24 @@ def test_a_history_is_the_trials_without_their_traces(db: Database) -> None:
     assert (first.latency_s, first.measured_s) == (0.5, trial(1).measured_s)
 
 
-def test_an_older_database_has_no_runs_until_it_is_written(target: str) -> None:
+def test_an_older_database_lacks_what_was_added_until_it_is_written(target: str) -> None:
     with Database.open(target) as database:
         database.add_machine(MACHINE)
+        database.add_workload(WORKLOAD)
+        database.add_trials([trial(1)])
         with database._store.write() as connection:
             for table in ADDED:
                 table.drop(connection)
     with Database.open(target, create=False, readonly=True) as database:
         assert (database.runs(), database.ceilings()) == ([], [])
+        assert list(database.trials()) == [trial(1)]
+        assert np.isnan(database.training_set(MACHINE.fingerprint)[0].region_s).all()
     with Database.open(target, create=False) as database:
         database.keep_run(RUN)
         database.keep_ceilings(CEILINGS)
         assert (database.runs(), database.ceilings()) == ([RUN], [CEILINGS])
+        database.add_trials([trial(2, region_s=1e-6)])
+        assert list(database.trials()) == [trial(1), trial(2, region_s=1e-6)]
 
 
 def test_summary_counts(db: Database) -> None:

@@ -65,6 +65,7 @@ def trials_of(draw: st.DrawFn, workload: WorkloadRow) -> Trial:
         run_s=draw(times),
         created_at=draw(times),
         confirmed_s=tuple(draw(st.lists(latencies, max_size=2))) if error is None else (),
+        region_s=draw(st.none() | latencies),
     )
 
 
@@ -199,6 +200,7 @@ def spoiled(line: str, **changes: object) -> str:
         (lambda text: [*text[:3], spoiled(text[3], row=[1, True])], "line 4: 'row' must be int"),
         (lambda text: [*text[:3], spoiled(text[3], row="12")], "line 4: 'row' must be a list"),
         (lambda text: [*text[:3], spoiled(text[3], trace="absent")], "'trace' is missing"),
+        (lambda text: [*text[:3], spoiled(text[3], region_s=0.0)], "not a positive finite"),
         (lambda text: [*text[:3], spoiled(text[3], extra=1)], "unknown fields: 'extra'"),
         (lambda text: [*text[:3], spoiled(text[3], latencies_s=[-1.0])], "not a positive finite"),
         (lambda text: [*text[:3], spoiled(text[3], latencies_s=[])], "neither a latency nor"),
@@ -222,6 +224,20 @@ def test_a_broken_file_is_named_with_its_line(
         with pytest.raises(RecordsError, match=message) as caught:
             database.import_(file)
         assert "broken.jsonl" in str(caught.value)
+        assert list(database.trials()) == [trial(1)]
+
+
+def test_an_export_of_before_regions_were_timed_is_read(tmp_path: Path) -> None:
+    with Database.open(tmp_path / "records.db") as database:
+        database.add_machine(MACHINE)
+        database.add_workload(WORKLOAD)
+        database.add_trials([trial(1, region_s=1e-6)])
+        text = lines(database, tmp_path)
+    file = tmp_path / "older.jsonl"
+    older = [*text[:3], spoiled(text[3], region_s="absent")]
+    file.write_text("".join(f"{line}\n" for line in older), "utf-8")
+    with Database.open(tmp_path / "new.db") as database:
+        database.import_(file)
         assert list(database.trials()) == [trial(1)]
 
 

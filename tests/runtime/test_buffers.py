@@ -77,7 +77,7 @@ def test_arrays_of_a_slot(nbytes: int, slot: int) -> None:
     assert array.shape == (nbytes,)
     assert address(array) % PAGE == staggered(slot)
     array[:] = 1
-    guarded = GuardedBuffer(nbytes, written=True, slot=slot)
+    guarded = GuardedBuffer(nbytes, written=True, start=staggered(slot))
     assert guarded.address % PAGE == staggered(slot)
     guarded.fill()
     assert guarded.slack_intact()

@@ -16,6 +16,7 @@ from typing import Any
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.schedule.trace import trace_hash
@@ -30,24 +31,12 @@ TARGET = Target.parse("cpu:icelake-server cores=2")
 MACHINE = Machine.of("cpu", cpu="simulated", features="", cores=2, compiler="none")
 
 
-@dataclass
-class Result:
-    """What a simulated machine measured."""
-
-    latencies_s: tuple[float, ...]
-    stage: str = "ok"
-    error: str | None = None
-    message: str = ""
-    build_s: float = 0.0
-    run_s: float = 0.0
-
-
-def simulated(trace: str, noise: float = 0.0) -> Result:
+def simulated(trace: str, noise: float = 0.0) -> MeasureResult:
     """A latency that depends on the trace, and a little on `noise`; some traces fail."""
     number = int(hashlib.sha256(trace.encode()).hexdigest()[:8], 16)
     if number % 17 == 0:
-        return Result((), "run", "RunError", "simulated crash")
-    return Result(((1e-3 + number % 1000 * 1e-6) * (1 + noise),))
+        return MeasureResult("run", "RunError", "simulated crash")
+    return MeasureResult("ok", latencies_s=((1e-3 + number % 1000 * 1e-6) * (1 + noise),))
 
 
 @dataclass
@@ -63,7 +52,7 @@ class SteppingMachine:
         traces: Sequence[str],
         best_s: float | None,
         default_s: float | None = None,
-    ) -> list[Result]:
+    ) -> list[MeasureResult]:
         results = []
         for trace in traces:
             self.parent.send(("trial", task.hash, trace_hash(trace)))

@@ -10,7 +10,7 @@ from tilewright.search.cost_model import (
     pairwise_accuracy,
     weights,
 )
-from tilewright.search.training_set import TrainingSet, summary
+from tilewright.search.training_set import TrainingSet, states, summary
 
 WIDTH = 24
 
@@ -50,18 +50,26 @@ def _r2(truth, scores):
 def test_a_program_is_its_busiest_statement_and_the_largest_of_each_feature():
     features = np.array([[1, 5, 0], [2, 2, 1], [0, 0, 3], [4, 0, 0]], np.float32)
     owner = np.array([0, 0, 2, 2])
-    expected = [[1, 5, 0, 2, 5, 1], [0] * 6, [4, 0, 0, 4, 0, 3]]
-    np.testing.assert_array_equal(summary(features, owner, 3), expected)
+    state = np.array([0.5, 1.0, 0.0], np.float32)
+    expected = [[1, 5, 0, 2, 5, 1, 0.5], [0, 0, 0, 0, 0, 0, 1.0], [4, 0, 0, 4, 0, 3, 0.0]]
+    np.testing.assert_array_equal(summary(features, owner, state), expected)
 
 
 def test_a_summary_does_not_depend_on_the_order_of_statements():
     rng = np.random.default_rng(0)
     features, owner, _ = _programs(rng, 50)
     shuffled = rng.permutation(len(owner))
+    state = np.zeros(50, np.float32)
     np.testing.assert_array_equal(
-        summary(np.asfortranarray(features[shuffled]), owner[shuffled], 50),
-        summary(features, owner, 50),
+        summary(np.asfortranarray(features[shuffled]), owner[shuffled], state),
+        summary(features, owner, state),
     )
+
+
+def test_a_state_is_how_many_octaves_slower_a_region_was_to_the_half():
+    region_s = np.array([0.5e-6, 0.55e-6, 0.75e-6, 1.2e-6, np.nan])
+    assert states(region_s, 0.5e-6).tolist() == [0.0, 0.0, 0.5, 1.5, 0.0]
+    assert states(region_s, np.nan).tolist() == [0.0] * 5, "nothing to compare with"
 
 
 def test_weights_follow_throughput_above_the_floor():
@@ -90,6 +98,22 @@ def test_throughput_is_normalised_per_workload():
     assert sample.batch.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     assert rows.sample(2).throughput.tolist() == [0.5, 1.0, 1.0, 0.0]
     assert rows.programs == 8
+
+
+def test_states_are_relative_to_the_least_of_all_workloads():
+    rows = TrainingSet(1)
+    features, owner, one = np.zeros((2, 1), np.float32), np.arange(2), np.ones(2)
+    rows.append(features, owner, one, workload="a", round_id=0)
+    assert np.isnan(rows.sample().least_region_s)
+    for workload, region_s in (("a", [4e-6, np.nan]), ("b", [1e-6, 2e-6])):
+        rows.append(
+            features, owner, one, workload=workload, round_id=1, region_s=np.array(region_s)
+        )
+    assert rows.sample().state.tolist() == [0.0, 0.0, 2.0, 0.0, 0.0, 1.0]
+    assert rows.sample().least_region_s == 1e-6
+    assert rows.sample(2).state.tolist() == [0.0] * 4
+    later = rows.sample().take(np.arange(6) > 1)
+    assert (later.state.tolist(), later.least_region_s) == ([2.0, 0.0, 0.0, 1.0], 1e-6)
 
 
 def test_take_keeps_statements_with_their_programs():
@@ -258,6 +282,31 @@ def test_few_programs_are_enough_to_be_trained():
     rows.append(features, owner, np.zeros(1), workload="all failed", round_id=0)
     model.update(rows)
     assert np.isfinite(model.predict(features, owner, 1)).all()
+
+
+def test_what_a_slow_machine_measured_is_told_apart():
+    rng = np.random.default_rng(0)
+    rows = TrainingSet(WIDTH)
+    for round_id in range(10):
+        features, owner, throughput = _programs(rng, 64)
+        slow = rng.random(64) < 0.5
+        rows.append(
+            features,
+            owner,
+            throughput * np.where(slow, 0.5, 1.0),
+            workload="a",
+            round_id=round_id,
+            region_s=np.where(slow, 2e-6, 1e-6),
+        )
+    model = GradientBoostedModel()
+    model.update(rows)
+    features, owner, _ = _programs(rng, 200)
+    at_best = model.predict(features, owner, 200)
+    np.testing.assert_array_equal(
+        at_best, model.predict(features, owner, 200, np.full(200, 1.1e-6))
+    )
+    slowly = model.predict(features, owner, 200, np.full(200, 2e-6))
+    assert 0.4 < np.median(slowly / at_best) < 0.6
 
 
 def test_features_that_tell_nothing_are_no_error():

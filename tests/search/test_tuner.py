@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated_tuning import MACHINE, TARGET, Result, make_scheduler, simulated
+from simulated_tuning import MACHINE, TARGET, make_scheduler, simulated
 
 from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
+from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.schedule.trace import trace_hash
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.tasks import TuningTask, recorded_space
-from tilewright.search.tuner import Budget, Tuner
+from tilewright.search.tuner import LUCK, Budget, Tuner
 from workloads import given
 
 
@@ -36,7 +37,7 @@ class SimulatedMachine:
         traces: Sequence[str],
         best_s: float | None,
         default_s: float | None = None,
-    ) -> list[Result]:
+    ) -> list[MeasureResult]:
         if self.stop_after is not None and len(self.measured) >= self.stop_after:
             raise KeyboardInterrupt
         self.measured += [trace_hash(t) for t in traces]
@@ -118,9 +119,9 @@ def test_failures_cost_a_trial_and_keep_their_message(tmp_path: Path) -> None:
 class SlowStart(SimulatedMachine):
     """Fails what it measures first, default programs; they would run when confirmed."""
 
-    def measure(self, *given: Any) -> list[Result]:
+    def measure(self, *given: Any) -> list[MeasureResult]:
         results = super().measure(*given)
-        failure = Result((), "run", "Timeout", "simulated hang")
+        failure = MeasureResult("run", "Timeout", "simulated hang")
         return [failure] if len(self.measured) <= 2 * len(make_tasks()) else results
 
 
@@ -131,6 +132,31 @@ def test_a_default_program_that_failed_is_not_confirmed(tmp_path: Path) -> None:
     defaults = [t for t in one.database.trials() if t.origin == "default"]
     assert [t.confirmed_s for t in defaults] == [(), ()]
     assert all(s.best_s for s in searches)
+
+
+@dataclass
+class MoodyMachine(SimulatedMachine):
+    """Measures the first batch of candidates at half of what they take."""
+
+    flattered: int = 0
+
+    def measure(self, *given: Any) -> list[MeasureResult]:
+        results = super().measure(*given)
+        if len(results) == 1 or self.flattered:  # one is a default program
+            return results
+        self.flattered = len(results)
+        return [replace(r, latencies_s=tuple(0.5 * s for s in r.latencies_s)) for r in results]
+
+
+def test_a_round_that_was_measured_too_fast_does_not_win(tmp_path: Path) -> None:
+    machine = MoodyMachine()
+    one = tuner(tmp_path / "t.db", machine)
+    for search in one.run(Budget(trials=96)):
+        trials = list(one.database.trials(search.task.hash))
+        really = {t.trace: simulated(t.trace).latencies_s[0] for t in trials if t.ok}
+        assert search.best_trace is not None
+        assert really[search.best_trace] <= min(really.values()) / LUCK
+    assert machine.flattered >= 8
 
 
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
@@ -197,7 +223,7 @@ def test_small_spaces_are_exhausted_and_the_run_ends(tmp_path: Path) -> None:
 
 def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
     class Broken(SimulatedMachine):
-        def measure(self, *given: Any) -> list[Result]:
+        def measure(self, *given: Any) -> list[MeasureResult]:
             raise RunError("no runner")
 
     with pytest.raises(RunError, match="no runner"):

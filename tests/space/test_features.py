@@ -119,6 +119,21 @@ def test_rows_follow_their_candidates(target: Target) -> None:
         np.testing.assert_array_equal(again[theirs == at], features[owner == order[at]])
 
 
+def test_features_do_not_depend_on_who_else_is_asked_about(target: Target) -> None:
+    """Statements of many sketches share tables; no number may depend on it."""
+    space = Space(conv_layer(), target)
+    extractor = FeatureExtractor(space)
+    population = space.sample(np.random.default_rng(0), 120)
+    features, owner = extractor.extract(population)
+    latency = extractor.latency(population)
+    structures = [p.structure for s in space.sketches for p in extractor.plans(s)[1]]
+    assert len(set(structures)) < 0.6 * len(structures)
+    for at in range(0, 120, 7):
+        alone = population[at : at + 1]
+        np.testing.assert_array_equal(extractor.extract(alone)[0], features[owner == at])
+        np.testing.assert_array_equal(extractor.latency(alone), latency[at : at + 1])
+
+
 STEERED: dict[str, Callable[[Expr, Expr], Expr]] = {  # an index i and a number v that data gives
     "step": lambda i, v: i * v,
     "bounded step": lambda i, v: binary("min", binary("max", i * v, 0), 11),
@@ -171,7 +186,7 @@ def test_rows_are_reached_from_the_innermost_loop_outwards(name: str, target: Ta
         program, plans = extractor.plans(sketch)
         values = program.run(sketch.environment(population.rows[at]))
         for plan in plans:
-            a = Analysis(plan, values, len(at), target.line_bytes)
+            a = Analysis(plan, plan.table(values, len(at)), target.line_bytes)
             for b in range(a.B):
                 row, pitch = a.rows(b)
                 assert (row[a.L] == 1.0).all() and (row <= pitch).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 from rich.console import Console
@@ -26,54 +26,60 @@ INTERRUPTED = 130  # the exit status after Ctrl-C
 DEFAULT_MINUTES = 10.0
 
 
+Models: TypeAlias = Annotated[
+    list[Path],
+    typer.Argument(metavar="MODEL", help="ONNX model files; parts they share are tuned once."),
+]
+Minutes: TypeAlias = Annotated[
+    float | None,
+    typer.Option(min=0.0, help="Stop after so many minutes.", show_default="10, without --trials"),
+]
+Trials: TypeAlias = Annotated[
+    int | None,
+    typer.Option(min=1, help="Stop after so many measured programs, in total over all runs."),
+]
+NewRecords: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="FILE|URL",
+        help="Where records go: a SQLite file (made if absent) or a postgresql:// URL.",
+    ),
+]
+Goal: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="GOAL",
+        help="What to make small. sum: the latencies' sum. requirement:0.02,0.1: the same, "
+        "but nothing below these seconds (one number a model, and for each of its shapes) "
+        "counts. geomean:0.04,0.2: the geometric mean against reference latencies. "
+        "early-stopping: the sum, without tasks that stopped getting better.",
+    ),
+]
+Strategy: TypeAlias = Annotated[
+    str, typer.Option(help="How to search: evolution, random, or exhaustive (tiny spaces only).")
+]
+Runner: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="Measure on another machine: a command that carries standard input and output to "
+        "tilewright-runner there, such as 'ssh pi@board tilewright-runner'. Name the machine "
+        "with --target.",
+    ),
+]
+
+
 def tune(
-    models: Annotated[
-        list[Path],
-        typer.Argument(metavar="MODEL", help="ONNX model files; parts they share are tuned once."),
-    ],
+    models: Models,
     shape: Shapes = None,
-    minutes: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0, help="Stop after so many minutes.", show_default="10, without --trials"
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(min=1, help="Stop after so many measured programs, in total over all runs."),
-    ] = None,
-    db: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE|URL",
-            help="Where records go: a SQLite file (made if absent) or a postgresql:// URL.",
-        ),
-    ] = DEFAULT_DB,
+    minutes: Minutes = None,
+    trials: Trials = None,
+    db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
-    objective: Annotated[
-        str,
-        typer.Option(
-            metavar="GOAL",
-            help="What to make small. sum: the latencies' sum. requirement:0.02,0.1: the same, "
-            "but nothing below these seconds (one number a model, and for each of its shapes) "
-            "counts. geomean:0.04,0.2: the geometric mean against reference latencies. "
-            "early-stopping: the sum, without tasks that stopped getting better.",
-        ),
-    ] = "sum",
-    strategy: Annotated[
-        str,
-        typer.Option(help="How to search: evolution, random, or exhaustive (tiny spaces only)."),
-    ] = "evolution",
+    objective: Goal = "sum",
+    strategy: Strategy = "evolution",
     seed: Seed = 0,
-    runner: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="Measure on another machine: a command that carries standard input and output to "
-            "tilewright-runner there, such as 'ssh pi@board tilewright-runner'. Name the machine "
-            "with --target.",
-        ),
-    ] = None,
+    runner: Runner = None,
 ) -> None:
     """Search for fast programs and record everything measured.
 

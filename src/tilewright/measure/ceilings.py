@@ -238,7 +238,7 @@ def _rates(
     call_s = float("inf")
     with contextlib.ExitStack() as stack:
         kernels = [stack.enter_context(load_kernel(job.ir, target)) for job in jobs]
-        empty = stack.enter_context(load_kernel(_fill(EMPTY, {"threads": target.cores}), target))
+        empty = stack.enter_context(load_kernel(empty_ir(target), target))
         for _ in range(sweeps):
             call_s = min(call_s, _called(empty, address, empty_calls))
             for job, kernel in zip(jobs, kernels, strict=True):
@@ -306,6 +306,11 @@ def traffic_ir(traffic: Traffic, passes: int, nontemporal: bool, target: CpuTarg
         body.append(f"  %q{k} = getelementptr i8, ptr %to, i64 %x{k}")
         body.append(f"  store {vector} {value}, ptr %q{k}, align {width}{hint}")
     return _region(target, steps_of(traffic, target), passes, [], carried, body, after)
+
+
+def empty_ir(target: CpuTarget) -> str:
+    """A parallel region in which no thread does anything."""
+    return _fill(EMPTY, {"threads": target.cores})
 
 
 def fma_ir(steps: int, target: CpuTarget) -> str:

@@ -93,10 +93,12 @@ class DeviceTask:
         kinds: Sequence[InputKind],
         tolerance: Tolerance,
         seed: int,
+        aligned_inputs: bool = True,
     ) -> None:
         """Make the inputs and run `reference` once for the expected outputs.
 
-        `kinds` are those of the inputs, then of the constants in their logical layouts. Raises
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Memory of
+        a device is aligned, whoever allocates it: `aligned_inputs` makes no difference. Raises
         TargetError without the device, RunError when it cannot run the reference.
         """
         target = Target.parse(reference.target)

@@ -34,7 +34,7 @@ from tilewright.measure.trial import (
     run_trial,
 )
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
-from tilewright.runtime.buffers import GuardedBuffer
+from tilewright.runtime.buffers import NUMPY_START, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget
 
@@ -52,18 +52,23 @@ class HostTask:
         kinds: Sequence[InputKind],
         tolerance: Tolerance,
         seed: int,
+        aligned_inputs: bool = False,
     ) -> None:
         """Make the inputs and run `reference` once for the expected outputs.
 
-        `kinds` are those of the inputs, then of the constants in their logical layouts. Raises
-        RunError when the reference cannot run here.
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs
+        begin where a caller's arrays do, or with `aligned_inputs` as other programs' outputs.
+        Raises RunError when the reference cannot run here.
         """
         self._inputs = reference.inputs
         specs = (*reference.inputs, *logical_constants(reference).values())
         arrays = make_inputs(specs, kinds, seed).values()
+        starts = [staggered(slot) for slot in range(len(specs))]
+        if not aligned_inputs:
+            starts[: len(self._inputs)] = [NUMPY_START] * len(self._inputs)
         self._given = {
-            spec.name: _guarded(spec, array, slot)
-            for slot, (spec, array) in enumerate(zip(specs, arrays, strict=True))
+            spec.name: _guarded(spec, array, start)
+            for spec, array, start in zip(specs, arrays, starts, strict=True)
         }
         self._packings: dict[tuple[Packing, int], GuardedBuffer] = {}
         self._results = _new_results(reference.outputs, len(specs))
@@ -128,7 +133,8 @@ class HostTask:
         ]
         _check_scratch(artifact)
         arguments = [*inputs, *constants, *results]
-        scratch = GuardedBuffer(artifact.scratch_bytes, written=True, slot=len(arguments))
+        start = staggered(len(arguments))
+        scratch = GuardedBuffer(artifact.scratch_bytes, written=True, start=start)
         scratch.fill()
         return Bound(arguments, scratch)
 
@@ -138,7 +144,7 @@ class HostTask:
             return logical
         packed = self._packings.pop((packing, slot), None)
         if packed is None:
-            packed = GuardedBuffer(spec.bytes, slot=slot)
+            packed = GuardedBuffer(spec.bytes, start=staggered(slot))
             packing.apply(_view(packing.source, logical), _view(spec, packed))
             packed.set_writable(False)
         self._packings[packing, slot] = packed  # the latest comes last
@@ -208,8 +214,8 @@ class Bound:
                 raise RunError(f"{artifact.entry} wrote outside {name} ({buffer.nbytes} bytes)")
 
 
-def _guarded(spec: BufferSpec, array: Array, slot: int) -> GuardedBuffer:
-    buffer = GuardedBuffer(spec.bytes, slot=slot)
+def _guarded(spec: BufferSpec, array: Array, start: int) -> GuardedBuffer:
+    buffer = GuardedBuffer(spec.bytes, start=start)
     np.copyto(_view(spec, buffer), array)
     buffer.set_writable(False)
     return buffer
@@ -218,7 +224,8 @@ def _guarded(spec: BufferSpec, array: Array, slot: int) -> GuardedBuffer:
 def _new_results(outputs: Sequence[BufferSpec], first: int) -> list[GuardedBuffer]:
     """Memory for outputs, in slots from `first` on."""
     results = [
-        GuardedBuffer(s.bytes, written=True, slot=slot) for slot, s in enumerate(outputs, first)
+        GuardedBuffer(s.bytes, written=True, start=staggered(slot))
+        for slot, s in enumerate(outputs, first)
     ]
     for buffer in results:
         buffer.fill()

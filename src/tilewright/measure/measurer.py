@@ -39,21 +39,24 @@ DRIVER_CACHES = ("POCL_CACHE_DIR",)
 
 @dataclass(frozen=True, slots=True)
 class MeasureResult:
-    """One trial. `stage` is "ok", or where it failed: "build", "run", "check" or "timeout".
+    """One trial. `stage` is "ok", or where it failed: "build", "run", "check" or "timeout"; then
+    `error` is the exception's class or the signal.
 
     `latencies_s` has one median per repeat. `build_s` and `run_s` are wall time, the gate
     included; `spent_s` says where `run_s` went on the runner. `stopped_early`: the first run was so
-    slow that there was no other.
+    slow that there was no other. `region_s` is what an empty parallel region took beside it; None
+    where it is not known.
     """
 
     stage: str
-    error: str = ""
+    error: str | None = None
     message: str = ""
     latencies_s: tuple[float, ...] = ()
     build_s: float = 0.0
     run_s: float = 0.0
     stopped_early: bool = False
     spent_s: Mapping[str, float] = field(default_factory=dict)
+    region_s: float | None = None
 
     @property
     def latency_s(self) -> float:
@@ -135,6 +138,7 @@ class LocalMeasurer:
                 tolerance=task.tolerance,
                 seed=task.seed,
                 points=task.points,
+                aligned_inputs=task.between > 0,  # in a network other programs compute them
             )
             rounding = Artifact.from_bytes(outcome.artifact).rounding
             task.check_reference(self._runner.load(spec), rounding)
@@ -245,6 +249,7 @@ def _measure_one(
         run_s=time.perf_counter() - started,
         stopped_early=timing.stopped_early,
         spent_s=timing.spent_s,
+        region_s=timing.region_s,
     )
 
 

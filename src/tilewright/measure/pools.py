@@ -111,7 +111,8 @@ class TaskSpec:
     """What a runner needs to know of a task.
 
     `inputs` are the kinds of the inputs, then of the constants in their logical layouts; `points`
-    are flat indices of outputs (one tuple for each) whose reference values are sent back.
+    are flat indices of outputs (one tuple for each) whose reference values are sent back. Inputs
+    are `aligned_inputs` where other programs compute them; a caller's arrays begin anywhere.
     """
 
     name: str
@@ -120,6 +121,7 @@ class TaskSpec:
     tolerance: Tolerance
     seed: int = 0
     points: tuple[tuple[int, ...], ...] = ()
+    aligned_inputs: bool = False
 
 
 class RunnerClient:
@@ -153,6 +155,7 @@ class RunnerClient:
             "inputs": [kind.to_json() for kind in task.inputs],
             "tolerance": task.tolerance.to_json(),
             "points": [list(p) for p in task.points],
+            "aligned_inputs": task.aligned_inputs,
         }
         for attempt in (1, 2):
             try:
@@ -175,7 +178,12 @@ class RunnerClient:
                 raise
             self.load(task)
             answer, _ = self.worker.request(header, [artifact], options.timeout_s)
-        return Timing(answer["latencies_s"], answer["stopped_early"], answer["spent_s"])
+        return Timing(
+            answer["latencies_s"],
+            answer["stopped_early"],
+            answer["spent_s"],
+            answer.get("region_s"),  # older runners do not say
+        )
 
     def close(self) -> None:
         """End the process."""

@@ -10,6 +10,10 @@ helps, good programs are given up and the cost model learns nonsense. Two things
 - how long this process's threads, ready to run, waited for a core, which the kernel counts;
 - how long a fixed piece of work takes on all threads. On a virtual machine whose cores are put on
   one physical core it takes exactly twice as long, and nothing else in the machine shows that.
+
+A third slows some programs for longer than it is worth waiting: how far apart the cores are, which
+a virtual machine's are now and then (docs/architecture.md, section 8). It is only noted, as the
+time of an empty parallel region, which is little but handing cache lines from thread to thread.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tilewright.measure.ceilings import OWN_BYTES, fma_ir, load_kernel
+from tilewright.measure.ceilings import OWN_BYTES, empty_ir, fma_ir, load_kernel
 from tilewright.runtime.buffers import aligned_empty
 from tilewright.runtime.cpu import pointer_array
 from tilewright.target import CpuTarget
@@ -35,6 +39,7 @@ Result = TypeVar("Result")
 DISTURBED = 0.2
 PACE_STEPS = 2000  # some 13 us
 PACE_CALLS = 11  # the first ones wake threads up; the median counts
+REGION_CALLS = 61  # of half a microsecond each
 TASKS = Path("/proc/self/task")
 
 
@@ -61,23 +66,31 @@ class Patience:
 
 
 class Pace:
-    """A fixed number of multiply-adds on each of a target's threads."""
+    """How fast this machine is just now: at a fixed number of multiply-adds on each of a target's
+    threads, and at entering and leaving a parallel region.
+    """
 
     def __init__(self, target: CpuTarget) -> None:
         """Compile it. Raises RunError if `target` is not this machine."""
         self.target = target
         self._kernel = load_kernel(fma_ir(PACE_STEPS, target), target)
+        self._empty = load_kernel(empty_ir(target), target)
         sizes = (2 * target.vector_bits // 8, 1, OWN_BYTES * target.cores)
         self._buffers = [aligned_empty((size,), np.dtype(np.uint8)) for size in sizes]
         self._buffers[0].view(np.float32)[:] = 0.5  # the factors
         self._pointers = pointer_array([b.ctypes.data for b in self._buffers])
+        self._given = ctypes.addressof(self._pointers)
         self._least = float("inf")
 
     def slowdown(self) -> float:
         """How much longer it takes now than it ever took: 0 for as long, 1 for twice."""
-        seconds = self._kernel.bench(ctypes.addressof(self._pointers), 0, PACE_CALLS)
+        seconds = self._kernel.bench(self._given, 0, PACE_CALLS)
         self._least = min(self._least, float(seconds.min()))
         return float(np.median(seconds)) / self._least - 1.0
+
+    def region_s(self) -> float:
+        """Seconds that an empty parallel region takes now."""
+        return float(np.median(self._empty.bench(self._given, 0, REGION_CALLS)))
 
 
 def waited_s() -> float:

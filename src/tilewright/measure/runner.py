@@ -12,6 +12,7 @@ import argparse
 import os
 from collections import OrderedDict
 from collections.abc import Callable
+from statistics import fmean
 
 from llvmlite import binding as llvm
 from threadpoolctl import threadpool_limits
@@ -62,6 +63,7 @@ class Runner:
             kinds=[InputKind.from_json(k) for k in header["inputs"]],
             tolerance=Tolerance.from_json(header["tolerance"]),
             seed=header["seed"],
+            aligned_inputs=header.get("aligned_inputs", True),
         )
         values = task.values_at(header["points"])
         self._tasks[header["task"]] = task
@@ -77,36 +79,40 @@ class Runner:
         options = RunOptions.from_json(header["options"])
         artifact, task = Artifact.from_bytes(payloads[0]), self._tasks[name]
         limit_s = options.timeout_s * TIMING_SHARE
-        slowdown = self._slowdown_of(artifact)
+        pace = self._pace_of(artifact)
 
         def retry(timed: Callable[[], Timing]) -> Timing:
+            slowdown = pace.slowdown if pace else lambda: 0.0
             return undisturbed(timed, self._patience, slowdown, limit_s)
 
+        regions_s = [pace.region_s()] if pace else []
         try:
             timing = task.run(artifact, options, retry)
         except Exception as error:
             if task.spoilt:
                 raise SpoiltError from error
             raise
+        regions_s += [pace.region_s()] if pace else []
         return {
             "type": "result",
             "latencies_s": timing.latencies_s,
             "stopped_early": timing.stopped_early,
             "spent_s": timing.spent_s,
+            "region_s": fmean(regions_s) if regions_s else None,
         }, ()
 
-    def _slowdown_of(self, artifact: Artifact) -> Callable[[], float]:
-        """How much slower this machine is than it was; of a device's programs only waits tell.
+    def _pace_of(self, artifact: Artifact) -> Pace | None:
+        """What tells how fast this machine is just now; of a device's programs only waits tell.
 
         Figures that are relative to a reference need it, too: what slows down multiply-adds may
         leave a program alone that waits for memory.
         """
         target = Target.parse(artifact.target)
         if not isinstance(target, CpuTarget):
-            return lambda: 0.0
+            return None
         if self._pace is None or self._pace.target != target:
             self._pace = Pace(target)
-        return self._pace.slowdown
+        return self._pace
 
     def _make_room(self) -> None:
         while len(self._tasks) > 1:

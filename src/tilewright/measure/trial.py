@@ -94,11 +94,15 @@ class RunOptions:
 
 @dataclass(slots=True)
 class Timing:
-    """A candidate that passed the gate. `spent_s` says where its trial's time went."""
+    """A candidate that passed the gate. `spent_s` says where its trial's time went; `region_s` is
+    what the runner adds, the seconds of an empty parallel region before and after (None: not run
+    on cores).
+    """
 
     latencies_s: list[float] = field(default_factory=list)
     stopped_early: bool = False
     spent_s: dict[str, float] = field(default_factory=dict)
+    region_s: float | None = None
 
 
 class Spent:

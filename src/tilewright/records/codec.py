@@ -55,7 +55,9 @@ def workload_of(columns: Columns) -> WorkloadRow:
 
 
 def trial_columns(trial: Trial) -> Columns:
-    """The trial's line in `trials`; its trace goes to `traces`, its id is the database's."""
+    """The trial's line in `trials`; its trace goes to `traces`, its region's time to `conditions`,
+    its id is the database's.
+    """
     return {
         "workload_hash": trial.workload_hash,
         "machine": trial.machine,
@@ -80,7 +82,7 @@ def trial_columns(trial: Trial) -> Columns:
 
 
 def trial_of(columns: Columns) -> Trial:
-    """From a joined line of `trials` (less what a trial derives) and `traces`."""
+    """From a joined line of `trials` (less what a trial derives), `traces` and `conditions`."""
     lists = {
         name: tuple(json.loads(columns[name])) for name in ("row", "latencies_s", "confirmed_s")
     }

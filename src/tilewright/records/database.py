@@ -46,6 +46,7 @@ from tilewright.records.rows import (
 )
 from tilewright.records.tables import (
     ceilings,
+    conditions,
     machines,
     model_tasks,
     models,
@@ -64,6 +65,8 @@ class Database:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        with store.read() as connection:
+            self._trials = queries.whole_trials(connection)
 
     @staticmethod
     def open(
@@ -122,14 +125,17 @@ class Database:
             result = connection.execute(statement, [codec.trial_columns(trial) for trial in batch])
             ids = {tuple(found): int(id_) for id_, *found in result}
             placed: list[int | None] = []
-            added = []
+            added, noted = [], []
             for trial in batch:
                 id_ = ids.pop((trial.workload_hash, trial.machine, trial.trace_hash), None)
                 placed.append(id_)
                 if id_ is not None:
                     added.append({"trial_id": id_, "trace": trial.trace})
-            if added:
-                connection.execute(insert(traces), added)
+                    if trial.region_s is not None:
+                        noted.append({"trial_id": id_, "region_s": trial.region_s})
+            for table, lines in ((traces, added), (conditions, noted)):
+                if lines:
+                    connection.execute(insert(table), lines)
         return placed
 
     def confirm(self, trial_id: int, latencies_s: Sequence[float]) -> None:
@@ -208,7 +214,7 @@ class Database:
 
     def trial(self, trial_id: int) -> Trial | None:
         """The trial of that id."""
-        rows = self._all(queries.TRIALS.where(trials.c.id == trial_id))
+        rows = self._all(self._trials.where(trials.c.id == trial_id))
         return codec.trial_of(rows[0]) if rows else None
 
     def source(self, trial_id: int) -> Source | None:
@@ -232,13 +238,20 @@ class Database:
         with self._store.read() as connection:
             return queries.history(connection, machine)
 
-    def best(self, workload_hash: str, machine: str | None = None) -> Trial | None:
-        """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first."""
-        query = queries.TRIALS.where(
+    def best(
+        self, workload_hash: str, machine: str | None = None, confirmed: bool = False
+    ) -> Trial | None:
+        """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first.
+
+        `confirmed`: of those that were measured again.
+        """
+        query = self._trials.where(
             trials.c.workload_hash == workload_hash, trials.c.latency_s.is_not(None)
         )
         if machine is not None:
             query = query.where(trials.c.machine == machine)
+        if confirmed:
+            query = query.where(trials.c.confirmed_s != codec.to_json(()))
         rows = self._all(query.order_by(trials.c.latency_s, trials.c.id).limit(1))
         return codec.trial_of(rows[0]) if rows else None
 
@@ -246,7 +259,7 @@ class Database:
         self, workload_hash: str | None = None, machine: str | None = None, after: int = 0
     ) -> Iterator[Trial]:
         """Trials in order of insertion, those after id `after`; writing meanwhile is fine."""
-        query = queries.TRIALS.order_by(trials.c.id).limit(PAGE)
+        query = self._trials.order_by(trials.c.id).limit(PAGE)
         if workload_hash is not None:
             query = query.where(trials.c.workload_hash == workload_hash)
         if machine is not None:
@@ -260,7 +273,7 @@ class Database:
     ) -> dict[str, Trial]:
         """The recorded trials among some traces, by trace hash: what need not be measured again."""
         wanted = list(dict.fromkeys(trace_hashes))
-        query = queries.TRIALS.where(
+        query = self._trials.where(
             trials.c.workload_hash == workload_hash, trials.c.machine == machine
         )
         found: dict[str, Trial] = {}

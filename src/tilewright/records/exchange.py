@@ -47,6 +47,7 @@ RECORDS: dict[str, type[Item]] = {
     "trial": Trial,
     "source": TrialSource,
 }
+ADDED = {"region_s"}  # fields that older exports lack
 _RECORD_OF = {type_: record for record, type_ in RECORDS.items()}
 
 
@@ -153,6 +154,8 @@ def _from_dict(values: object) -> Item:
     arguments = {}
     for field in fields(type_):
         if field.name == "id":
+            continue
+        if field.name in ADDED and field.name not in values:
             continue
         if field.name not in values:
             raise RecordsError(f"{field.name!r} is missing")

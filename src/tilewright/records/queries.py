@@ -9,12 +9,12 @@ Each takes an open connection and reads one consistent view of the database.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from sqlalchemy import Column, Connection, Select, Table, func, inspect, select
+from sqlalchemy import Column, Connection, Select, Table, func, inspect, null, select
 
 from tilewright.records import codec
 from tilewright.records.rows import (
@@ -28,6 +28,7 @@ from tilewright.records.rows import (
 )
 from tilewright.records.tables import (
     SCHEMA_VERSION,
+    conditions,
     machines,
     model_tasks,
     sources,
@@ -42,10 +43,6 @@ IN_LIST = 1000  # values in one IN (…)
 MACHINES: Select[Any] = select(machines).order_by(machines.c.fingerprint)
 
 _DERIVED = {"measured_s", "latency_s"}
-TRIALS: Select[Any] = select(
-    *(column for column in trials.c if column.name not in _DERIVED), traces.c.trace
-).join(traces, traces.c.trial_id == trials.c.id)
-"""Selects the columns `codec.trial_of` reads."""
 
 SOURCES: Select[Any] = (
     select(
@@ -74,6 +71,21 @@ def added(connection: Connection, table: Table) -> list[codec.Columns]:
     if not inspect(connection).has_table(table.name):
         return []
     return rows(connection, select(table).order_by(*table.primary_key))
+
+
+def with_conditions(connection: Connection, columns: Sequence[Any]) -> Select[Any]:
+    """Selects `columns` of trials and the conditions of each trial, null where there are none."""
+    if not inspect(connection).has_table(conditions.name):
+        return select(*columns, null().label(conditions.c.region_s.name))
+    joined = trials.outerjoin(conditions, conditions.c.trial_id == trials.c.id)
+    return select(*columns, conditions.c.region_s).select_from(joined)
+
+
+def whole_trials(connection: Connection) -> Select[Any]:
+    """Selects the columns that `codec.trial_of` reads."""
+    columns = (column for column in trials.c if column.name not in _DERIVED)
+    query = with_conditions(connection, (*columns, traces.c.trace))
+    return query.join(traces, traces.c.trial_id == trials.c.id)
 
 
 def history(connection: Connection, machine: str) -> list[TrialLine]:
@@ -139,34 +151,32 @@ def training_set(connection: Connection, machine: str, include_failed: bool) -> 
     longer than reading them. Rows of one sketch that differ in width (a space that has changed
     since) form groups of their own.
     """
-    query = (
-        select(
-            trials.c.workload_hash,
-            trials.c.sketch_key,
-            trials.c.row,
-            trials.c.id,
-            trials.c.round,
-            trials.c.measured_s,
-        )
-        .where(trials.c.machine == machine)
-        .order_by(trials.c.id)
+    columns = (
+        trials.c.workload_hash,
+        trials.c.sketch_key,
+        trials.c.row,
+        trials.c.id,
+        trials.c.round,
+        trials.c.measured_s,
     )
+    query = with_conditions(connection, columns)
+    query = query.where(trials.c.machine == machine).order_by(trials.c.id)
     if not include_failed:
         query = query.where(trials.c.measured_s.is_not(None))
-    groups: dict[tuple[str, str, int], list[tuple[str, int, int, float | None]]] = {}
-    for workload_hash, sketch_key, row, id_, number, measured_s in connection.execute(query):
+    groups: dict[tuple[str, str, int], list[_Member]] = {}
+    for workload_hash, sketch_key, row, *member in connection.execute(query):
         key = (workload_hash, sketch_key, row.count(",") + (row != "[]"))
-        groups.setdefault(key, []).append((row, id_, number, measured_s))
+        groups.setdefault(key, []).append((row, *member))
     return [_training_group(*key, members) for key, members in groups.items()]
 
 
+_Member: TypeAlias = tuple[str, int, int, float | None, float | None]
+
+
 def _training_group(
-    workload_hash: str,
-    sketch_key: str,
-    columns: int,
-    members: list[tuple[str, int, int, float | None]],
+    workload_hash: str, sketch_key: str, columns: int, members: list[_Member]
 ) -> TrainingGroup:
-    texts, ids, numbers, measured_s = zip(*members, strict=True)
+    texts, ids, numbers, measured_s, region_s = zip(*members, strict=True)
     matrix = np.array(json.loads(f"[{','.join(texts)}]"), dtype=np.int64)
     latency_s = np.array(measured_s, dtype=np.float64)  # None becomes nan
     return TrainingGroup(
@@ -176,6 +186,7 @@ def _training_group(
         np.array(numbers, dtype=np.int64),
         matrix.reshape(len(texts), columns),
         np.where(np.isnan(latency_s), np.inf, latency_s),
+        np.array(region_s, dtype=np.float64),
     )
 
 

@@ -44,7 +44,8 @@ class Trial:
     `round` counts the task's rounds within the run of `seed`; `origin` names what proposed it
     ("sample", "crossover", …). `stage` is the last stage reached; a failure has an `error` class
     and a `message`. `confirmed_s` are latencies of a later confirmation in fresh processes;
-    `id` is given by the database and grows in the order of insertion.
+    `region_s` is what an empty parallel region took beside it, None where that is not known; `id`
+    is given by the database and grows in the order of insertion.
 
     Raises RecordsError for a successful trial without a positive finite latency, and for
     numbers a database cannot hold.
@@ -68,11 +69,14 @@ class Trial:
     run_s: float = 0.0
     created_at: float = field(default_factory=time.time)
     confirmed_s: tuple[float, ...] = ()
+    region_s: float | None = None
     id: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         check_latencies(self.latencies_s, f"trial {self.trace_hash}")
         check_latencies(self.confirmed_s, f"confirmation of trial {self.trace_hash}")
+        if self.region_s is not None:
+            check_latencies([self.region_s], f"parallel region of trial {self.trace_hash}")
         if self.error is None and not self.latencies_s:
             raise RecordsError(
                 f"trial {self.trace_hash} has neither a latency nor an error: "
@@ -253,7 +257,7 @@ class TrainingGroup:
     """Trials of one workload under one sketch as arrays, in order of insertion.
 
     `ids`, `rounds` int64 [n]; `rows` int64 [n, columns]; `latency_s` float64 [n], inf where the
-    trial failed (a throughput of 0).
+    trial failed (a throughput of 0); `region_s` float64 [n], nan where it is not known.
     """
 
     workload_hash: str
@@ -262,6 +266,7 @@ class TrainingGroup:
     rounds: NDArray[np.int64]
     rows: NDArray[np.int64]
     latency_s: NDArray[np.float64]
+    region_s: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

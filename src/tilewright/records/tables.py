@@ -1,7 +1,7 @@
 """The schema, as SQLAlchemy Core tables that mean the same on SQLite and PostgreSQL.
 
     machines <── trials ──> workloads <── model_tasks ──> models
-        ▲          └── traces, sources                  (one row per trial, read on demand)
+        ▲          └── traces, sources, conditions      (one row per trial, read on demand)
         └── runs, ceilings
 
 `trials` is kept narrow: traces are ten times larger than the rest of a trial, and training and
@@ -128,6 +128,13 @@ sources = Table(
     Column("ir", FreeText, nullable=False),
 )
 
+conditions = Table(
+    "conditions",
+    metadata,
+    Column("trial_id", ForeignKey("trials.id"), primary_key=True, autoincrement=False),
+    Column("region_s", Double, nullable=False),
+)
+
 models = Table(
     "models",
     metadata,
@@ -169,4 +176,4 @@ ceilings = Table(
     Column("measured_at", Double, nullable=False),
 )
 
-ADDED = (runs, ceilings)
+ADDED = (runs, ceilings, conditions)

@@ -9,10 +9,10 @@
 A guarded buffer ends where a page without access begins, so that a read or write behind it faults
 at once; another such page lies before it. Kernels rely on 64-byte alignment of all but their
 inputs, hence the data stand at the last multiple of 64 that fits (or of what is asked for), or at
-the last that is the place of their slot: what is left before and behind them is slack. For a buffer
-that is read, slack is NaN to any float; for one that is written it is another pattern (or a NaN
-carried along from an input's slack would leave no trace), and `slack_intact` tells whether a kernel
-wrote there.
+the last place that begins as far into its page as asked for: what is left before and behind them is
+slack. For a buffer that is read, slack is NaN to any float; for one that is written it is another
+pattern (or a NaN carried along from an input's slack would leave no trace), and `slack_intact`
+tells whether a kernel wrote there.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tilewright.runtime.artifact import ALIGNMENT, Array, aligned
 
 PAGE = mmap.PAGESIZE
 STAGGER = 39 * ALIGNMENT  # the golden section of 64 lines: the starts of many slots lie far apart
+NUMPY_START = 16  # where in its page a large array of NumPy's begins, behind the C library's header
 BYTE = np.dtype(np.uint8)
 OBJECT_HEAD = object.__basicsize__
 SIZE_AT = ctypes.c_size_t.from_address
@@ -63,7 +64,13 @@ def aligned_empty(shape: Sequence[int], dtype: np.dtype[Any], slot: int | None =
     """An uninitialised contiguous array whose data start at a multiple of 64; for a `slot` of a
     kernel's interface (inputs, constants, outputs, counted through) where `staggered` says.
     """
-    start, unit = (0, ALIGNMENT) if slot is None else (staggered(slot), PAGE)
+    if slot is None:
+        return empty_at(0, shape, dtype, ALIGNMENT)
+    return empty_at(staggered(slot), shape, dtype)
+
+
+def empty_at(start: int, shape: Sequence[int], dtype: np.dtype[Any], unit: int = PAGE) -> Array:
+    """An uninitialised contiguous array that starts `start` bytes behind a multiple of `unit`."""
     raw = np.empty(math.prod(shape) * dtype.itemsize + unit, BYTE)
     return np.ndarray(shape, dtype, raw, (start - address(raw)) % unit)
 
@@ -88,15 +95,15 @@ class GuardedBuffer:
         self,
         nbytes: int,
         written: bool = False,
-        slot: int | None = None,
+        start: int | None = None,
         alignment: int = ALIGNMENT,
     ) -> None:
-        """Map the memory; `written` says that kernels write to it. For a `slot` the data start
-        where `staggered` says, with up to a page of slack behind them.
+        """Map the memory; `written` says that kernels write to it. With `start` the data begin so
+        many bytes into a page (see `staggered`), with up to a page of slack behind them.
 
         Raises RunError when the system refuses.
         """
-        data = aligned(max(1, nbytes) + (0 if slot is None else PAGE), PAGE)
+        data = aligned(max(1, nbytes) + (0 if start is None else PAGE), PAGE)
         try:
             self._map = mmap.mmap(-1, data + 2 * PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except (OSError, OverflowError, ValueError) as error:
@@ -110,8 +117,8 @@ class GuardedBuffer:
         _protect(base + PAGE + data, PAGE, NO_ACCESS)
         inner = whole[PAGE : PAGE + data]
         begin = data - aligned(nbytes, alignment)
-        if slot is not None:
-            begin -= (begin - staggered(slot)) % PAGE
+        if start is not None:
+            begin -= (begin - start) % PAGE
         self.nbytes = nbytes
         self.data = inner[begin : begin + nbytes]
         self.address = base + PAGE + begin

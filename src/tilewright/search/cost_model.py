@@ -33,6 +33,7 @@ from tilewright.search.training_set import (
     Sample,
     TrainingSet,
     check_rows,
+    states,
     summary,
 )
 
@@ -141,7 +142,7 @@ class GradientBoostedModel:
     R² 0.872 / 0.887 / 0.892 and order 0.737 / 0.750 / 0.762 of a task's pairs, of its last fifth
     0.659 / 0.652 / 0.657; on 5,120 of 40 tasks, each tuned from nothing, at most 256 / 512 reach
     R² 0.935 / 0.938 and order 0.807 / 0.821. Predicting takes 2 / 3 / 5 µs a candidate, its
-    features 60.
+    features 6 (a matrix product) to 60 (the subgraph TBS).
 
     Every split sees a fifth of the columns, drawn at random, and the best of all borders. On those
     5,120, with the estimate's parts among the features and 512 trees, R² is 0.958, order 0.913,
@@ -168,6 +169,7 @@ class GradientBoostedModel:
     settings: Settings = field(default_factory=Settings)
     validation: Validation | None = None
     train_s: float = 0.0  # what the last update took
+    _least_region_s: float = float("nan")
     _trained_up_to: Batch | None = None
     _validated_up_to: Batch | None = None
     _text: str = ""
@@ -190,16 +192,27 @@ class GradientBoostedModel:
             self._validated_up_to = rows.batches[judged - 1]
             self.validation = self._validate(rows.sample(judged))
         trees = self.validation.trees if self.validation else self.settings.max_trees
-        self._text = self._fit(rows.sample(known), trees).model_to_string()
+        sample = rows.sample(known)
+        self._least_region_s = sample.least_region_s
+        self._text = self._fit(sample, trees).model_to_string()
         self._forest = Forest.parse(self._text)
         self.train_s = time.perf_counter() - start
 
-    def predict(self, features: Features, owner: Ints, n: int) -> Floats:
-        """See `CostModel`; raises InputError before the first update or on other shapes."""
+    def predict(
+        self, features: Features, owner: Ints, n: int, region_s: Floats | None = None
+    ) -> Floats:
+        """See `CostModel`; raises InputError before the first update or on other shapes.
+
+        `region_s` `[n]` says how fast the machine is to be (see `training_set`); as it was at its
+        best otherwise.
+        """
         if self._forest is None:
             raise InputError("this cost model has seen no program yet: call update() first")
         check_rows(features, owner, n, self._forest.width // 2, "prediction")
-        return self._forest.predict(summary(features, owner, n))
+        state = np.zeros(n, np.float32)
+        if region_s is not None:
+            state = states(region_s, self._least_region_s)
+        return self._forest.predict(summary(features, owner, state))
 
     def to_bytes(self) -> bytes:
         """The trained trees as LightGBM's text; empty before the first update."""

@@ -121,7 +121,9 @@ class AllFailedError(RunError):
 
 
 class Measured(Protocol):
-    """One candidate's result, as a measurer gives it. `latencies_s` is empty after a failure."""
+    """One candidate's result, as a measurer gives it. `latencies_s` is empty after a failure.
+    `region_s` is what an empty parallel region took beside it; None where that is not known.
+    """
 
     @property
     def latencies_s(self) -> Sequence[float]: ...
@@ -140,6 +142,9 @@ class Measured(Protocol):
 
     @property
     def run_s(self) -> float: ...
+
+    @property
+    def region_s(self) -> float | None: ...
 
 
 class Measurer(Protocol):
@@ -218,11 +223,21 @@ class TaskSearch:
             self.best_s, self.best_trace = latency, trace
 
     def learn(
-        self, rows: TrainingSet, batch: Sequence[Candidate], latencies: Sequence[float | None]
+        self,
+        rows: TrainingSet,
+        batch: Sequence[Candidate],
+        latencies: Sequence[float | None],
+        regions_s: Sequence[float | None],
     ) -> None:
         """Add a round to the training set; a failed program has a throughput of 0."""
         if not batch:
             return
         features, owner = self.extractor.extract(as_population(batch))
-        throughput = np.array([0.0 if s is None else 1.0 / s for s in latencies])
-        rows.append(features, owner, throughput, workload=self.task.hash, round_id=self.rounds)
+        rows.append(
+            features,
+            owner,
+            np.array([0.0 if s is None else 1.0 / s for s in latencies]),
+            workload=self.task.hash,
+            round_id=self.rounds,
+            region_s=np.array(regions_s, np.float64),
+        )

@@ -1,29 +1,28 @@
 """An analytical latency estimate, for whole populations at once.
 
-    seconds, parts = ESTIMATES["cpu"](statements, target)    statements being tables of features
+    seconds, parts = ESTIMATES["cpu"](analysis, target)     of one statement
 
-The first are the seconds of all statements, one after another, `[n]`; the second are what each
-statement's are made of, the seconds of one thread for each of `features.PARTS`, `[len(PARTS), n]`.
+The first are the seconds of all its iterations, `[n]`; the second are what they are made of, the
+seconds of one thread for each of `features.PARTS`, `[len(PARTS), n]`.
 
-The sum ranks candidates where nothing has been measured: it picks the default program of every task
-and is the prior of the search. Relative to the task's usual time, all are features of the cost
-model. `ESTIMATES` has an estimate for each kind of target; this file's is for CPUs (`estimate_gpu`
-has the other). Per statement it prices the register tile by its port and latency limits, and the
-traffic between cache levels by the footprints of the loops; both come from the same tables as the
-features. The machine's constants are rough on purpose: the learned model takes over as soon as it
-has data.
+The sum over a program's statements ranks candidates where nothing has been measured: it picks the
+default program of every task and is the prior of the search. Relative to the task's usual time, all
+are features of the cost model. `ESTIMATES` has an estimate for each kind of target; this file's is
+for CPUs (`estimate_gpu` has the other). Per statement it prices the register tile by its port and
+latency limits, and the traffic between cache levels by the footprints of the loops; both come from
+the same tables as the features. The machine's constants are rough on purpose: the learned model
+takes over as soon as it has data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import repeat
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.nest.nodes import GREATEST_PRAGMA, Kind
-from tilewright.space.estimate_gpu import gpu_latency
+from tilewright.space.estimate_gpu import gpu_estimate
 from tilewright.space.features import Analysis, Floats
 from tilewright.space.space import Bools
 from tilewright.target import CpuTarget, Target
@@ -56,34 +55,14 @@ L3_BYTES_PER_S = 25e9
 DRAM_BYTES_PER_S = 12e9
 
 
-def cpu_latency(statements: Sequence[Analysis], target: Target) -> tuple[Floats, list[Floats]]:
-    """What all statements of a sketch take and are made of; see module."""
+def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
+    """Estimated seconds of one statement over all its iterations, `[n]`, and those that one thread
+    would take for each of `PARTS`, `[len(PARTS), n]`.
+    """
     assert isinstance(target, CpuTarget)
-    parts = [statement_parts(a, target) for a in statements]
-    latencies = map(statement_latency, statements, parts, repeat(target))
-    return sum(latencies, start=np.zeros(1)), parts
-
-
-Estimator: TypeAlias = Callable[[Sequence[Analysis], Target], tuple[Floats, list[Floats]]]
-ESTIMATES: dict[str, Estimator] = {
-    "cpu": cpu_latency,
-    "cuda": gpu_latency,
-    "opencl": gpu_latency,
-}
-"""By the target's kind."""
-
-
-def statement_parts(a: Analysis, target: CpuTarget) -> Floats:
-    """Seconds that one thread would take for each of `PARTS`, `[len(PARTS), n]`."""
+    busy = compute_time(a, target)
     near, far, leaping = traffic_time(a, target)
     exposed = EXPOSED_NEAR * near + (1.0 - EXPOSED_NEAR) * leaping + EXPOSED_FAR * far
-    parts: Floats = np.stack([compute_time(a, target), near, far, exposed])
-    return parts
-
-
-def statement_latency(a: Analysis, parts: Floats, target: CpuTarget) -> Floats:
-    """Estimated seconds of one statement over all its iterations, `[n]`, from its `parts`."""
-    busy, near, far, exposed = parts
     moving = near + far
     hidden = np.minimum(busy, moving) / np.maximum(moving, 1e-12)
     serial = np.maximum(busy, moving) + hidden * exposed
@@ -94,7 +73,16 @@ def statement_latency(a: Analysis, parts: Floats, target: CpuTarget) -> Floats:
     share = np.ceil(tasks / threads) / tasks
     doubt = 1.0 + STREAM_DOUBT * np.asarray(a.streamed)
     seconds: Floats = serial * share * doubt + np.where(tasks > 1, REGION_S, 0.0)
-    return seconds
+    return seconds, np.stack([busy, near, far, exposed])
+
+
+Estimator: TypeAlias = Callable[[Analysis, Target], tuple[Floats, Floats]]
+ESTIMATES: dict[str, Estimator] = {
+    "cpu": cpu_estimate,
+    "cuda": gpu_estimate,
+    "opencl": gpu_estimate,
+}
+"""By the target's kind."""
 
 
 def compute_time(a: Analysis, target: CpuTarget) -> Floats:
@@ -192,12 +180,13 @@ def _different_loads(a: Analysis, b: int, lanes: float, written: Bools, room: Fl
 
 def _lines_of_vector(a: Analysis, b: int, lanes: float) -> Floats:
     """Cache lines that a vector of access b touches on average: one where all rows of the tensor
-    start at a line, more where a row's length shifts the next one against the lines.
+    start at a line, more where the tensor does not, or where a row's length shifts the next one
+    against the lines.
     """
-    if len(a.plan.accesses[b]) < 2:
-        return np.ones(a.n)
-    _, pitch = a.rows(b)
-    shifted = (pitch * a.bytes[b]) % a.line != 0
+    shifted = np.full(a.n, a.shifted[b])
+    if len(a.plan.accesses[b]) > 1:
+        _, pitch = a.rows(b)
+        shifted |= (pitch * a.bytes[b]) % a.line != 0
     return np.where(shifted, 1.0 + min(1.0, lanes * float(a.bytes[b]) / a.line), 1.0)
 
 
@@ -238,49 +227,37 @@ def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats
     """Seconds that misses of the first and of the second cache level cost one thread, and those of
     the first level's that no prefetcher hides (see `_leaps`).
     """
-    lines = [_line_bytes(a, b) for b in range(a.B)]
-    level_bytes = sum(lines, start=np.zeros((a.L + 1, a.n)))
+    lines = np.stack([_line_bytes(a, b) for b in range(a.B)])
+    level_bytes = lines.sum(0)
     whole = level_bytes[0]
     outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
-    times: list[Floats] = []
-    leaping = np.zeros(a.n)
     registers = _in_registers(a)
-    for far, capacity, fill, way, share, rate in (
-        (False, target.l1_bytes, FILL, L1_WAY, 1.0, np.full(a.n, L2_BYTES_PER_S)),
-        # whose sets depend on the pages' places
-        (True, target.l2_bytes, L2_FILL, L2_WAY, L2_FILL, outer),
-    ):
-        fits = level_bytes <= capacity * fill
-        moved = np.zeros(a.n)
-        for b in range(a.B):
-            occupied = _occupied_bytes(a, b, lines[b], way)
-            stays = np.where(fits, np.minimum(1.0, capacity * share / occupied), 0.0)
-            starts = _run_starts(a, b) if far else 0.0
-            if b == 0:
-                stays[1:][registers] = 1.0
-            mine = _moved_bytes(a, lines[b], stays) * (1.0 + starts)
-            moved += mine
-            if not far:
-                leaping += np.where(fits[0] | ~_leaps(a, b), 0.0, mine / rate)
-        times.append(np.where(fits[0], 0.0, moved / rate))
-    return times[0], times[1], leaping
+    near_fits = level_bytes <= target.l1_bytes * FILL
+    near = _moved_bytes(a, lines, registers, near_fits, target.l1_bytes, L1_WAY) / L2_BYTES_PER_S
+    near[:, near_fits[0]] = 0.0
+    far_fits = level_bytes <= target.l2_bytes * L2_FILL
+    # whose sets depend on the pages' places
+    room = target.l2_bytes * L2_FILL
+    far = _moved_bytes(a, lines, registers, far_fits, room, L2_WAY) * (1.0 + _run_starts(a))
+    far[:, far_fits[0]] = 0.0
+    return near.sum(0), far.sum(0) / outer, np.where(_leaps(a), near, 0.0).sum(0)
 
 
-def _leaps(a: Analysis, b: int) -> Bools:
-    """Whether access b moves further from one iteration of the innermost running reduction loop
-    to the next than the prefetcher follows: every iteration then waits for the second level.
+def _leaps(a: Analysis) -> Bools:
+    """Which accesses (`[B, n]`) move further from one iteration of the innermost running reduction
+    loop to the next than the prefetcher follows: every iteration then waits for the second level.
     """
-    found, open_ = np.zeros(a.n, bool), np.ones(a.n, bool)
-    for i in range(a.L - 1, -1, -1):
-        if a.loops[i].reduce and a.loops[i].kind is Kind.SERIAL:
-            found |= open_ & a.live[i] & (a.stride[b, i] * a.bytes[b] > LEAP_BYTES)
-            open_ &= ~a.live[i]
-    return found
+    loops = [i for i, loop in enumerate(a.loops) if loop.reduce and loop.kind is Kind.SERIAL]
+    live = a.live[loops]
+    innermost = live & (np.cumsum(live[::-1], axis=0)[::-1] == 1)
+    leaps: Bools = (innermost & (a.stride[:, loops] * a.bytes[:, None, None] > LEAP_BYTES)).any(1)
+    return leaps
 
 
 def _line_bytes(a: Analysis, b: int) -> Floats:
     """Bytes of the cache lines that access b touches over loops l.., `[L+1, n]`."""
-    reach = np.full((a.L + 1, a.n), a.bytes[b])  # from the first byte to the last
+    # from the first byte to the last; a run that begins anywhere touches one line more on average
+    reach = np.full((a.L + 1, a.n), a.line if a.shifted[b] else a.bytes[b])
     found = np.full_like(reach, a.line)
     for span, apart in a.spans(b):
         reach = reach + (span - 1.0) * (apart * a.bytes[b])
@@ -294,38 +271,52 @@ def _occupied_bytes(a: Analysis, b: int, found: Floats, way: int) -> Floats:
     in few of them.
     """
     row, _ = a.rows(b)
-    met = np.clip(row * a.bytes[b], a.line, way)  # bytes of one way whose sets it meets
+    # bytes of one way whose sets it meets
+    met = np.minimum(np.maximum(row * a.bytes[b], a.line), way)
     for span, apart in a.spans(b)[1:]:
-        spacing = np.gcd((apart * a.bytes[b]).astype(np.int64), way)
-        met *= np.clip(way / np.maximum(spacing, met), 1.0, span)
+        apart_bytes = (apart * a.bytes[b]).astype(np.int64)
+        spacing = np.minimum(apart_bytes & -apart_bytes, way)  # their greatest common divisor
+        met *= np.minimum(np.maximum(way / np.maximum(spacing, met), 1.0), span)
     return np.where(found > met, found / met * way, found)
 
 
-def _run_starts(a: Analysis, b: int) -> Floats:
-    """Cost of starting the runs that access b makes along the reduction of a register tile, per
-    cost of reading them: the prefetchers do not get ahead of short ones.
+def _run_starts(a: Analysis) -> Floats:
+    """Cost of starting the runs that each access makes along the reduction of a register tile, per
+    cost of reading them (`[B, n]`): the prefetchers do not get ahead of short ones.
     """
-    row, pitch = a.rows(b)
-    run, along = np.ones(a.n), np.zeros(a.n, bool)
-    open_ = np.ones(a.n, bool)
-    for i in range(a.L - 1, -1, -1):
-        loop = a.loops[i]
-        open_ &= ~a.live[i] | loop.reduce | (loop.kind in (Kind.VECTOR, Kind.UNROLLED))
-        along |= open_ & a.live[i] & loop.reduce & (a.stride[b, i] == 1)
-        run = np.where(open_, row[i], run)
-    starts = np.minimum(SHORTEST, SHORT_RUN_BYTES / (run * a.bytes[b]))
-    return np.where(along & (run < pitch), starts, 0.0)
+    starts = np.zeros((a.B, a.n))
+    reduces = np.array([loop.reduce for loop in a.loops], bool)[:, None]
+    in_tile = np.array([loop.kind in (Kind.VECTOR, Kind.UNROLLED) for loop in a.loops], bool)
+    passed = ~a.live | reduces | in_tile[:, None]
+    inside = np.logical_and.accumulate(passed[::-1], axis=0)[::-1]
+    outermost = a.L - inside.sum(0)  # of the loops that make a run
+    for b in range(a.B):
+        along = (inside & a.live & reduces & (a.stride[b] == 1)).any(0)
+        if not along.any():
+            continue
+        row, pitch = a.rows(b)
+        run = row[outermost, np.arange(a.n)]
+        cost = np.minimum(SHORTEST, SHORT_RUN_BYTES / (run * a.bytes[b]))
+        starts[b] = np.where(along & (run < pitch), cost, 0.0)
+    return starts
 
 
-def _moved_bytes(a: Analysis, lines: Floats, stays: Floats) -> Floats:
-    """Bytes of an access that enter a cache, from those of the lines that it touches.
+def _moved_bytes(
+    a: Analysis, lines: Floats, registers: Bools, fits: Bools, room: float, way: int
+) -> Floats:
+    """Bytes of each access that enter a cache (`[B, n]`), from those of the lines that it touches
+    over loops l.. (`[B, L+1, n]`).
 
-    What one iteration of a loop touches and keeps in the cache, or in registers (the share
-    `stays[l + 1]`), is there still in the next iteration; of the rest every iteration moves its
-    part again.
+    What one iteration of a loop touches and keeps in the cache, where all that the iterations touch
+    `fits` and as far as there is `room` in the sets it meets, or in registers, is there still in
+    the next iteration; of the rest every iteration moves its part again.
     """
-    moved: Floats = lines[a.L]
-    for i in range(a.L - 1, -1, -1):
-        grown = lines[i] / lines[i + 1]
-        moved = moved * (a.extents[i] + stays[i + 1] * (grown - a.extents[i]))
+    stays = np.empty_like(lines[:, 1:])
+    for b in range(a.B):
+        occupied = _occupied_bytes(a, b, lines[b], way)[1:]
+        np.multiply(fits[1:], np.minimum(1.0, room / occupied), out=stays[b])
+    stays[0][registers] = 1.0
+    grown = lines[:, :-1] / lines[:, 1:]
+    factors = a.extents + stays * (grown - a.extents)
+    moved: Floats = lines[:, a.L] * factors.prod(1)
     return moved

@@ -1,6 +1,6 @@
 """An analytical latency estimate for GPUs, for whole populations at once.
 
-    seconds, parts = gpu_latency(statements, target)     as `estimate.cpu_latency` does for CPUs
+    seconds, parts = gpu_estimate(analysis, target)     as `estimate.cpu_estimate` does for CPUs
 
 Per statement it takes the longest of four: instructions, accesses of shared memory, traffic with
 the second-level cache, traffic with device memory. Warps that are not full, multiprocessors that
@@ -10,7 +10,7 @@ top. The constants are rough, as the CPU's are: they order programs, they predic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -37,25 +37,12 @@ BARRIER_CYCLES = 40.0
 LAUNCH_S = 4e-6
 
 
-def gpu_latency(statements: Sequence[Analysis], target: Target) -> tuple[Floats, list[Floats]]:
-    """What all kernels of a sketch take, one after another, `[n]`, and what each statement's time
-    is made of.
+def gpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
+    """Estimated seconds of one statement over all its iterations, `[n]`, with the launch of the
+    kernel that it opens, and what they would be on full multiprocessors for each of
+    `features.PARTS` alone, `[len(PARTS), n]`.
     """
     assert isinstance(target, GpuTarget)
-    total: Floats = np.zeros(1)
-    parts = []
-    for a in statements:
-        seconds, its_parts = statement_latency(a, target)
-        total = total + seconds
-        parts.append(its_parts)
-    kernels = {a.plan.statement.kernel for a in statements}
-    return total + LAUNCH_S * len(kernels), parts
-
-
-def statement_latency(a: Analysis, target: GpuTarget) -> tuple[Floats, Floats]:
-    """Estimated seconds of one statement over all its iterations, `[n]`, and what they would be on
-    full multiprocessors for each of `features.PARTS` alone, `[len(PARTS), n]`.
-    """
     blocks, threads = _count(a, Kind.BLOCK), _count(a, Kind.THREAD_X) * _count(a, Kind.THREAD_Y)
     times = {b: executions(a, b) for b in range(a.B) if a.accesses[b].scope is not Scope.LOCAL}
     shared, near, far = traffic(a, target, times)
@@ -72,7 +59,8 @@ def statement_latency(a: Analysis, target: GpuTarget) -> tuple[Floats, Floats]:
     waiting = barriers(a) * np.ceil(blocks / (target.cores * here))
     seconds: Floats = cycles / target.cores * stretched * uneven + waiting
     busy = np.stack([issued, moved, far / DRAM_BYTES]) / target.cores
-    return seconds * CYCLE_S, np.vstack([busy, waiting]) * CYCLE_S
+    launch_s = LAUNCH_S if a.plan.statement.opens_kernel else 0.0
+    return seconds * CYCLE_S + launch_s, np.vstack([busy, waiting]) * CYCLE_S
 
 
 def _count(a: Analysis, kind: Kind) -> Floats:

@@ -17,7 +17,8 @@ programs of 96 tasks it then explains 0.89 of the variance instead of 0.85.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from tilewright.space.space import Population, Sketch, Space
 BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
 SAMPLES = 256  # random candidates a sketch, of which the least estimate is usual
 ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
+Groups: TypeAlias = Sequence[tuple[Sketch, Ints]]
+Which: TypeAlias = tuple[int, int]  # the number of a statement's group, and its own in the sketch
 
 
 class FeatureExtractor:
@@ -71,31 +74,52 @@ class FeatureExtractor:
 
     def extract(self, population: Population) -> tuple[Float32s, Ints]:
         """Feature rows of all candidates; see the module's docstring."""
+        starts = range(0, max(1, len(population)), BLOCK)
+        parts = [self._extract(population[start : start + BLOCK]) for start in starts]
+        owner = np.concatenate([own + start for start, (_, own) in zip(starts, parts, strict=True)])
+        features = [columns for columns, _ in parts]
+        return (features[0] if len(parts) == 1 else np.concatenate(features, axis=1)).T, owner
+
+    def _extract(self, population: Population) -> tuple[Float32s, Ints]:
+        """Columns `[columns, m]` and owners of one block."""
         groups = self.space.groups(population)
-        told = {sketch.key: _told(self.plans(sketch)[1]) for sketch, _ in groups}
-        total = sum(len(at) * len(told[sketch.key]) for sketch, at in groups)
-        owner = np.empty(total, np.int64)
-        features = np.zeros((len(COLUMNS), total), np.float32)
-        usual_s = self.usual_s.min()
+        told: dict[Which, slice] = {}  # the rows of each statement that has some
+        owners = [np.zeros(0, np.int64)]
         end = 0
-        for sketch, part, analyses in self._analyses(population):
-            seconds, parts = self._estimate(analyses)
-            for k in told[sketch.key]:
-                begin, end = end, end + len(part)
-                owner[begin:end] = part
-                columns = features[:, begin:end]
-                analyses[k].columns(columns)
-                columns[ESTIMATED] = parts[k] / usual_s
-                columns[INDEX["estimate"]] = seconds / usual_s
-                columns += 1.0
-                np.log2(columns, out=columns)
-        return features.T, owner
+        for g, (sketch, at) in enumerate(groups):
+            for k in _told(self.plans(sketch)[1]):
+                begin, end = end, end + len(at)
+                told[g, k] = slice(begin, end)
+                owners.append(at)
+        features = np.zeros((len(COLUMNS), end), np.float32)
+        usual_s = self.usual_s.min()
+        seconds: dict[Which, Floats] = {}
+        for analysis, members in self._analyses(population, groups):
+            total, parts = self._estimate(analysis)
+            seconds |= {which: total[part] for which, part in members.items()}
+            if rows := members.keys() & told.keys():
+                columns = np.zeros((len(COLUMNS), analysis.n), np.float32)
+                analysis.columns(columns)
+                columns[ESTIMATED] = parts / usual_s
+                for which in rows:
+                    features[:, told[which]] = columns[:, members[which]]
+        owner = np.concatenate(owners)
+        features[INDEX["estimate"]] = self._sums(groups, seconds, len(population))[owner] / usual_s
+        features += 1.0
+        np.log2(features, out=features)
+        return features, owner
 
     def latency(self, population: Population) -> Floats:
         """Estimated seconds of every candidate, `[n]`."""
         out = np.zeros(len(population))
-        for _, part, analyses in self._analyses(population):
-            out[part], _ = self._estimate(analyses)
+        for start in range(0, len(population), BLOCK):
+            part = population[start : start + BLOCK]
+            groups = self.space.groups(part)
+            seconds: dict[Which, Floats] = {}
+            for analysis, members in self._analyses(part, groups):
+                total, _ = self._estimate(analysis)
+                seconds |= {which: total[columns] for which, columns in members.items()}
+            out[start : start + BLOCK] = self._sums(groups, seconds, len(part))
         return out
 
     def extracted_latency(self, features: Float32s, owner: Ints) -> Floats:
@@ -105,19 +129,41 @@ class FeatureExtractor:
         latency: Floats = relative * self.usual_s.min()
         return latency
 
-    def _estimate(self, analyses: list[Analysis]) -> tuple[Floats, list[Floats]]:
+    def _estimate(self, analysis: Analysis) -> tuple[Floats, Floats]:
         target = self.space.target
-        return ESTIMATES[target.kind](analyses, target)
+        return ESTIMATES[target.kind](analysis, target)
 
-    def _analyses(self, population: Population) -> Iterator[tuple[Sketch, Ints, list[Analysis]]]:
-        """Of blocks of candidates, by sketch: which they are, and their statements' tables."""
-        line_bytes = self.space.target.line_bytes
-        for sketch, at in self.space.groups(population):
+    def _analyses(
+        self, population: Population, groups: Groups
+    ) -> Iterator[tuple[Analysis, dict[Which, slice]]]:
+        """Tables of all statements, and the columns in which each stands; those of one structure
+        share a table, whatever their sketches.
+        """
+        space = self.space
+        alike: dict[Hashable, list[tuple[int, int, Plan, Floats]]] = {}
+        for g, (sketch, at) in enumerate(groups):
             program, plans = self.plans(sketch)
-            for start in range(0, len(at), BLOCK):
-                part = at[start : start + BLOCK]
-                values = program.run(sketch.environment(population.rows[part]))
-                yield sketch, part, [Analysis(p, values, len(part), line_bytes) for p in plans]
+            values = program.run(sketch.environment(population.rows[at]))
+            for k, plan in enumerate(plans):
+                table = plan.table(values, len(at))
+                alike.setdefault(plan.structure, []).append((g, k, plan, table))
+        for statements in alike.values():
+            members, end = {}, 0
+            for g, k, _, table in statements:
+                begin, end = end, end + table.shape[1]
+                members[g, k] = slice(begin, end)
+            plan, joined = statements[0][2], np.concatenate([t for *_, t in statements], axis=1)
+            yield Analysis(plan, joined, space.target.line_bytes, space.shifted), members
+
+    def _sums(self, groups: Groups, seconds: Mapping[Which, Floats], n: int) -> Floats:
+        """The candidates' seconds, `[n]`, from those of their statements in order: a sum of floats
+        must not depend on who else was asked about.
+        """
+        out = np.zeros(n)
+        for g, (sketch, at) in enumerate(groups):
+            for k in range(len(self.plans(sketch)[1])):
+                out[at] += seconds[g, k]
+        return out
 
 
 def _told(plans: list[Plan]) -> list[int]:

@@ -1,8 +1,8 @@
 """Features of paper appendix B, for one statement of many candidates at once.
 
     program, plans = compiled(sketch)
-    values = program.run(sketch.environment(rows))
-    Analysis(plans[0], values, len(rows), target.line_bytes).columns(out)    out: [columns, n]
+    table = plans[0].table(program.run(sketch.environment(rows)), len(rows))
+    Analysis(plans[0], table, target.line_bytes).columns(out)                out: [columns, n]
 
 A statement is an innermost store. A loop of extent 1 equals an absent loop in every column.
 `COLUMNS` names each column with its unit; the first 164 are the paper's, the rest are ours. The
@@ -11,8 +11,9 @@ tables of an `Analysis` serve the analytical estimate, too; `space.extractor` pu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,7 @@ INDEX = {name: i for i, (name, _) in enumerate(COLUMNS)}
 
 @dataclass
 class _Slots:
-    """Where the numbers of one dimension of an access stand in the column program's results."""
+    """The rows of a statement's table that tell one dimension of an access."""
 
     extent: int
     step: int  # elements between neighbours
@@ -108,9 +109,12 @@ class _Slots:
 
 @dataclass
 class Plan:
-    """One statement's structure with where its numbers stand in the column program's results."""
+    """One statement's structure, and which rows of its table hold its numbers. The table is part of
+    the column program's results: `rows` of them from `first` on.
+    """
 
     statement: Statement
+    first: int
     extents: list[int]
     parallel: list[int]
     accesses: list[list[_Slots]]
@@ -118,33 +122,56 @@ class Plan:
     streamed: int
     workers: dict[Kind, int]
     resources: dict[str, int]  # of the kernel, by the last word of their names
+    rows: int
+
+    def table(self, values: Sequence[Any], n: int) -> Floats:
+        """The statement's numbers for n candidates, `[rows, n]`, from the program's results."""
+        table = np.empty((self.rows, n))
+        for row, value in zip(table, values[self.first : self.first + self.rows], strict=True):
+            row[:] = value
+        return table
+
+    @cached_property
+    def structure(self) -> Hashable:
+        """Statements whose structures are equal may share a table, whatever their sketches."""
+        s = self.statement
+        return (
+            tuple((loop.kind, loop.reduce, loop.parallel is False) for loop in s.loops),
+            tuple((a.kind, a.scope, a.tensor.name, a.tensor.dtype) for a in s.accesses),
+            tuple(a.tensor.name in s.shared for a in s.accesses),
+            (s.allocated_outside, s.opens_kernel, tuple(sorted(s.counts.items()))),
+            repr((self.extents, self.parallel, self.accesses, self.unroll_step, self.streamed)),
+            repr((self.workers, self.resources)),
+        )
 
 
 def compiled(sketch: Sketch) -> tuple[ColumnProgram, list[Plan]]:
     """The sketch's column program and a plan for each of its statements."""
     exprs: list[Extent] = []
 
-    def slot(e: Extent | bool) -> int:
-        exprs.append(int(e) if isinstance(e, bool) else e)
-        return len(exprs) - 1
+    def plan(s: Statement) -> Plan:
+        first = len(exprs)
 
-    def slots(d: Dimension, step: Extent) -> _Slots:
-        return _Slots(
-            slot(d.extent),
-            slot(step),
-            None if d.coefficients is None else {i: slot(e) for i, e in d.coefficients.items()},
-            {i: slot(e) for i, e in d.alone.items()},
-            {i: slot(e) for i, e in d.inside.items()},
-        )
+        def slot(e: Extent | bool) -> int:
+            exprs.append(int(e) if isinstance(e, bool) else e)
+            return len(exprs) - 1 - first
 
-    def access(a: Access) -> list[_Slots]:
-        return [
-            slots(d, n) for d, n in zip(a.dimensions, tensor_strides(a.tensor.shape), strict=True)
-        ]
+        def slots(d: Dimension, step: Extent) -> _Slots:
+            return _Slots(
+                slot(d.extent),
+                slot(step),
+                None if d.coefficients is None else {i: slot(e) for i, e in d.coefficients.items()},
+                {i: slot(e) for i, e in d.alone.items()},
+                {i: slot(e) for i, e in d.inside.items()},
+            )
 
-    plans = [
-        Plan(
+        def access(a: Access) -> list[_Slots]:
+            steps = tensor_strides(a.tensor.shape)
+            return [slots(d, step) for d, step in zip(a.dimensions, steps, strict=True)]
+
+        return Plan(
             statement=s,
+            first=first,
             extents=[slot(loop.extent) for loop in s.loops],
             parallel=[slot(loop.parallel) for loop in s.loops],
             accesses=[access(a) for a in s.accesses],
@@ -156,9 +183,10 @@ def compiled(sketch: Sketch) -> tuple[ColumnProgram, list[Plan]]:
                 for name, amount in sketch.resources.items()
                 if name.rpartition(".")[0] == s.kernel and s.workers
             },
+            rows=len(exprs) - first,
         )
-        for s in statements(sketch.lowered.program, sketch.state)
-    ]
+
+    plans = [plan(s) for s in statements(sketch.lowered.program, sketch.state)]
     return ColumnProgram(exprs, sketch.bounds.definitions), plans
 
 
@@ -186,76 +214,75 @@ class Analysis:
 
     `extents` is `[L, n]`; `inner[l]` the iterations of all loops inside loop l (`inner[L-1]` = 1);
     `footprint[b, l]` the distinct elements that access b reaches over loops l.. (`[B, L+1, n]`).
+    Tensors whose names are in `shifted` do not begin with a cache line; `shifted[b]` says whether
+    that of access b is one of them.
     """
 
-    def __init__(self, plan: Plan, values: list[Any], n: int, line_bytes: int) -> None:
-        self.plan, self.n, self.line = plan, n, float(line_bytes)
-        self._values = values
-        self._spans: dict[int, list[tuple[Floats, Floats]]] = {}
+    def __init__(
+        self, plan: Plan, table: Floats, line_bytes: int, shifted: frozenset[str] = frozenset()
+    ) -> None:
+        self.plan, self.n, self.line = plan, table.shape[1], float(line_bytes)
+        self._table = table
         s = plan.statement
         self.loops, self.accesses = s.loops, s.accesses
         L = len(self.loops)
         self.L, self.B = L, len(self.accesses)
-        self.extents = np.empty((L, n))
-        for i, e in enumerate(plan.extents):
-            self.extents[i] = values[e]
+        self.extents = table[plan.extents]
         self.live = self.extents > 1
         self.reach = self.extents - 1.0  # how far each loop's variable moves
         self.outermost, self.innermost = _first(self.live), _past(self.live) - 1
-        self.inner = np.ones((L + 1, n))
+        self.inner = np.ones((L + 1, self.n))
         for i in range(L - 1, -1, -1):
             np.multiply(self.inner[i + 1], self.extents[i], out=self.inner[i])
         self.total = self.inner[0]
-        self.parallel = [values[p] for p in plan.parallel]
-        self.unroll_step = values[plan.unroll_step]
-        self.streamed = values[plan.streamed]
-        self.workers = {kind: values[at] for kind, at in plan.workers.items()}
-        self.resources = {name: values[at] for name, at in plan.resources.items()}
+        self.parallel = [table[p] for p in plan.parallel]
+        self.unroll_step = table[plan.unroll_step]
+        self.streamed = table[plan.streamed]
+        self.workers = {kind: table[at] for kind, at in plan.workers.items()}
+        self.resources = {name: table[at] for name, at in plan.resources.items()}
         self.bytes = np.array([a.tensor.dtype.bytes for a in self.accesses], float)
+        self.shifted = [a.tensor.name in shifted for a in self.accesses]
         self.touches = np.zeros((self.B, L), bool)
-        self.stride = np.zeros((self.B, L, n))
-        self.footprint = np.ones((self.B, L + 1, n))
-        self.run = np.ones((self.B, n))
-        self.size = np.ones((self.B, n))
-        for b in range(self.B):
-            self._access(b, values)
+        self.stride = np.zeros((self.B, L, self.n))
+        self.footprint = np.ones((self.B, L + 1, self.n))
+        self.run = np.ones((self.B, self.n))
+        self.size = np.ones((self.B, self.n))
+        self._spans = [self._access(b) for b in range(self.B)]
 
-    def _access(self, b: int, values: list[Any]) -> None:
-        """Footprints, strides and the contiguous run of one access."""
-        running = np.ones(self.n, bool)
+    def _access(self, b: int) -> list[tuple[Floats, Floats]]:
+        """Footprints, strides and the contiguous run of one access; its `spans`."""
+        table, running = self._table, np.ones(self.n, bool)
+        found = []
         for slots in reversed(self.plan.accesses[b]):
-            full, step = values[slots.extent], values[slots.step]
-            self.size[b] *= full
+            full, step = table[slots.extent], table[slots.step]
             if slots.coefficients is None:
                 for i, w in slots.alone.items():
                     self.touches[b, i] = True
-                    self.stride[b, i] += values[w] * step / np.maximum(self.reach[i], 1.0)
+                    self.stride[b, i] += table[w] * step / np.maximum(self.reach[i], 1.0)
             else:
                 for i, c in slots.coefficients.items():
                     self.touches[b, i] = True
-                    self.stride[b, i] += np.abs(values[c] * step)
-            span: Floats | float = 1.0
-            above = self.L
-            for i, reach in self._reaches(slots, values):
-                self.footprint[b, i + 1 : above + 1] *= span
-                span = np.minimum(reach + 1.0, full)
-                above = i
-            self.footprint[b, : above + 1] *= span
-            self.run[b] *= np.where(running, span, 1.0)
-            running &= span >= full
+                    self.stride[b, i] += np.abs(table[c] * step)
+            span = np.minimum(self._reach(slots) + 1.0, full)
+            found.append((span, step))
+            self.footprint[b] *= span
+            self.size[b] *= full
+            self.run[b] *= np.where(running, span[0], 1.0)
+            running &= span[0] >= full
+        return found
 
-    def _reaches(self, slots: _Slots, values: list[Any]) -> Iterator[tuple[int, Floats]]:
-        """Loops that move the index of one dimension, innermost first, and how far it moves over
-        that loop and those inside of it.
-        """
-        if slots.coefficients is None:
-            for i in sorted(slots.inside, reverse=True):
-                yield i, values[slots.inside[i]]
-            return
-        reach: Floats = np.zeros(self.n)
-        for i in sorted(slots.coefficients, reverse=True):
-            reach = reach + np.abs(values[slots.coefficients[i]]) * self.reach[i]
-            yield i, reach
+    def _reach(self, slots: _Slots) -> Floats:
+        """How far the index of one dimension moves over loops l.., `[L+1, n]`."""
+        reach = np.empty((self.L + 1, self.n))
+        moved: Floats = np.zeros(self.n)
+        above = self.L + 1
+        moving = slots.inside if slots.coefficients is None else slots.coefficients
+        for i in sorted(moving, reverse=True):
+            reach[i + 1 : above] = moved
+            number, above = self._table[moving[i]], i + 1
+            moved = number if moving is slots.inside else moved + np.abs(number) * self.reach[i]
+        reach[:above] = moved
+        return reach
 
     def coefficients(self, b: int) -> list[dict[int, Floats]] | None:
         """By how much each loop moves the index of each dimension of access b; None where an index
@@ -265,7 +292,7 @@ class Analysis:
         for slots in self.plan.accesses[b]:
             if slots.coefficients is None:
                 return None
-            found.append({i: np.abs(self._values[c]) for i, c in slots.coefficients.items()})
+            found.append({i: np.abs(self._table[c]) for i, c in slots.coefficients.items()})
         return found
 
     def rows(self, b: int) -> tuple[Floats, Floats]:
@@ -276,28 +303,13 @@ class Analysis:
         if not dimensions:
             return np.ones((self.L + 1, self.n)), np.ones(self.n)
         row, _ = self.spans(b)[0]
-        return row, np.ones(self.n) * self._values[dimensions[-1].extent]
+        return row, self._table[dimensions[-1].extent]
 
     def spans(self, b: int) -> list[tuple[Floats, Floats]]:
         """How many indices of each dimension access b reaches over loops l.. (`[L+1, n]`), and how
         many elements lie between two of them (`[n]`); the innermost dimension first.
         """
-        if b not in self._spans:
-            slots = reversed(self.plan.accesses[b])
-            self._spans[b] = [
-                (self._span(s), np.ones(self.n) * self._values[s.step]) for s in slots
-            ]
         return self._spans[b]
-
-    def _span(self, slots: _Slots) -> Floats:
-        spans = np.ones((self.L + 1, self.n))
-        span: Floats | float = 1.0
-        above = self.L
-        for i, reach in self._reaches(slots, self._values):
-            spans[i + 1 : above + 1] = span
-            span, above = np.minimum(reach + 1.0, self._values[slots.extent]), i
-        spans[: above + 1] = span
-        return spans
 
     # ---- columns ------------------------------------------------------------------------------
 

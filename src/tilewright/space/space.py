@@ -120,14 +120,17 @@ class Space:
         alone: bool = False,
     ) -> None:
         """`rules` are those of the target's kind where none are given. `alone`: nothing that the
-        same caller runs reads the outputs soon, so that they may be written past the caches.
+        same caller runs reads the outputs soon, so that they may be written past the caches, and
+        the inputs are the caller's arrays, which begin anywhere in a cache line (`shifted`).
         """
         self.dag = dag
         self.target = target
+        self.shifted: frozenset[str] = frozenset()
         chosen = RULES[target.kind] if rules is None else rules
         derived = derive(dag, target, chosen)
         if isinstance(target, CpuTarget):
             streams = alone and _overflows(dag, target)
+            self.shifted = frozenset(t.name for t in dag.inputs if alone)
             derivations = [v for d in derived for v in annotate(d, streams)]
         else:
             derivations = [v for d in derived for v in annotate_gpu(d)]

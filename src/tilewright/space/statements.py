@@ -112,7 +112,8 @@ class Statement:
 
     `is_init`: it gives the elements of a reduction their first values. `kernel` is the root stage
     whose loops it stands in; `workers` how many blocks, virtual threads and threads that kernel
-    has, by the kind of their loops (on a CPU: none). `streamed`: 1 where it writes past the caches.
+    has, by the kind of their loops (on a CPU: none). `opens_kernel`: no other of that kernel comes
+    before it. `streamed`: 1 where it writes past the caches.
     """
 
     stage: str
@@ -125,6 +126,7 @@ class Statement:
     streamed: Extent = 0
     shared: set[str] = field(default_factory=set)
     kernel: str = ""
+    opens_kernel: bool = False
     workers: dict[Kind, Extent] = field(default_factory=dict)
 
 
@@ -144,6 +146,7 @@ def statements(program: Program, state: State) -> list[Statement]:
         s.shared = {a.tensor.name for a in s.accesses if seen[a.tensor.name] > 1}
     kernels: dict[str, dict[Kind, Extent]] = {}
     for s in found:
+        s.opens_kernel = s.kernel not in kernels
         kernels[s.kernel] = {**s.workers, **kernels.get(s.kernel, {})}
     for s in found:
         s.workers = kernels[s.kernel]

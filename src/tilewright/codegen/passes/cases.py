@@ -122,11 +122,14 @@ def runs(loop: For) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case: the conditions that select it, a value of t in it, how many values there are."""
+    """One case: the conditions that select it, a value of t in it, how many values there are, and
+    between which they lie (without a modulus).
+    """
 
     conds: tuple[Expr, ...]
     t: int
     values: int = 1
+    reach: Interval | None = None
 
 
 @dataclass(slots=True)
@@ -152,12 +155,14 @@ class Group:
         """Instances of all conditions."""
         return sum(c.count for c in self.conditions)
 
-    def cases(self, forms: Linearizer, ranges: Mapping[str, Interval]) -> list[Case] | None:
-        """The cases that can occur; None where there are too many, or where mixed conditions hold
-        together in none.
+    def cases(
+        self, forms: Linearizer, ranges: Mapping[str, Interval], known: Interval | None = None
+    ) -> list[Case] | None:
+        """The cases that can occur where t is `known` to lie; None where there are too many, or
+        where mixed conditions hold together in none.
         """
         t = Linear(0, self.terms)
-        reach, stride = t.bounds(ranges), max(1, t.stride())
+        reach, stride = known or t.bounds(ranges), max(1, t.stride())
         if self.modulus:
             return self.residues(forms.expr(t), reach, stride)
         if reach.lo is None or reach.hi is None or self.count > GREATEST_INSTANCES:
@@ -174,6 +179,7 @@ class Group:
                 (*([e >= lo] * (lo != reach.lo)), *([e <= hi] * (hi != last))),
                 lo,
                 (hi - lo) // stride + 1,
+                Interval(lo, hi),
             )
             for lo, hi in found
         ]

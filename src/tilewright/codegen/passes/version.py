@@ -15,7 +15,7 @@ kernel's loop runs, the tiles for which all conditions hold get a body without t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.codegen.linear import Linear, Linearizer, Terms
@@ -45,6 +45,7 @@ GREATEST_PADDED_STATEMENTS = 704
 GREATEST_BOUND_STATEMENTS = 256
 """The same for the bounds of loops that run: what is not separated has bounds that vary."""
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
+NOTHING: Mapping[Terms, Interval] = {}
 
 
 def versioned(node: Node, vector_bits: int) -> Node:
@@ -77,18 +78,20 @@ class _Versions:
         ranges: dict[str, Interval],
         fresh: frozenset[str],
         done: frozenset[Terms] = frozenset(),
+        reach: Mapping[Terms, Interval] = NOTHING,
     ) -> Node:
         """Split `body`, whose outer variables are all bound, by one group of conditions at a time.
 
         `statements` counts what the whole program has become. The case with the most values comes
         first, so that it is split further before a rare one, a border, has used up the limit.
-        `done` are outer parts whose mixed conditions were looked at.
+        `done` are outer parts whose mixed conditions were looked at, `reach` is where outer parts
+        lie in this case: a full tile of padded data needs no version for a border behind it.
         """
         size = statement_count(body, self.vector_bits)
         for group in self.groups(body, ranges, fresh):
             if group.mixed and group.terms in done:
                 continue
-            cases = group.cases(self.forms, ranges)
+            cases = group.cases(self.forms, ranges, reach.get(group.terms))
             if cases is None or not self.pays(group, len(cases), size):
                 continue
             self.statements += size * (len(cases) - 1)
@@ -97,7 +100,9 @@ class _Versions:
             for i in sorted(range(len(cases)), key=lambda i: -cases[i].values):
                 inner = hoisted_guards(self.settle(body, group, cases[i].t, ranges, {}))
                 if not is_empty(inner):
-                    inner = self.level(inner, ranges, fresh, known)
+                    lies = cases[i].reach
+                    here = {**reach, group.terms: lies} if lies else reach
+                    inner = self.level(inner, ranges, fresh, known, here)
                     versions[i] = guarded(list(cases[i].conds), inner)
             return together(tuple(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset())

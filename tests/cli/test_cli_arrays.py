@@ -1,0 +1,72 @@
+"""Inputs from files and seeds, outputs to files, and how they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.cli.arrays import difference, read_inputs, write_outputs
+from tilewright.runtime.artifact import BufferSpec
+
+SPECS = (BufferSpec("x", (2, 3), "float32"), BufferSpec("ids", (4,), "int64"))
+
+
+def test_inputs_come_from_archives_or_a_seed(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", x=np.ones((2, 3), np.float32))
+    arrays, random = read_inputs([str(tmp_path / "in.npz")], SPECS, seed=0)
+    assert random == ["ids"]
+    assert arrays["x"].sum() == 6
+    assert set(np.unique(arrays["ids"])) <= {0, 1}
+    again, _ = read_inputs([str(tmp_path / "in.npz")], SPECS, seed=0)
+    np.testing.assert_array_equal(arrays["ids"], again["ids"])
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("none.npy", "there is no file"),
+        ("z={}/in.npz", "no input called z"),
+        ("{}/one.npy", "name the input"),
+        ("x={}/two.npz", "give it without a name"),
+        ("x={}/text.npy", "no .npy or .npz file"),
+    ],
+)
+def test_bad_input_files(tmp_path: Path, text: str, part: str) -> None:
+    np.savez(tmp_path / "in.npz", x=np.ones(1))
+    np.savez(tmp_path / "two.npz", a=np.ones(1), b=np.ones(1))
+    np.save(tmp_path / "one.npy", np.ones(1))
+    (tmp_path / "text.npy").write_text("hello")
+    with pytest.raises(tw.InputError, match=part):
+        read_inputs([text.format(tmp_path)], SPECS, seed=0)
+
+
+def test_outputs_keep_any_name(tmp_path: Path) -> None:
+    arrays = [np.arange(3.0), np.arange(2)]
+    write_outputs(tmp_path / "out.npz", ["file", "b"], arrays)
+    with np.load(tmp_path / "out.npz") as saved:
+        np.testing.assert_array_equal(saved["file"], arrays[0])
+        np.testing.assert_array_equal(saved["b"], arrays[1])
+    write_outputs(tmp_path / "one.npy", ["a"], arrays[:1])
+    np.testing.assert_array_equal(np.load(tmp_path / "one.npy"), arrays[0])
+
+
+def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
+    one, two = [np.ones(1)], [np.ones(1), np.ones(1)]
+    for file, arrays, part in (
+        (tmp_path / "y.txt", one, "name a .npz file"),
+        (tmp_path / "y.npy", two, "2 outputs"),
+        (tmp_path / "nowhere" / "y.npz", one, "cannot write"),
+    ):
+        with pytest.raises(tw.InputError, match=part):
+            write_outputs(file, ["a", "b"][: len(arrays)], arrays)
+
+
+def test_difference_counts_values_that_are_not_finite() -> None:
+    good = np.array([1.0, np.inf, np.nan, -4.0])
+    assert difference([good], [good]) == (0.0, 0.0)
+    worst, relative = difference([good + np.array([0.5, 0, 0, 0])], [good])
+    assert (worst, relative) == (0.5, 0.125)
+    assert np.isnan(difference([np.array([np.nan])], [np.array([1.0])])[0])

@@ -1,0 +1,93 @@
+"""What a user did wrong is one message on standard error."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+import tilewright as tw
+from cli_models import check_error, cli, save_classifier
+
+
+def test_a_missing_model(tmp_path: Path) -> None:
+    check_error(cli("run", tmp_path / "none.onnx"), "none.onnx", "No such file")
+
+
+def test_a_broken_model(tmp_path: Path) -> None:
+    (tmp_path / "bad.onnx").write_bytes(b"not a model" * 9)
+    check_error(cli("compile", tmp_path / "bad.onnx"), "bad.onnx", "ONNX")
+
+
+def test_a_symbolic_shape_without_a_value(tmp_path: Path) -> None:
+    model = save_classifier(tmp_path / "free.onnx", batch="n")
+    check_error(cli("run", model), "input x", "no value")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "part"),
+    [
+        ("--shape", "x=", "24"),
+        ("--shape", "x=two,3", "NAME=N,N"),
+        ("--shape", "other:x=2,24", "names no model; given: classifier"),
+        ("--target", "cpu:pentium9", "pentium9"),
+        ("--objective", "fastest", "known: sum"),
+        ("--objective", "requirement:0.1,0.2", "each of the 1 models"),
+        ("--objective", "geomean:quick", "not a list of numbers"),
+        ("--strategy", "guess", "known: evolution"),
+    ],
+)
+def test_bad_option_values(model: Path, tmp_path: Path, option: str, value: str, part: str) -> None:
+    db = tmp_path / "new.db"
+    check_error(cli("tune", model, "--trials", 1, "--db", db, option, value), part)
+
+
+def test_a_missing_database(model: Path, tmp_path: Path) -> None:
+    for command in (("compile", model, "--db"), ("records",), ("show",)):
+        check_error(cli(*command, tmp_path / "none.db"), "none.db", "does not exist")
+
+
+def test_a_corrupt_database(model: Path, tmp_path: Path) -> None:
+    db = tmp_path / "bad.db"
+    db.write_bytes(b"\x07" * 9000)
+    check_error(cli("tune", model, "--trials", 1, "--db", db), "bad.db", "not a SQLite database")
+
+
+@pytest.mark.cpu
+def test_an_input_of_the_wrong_shape_or_dtype(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "x.npy"
+    np.save(file, np.zeros((3, 24), np.float32))
+    check_error(cli("run", model, "--input", f"x={file}"), "x", "(2, 24)")
+    np.save(file, np.zeros((2, 24)))
+    check_error(cli("run", model, "--input", f"x={file}"), "float32", "float64")
+
+
+@pytest.mark.cpu
+def test_an_unknown_task_lists_the_known_ones(tuned: tuple[Path, Result]) -> None:
+    check_error(cli("show", tuned[0], "lstm"), "no single task fits 'lstm'", "1 t0_")
+    check_error(cli("show", tuned[0], "--trial", 999), "no trial 999")
+
+
+def test_traceback_is_shown_on_request(tmp_path: Path) -> None:
+    result = cli("--traceback", "run", tmp_path / "none.onnx")
+    assert isinstance(result.exception, tw.UnsupportedModel)
+
+
+def test_a_missing_openmp_runtime(tmp_path: Path) -> None:
+    """A library that cannot be loaded stands in for LightGBM's without libgomp."""
+    (tmp_path / "lightgbm.py").write_text("raise OSError('libgomp.so.1: cannot open')")
+    done = subprocess.run(
+        [sys.executable, "-c", "from tilewright.cli import main; main()", "--help"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: LightGBM does not load")
+    assert "apt-get install libgomp1" in done.stderr

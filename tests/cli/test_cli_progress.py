@@ -1,0 +1,112 @@
+"""What a run shows while it lasts, and when it is interrupted."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import tilewright as tw
+from cli_models import cli
+from processes import processes_with
+from tilewright.cli.progress import LiveTable, PlainLines, Snapshot, share_line, state_line
+from tilewright.records.database import Database
+from tilewright.search.tuner import Budget, Progress, Shares
+
+
+def progress(best: float | None = 0.002, phase: str = "search", tasks: int = 3) -> Progress:
+    """A moment of a run of `tasks` equal tasks."""
+    task = SimpleNamespace(name="conv", weight=2.0, flops=4_000_000)
+    search: Any = SimpleNamespace(task=task, default_s=0.004, best_s=best, trials=10, errors=1)
+    shares = Shares(search=1.0, run=3.0)
+    return Progress([search] * tasks, 0, 30, 20.0, Budget(90, 2.0), shares, phase)
+
+
+def test_a_snapshot_sums_up_the_tasks() -> None:
+    snapshot = Snapshot.of(progress())
+    assert snapshot.best_s == pytest.approx(0.012)
+    assert snapshot.default_s == pytest.approx(0.024)
+    assert snapshot.errors == 3
+    assert snapshot.left_s == pytest.approx(40.0)  # by trials; by time it would be 100
+    assert "30 of 90 trials" in state_line(snapshot, 5.0)
+    assert "0:35 left" in state_line(snapshot, 5.0)
+    assert share_line(snapshot) == "time: search 25 % · run 75 %"
+
+
+def test_a_snapshot_of_tasks_that_did_not_run_yet() -> None:
+    assert Snapshot.of(progress(best=None)).best_s is None
+
+
+def test_plain_lines_are_few() -> None:
+    text = io.StringIO()
+    with PlainLines(Console(file=text, width=200)) as show:
+        for _ in range(5):
+            show(progress())
+        show(progress(phase="confirming"))
+    lines = text.getvalue().splitlines()
+    assert len(lines) == 2
+    assert "0:20  search · conv · 30 of 90 trials · 3 errors" in lines[0]
+    assert "estimated latency 12 ms (untuned 24 ms, 2.00x)" in lines[0]
+
+
+def test_the_live_table_fits_the_terminal() -> None:
+    text = io.StringIO()
+    console = Console(file=text, width=100, height=14, force_terminal=True)
+    with LiveTable(console) as show:
+        show(progress(tasks=40))
+        assert show.last is not None
+    assert "GFLOP/s" in text.getvalue()
+    assert "… and 35 more tasks" in text.getvalue()
+
+
+def test_ctrl_c_prints_what_was_reached(
+    monkeypatch: pytest.MonkeyPatch, model: Path, tmp_path: Path
+) -> None:
+    def interrupted(*_: object, observe: Any, **__: object) -> None:
+        observe(progress())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tw, "tune", interrupted)
+    result = cli("tune", model, "--db", tmp_path / "t.db")
+    assert result.exit_code == 130
+    assert "Stopped." in result.output
+    assert "estimated latency 12 ms" in result.output
+
+
+@pytest.mark.cpu
+def test_sigint_ends_a_real_run_and_keeps_its_records(model: Path, tmp_path: Path) -> None:
+    db = tmp_path / "interrupted.db"
+    mark = f"TILEWRIGHT_TEST_MARK={tmp_path}"
+    command = [sys.executable, "-c", "from tilewright.cli import main; main()"]
+    process = subprocess.Popen(
+        [*command, "tune", model, "--minutes", "5", "--db", db],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | dict([mark.split("=", 1), ("PYTHONUNBUFFERED", "1")]),
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "search" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "Stopped." in out
+    assert "Traceback" not in err
+    with Database.open(db, readonly=True) as database:
+        assert database.summary().trials > 1
+    deadline = time.monotonic() + 10
+    while processes_with(mark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert processes_with(mark) == set()

@@ -1,0 +1,83 @@
+"""Numbers and notes for people, and what options' text means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import tilewright as tw
+from tilewright.cli.console import complain, remark
+from tilewright.cli.options import assignments, parse_objective, parse_shape
+from tilewright.cli.timing import interleaved
+from tilewright.errors import InputError
+from tilewright.text import clock, count, duration, factor, rate, sentence, size
+
+
+def test_numbers_read_well() -> None:
+    assert [duration(s) for s in (None, 1.5, 0.0377, 8.12e-4, 2e-9)] == [
+        "–", "1.50 s", "37.7 ms", "812 µs", "2 ns",
+    ]  # fmt: skip
+    assert [size(b) for b in (0, 512, 2_621_440)] == ["0 B", "512 B", "2.62 MB"]
+    assert [clock(s) for s in (5, 83, 3671)] == ["0:05", "1:23", "1:01:11"]
+    assert rate(2e9, 0.01) == "200.0"
+    assert rate(0, 0.01) == rate(1, None) == "–"
+    assert factor(0.04, 0.02) == "2.00x"
+    assert count(1, "trial") == "1 trial"
+    assert sentence("peak memory 2 MB") == "Peak memory 2 MB"
+
+
+def test_names_between_colons_stay_text(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("not opencl:mali: tune for opencl")
+    remark("opencl:mali: no device")
+    said = capsys.readouterr().err
+    assert said == "error: not opencl:mali: tune for opencl\nnote: opencl:mali: no device\n"
+
+
+def test_an_input_named_again_gets_another_shape() -> None:
+    assert assignments([]) == []
+    given = [("x", (1, 8)), ("z", (3,)), ("x", (4, 8))]
+    assert assignments(given) == [{"x": (1, 8), "z": (3,)}, {"x": (4, 8), "z": (3,)}]
+    with pytest.raises(InputError, match=r"as often as the others \(3 times\): x 3, z 2"):
+        assignments([("x", (1,)), ("x", (2,)), ("z", (1,)), ("z", (2,)), ("x", (3,))])
+
+
+def test_shapes_and_objectives_parse() -> None:
+    assert parse_shape("x=1,3,224") == (None, "x", (1, 3, 224))
+    assert parse_shape("net:ids:0=4") == ("net", "ids:0", (4,))
+    assert parse_objective("sum", 3) == tw.TotalLatency()
+    assert parse_objective("requirement:0.02,0.1", 2) == tw.LatencyRequirement((0.02, 0.1))
+    assert parse_objective("geomean:0.04", 1) == tw.GeomeanSpeedup((0.04,))
+    assert parse_objective("early-stopping", 1) == tw.EarlyStopping()
+
+
+class Clock:
+    """Stands for the module `time`; it moves when told."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def test_programs_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("tilewright.cli.timing.time", clock)
+    calls: list[str] = []
+
+    def program(name: str, seconds: float) -> Callable[[], None]:
+        def call() -> None:
+            calls.append(name)
+            clock.sleep(seconds)
+
+        return call
+
+    both = {"slow": program("slow", 0.02), "quick": program("quick", 0.001)}
+    timings = interleaved(both, seconds=0.7)
+    assert timings["slow"].calls_s == pytest.approx([0.02] * len(timings["slow"].calls_s))
+    assert timings["quick"].median_s == pytest.approx(0.001)
+    turns = [a for a, b in zip(calls, [*calls[1:], ""], strict=True) if a != b]
+    assert turns == ["slow", "quick", "slow"]  # the second turn begins with the other one
