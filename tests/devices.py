@@ -1,7 +1,8 @@
-"""Devices that a test needs: .ci/run installs what opens them; elsewhere such a test is skipped."""
+"""Devices and tools that a test needs: .ci/run installs them; elsewhere such a test is skipped."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -18,3 +19,9 @@ def at_hand(make: Callable[[], Opened]) -> Opened:
         return make()
     except TargetError as error:
         pytest.skip(str(error))
+
+
+def tools(*names: str) -> pytest.MarkDecorator:
+    """A mark that skips a test, and says why, where one of these commands is not installed."""
+    missing = [name for name in names if shutil.which(name) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not found")

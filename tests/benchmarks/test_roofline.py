@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from benchmarks.cases import CASES
 from benchmarks.roofline import bound_of, least_side, loads_per_fma, traffic_of
@@ -19,6 +20,8 @@ from tilewright.measure.ceilings import (
     traffic_ir,
     vectors_of,
 )
+from tilewright.measure.trial import Floats
+from tilewright.runtime.cpu import LoadedKernel
 from tilewright.target import MIB, CpuTarget, Target
 
 CEILINGS = Ceilings(
@@ -58,13 +61,32 @@ def test_depthwise_is_limited_by_its_bytes(target: Target) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "limits"), [("GMM-2-b1", ("flops", "loads")), ("NRM-2-b1", ("bytes",))]
+    ("case", "flops_s", "bytes_s", "loads_s", "limit"),
+    [
+        ("GMM-2-b1", 3.0, (2.0, 9.0), (1.0,), "flops"),  # the better kind of stores counts
+        ("GMM-2-b1", 1.0, (9.0, 2.0), (3.0,), "loads"),
+        ("NRM-2-b1", 1.0, (2.0,), (), "bytes"),
+    ],
 )
-def test_a_side_that_does_the_least(case: str, limits: tuple[str, ...]) -> None:
+def test_a_side_that_does_the_least(
+    case: str,
+    flops_s: float,
+    bytes_s: tuple[float, ...],
+    loads_s: tuple[float, ...],
+    limit: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     target = host_target()
     assert isinstance(target, CpuTarget)
+    taken = iter((flops_s, *bytes_s, *loads_s))
+
+    def bench(*_: object) -> Floats:
+        return np.full(3, next(taken))
+
+    monkeypatch.setattr(LoadedKernel, "bench", bench)
     side = least_side(CASES[case], target)
-    assert side.mode in limits  # 300 and 0.5 operations a byte: no machine is that lopsided
+    assert side.mode == limit
+    assert not list(taken)
     assert side.call() is None
     assert not side.output().size
 

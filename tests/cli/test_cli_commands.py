@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from typer.testing import Result
 
 import tilewright as tw
 from cli_models import TRIALS, check_error, cli, save_classifier
+from devices import tools
 from tilewright.records.database import Database
 from tilewright.text import size
 
@@ -128,7 +128,7 @@ def test_bench_shows_the_time_of_every_kernel(model: Path) -> None:
 
 
 @pytest.mark.cpu
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found: apt-get install gcc")
+@tools("gcc")
 def test_compile_saves_a_library(tuned: tuple[Path, Result], model: Path, tmp_path: Path) -> None:
     result = cli("compile", model, "--db", tuned[0], "-o", tmp_path / "net.so")
     assert result.exit_code == 0, result.output
@@ -229,7 +229,7 @@ def test_several_shapes_of_one_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.cpu
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found: apt-get install gcc")
+@tools("gcc")
 def test_several_shapes_are_saved_as_one_library(tmp_path: Path) -> None:
     model = save_classifier(tmp_path / "free.onnx", batch="n")
     shapes = ("--shape", "x=3,24", "--shape", "x=5,24")

@@ -30,6 +30,7 @@ from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, seq, walk
 from tilewright.nest.print import nest_text
 from tilewright.nest.verify import verify
+from tilewright.target import CpuTarget, Target
 
 PROGRAMS = {
     "gemm": gemm(12, 64, 8, 6, 32),
@@ -283,13 +284,15 @@ def test_the_case_with_the_most_values_is_split_before_the_limit_is_reached() ->
     assert free
 
 
-def test_a_version_for_full_tiles_and_one_for_the_rest() -> None:
-    """The guard of a vector tile leaves the reduction loop."""
+@pytest.mark.parametrize("bits", [512, 256, 128])
+def test_a_version_for_full_tiles_and_one_for_the_rest(bits: int) -> None:
+    """The guard of a vector tile leaves the reduction loop, which narrow vectors make no longer."""
     f = tile("f", 200, 64)
     acc = Tensor("acc", (64,), FLOAT32)
     wide = Tensor("wide", (200,), FLOAT32)
-    body = nest([("k", 7, S), f.loop(1, V)], under(f.guards, Store(wide, (f.index,), X[K], "sum")))
-    node = versioned(hoisted_guards(nest([f.loop(0, P)], body)), 512)
+    update = under(f.guards, Store(wide, (f.index,), X[K], "sum"))
+    body = nest([("k", 120, U), f.loop(1, V)], update)
+    node = versioned(hoisted_guards(nest([f.loop(0, P)], body)), bits)
     extents = sorted(n.extent for n in nodes(node, For) if n.kind is Kind.VECTOR)
     assert extents == [8, 64]
     assert stores_under_guards(node) == 0
@@ -346,8 +349,9 @@ def test_copies_of_accumulators() -> None:
     assert [copies(1, 16), copies(3, 16), copies(2, 64)] == [{"y": 8}, {"y": 4}, {}]
 
 
-def test_copies_do_not_depend_on_the_version() -> None:
-    whole, tail = (prepared(gemm(m, 16, 64, 2, 16), HOST) for m in (4, 5))
+def test_copies_do_not_depend_on_the_version(target: Target) -> None:
+    assert isinstance(target, CpuTarget)
+    whole, tail = (prepared(gemm(m, 16, 64, 2, 16), target) for m in (4, 5))
     assert whole.copies == tail.copies == {"C.local": 4}
 
 

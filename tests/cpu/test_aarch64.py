@@ -7,7 +7,6 @@ polynomials serve; the parallel regions run on the cross compiler's libgomp.
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -19,22 +18,14 @@ import pytest
 from native_worker import Job, Workload, programs
 from operator_tensors import NORMS, PAPER, POOLING
 
+from devices import tools
 from tilewright.build import build
 from tilewright.errors import WrongAnswer
 from tilewright.runtime.artifact import Array, Artifact, numpy_dtype
 from tilewright.target import Target
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
-missing = [tool for tool in (COMPILER, EMULATOR) if shutil.which(tool) is None]
-pytestmark = [
-    pytest.mark.cpu,
-    pytest.mark.no_cover,
-    pytest.mark.skipif(
-        bool(missing),
-        reason=f"{', '.join(missing)} not found: apt-get install gcc-aarch64-linux-gnu "
-        "libc6-dev-arm64-cross qemu-user",
-    ),
-]
+pytestmark = [pytest.mark.cpu, pytest.mark.no_cover, tools(COMPILER, EMULATOR)]
 
 MATH = (
     "softmax", "log softmax", "layer norm", "gelu", "gelu tanh", "erf", "tanh", "sigmoid", "exp",

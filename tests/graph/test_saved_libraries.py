@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tilewright as tw
+from devices import tools
 from tilewright.build import build, default_trace
 from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
@@ -31,15 +32,7 @@ GCC = ("gcc", "-std=c99", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Wpedanti
 ARM_GCC = ("aarch64-linux-gnu-gcc", *GCC[1:])
 ARM_SYSTEM = "/usr/aarch64-linux-gnu"
 
-pytestmark = [
-    pytest.mark.cpu,
-    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc not found: apt-get install gcc"),
-]
-
-
-def tools(*names: str) -> pytest.MarkDecorator:
-    missing = [n for n in names if shutil.which(n) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not found")
+pytestmark = [pytest.mark.cpu, tools("gcc")]
 
 
 def graph() -> Graph:

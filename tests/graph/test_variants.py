@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from graph_reference import make_model
 from onnx import helper
 
 import tilewright as tw
+from devices import tools
 from tilewright.graph.variants import NetworkSet
 from tilewright.runtime.constants import shared_offsets
 from tilewright.runtime.pool import ConstantPool
@@ -70,8 +70,6 @@ def test_weights_of_one_packing_are_stored_once() -> None:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[NetworkSet, Path]:
-    if shutil.which("gcc") is None:
-        pytest.skip("gcc not found: apt-get install gcc")
     nets = tw.compile(tw.load(model(), shapes=[{"x": (2, 24)}, {"x": (5, 24)}]))
     path = tmp_path_factory.mktemp("saved") / "rows.so"
     assert nets.save(path) == path.with_name("rows.h")
@@ -79,6 +77,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[NetworkSet, Path]:
 
 
 @pytest.mark.cpu
+@tools("gcc")
 def test_a_library_has_all_shapes(saved: tuple[NetworkSet, Path]) -> None:
     nets, path = saved
     library = tw.load_library(path)
@@ -91,6 +90,7 @@ def test_a_library_has_all_shapes(saved: tuple[NetworkSet, Path]) -> None:
 
 
 @pytest.mark.cpu
+@tools("gcc")
 def test_a_library_has_shared_weights_once(saved: tuple[NetworkSet, Path]) -> None:
     nets, path = saved
     starts, size = shared_offsets([n.constants for n in nets.networks])
@@ -102,6 +102,7 @@ def test_a_library_has_shared_weights_once(saved: tuple[NetworkSet, Path]) -> No
 
 
 @pytest.mark.cpu
+@tools("gcc")
 def test_c_programs_choose_the_shape(saved: tuple[NetworkSet, Path]) -> None:
     path = saved[1]
     program = path.with_name("shapes")

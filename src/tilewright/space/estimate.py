@@ -66,12 +66,10 @@ def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
     moving = near + far
     hidden = np.minimum(busy, moving) / np.maximum(moving, 1e-12)
     serial = np.maximum(busy, moving) + hidden * exposed
-    tasks = np.ones(a.n)
-    for i in range(a.L):
-        tasks = tasks * np.where(np.asarray(a.parallel[i], bool), a.extents[i], 1.0)
+    tasks = np.where(a.parallel != 0, a.extents, 1.0).prod(0)
     threads = np.minimum(tasks, target.cores)
     share = np.ceil(tasks / threads) / tasks
-    doubt = 1.0 + STREAM_DOUBT * np.asarray(a.streamed)
+    doubt = 1.0 + STREAM_DOUBT * a.streamed
     seconds: Floats = serial * share * doubt + np.where(tasks > 1, REGION_S, 0.0)
     return seconds, np.stack([busy, near, far, exposed])
 
@@ -140,7 +138,7 @@ def _written_out(a: Analysis, tile: Floats) -> Bools:
     `[L, n]`.
     """
     written = np.zeros((a.L, a.n), bool)
-    limit = np.minimum(np.asarray(a.unroll_step), GREATEST_PRAGMA)
+    limit = np.minimum(a.unroll_step, GREATEST_PRAGMA)
     kept = _in_registers(a)
     size, open_ = tile, np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
@@ -235,9 +233,8 @@ def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats
     near_fits = level_bytes <= target.l1_bytes * FILL
     near = _moved_bytes(a, lines, registers, near_fits, target.l1_bytes, L1_WAY) / L2_BYTES_PER_S
     near[:, near_fits[0]] = 0.0
-    far_fits = level_bytes <= target.l2_bytes * L2_FILL
-    # whose sets depend on the pages' places
     room = target.l2_bytes * L2_FILL
+    far_fits = level_bytes <= room
     far = _moved_bytes(a, lines, registers, far_fits, room, L2_WAY) * (1.0 + _run_starts(a))
     far[:, far_fits[0]] = 0.0
     return near.sum(0), far.sum(0) / outer, np.where(_leaps(a), near, 0.0).sum(0)
@@ -259,7 +256,7 @@ def _line_bytes(a: Analysis, b: int) -> Floats:
     # from the first byte to the last; a run that begins anywhere touches one line more on average
     reach = np.full((a.L + 1, a.n), a.line if a.shifted[b] else a.bytes[b])
     found = np.full_like(reach, a.line)
-    for span, apart in a.spans(b):
+    for span, apart in a.spans[b]:
         reach = reach + (span - 1.0) * (apart * a.bytes[b])
         found = np.minimum(found * span, np.maximum(reach, a.line))
     return found
@@ -273,7 +270,7 @@ def _occupied_bytes(a: Analysis, b: int, found: Floats, way: int) -> Floats:
     row, _ = a.rows(b)
     # bytes of one way whose sets it meets
     met = np.minimum(np.maximum(row * a.bytes[b], a.line), way)
-    for span, apart in a.spans(b)[1:]:
+    for span, apart in a.spans[b][1:]:
         apart_bytes = (apart * a.bytes[b]).astype(np.int64)
         spacing = np.minimum(apart_bytes & -apart_bytes, way)  # their greatest common divisor
         met *= np.minimum(np.maximum(way / np.maximum(spacing, met), 1.0), span)

@@ -235,7 +235,7 @@ class Analysis:
         for i in range(L - 1, -1, -1):
             np.multiply(self.inner[i + 1], self.extents[i], out=self.inner[i])
         self.total = self.inner[0]
-        self.parallel = [table[p] for p in plan.parallel]
+        self.parallel = table[plan.parallel]
         self.unroll_step = table[plan.unroll_step]
         self.streamed = table[plan.streamed]
         self.workers = {kind: table[at] for kind, at in plan.workers.items()}
@@ -247,7 +247,9 @@ class Analysis:
         self.footprint = np.ones((self.B, L + 1, self.n))
         self.run = np.ones((self.B, self.n))
         self.size = np.ones((self.B, self.n))
-        self._spans = [self._access(b) for b in range(self.B)]
+        self.spans = [self._access(b) for b in range(self.B)]
+        """How many indices of each dimension an access reaches over loops l.. (`[L+1, n]`), and
+        how many elements lie between two of them (`[n]`); the innermost dimension first."""
 
     def _access(self, b: int) -> list[tuple[Floats, Floats]]:
         """Footprints, strides and the contiguous run of one access; its `spans`."""
@@ -302,14 +304,8 @@ class Analysis:
         dimensions = self.plan.accesses[b]
         if not dimensions:
             return np.ones((self.L + 1, self.n)), np.ones(self.n)
-        row, _ = self.spans(b)[0]
+        row, _ = self.spans[b][0]
         return row, self._table[dimensions[-1].extent]
-
-    def spans(self, b: int) -> list[tuple[Floats, Floats]]:
-        """How many indices of each dimension access b reaches over loops l.. (`[L+1, n]`), and how
-        many elements lie between two of them (`[n]`); the innermost dimension first.
-        """
-        return self._spans[b]
 
     # ---- columns ------------------------------------------------------------------------------
 
@@ -385,7 +381,7 @@ class Analysis:
         """The loops that may have an annotation, and in which candidates they do."""
         if which == "parallel":
             found = [i for i, loop in enumerate(self.loops) if loop.parallel is not False]
-            flags = [self.live[i] & np.asarray(self.parallel[i], bool) for i in found]
+            flags = [self.live[i] & (self.parallel[i] != 0) for i in found]
         else:
             found = [i for i, loop in enumerate(self.loops) if loop.kind is Kind(which)]
             flags = [self.live[i] for i in found]

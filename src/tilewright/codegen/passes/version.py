@@ -38,6 +38,9 @@ from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 from tilewright.nest.nodes import walk as walk_nodes
 
+WIDE_VECTOR_BITS = 512
+"""The limits below count statements on vectors of so many bits: the same tile is more statements on
+narrower ones, which versions serve as well."""
 GREATEST_STATEMENTS = 1024
 """Statements of the whole program up to which guards get versions of their own."""
 GREATEST_PADDED_STATEMENTS = 704
@@ -57,6 +60,7 @@ class _Versions:
     def __init__(self, vector_bits: int, statements: int) -> None:
         self.vector_bits = vector_bits
         self.statements = statements
+        self.narrow = max(1, WIDE_VECTOR_BITS // vector_bits)
         self.forms = Linearizer()
 
     def visit(self, node: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> Node:
@@ -113,7 +117,9 @@ class _Versions:
             return True
         limit = GREATEST_STATEMENTS if group.guards and cases == 2 else GREATEST_PADDED_STATEMENTS
         limit = GREATEST_BOUND_STATEMENTS if group.runs else limit
-        if self.statements + size * (cases - 1) > limit or (group.runs and cases > 2):
+        if self.statements + size * (cases - 1) > limit * self.narrow:
+            return False
+        if group.runs and cases > 2:
             return False
         return group.guards or group.deep or size > 2
 
