@@ -67,6 +67,29 @@ def origin(found: Content) -> str:
 
 def operators(found: Content) -> str:
     """The published operators and subgraphs against the libraries."""
+    return (
+        "## Operators and subgraphs\n\n"
+        "`python -m benchmarks.operators --json benchmarks/results/operators.json`: the ten "
+        "operators and two subgraphs of Ansor's appendix C, four shapes each, batch 1 and 16, "
+        "float32, two threads. Sides take turns, each in a process of its own, called as its "
+        "Python user calls it, with arrays that begin where NumPy's do; PyTorch runs in its "
+        "fastest mode (eager or compiled, channels-last or not). The roofline is what "
+        "multiply-adds, load ports and the bandwidth of the memory that the data fits in "
+        f"allow, measured in turns with the sides.\n\n{_compared(found)}"
+    )
+
+
+def operators_avx2(found: Content) -> str:
+    """The same on another machine."""
+    return (
+        "## Operators without AVX-512\n\n"
+        "Some of the same cases with few trials, on a machine whose vectors have 256 bits: what "
+        f"was chosen by measurements on wider ones must hold there, too.\n\n{_compared(found)}"
+    )
+
+
+def _compared(found: Content) -> str:
+    """All figures of one file."""
     entries = found["cases"]
     single = [e for e in entries if operator_of(e) not in SUBGRAPHS]
     subgraphs = [e for e in entries if operator_of(e) in SUBGRAPHS]
@@ -77,14 +100,6 @@ def operators(found: Content) -> str:
     names = ["case", "ours", *PEERS, "best peer / ours", "GFLOP/s", "% of roofline"]
     return "\n".join(
         [
-            "## Operators and subgraphs\n",
-            "`python -m benchmarks.operators --json benchmarks/results/operators.json`: the ten "
-            "operators and two subgraphs of Ansor's appendix C, four shapes each, batch 1 and 16, "
-            "float32, two threads. Sides take turns, each in a process of its own, called as its "
-            "Python user calls it, with arrays that begin where NumPy's do; PyTorch runs in its "
-            "fastest mode (eager or compiled, channels-last or not). The roofline is what "
-            "multiply-adds, load ports and the bandwidth of the memory that the data fits in "
-            "allow, measured in turns with the sides.\n",
             f"{origin(found['provenance'])} {ceilings['fma_flops'] / 1e9:.0f} GFLOP/s of "
             f"multiply-adds, {ceilings['call_s'] * 1e6:.1f} µs for a call of an empty "
             "parallel region.\n",
@@ -389,6 +404,7 @@ def gpu_candidates(found: Content) -> str:
 
 SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators": operators,
+    "operators_avx2": operators_avx2,
     "networks": networks,
     "convergence": convergence,
     "search_speed": search_speed,
