@@ -1,4 +1,8 @@
-"""Devices and tools that a test needs: .ci/run installs them; elsewhere such a test is skipped."""
+"""Devices and tools that a test needs.
+
+`make test` is to run on any machine, so a test is skipped, and says why, where they are missing.
+`.ci/run` installs all that Debian has, or fails.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ Opened = TypeVar("Opened")
 
 
 def at_hand(make: Callable[[], Opened]) -> Opened:
-    """What `make` opens; the test is skipped, and says why, where there is no such device."""
+    """What `make` opens. Where there is no such device, the error says so, and the way out."""
     try:
         return make()
     except TargetError as error:
@@ -22,6 +26,7 @@ def at_hand(make: Callable[[], Opened]) -> Opened:
 
 
 def tools(*names: str) -> pytest.MarkDecorator:
-    """A mark that skips a test, and says why, where one of these commands is not installed."""
+    """A mark of tests that call these commands."""
     missing = [name for name in names if shutil.which(name) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"{', '.join(missing)} not found")
+    reason = f"{', '.join(missing)} not found: bash .ci/run installs what tests need"
+    return pytest.mark.skipif(bool(missing), reason=reason)

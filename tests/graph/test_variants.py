@@ -116,6 +116,7 @@ def test_c_programs_choose_the_shape(saved: tuple[NetworkSet, Path]) -> None:
 
 
 @pytest.mark.cpu
+@tools("gcc")
 def test_a_library_takes_networks_that_belong_together(tmp_path: Path) -> None:
     one, other = (tw.compile(tw.load(model(), shapes={"x": (n, 24)})) for n in (2, 5))
     with pytest.raises(tw.BuildError, match=r"two kernels are called net_test; compile the netw"):
