@@ -45,8 +45,10 @@ from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
 from tilewright import api
+from tilewright.build import default_trace_of
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
+from tilewright.schedule.trace import trace_to_json
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import DEFAULT
@@ -201,10 +203,12 @@ def measured_again(
 ) -> dict[tuple[str, str], float]:
     """Seconds by workload and trace: the programs of a task in turns, in fresh processes."""
     found: dict[tuple[str, str], float] = {}
-    with contextlib.closing(api.TaskMeasurer(api.host_target())) as measurer:
+    target = api.host_target()
+    with contextlib.closing(api.TaskMeasurer(target)) as measurer:
         for task in tasks:
+            default = trace_to_json(default_trace_of(task.space(target)))
             traces = list(dict.fromkeys(p[task.hash].trace for p in programs if task.hash in p))
-            for trace, seconds in zip(traces, measurer.confirm(task, traces), strict=True):
+            for trace, seconds in zip(traces, measurer.confirm(task, default, traces), strict=True):
                 found[task.hash, trace] = median(seconds) if seconds else INF
     return found
 

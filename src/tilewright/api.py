@@ -281,37 +281,39 @@ class TaskMeasurer:
     def measure(
         self,
         task: TuningTask,
+        default: str,
         traces: Sequence[str],
         best_s: float | None,
         default_s: float | None = None,
     ) -> list[MeasureResult]:
         """Build, check and time candidates of a task."""
-        requests = [self._request(task, trace_from_json(t)) for t in traces]
+        requests = [self._request(task, t) for t in traces]
         try:
-            return self.local.measure(self._task(task), requests, best_s, default_s)
+            return self.local.measure(self._task(task, default), requests, best_s, default_s)
         except BatchFailedError as error:
             raise AllFailedError(str(error), error.results) from error
 
-    def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+    def confirm(
+        self, task: TuningTask, default: str, traces: Sequence[str]
+    ) -> list[tuple[float, ...]]:
         """Latencies of finalists from fresh processes; empty for one that failed there."""
-        requests = [self._request(task, trace_from_json(t)) for t in traces]
-        results = self.local.confirm(self._task(task), requests, processes=2, passes=2)
+        requests = [self._request(task, t) for t in traces]
+        results = self.local.confirm(self._task(task, default), requests, processes=2, passes=2)
         return [r.latencies_s for r in results]
 
     def close(self) -> None:
         """Stop all worker processes."""
         self.local.close()
 
-    def _task(self, task: TuningTask) -> MeasureTask:
+    def _task(self, task: TuningTask, default: str) -> MeasureTask:
         if task.hash not in self.known:
-            trace = default_trace_of(task.space(self.target))
-            reference = self._request(task, trace)
+            reference = self._request(task, default)
             self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.between)
         return self.known[task.hash]
 
-    def _request(self, task: TuningTask, trace: Sequence[Step]) -> bytes:
-        name = kernel_name(task.name)
-        return make_request(task.dag, trace, self.target, name, prefetch_bytes(task))
+    def _request(self, task: TuningTask, trace: str) -> bytes:
+        steps, name = trace_from_json(trace), kernel_name(task.name)
+        return make_request(task.dag, steps, self.target, name, prefetch_bytes(task))
 
 
 def kernel_name(task: str) -> str:

@@ -26,6 +26,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         def measure(
             self,
             task: TuningTask,
+            default: str,
             traces: Sequence[str],
             best_s: float | None,
             default_s: float | None = None,
@@ -33,7 +34,9 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             batches.append(len(traces))
             return [_result(trace) for trace in traces]
 
-        def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+        def confirm(
+            self, task: TuningTask, default: str, traces: Sequence[str]
+        ) -> list[tuple[float, ...]]:
             return [_result(trace).latencies_s for trace in traces]
 
         def close(self) -> None:

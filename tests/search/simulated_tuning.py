@@ -49,6 +49,7 @@ class SteppingMachine:
     def measure(
         self,
         task: TuningTask,
+        default: str,
         traces: Sequence[str],
         best_s: float | None,
         default_s: float | None = None,
@@ -60,7 +61,9 @@ class SteppingMachine:
             results.append(simulated(trace, self.noise))
         return results
 
-    def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+    def confirm(
+        self, task: TuningTask, default: str, traces: Sequence[str]
+    ) -> list[tuple[float, ...]]:
         return [simulated(t).latencies_s for t in traces]
 
     def close(self) -> None:

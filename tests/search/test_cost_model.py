@@ -213,6 +213,7 @@ def test_milestones_are_a_quarter_apart():
         seen.append(rows.milestone(0.25))
     assert seen == [1, 2, 3, 4, 5, 5, 7, 7, 9, 9, 9, 12]
     assert rows.milestone(0.0) == 12 and rows.milestone(1.0) == 8
+    assert rows.milestone(0.0, least=15) == 11, "10, 20, 30, 40, 50, 70, 90, 110 programs"
 
 
 def test_is_trained_again_only_when_the_data_have_grown():
@@ -221,9 +222,9 @@ def test_is_trained_again_only_when_the_data_have_grown():
     for round_id in range(1, 11):
         model.update(rows)
         seen.append(model.to_bytes())
-        features, owner, throughput = _programs(rng, 1)
+        features, owner, throughput = _programs(rng, 6)
         rows.append(features, owner, throughput, workload="a", round_id=round_id)
-    assert len(set(seen)) == 3, "400, 404 and 409 programs"
+    assert len(set(seen)) == 3, "400, 424 and 448 programs"
     other = _rows(rng, rounds=1, per_round=400)
     model.update(other)
     fresh = GradientBoostedModel()

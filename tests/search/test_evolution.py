@@ -176,6 +176,21 @@ def test_results_are_distinct_and_canonical(layer: Space) -> None:
     assert {ORIGINS[k] for k in np.unique(found.origin)} >= {"sample", "tile", "crossover"}
 
 
+def test_every_candidate_is_scored_once(layer: Space) -> None:
+    """However often generations repeat it; and the scores are those of scoring it again."""
+    score = distance_score(layer, layer.sample(np.random.default_rng(9), 1).rows[0], 0)
+    asked: list[int] = []
+
+    def counted(population: Population) -> np.ndarray:
+        asked.extend(keys(layer, population))
+        return score(population)
+
+    found = Evolution(layer, SMALL).run(np.random.default_rng(0), counted, None)
+    assert len(asked) == len(set(asked)) == len(found.population)
+    assert len(asked) < SMALL.population * (SMALL.generations + 1)
+    np.testing.assert_array_equal(found.score, score(found.population))
+
+
 def test_measured_candidates_are_among_the_first(layer: Space) -> None:
     rng = np.random.default_rng(5)
     measured = layer.canonical(layer.sample(rng, 100))

@@ -34,6 +34,7 @@ class SimulatedMachine:
     def measure(
         self,
         task: TuningTask,
+        default: str,
         traces: Sequence[str],
         best_s: float | None,
         default_s: float | None = None,
@@ -43,7 +44,9 @@ class SimulatedMachine:
         self.measured += [trace_hash(t) for t in traces]
         return [simulated(t) for t in traces]
 
-    def confirm(self, task: TuningTask, traces: Sequence[str]) -> list[tuple[float, ...]]:
+    def confirm(
+        self, task: TuningTask, default: str, traces: Sequence[str]
+    ) -> list[tuple[float, ...]]:
         return [simulated(t).latencies_s for t in traces]
 
     def close(self) -> None:

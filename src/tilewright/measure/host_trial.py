@@ -9,6 +9,7 @@ Every buffer lies between guard pages; inputs and constants are read-only while 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import time
 from collections.abc import Sequence
@@ -79,7 +80,6 @@ class HostTask:
         self.reference_s = time.perf_counter() - started
         self._reference.check_slack()
         self.expected = Expected(reference, self._reference.outputs(), tolerance)
-        self._other: Array | None = None
 
     @property
     def nbytes(self) -> int:
@@ -115,12 +115,10 @@ class HostTask:
             return [], 0
         target = CpuTarget.of(artifact.target)
         own = EVICTING * target.l2_bytes * target.cores
-        nbytes = min(max(between, own), own + EVICTING * target.l3_bytes)
-        if self._other is None or self._other.nbytes < nbytes:
-            # Written, since pages never touched share one of zeros.
-            self._other = np.ones(nbytes, np.uint8)
+        most = own + EVICTING * target.l3_bytes
+        other = (_other_data(most).ctypes.data, min(max(between, own), most))
         inputs = [self._given[s.name] for s in self._inputs]
-        regions = [(self._other.ctypes.data, nbytes), *((b.address, b.nbytes) for b in inputs)]
+        regions = [other, *((b.address, b.nbytes) for b in inputs)]
         return regions, target.cores
 
     def bind(self, artifact: Artifact, results: Sequence[GuardedBuffer]) -> Bound:
@@ -212,6 +210,14 @@ class Bound:
         for name, buffer in zip(names, [*results, self.scratch], strict=True):
             if not buffer.slack_intact():
                 raise RunError(f"{artifact.entry} wrote outside {name} ({buffer.nbytes} bytes)")
+
+
+@functools.cache
+def _other_data(nbytes: int) -> Array:
+    """What is read between calls, the same for all tasks. Written, since pages never touched share
+    one of zeros.
+    """
+    return np.ones(nbytes, np.uint8)
 
 
 def _guarded(spec: BufferSpec, array: Array, start: int) -> GuardedBuffer:

@@ -17,11 +17,12 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
 from tilewright.errors import BuildError, RunError
-from tilewright.measure.pools import BuilderPool, Outcome, RunnerClient, TaskSpec
+from tilewright.measure.pools import BuilderPool, Built, Outcome, RunnerClient, TaskSpec
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.measure.workers import Failure, WorkerFailureError
@@ -112,6 +113,7 @@ class LocalMeasurer:
             env=env,
         )
         self._specs: dict[str, TaskSpec] = {}
+        self._references: dict[str, Built] = {}
         self._best_s: dict[str, float] = {}
 
     @property
@@ -143,6 +145,7 @@ class LocalMeasurer:
             rounding = Artifact.from_bytes(outcome.artifact).rounding
             task.check_reference(self._runner.load(spec), rounding)
             self._specs[task.name] = replace(spec, points=tuple(() for _ in spec.points))
+            self._references[task.name] = outcome
         return self._specs[task.name]
 
     def measure(
@@ -165,7 +168,7 @@ class LocalMeasurer:
         known = [s for s in (best_s, self._best_s.get(task.name)) if s is not None]
         best = min(known, default=None)
         results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
-        for index, outcome in self._built(candidates):
+        for index, outcome in self._built(task, candidates):
             options = replace(
                 self.options, between=task.between, best_s=best, reference_s=reference_s
             )
@@ -192,7 +195,7 @@ class LocalMeasurer:
         """
         spec = self.prepare(task)
         options = replace(self.options, between=task.between)
-        outcomes = dict(self._builders.build(candidates))
+        outcomes = dict(self._built(task, candidates))
         found: list[list[MeasureResult]] = [[] for _ in candidates]
         while len(self._confirmers) < processes:
             self._confirmers.append(RunnerClient(self._command, self._env))
@@ -205,8 +208,18 @@ class LocalMeasurer:
                 found[i].append(_combined(row, [m for r in row for m in r.latencies_s]))
         return [_combined(each, [r.latency_s for r in each]) for each in found]
 
-    def _built(self, candidates: Sequence[bytes]) -> Iterable[tuple[int, Outcome]]:
-        outcomes = self._builders.build(candidates)
+    def _built(
+        self, task: MeasureTask, candidates: Sequence[bytes]
+    ) -> Iterable[tuple[int, Outcome]]:
+        """Candidates by number, in their order unless builds and timings overlap; the reference,
+        which may be one of them, has been built before.
+        """
+        others = [i for i, request in enumerate(candidates) if request != task.reference]
+        built = self._builders.build([candidates[i] for i in others])
+        outcomes = chain(
+            ((i, self._references[task.name]) for i in range(len(candidates)) if i not in others),
+            ((others[k], outcome) for k, outcome in built),
+        )
         return outcomes if self.overlap else sorted(outcomes, key=lambda pair: pair[0])
 
     def close(self) -> None:

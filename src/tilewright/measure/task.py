@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -48,7 +49,7 @@ ROUNDING_CALLS = ("floor", "ceil", "round", "trunc")
 UNDEFINED_SHARE = 0.1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasureTask:
     """One workload to measure programs of.
 
@@ -90,6 +91,7 @@ class MeasureTask:
             return other if _undefined(other) < undefined else task
         return task
 
+    @cached_property
     def expected(self) -> list[Array]:
         """The outputs at `points` by direct evaluation, floats in float64."""
         tensors = (*self.dag.inputs, *self.dag.constants)
@@ -105,7 +107,7 @@ class MeasureTask:
 
         Raises WrongAnswer: the default program, and with it every measurement, is wrong.
         """
-        pairs = zip(self.dag.outputs, self.points, values, self.expected(), strict=True)
+        pairs = zip(self.dag.outputs, self.points, values, self.expected, strict=True)
         for tensor, points, data, expected in pairs:
             got = np.frombuffer(data, dtype=numpy_dtype(tensor.dtype.name))
             limits = None
@@ -135,7 +137,7 @@ def _positions(flat: Sequence[int], shape: tuple[int, ...]) -> Array:
 
 def _undefined(task: MeasureTask) -> float:
     """The largest share of values that are not finite, over the outputs."""
-    shares = (float((~np.isfinite(e.astype(np.float64))).mean()) for e in task.expected())
+    shares = (float((~np.isfinite(e.astype(np.float64))).mean()) for e in task.expected)
     return max(shares, default=0.0)
 
 

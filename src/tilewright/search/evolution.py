@@ -69,6 +69,42 @@ class Scored:
         return Scored(self.population[at], self.score[at], self.origin[at])
 
 
+class Seen:
+    """The distinct candidates of all generations, each scored when it is first met: a quarter of a
+    generation has been met before, for an invalid child is its parent.
+    """
+
+    def __init__(self, space: Space, score: Score) -> None:
+        self._space, self._score = space, score
+        none: Ints = np.empty(0, np.int64)
+        nobody = Population(np.empty((0, space.width), np.int64), none)
+        self._keys = none  # fingerprints, ascending
+        self._found = Scored(nobody, np.empty(0), none)
+
+    def add(self, population: Population, origin: Ints) -> Floats:
+        """The scores `[n]` of a generation, which may repeat candidates; `origin` says how each
+        arose.
+        """
+        canonical = self._space.canonical(population)
+        keys = fingerprints(canonical)
+        _, first = np.unique(keys, return_index=True)
+        new = first[~np.isin(keys[first], self._keys, assume_unique=True)]
+        fresh = canonical[new]
+        known, all_keys = self._found, np.concatenate([self._keys, keys[new]])
+        found = Scored(
+            concatenate([known.population, fresh]),
+            np.concatenate([known.score, self._score(fresh)]),
+            np.concatenate([known.origin, origin[new]]),
+        )
+        order = np.argsort(all_keys)
+        self._keys, self._found = all_keys[order], found[order]
+        return self._found.score[np.searchsorted(self._keys, keys)]
+
+    def best_first(self) -> Scored:
+        """All of them, equal scores in the order of fingerprints."""
+        return self._found[np.argsort(-self._found.score, kind="stable")]
+
+
 @dataclass
 class Evolution:
     """Evolves one space. `attempts` and `valid` count children by operator."""
@@ -84,12 +120,12 @@ class Evolution:
         origin = np.full(len(current), SAMPLE)
         if parents is not None:
             origin[: min(len(parents), len(current))] = PARENT
-        seen = [Scored(current, score(current), origin)]
+        seen = Seen(self.space, score)
+        scores = seen.add(current, origin)
         for _ in range(self.settings.generations):
-            last = seen[-1]
-            child, how = self.generation(rng, last.population, last.score)
-            seen.append(Scored(child, score(child), how))
-        return self._distinct(seen)
+            current, origin = self.generation(rng, current, scores)
+            scores = seen.add(current, origin)
+        return seen.best_first()
 
     def initial(self, rng: np.random.Generator, parents: Population | None) -> Population:
         """The best measured candidates (at most the elite share) and random ones."""
@@ -178,15 +214,6 @@ class Evolution:
         for k in np.unique(how):
             self.attempts[ORIGINS[k]] += int((how == k).sum())
             self.valid[ORIGINS[k]] += int(((how == k) & ok).sum())
-
-    def _distinct(self, seen: list[Scored]) -> Scored:
-        """All generations as one list without repetitions, best first."""
-        population = self.space.canonical(concatenate([s.population for s in seen]))
-        score = np.concatenate([s.score for s in seen])
-        origin = np.concatenate([s.origin for s in seen])
-        _, first = np.unique(fingerprints(population), return_index=True)
-        order = first[np.argsort(-score[first], kind="stable")]
-        return Scored(population, score, origin)[order]
 
 
 def choices(sketch: Sketch) -> list[Decision]:

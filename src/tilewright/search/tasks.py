@@ -153,18 +153,21 @@ class Measurer(Protocol):
     def measure(
         self,
         task: TuningTask,
+        default: str,
         traces: Sequence[str],
         best_s: float | None,
         default_s: float | None = None,
     ) -> Sequence[Measured]:
-        """Results of traces (JSON), in order; as if the default program took `default_s`, which
-        was measured before (None: as they are).
+        """Results of traces (JSON), in order, checked against those of the program of trace
+        `default`; as if that took `default_s`, which was measured before (None: as they are).
 
         Raises AllFailedError for a batch that fails alike, others when nothing can be measured.
         """
         ...
 
-    def confirm(self, task: TuningTask, traces: Sequence[str]) -> Sequence[Sequence[float]]:
+    def confirm(
+        self, task: TuningTask, default: str, traces: Sequence[str]
+    ) -> Sequence[Sequence[float]]:
         """Latencies of finalists, measured in turns in fresh processes."""
         ...
 
@@ -186,7 +189,7 @@ class TaskSearch:
     errors: int = 0
     default_s: float | None = None
     reference_s: float | None = None  # of the default program, as it was measured first
-    default_trace: str | None = None
+    default_trace: str = ""
     best_s: float | None = None
     best_trace: str | None = None
     finalists: list[tuple[float, str]] = field(default_factory=list)

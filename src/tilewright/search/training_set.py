@@ -119,15 +119,16 @@ class TrainingSet:
         self.batches.append(Batch(features, owner, throughput, workload, round_id, region_s))
         self.programs += len(throughput)
 
-    def milestone(self, growth: float) -> int:
-        """How many batches there were when the programs had last grown by `growth`, a ratio.
+    def milestone(self, growth: float, least: int = 0) -> int:
+        """How many batches there were when the programs had last grown by `growth`, a ratio, and by
+        `least` programs or a quarter.
 
         A function of what was appended alone, so a resumed run finds the same milestones.
         """
         programs = reached = batches = 0
         for i, batch in enumerate(self.batches):
             programs += len(batch.throughput)
-            if programs >= (1 + growth) * reached:
+            if programs >= reached + max(growth * reached, min(least, reached / 4)):
                 reached, batches = programs, i + 1
         return batches
 

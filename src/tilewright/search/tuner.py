@@ -42,7 +42,7 @@ from tilewright.space.derivation import Rule
 from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.features import COLUMNS
 from tilewright.space.rules import RULES
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Population
 from tilewright.target import Target
 
 SEARCH_SHARE = 0.9  # of a budget in minutes; the rest confirms winners
@@ -187,9 +187,12 @@ class Tuner:
         moment in which the machine was slow would spoil what follows, so each is measured twice,
         the other tasks' between.
         """
-        defaults = [self._default(search) for search in self.searches]
+        defaults: list[tuple[Candidate, Candidate | None]] = []
         early: dict[int, Sequence[Measured]] = {}
-        for i, (search, (default, _)) in enumerate(zip(self.searches, defaults, strict=True)):
+        for i, search in enumerate(self.searches):
+            default, parent = self._default(search)
+            search.default_trace = default.trace
+            defaults.append((default, parent))
             if not self._known(search, [default.trace]):
                 early[i] = self._results(search, [default])
                 observe(self._progress(i, budget, "default programs"))
@@ -198,8 +201,7 @@ class Tuner:
             if known is None:
                 results = [*self._results(search, [default]), *early.get(i, ())]
                 (known,) = self._record(search, [default], [min(results, key=_seconds)])
-            search.default_s, search.default_trace = known.latency_s, default.trace
-            search.reference_s = known.measured_s
+            search.default_s, search.reference_s = known.latency_s, known.measured_s
             if known.measured_s is not None:  # a later confirmation must not change the search
                 search.note(known.measured_s, default.trace)
                 if parent is not None:
@@ -208,16 +210,16 @@ class Tuner:
 
     def _default(self, search: TaskSearch) -> tuple[Candidate, Candidate | None]:
         """The default program, and the same as a candidate of the task's space if it is one."""
-        space = self._standard_space(search)
-        default = default_of(space)
+        space = search.space
+        if self.rules:  # of users do not change the default program
+            space = search.task.space(self.target)
+            default = default_of(space)
+        else:
+            default = default_of(space, search.extractor)
         sketch, row = int(default.sketch[0]), default.rows[0]
         trace = trace_to_json(space.trace(sketch, row))
         parent = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
         return Candidate(0, (), trace, DEFAULT), parent if space is search.space else None
-
-    def _standard_space(self, search: TaskSearch) -> Space:
-        """The space of the default program, which users' rules do not change."""
-        return search.task.space(self.target) if self.rules else search.space
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
@@ -298,16 +300,21 @@ class Tuner:
         results: Sequence[Measured] = ()
         try:
             results = self.measurer.measure(
-                search.task, [c.trace for c in batch], search.best_s, search.reference_s
+                search.task,
+                search.default_trace,
+                [c.trace for c in batch],
+                search.best_s,
+                search.reference_s,
             )
         except AllFailedError as error:
             results = error.results
             raise
         finally:
-            build, run = sum(r.build_s for r in results), sum(r.run_s for r in results)
+            elapsed, run = time.monotonic() - started, sum(r.run_s for r in results)
+            build = min(sum(r.build_s for r in results), max(0.0, elapsed - run))  # in parallel
             self.shares.build += build
             self.shares.run += run
-            self.shares.other += max(0.0, time.monotonic() - started - build - run)
+            self.shares.other += max(0.0, elapsed - build - run)
         return results
 
     def _record(
@@ -402,8 +409,7 @@ class Tuner:
         75, each took 80 when it was measured again.
         """
         leading = [trace for _, trace in search.finalists[:FINALISTS]]
-        default = [] if search.default_trace is None else [search.default_trace]
-        self._confirm_traces(search, list(dict.fromkeys((*leading, *default))))
+        self._confirm_traces(search, list(dict.fromkeys((*leading, search.default_trace))))
         best = self._best(search)
         for more in range(CONFIRM_MOST):
             if best is None or best.confirmed_s:
@@ -424,7 +430,7 @@ class Tuner:
         return sure is None or (best.latency_s or 0.0) < LUCK * (sure.latency_s or 0.0)
 
     def _confirm_traces(self, search: TaskSearch, traces: Sequence[str]) -> None:
-        latencies = self.measurer.confirm(search.task, traces)
+        latencies = self.measurer.confirm(search.task, search.default_trace, traces)
         known = self._known(search, traces)
         for trace, seconds in zip(traces, latencies, strict=True):
             trial = known.get(trace_hash(trace))

@@ -35,10 +35,10 @@ def default_trace_of(space: Space) -> list[Step]:
     return space.trace(int(default.sketch[0]), default.rows[0])
 
 
-def default_of(space: Space) -> Population:
-    """The default program as a candidate of its space."""
+def default_of(space: Space, extractor: FeatureExtractor | None = None) -> Population:
+    """The default program as a candidate of its space, whose `extractor` may be at hand."""
     rng = np.random.default_rng(0)
-    extractor = FeatureExtractor(space)
+    extractor = extractor or FeatureExtractor(space)
     population = space.sample(rng, SAMPLES)
     latency = extractor.latency(population)
     for _ in range(ROUNDS):
