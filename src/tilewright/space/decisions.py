@@ -23,6 +23,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # a padded axis may run over its extent by at most extent / WASTE
+SHORT_WASTE = 7  # by one at most extent / 7: four rows and three of 7 suit 16 registers, 7 do not
 
 
 class Decision(Protocol):
@@ -104,7 +105,8 @@ def tile_table(
     divisor of the extent) the inner tiles together divide that, so that none crosses a multiple.
     """
     # A tiling exceeds the extent by less than its innermost tile, which has a limit.
-    slack = min(max(extent // WASTE, lanes - 1), innermost - 1) if padded else 0
+    waste = max(extent // WASTE, min(extent // SHORT_WASTE, 1), lanes - 1)
+    slack = min(waste, innermost - 1) if padded else 0
     found = []
     for total in range(extent, extent + slack + 1):
         rows = _factorisations(total, levels - 1, innermost)
