@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from tilewright.errors import BuildError, RunError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
+from tilewright.measure.pools import Outcome
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import NEAR, RunOptions
 
@@ -52,6 +53,24 @@ def test_every_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
     for r in good:
         assert r.build_s > 0 and r.run_s > 0 and r.region_s is not None and r.region_s > 0
         assert len(r.latencies_s) == 2 or r.latency_s > NEAR * least
+
+
+def test_the_reference_is_built_once(
+    measurer: LocalMeasurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is most often a candidate, too: the default program."""
+    asked: list[bytes] = []
+    build = measurer._builders.build
+
+    def noted(requests: Sequence[bytes]) -> Iterator[tuple[int, Outcome]]:
+        asked.extend(requests)
+        return build(requests)
+
+    monkeypatch.setattr(measurer._builders, "build", noted)
+    kinds = ("good", "wrong", "good", "killed")
+    results = measurer.measure(make_task("once"), [request(kind) for kind in kinds])
+    assert [r.stage for r in results] == ["ok", "check", "ok", "run"]
+    assert asked == [request("good"), request("wrong"), request("killed")]
 
 
 def test_much_slower_candidates_are_stopped(measurer: LocalMeasurer) -> None:

@@ -60,6 +60,15 @@ def test_padded_tiles_cover_the_axis_within_the_waste(extent: int) -> None:
     assert extent < WASTE or (covered > extent).any()
 
 
+@pytest.mark.parametrize(
+    ("extent", "padded"), [(6, set()), (7, {2, 4}), (13, {2, 7}), (14, {3, 5})]
+)
+def test_short_axes_may_run_over_by_one(extent: int, padded: set[int]) -> None:
+    """From 7 on: one in five is too much of a waste."""
+    last = TileFactors("t", "s", extent, 3).table[:, -1]
+    assert set(last.tolist()) == set(divisors(extent)) | padded
+
+
 def test_vector_tiles_fill_whole_vectors() -> None:
     last = TileFactors("t", "s", 40, 4, lanes=16).table[:, -1]
     assert set(last) == {1, 2, 4, 5, 8, 10, 16, 40}
