@@ -28,6 +28,7 @@ pytestmark = pytest.mark.no_cover
 
 ROWS = 8  # candidates of one DAG
 SHARDS = 2
+FEATURES = 4  # of so many DAGs one is asked for features, too: that takes all sketches of its space
 TARGETS = (
     Target.parse("cpu:icelake-server cores=2"),
     Target.parse("cpu:cortex-a53"),
@@ -85,8 +86,9 @@ def check_seed(seed: int, backend: Backend, counts: Counter[str]) -> None:
             error.add_note(f"seed {seed}, row {i}, sketch {space.sketches[sketch].name}")
             raise
         counts["programs"] += 1
-    features, owner = FeatureExtractor(space).extract(population)
-    assert np.isfinite(features).all() and set(owner) == set(range(len(population))), seed
+    if seed // SHARDS % FEATURES == 0:
+        features, owner = FeatureExtractor(space).extract(population)
+        assert np.isfinite(features).all() and set(owner) == set(range(len(population))), seed
 
 
 def missing(counts: Counter[str]) -> list[str]:

@@ -441,9 +441,11 @@ def substitute(e: Expr, values: dict[str, Expr]) -> Expr:
 
 def walk(e: Expr) -> Iterator[Expr]:
     """All nodes, parents first."""
-    yield e
-    for c in children(e):
-        yield from walk(c)
+    stack = [e]
+    while stack:
+        x = stack.pop()
+        yield x
+        stack.extend(reversed(children(x)))
 
 
 def reads(e: Expr) -> list[Read]:

@@ -305,42 +305,85 @@ def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:
         return Dimension(extent, {place[n]: extent_of(e) for n, e in split[0].items()})
     moved = sorted(place[n] for n in free_vars(index) if n in place)
     most = {loops[i].name: sub(loops[i].extent, 1) for i in moved}
+    content = Content()
     alone, inside = {}, {}
     for at, i in enumerate(moved):
         name = loops[i].name
-        alone[i] = width(index, {name: most[name]}, most)
-        inside[i] = width(index, {loops[j].name: most[loops[j].name] for j in moved[at:]}, most)
+        alone[i] = width(index, {name: most[name]}, most, content)
+        inner = {loops[j].name: most[loops[j].name] for j in moved[at:]}
+        inside[i] = width(index, inner, most, content)
     return Dimension(extent, None, alone, inside)
 
 
-def width(e: Expr, most: Mapping[str, Extent], loops: Collection[str]) -> Extent:
-    """How far `e` moves while the variables in `most` run from 0 to there and the other `loops`
-    stand at 0.
+class Content:
+    """What expressions consist of, looked at once a node: an index that went through many stages
+    is a large tree, whose nodes stand in it many times over.
     """
-    low, high = _reach(e, most, loops)
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Expr, bool, frozenset[str]]] = {}
+
+    def reads(self, e: Expr) -> bool:
+        """Whether `e` reads a tensor."""
+        return self._of(e)[1]
+
+    def names(self, e: Expr) -> frozenset[str]:
+        """The variables in `e`."""
+        return self._of(e)[2]
+
+    def _of(self, e: Expr) -> tuple[Expr, bool, frozenset[str]]:
+        found = self._known.get(id(e))
+        if found is None:
+            parts = [self._of(x) for x in children(e)]
+            own = {e.name} if isinstance(e, Var) else set()
+            names = frozenset(own).union(*(names for _, _, names in parts))
+            found = e, isinstance(e, Read) or any(r for _, r, _ in parts), names
+            self._known[id(e)] = found  # which keeps `e` alive, and its id its own
+        return found
+
+
+def width(
+    e: Expr, most: Mapping[str, Extent], loops: Collection[str], content: Content | None = None
+) -> Extent:
+    """How far `e` moves while the variables in `most` run from 0 to there and the other `loops`
+    stand at 0. `content` may know the expression from before.
+    """
+    low, high = _Reach(most, frozenset(loops), content or Content()).of(e)
     return sub(high, low)
 
 
-def _reach(e: Expr, most: Mapping[str, Extent], loops: Collection[str]) -> tuple[Extent, Extent]:
-    """Smallest and largest value, by interval arithmetic; decision variables are positive."""
-    match e:
-        case Const(value, _):
-            return int(value), int(value)
-        case Var(name, _):
-            return (0, most.get(name, 0)) if name in loops else (e, e)
-        case Binary("mul" | "floordiv" | "mod", _, b) if reads(e) and not isinstance(b, Const):
-            pass  # nobody knows by how much: see below
-        case Binary(op, a, b):
-            return _combined(op, _reach(a, most, loops), _reach(b, most, loops))
-        case Select() if not free_vars(e) & set(loops) and not reads(e):
-            return e, e  # decided by the row
-        case Select(_, a, b):
-            (a0, a1), (b0, b1) = _reach(a, most, loops), _reach(b, most, loops)
-            return minimum(a0, b0), maximum(a1, b1)
-    # a table or data decides: at most as many different values as there are iterations
-    names = free_vars(e)
-    count = reduce(mul, (add(most[n], 1) for n in most if n in names), ONE)
-    return 0, sub(count, 1)
+class _Reach:
+    """Smallest and largest values, by interval arithmetic; decision variables are positive."""
+
+    def __init__(self, most: Mapping[str, Extent], loops: frozenset[str], content: Content) -> None:
+        self._most, self._loops, self._content = most, loops, content
+        self._known: dict[int, tuple[Extent, Extent]] = {}
+
+    def of(self, e: Expr) -> tuple[Extent, Extent]:
+        """Those of `e`, or of a part of it."""
+        if id(e) not in self._known:
+            self._known[id(e)] = self._found(e)
+        return self._known[id(e)]
+
+    def _found(self, e: Expr) -> tuple[Extent, Extent]:
+        reads, names = self._content.reads(e), self._content.names(e)
+        match e:
+            case Const(value, _):
+                return int(value), int(value)
+            case Var(name, _):
+                return (0, self._most.get(name, 0)) if name in self._loops else (e, e)
+            case Binary("mul" | "floordiv" | "mod", _, b) if reads and not isinstance(b, Const):
+                pass  # nobody knows by how much: see below
+            case Binary(op, a, b):
+                return _combined(op, self.of(a), self.of(b))
+            case Select() if not names & self._loops and not reads:
+                return e, e  # decided by the row
+            case Select(_, a, b):
+                (a0, a1), (b0, b1) = self.of(a), self.of(b)
+                return minimum(a0, b0), maximum(a1, b1)
+        # a table or data decides: at most as many different values as there are iterations
+        count = reduce(mul, (add(self._most[n], 1) for n in self._most if n in names), ONE)
+        return 0, sub(count, 1)
 
 
 def _combined(op: str, a: tuple[Extent, Extent], b: tuple[Extent, Extent]) -> tuple[Extent, Extent]:
