@@ -94,18 +94,25 @@ def divisors(n: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1024)
 def tile_table(
-    extent: int, levels: int, innermost: int, padded: bool, lanes: int, within: int = 0
+    extent: int,
+    levels: int,
+    innermost: int,
+    padded: bool,
+    lanes: int,
+    within: int = 0,
+    by_one: bool = False,
 ) -> Ints:
     """All inner tile lengths `[m, levels - 1]` of an axis of `extent`.
 
     The outermost length is inferred: ceil(extent / product). A tiling covers the extent exactly,
-    or (`padded`) exceeds it by less than one innermost tile and within the waste limit. With
+    or (`padded`) exceeds it by less than one innermost tile and within the waste limit, which for
+    short axes is one if `by_one`. With
     `lanes` (the axis runs along a vector) the innermost length is a multiple of that, a divisor
     below it, or the whole extent; then the last vector may be partly filled. With `within` (a
     divisor of the extent) the inner tiles together divide that, so that none crosses a multiple.
     """
     # A tiling exceeds the extent by less than its innermost tile, which has a limit.
-    waste = max(extent // WASTE, min(extent // SHORT_WASTE, 1), lanes - 1)
+    waste = max(extent // WASTE, min(extent // SHORT_WASTE, int(by_one)), lanes - 1)
     slack = min(waste, innermost - 1) if padded else 0
     found = []
     for total in range(extent, extent + slack + 1):
@@ -142,6 +149,7 @@ class TileFactors:
 
     `lanes` is the number of vector lanes where the innermost tile runs along a vector, else 0;
     `within` is for an axis that is divided by that number somewhere (groups of channels), else 0.
+    `by_one` lets a short axis be exceeded by one, see `tile_table`.
     `threads` is the level that is bound to a GPU's threads, else 0.
     """
 
@@ -154,6 +162,7 @@ class TileFactors:
     lanes: int = 0
     within: int = 0
     threads: int = 0
+    by_one: bool = False
     role: str = "tile"
 
     @property
@@ -163,8 +172,9 @@ class TileFactors:
     @property
     def table(self) -> Ints:
         return tile_table(
-            self.extent, self.levels, self.innermost, self.padded, self.lanes, self.within
-        )
+            self.extent, self.levels, self.innermost, self.padded, self.lanes, self.within,
+            self.by_one,
+        )  # fmt: skip
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """Move a factor from one level to another (paper §5.1).

@@ -42,9 +42,11 @@ from tilewright.space.predicates import (
     packable_constants,
     vector_axis,
 )
+from tilewright.target import CpuTarget
 
 STRUCTURE = "SSRSRS"
 FEW_DIVISORS = 4
+FEW_REGISTERS = 16  # more hold 7 rows by two vectors, which need no other tile
 FUSE_LEVELS = 3  # outer spatial levels that a fused consumer follows
 
 
@@ -74,7 +76,10 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
         if axis.name == vector:
             lanes = d.target.lanes(stage.tensor.dtype)
             block = block_length(stage, axis.name, d.target) if period == 1 else 0
-        tile = TileFactors(name, node, count, levels, innermost, padded, lanes, block)
+        few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
+        tile = TileFactors(
+            name, node, count, levels, innermost, padded, lanes, block, by_one=few
+        )  # fmt: skip
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
         d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
