@@ -106,10 +106,10 @@ def tile_table(
 
     The outermost length is inferred: ceil(extent / product). A tiling covers the extent exactly,
     or (`padded`) exceeds it by less than one innermost tile and within the waste limit, which for
-    short axes is one if `by_one`. With
-    `lanes` (the axis runs along a vector) the innermost length is a multiple of that, a divisor
-    below it, or the whole extent; then the last vector may be partly filled. With `within` (a
-    divisor of the extent) the inner tiles together divide that, so that none crosses a multiple.
+    short axes is one if `by_one`. With `lanes` (the axis runs along a vector) the innermost length
+    is a multiple of that, a divisor below it, or the whole extent; then the last vector may be
+    partly filled. With `within` (a divisor of the extent) the inner tiles together divide that, so
+    that none crosses a multiple.
     """
     # A tiling exceeds the extent by less than its innermost tile, which has a limit.
     waste = max(extent // WASTE, min(extent // SHORT_WASTE, int(by_one)), lanes - 1)

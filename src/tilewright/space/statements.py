@@ -279,14 +279,7 @@ def _unroll_step(loops: list[Loop], owners: Mapping[str, Stage]) -> Extent:
 
 def _reads(e: Expr) -> list[Read]:
     """Distinct data accesses of an expression."""
-    found: dict[Read, None] = {}
-    stack = [e]
-    while stack:
-        x = stack.pop()
-        if isinstance(x, Read):
-            found[x] = None
-        stack.extend(reversed(children(x)))
-    return list(found)
+    return list(dict.fromkeys(reads(e)))
 
 
 def _access(

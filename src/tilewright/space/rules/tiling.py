@@ -57,6 +57,7 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
     vector = vector_axis(d.state, stage, d.target)
     node = dag_node(stage.name)
     periods = d.periods.get(node, {})
+    few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
     tiles: dict[str, tuple[str, ...]] = {}
     phases: list[str] = []
     for axis in stage.axes:
@@ -76,10 +77,7 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
         if axis.name == vector:
             lanes = d.target.lanes(stage.tensor.dtype)
             block = block_length(stage, axis.name, d.target) if period == 1 else 0
-        few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
-        tile = TileFactors(
-            name, node, count, levels, innermost, padded, lanes, block, by_one=few
-        )  # fmt: skip
+        tile = TileFactors(name, node, count, levels, innermost, padded, lanes, block, by_one=few)
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
         d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
