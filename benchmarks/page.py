@@ -83,8 +83,9 @@ def operators_avx2(found: Content) -> str:
     """The same on another machine."""
     return (
         "## Operators without AVX-512\n\n"
-        "Some of the same cases with few trials, on a machine whose vectors have 256 bits: what "
-        f"was chosen by measurements on wider ones must hold there, too.\n\n{_compared(found)}"
+        "The cases of batch 1, 128 trials each from nothing, on a machine whose vectors have 256 "
+        "bits: what was chosen by measurements on wider ones must hold there, too.\n\n"
+        f"{_compared(found)}"
     )
 
 

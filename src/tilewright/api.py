@@ -20,9 +20,9 @@ from typing import overload
 
 import llvmlite.binding as llvm
 
-from tilewright.build import build, default_trace_of, make_request
+from tilewright.build import compile_request, make_request
 from tilewright.build.cache import ArtifactCache
-from tilewright.errors import InputError
+from tilewright.errors import InputError, RunError
 from tilewright.expr.serialize import extents
 from tilewright.graph.executor import Network
 from tilewright.graph.variants import NetworkSet
@@ -30,6 +30,7 @@ from tilewright.measure.ceilings import Traffic, working_sets
 from tilewright.measure.ceilings import measure as measure_ceilings
 from tilewright.measure.device_trial import device_of
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
+from tilewright.measure.pools import BuilderPool, Built
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.models import Model, ModelSet, Task, Tunable
@@ -55,7 +56,15 @@ from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
 from tilewright.space.derivation import Rule
 from tilewright.space.resources import runs_on
-from tilewright.target import EMULATED, CpuTarget, CudaTarget, GpuTarget, OpenclTarget, Target
+from tilewright.target import (
+    EMULATED,
+    CpuTarget,
+    CudaTarget,
+    GpuTarget,
+    OpenclTarget,
+    Target,
+    available_cpus,
+)
 
 # ---- targets and machines -------------------------------------------------------------------
 
@@ -444,10 +453,12 @@ def build_all(
     """One artifact a task, by the hash of its computation (`TuningTask.alone`); compiled ones are
     kept in the user's cache.
     """
-    cache = ArtifactCache(Settings.from_environment().cache)
-
-    def one(number: int) -> Artifact:
-        task, trace = tasks[number], traces[number]
+    settings = Settings.from_environment()
+    cache = ArtifactCache(settings.cache)
+    artifacts: dict[str, Artifact] = {}
+    missing: list[tuple[str, str]] = []  # hash and key of a task
+    requests = []
+    for number, (task, trace) in enumerate(zip(tasks, traces, strict=True)):
         prefetch = prefetch_bytes(task)
         name = f"{kernel_name(task.name)}_{number}"
         genes = None if trace is None else trace_to_json(trace)
@@ -456,11 +467,37 @@ def build_all(
         names = (t.name for t in (*dag.inputs, *dag.constants, *dag.outputs))
         built_for = f"{target} prefetch={prefetch}"
         key = cache.key(" ".join((task.hash, *names)), genes, built_for, name)
+        known = cache.get(key)
+        if known is not None:
+            artifacts[task.alone] = known
+        else:
+            missing.append((task.alone, key))
+            requests.append(make_request(dag, trace, target, name, prefetch, not task.between))
+    # What `TILEWRIGHT_SHOW` asks for is printed by this process, in the order of the tasks.
+    for i, built in _compiled(requests, processes=1 if settings.show else len(available_cpus())):
+        alone, key = missing[i]
+        cache.put(key, built)
+        artifacts[alone] = Artifact.from_bytes(built)
+    return artifacts
 
-        def make() -> Artifact:
-            steps = default_trace_of(task.space(target)) if trace is None else trace
-            return build(task.dag, steps, target, name, prefetch)
 
-        return cache.get(key, make)
+WORTH_PROCESSES = 8
+"""So many kernels are compiled in several processes; fewer take no longer than these to start."""
+COMPILE_TIMEOUT_S = 600.0
 
-    return {task.alone: one(number) for number, task in enumerate(tasks)}
+
+def _compiled(requests: Sequence[bytes], processes: int) -> Iterator[tuple[int, bytes]]:
+    """The number and the artifact of every request, in the order they are ready.
+
+    What a process of its own fails at is done here, where it raises what it has to.
+    """
+    left = dict(enumerate(requests))
+    if processes > 1 and len(requests) >= WORTH_PROCESSES:
+        pool = BuilderPool("tilewright.build:compile_request", processes, COMPILE_TIMEOUT_S)
+        with contextlib.suppress(RunError), pool:
+            for i, outcome in pool.build(requests):
+                if isinstance(outcome, Built):
+                    del left[i]
+                    yield i, outcome.artifact
+    for i, request in left.items():
+        yield i, compile_request(request)

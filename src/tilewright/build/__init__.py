@@ -1,6 +1,12 @@
 """Builds kernels: the only package that sees schedules, code generation and artifacts at once."""
 
-from tilewright.build.compile import build, build_request, compile_lowered, make_request
+from tilewright.build.compile import (
+    build,
+    build_request,
+    compile_lowered,
+    compile_request,
+    make_request,
+)
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.space.default import default_trace, default_trace_of
 
@@ -9,6 +15,7 @@ __all__ = [
     "build_request",
     "compile_ir",
     "compile_lowered",
+    "compile_request",
     "default_trace",
     "default_trace_of",
     "make_request",

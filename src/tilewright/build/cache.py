@@ -1,7 +1,9 @@
 """The compiled-artifact cache: what was built once is read back, also by other processes.
 
     cache = ArtifactCache(Path("~/.cache/tilewright"))
-    artifact = cache.get(cache.key(workload_hash, trace, target, name), make)
+    key = cache.key(workload_hash, trace, target, name)
+    artifact = cache.get(key)          None where it has to be built; then
+    cache.put(key, artifact bytes)
 
 A key covers everything an artifact depends on, the compiler's own source included, so an edited
 compiler never meets its old output. A folder that cannot be written only costs the caching.
@@ -14,7 +16,6 @@ import functools
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,15 +47,19 @@ class ArtifactCache:
         parts = (compiler_fingerprint(), workload, trace or "default", target, name)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def get(self, key: str, make: Callable[[], Artifact]) -> Artifact:
-        """The cached artifact, or what `make` builds (which is then cached)."""
-        file = self.folder / key[:2] / f"{key}.artifact"
+    def get(self, key: str) -> Artifact | None:
+        """The cached artifact; None where there is none that can be read."""
         with contextlib.suppress(OSError, TilewrightError, ValueError):
-            return Artifact.from_bytes(file.read_bytes())
-        artifact = make()
+            return Artifact.from_bytes(self._file(key).read_bytes())
+        return None
+
+    def put(self, key: str, artifact: bytes) -> None:
+        """Keep `Artifact.to_bytes()`."""
         with contextlib.suppress(OSError):
-            _write(file, artifact.to_bytes())
-        return artifact
+            _write(self._file(key), artifact)
+
+    def _file(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.artifact"
 
 
 def _write(file: Path, data: bytes) -> None:

@@ -1,7 +1,8 @@
 """From (workload, trace) to a compiled artifact.
 
     build(dag, trace, target, "gemm") -> Artifact
-    build_request(request bytes) -> artifact bytes        (what a builder process calls)
+    compile_request(request bytes) -> artifact bytes      (what a builder process calls)
+    build_request(request bytes) -> artifact bytes        the same for what is to be measured
 
 A request is self-contained JSON: the DAG, the trace, the target and a name.
 """
@@ -25,6 +26,8 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.settings import Settings
+from tilewright.space.default import default_trace_of
+from tilewright.space.space import Space
 from tilewright.target import EMULATED, CudaTarget, Target
 
 SPILLS_WORTH_RUNNING = 512
@@ -100,33 +103,56 @@ def packing_of(constant: Tensor, lowered: Lowered) -> Packing:
 
 
 def make_request(
-    dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str, prefetch: int = 0
+    dag: ComputeDAG,
+    trace: Sequence[Step] | None,
+    target: Target,
+    name: str,
+    prefetch: int = 0,
+    alone: bool = True,
 ) -> bytes:
-    """Self-contained bytes from which `build_request` builds the same artifact anywhere."""
+    """Self-contained bytes from which an artifact can be built anywhere.
+
+    A trace of None is the default program, of the space that `alone` says (see `Space`).
+    """
     fields = {
         "dag": dag_to_json(dag),
-        "trace": trace_to_json(trace),
+        "trace": None if trace is None else trace_to_json(trace),
         "target": str(target),
         "name": name,
         "prefetch": prefetch,
+        "alone": alone,
     }
     return json.dumps(fields).encode()
 
 
-def build_request(request: bytes) -> bytes:
-    """Build what `make_request` describes; returns `Artifact.to_bytes()`.
-
-    Raises BuildError also for a GPU program that spills more than SPILLS_WORTH_RUNNING: requests
-    are for programs to be measured, and that one would lose.
+def compile_request(request: bytes) -> bytes:
+    """Build what `make_request` describes; returns `Artifact.to_bytes()`. Raises what `build`
+    does.
     """
-    fields = json.loads(request)
-    dag = dag_from_json(fields["dag"])
-    trace = trace_from_json(fields["trace"])
-    target = Target.parse(fields["target"])
-    built = build(dag, trace, target, fields["name"], fields["prefetch"])
+    return _requested(request).to_bytes()
+
+
+def build_request(request: bytes) -> bytes:
+    """The same for a program to be measured.
+
+    Raises BuildError also for a GPU program that spills more than SPILLS_WORTH_RUNNING: it would
+    lose.
+    """
+    built = _requested(request)
     if built.report is not None and built.report.spill_bytes > SPILLS_WORTH_RUNNING:
         raise BuildError(
             f"{built.entry} spills {built.report.spill_bytes} bytes of each thread to memory, more "
             f"than {SPILLS_WORTH_RUNNING}; smaller tiles need fewer registers"
         )
     return built.to_bytes()
+
+
+def _requested(request: bytes) -> Artifact:
+    fields = json.loads(request)
+    dag = dag_from_json(fields["dag"])
+    target = Target.parse(fields["target"])
+    if fields["trace"] is None:
+        trace = default_trace_of(Space(dag, target, alone=fields["alone"]))
+    else:
+        trace = trace_from_json(fields["trace"])
+    return build(dag, trace, target, fields["name"], fields["prefetch"])

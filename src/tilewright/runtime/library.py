@@ -1,4 +1,4 @@
-"""Load a saved network: `Network.save` written it, perhaps elsewhere.
+"""Load a saved network: `Network.save` wrote it, perhaps elsewhere.
 
     net = load_library("resnet50.so")       a CompiledFunction, ready to run
     (y,) = net(x)                           of several input shapes: a FunctionSet of them
