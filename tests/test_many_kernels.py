@@ -28,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two processors and an empty cache."""
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
     monkeypatch.delenv("TILEWRIGHT_SHOW", raising=False)
-    monkeypatch.setattr(api, "available_cpus", lambda: {0, 1})
+    monkeypatch.setattr(api, "available_cores", lambda: 2)
     return tmp_path
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from llvmlite import binding as llvm
 
 from tilewright.errors import TargetError
 from tilewright.expr.dtypes import dtype
-from tilewright.target import CpuTarget, CudaTarget, Target, known_cpus, known_gpus
+from tilewright.target import CpuTarget, CudaTarget, Target, available_cores, known_cpus, known_gpus
 from tilewright.target.cpu import _caches, _vector_facts
 
 
@@ -27,21 +25,26 @@ def test_host_facts() -> None:
     assert host.line_bytes in (32, 64, 128)
 
 
-BOUND = """
-import os
-from tilewright.measure.pools import RunnerClient
-from tilewright.target import host_cpu
-os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])  # as the OpenMP runtime does
-with RunnerClient() as runner:
-    print(host_cpu().cores, runner.facts["cores"])
-"""
-
-
-def test_cores_of_a_process_whose_threads_are_bound() -> None:
-    environment = {**os.environ, "OMP_PROC_BIND": "true"}
-    command = [sys.executable, "-c", BOUND]
-    counted = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert counted.stdout.split() == [str(len(os.sched_getaffinity(0)))] * 2
+@pytest.mark.parametrize(
+    ("version", "quota", "cores"),
+    [(2, "150000 100000", 2), (2, "50000 100000", 1), (2, "max 100000", 64), (1, "250000", 3)],
+)
+def test_a_containers_share_of_time_counts(
+    version: int, quota: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(64)))
+    group, own = tmp_path / "groups", tmp_path / "own"
+    if version == 2:
+        own.write_text("0::/pod/app\n")
+        (group / "pod").mkdir(parents=True)  # the limit is that of a group around the process's
+        (group / "pod" / "cpu.max").write_text(quota)
+    else:
+        own.write_text("4:memory:/\n1:cpu,cpuacct:/elsewhere\n0::/\n")
+        (group / "cpu").mkdir(parents=True)
+        (group / "cpu" / "cpu.cfs_quota_us").write_text(quota)
+        (group / "cpu" / "cpu.cfs_period_us").write_text("100000")
+    assert available_cores(group, own) == cores
+    assert available_cores(tmp_path / "none", tmp_path / "none") == 64
 
 
 @pytest.mark.parametrize("name", ["", *(f":{n}" for n in known_cpus())])

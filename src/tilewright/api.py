@@ -63,7 +63,7 @@ from tilewright.target import (
     GpuTarget,
     OpenclTarget,
     Target,
-    available_cpus,
+    available_cores,
 )
 
 # ---- targets and machines -------------------------------------------------------------------
@@ -474,7 +474,7 @@ def build_all(
             missing.append((task.alone, key))
             requests.append(make_request(dag, trace, target, name, prefetch, not task.between))
     # What `TILEWRIGHT_SHOW` asks for is printed by this process, in the order of the tasks.
-    for i, built in _compiled(requests, processes=1 if settings.show else len(available_cpus())):
+    for i, built in _compiled(requests, processes=1 if settings.show else available_cores()):
         alone, key = missing[i]
         cache.put(key, built)
         artifacts[alone] = Artifact.from_bytes(built)

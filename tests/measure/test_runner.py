@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
 from typing import Any
 
 import fault_builds
@@ -15,10 +13,9 @@ from tilewright.measure.builder import find_build
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import PROTOCOL
-from tilewright.measure.runner import Runner, machine_facts, spread_threads
+from tilewright.measure.runner import Runner, machine_facts
 from tilewright.measure.server import answer
 from tilewright.measure.trial import RunOptions
-from tilewright.target import available_cpus, host_cpu
 
 pytestmark = pytest.mark.cpu
 
@@ -76,15 +73,6 @@ def test_hello_checks_the_protocol() -> None:
     bad, _ = ask(Runner(), {"type": "hello", "protocol": 99})
     assert bad["type"] == "error"
     assert machine_facts()["cores"] >= 1
-
-
-def test_threads_are_bound_where_they_take_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_PROC_BIND", "")  # so that it is put back afterwards
-    for cores, bound in ((len(available_cpus()) + 1, None), (len(available_cpus()), "true")):
-        monkeypatch.delenv("OMP_PROC_BIND")
-        spread_threads(replace(host_cpu(), cores=cores))
-        assert os.environ.get("OMP_PROC_BIND") == bound
-        monkeypatch.setenv("OMP_PROC_BIND", "")
 
 
 def test_least_recently_used_tasks_make_room() -> None:

@@ -9,19 +9,11 @@ from llvmlite import binding as llvm
 from tilewright.runtime import Artifact, BufferSpec, Packing
 from tilewright.target import Target
 
-# %n floats: out[i] = x[i] * w[i], split over two threads; `@body` is one thread's share.
+# %n floats: out[i] = x[i] * w[i], in steps that two threads take; `@body` is some of them.
 SCALE = """
-declare void @GOMP_parallel(ptr, ptr, i32, i32)
-declare i32 @omp_get_thread_num()
+declare void @tw_parallel(ptr, ptr, i64, i64, i32, ptr)
 
-define internal void @body(ptr %buffers) {
-  %id = call i32 @omp_get_thread_num()
-  %wide = sext i32 %id to i64
-  %half = udiv i64 {n}, 2
-  %from = mul i64 %wide, %half
-  %last = icmp eq i64 %wide, 1
-  %end = add i64 %from, %half
-  %to = select i1 %last, i64 {n}, i64 %end
+define internal void @body(ptr %buffers, i64 %from, i64 %to, i64 %member) {
   %x = load ptr, ptr %buffers
   %ws = getelementptr ptr, ptr %buffers, i64 1
   %w = load ptr, ptr %ws
@@ -46,7 +38,8 @@ done:
   ret void
 }
 define void @kernel(ptr %buffers, ptr %params, ptr %scratch) {
-  call void @GOMP_parallel(ptr @body, ptr %buffers, i32 2, i32 0)
+  %half = udiv i64 {n}, 2
+  call void @tw_parallel(ptr @body, ptr %buffers, i64 {n}, i64 %half, i32 2, ptr null)
   ret void
 }
 """

@@ -11,21 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from llvmlite import binding as llvm
-from native_kernels import map_artifact, object_code, scale_artifact
+from native_kernels import fill_in, map_artifact, object_code, scale_artifact
 
 from tilewright.errors import InputError, RunError
 from tilewright.runtime import Artifact, BufferSpec, CompiledFunction, LoadedKernel, aligned_empty
 from tilewright.runtime.cpu import pointer_array
-from tilewright.runtime.invoke import PYTHON
-from tilewright.runtime.native import IMPORTED, native_ir
-from tilewright.runtime.symbols import (
-    find_symbol,
-    load_openmp,
-    openmp_library,
-    undefined_symbols,
-)
-from tilewright.target import Target
+from tilewright.runtime.symbols import find_symbol
+from tilewright.target import Target, available_cores, host_cpu
 
 pytestmark = pytest.mark.cpu
 
@@ -123,65 +115,53 @@ def test_denormals_are_flushed_in_the_call_only() -> None:
     assert TINY + TINY != 0
 
 
-def test_denormals_are_flushed_on_every_thread_and_workers_are_left_as_found() -> None:
-    fn = CompiledFunction(scale_artifact(1000))
-    fn.prepare({"w": np.ones(1000, np.float32)})
-    assert (fn(np.full(1000, TINY))[0] == 0).all()
-    # The same region, reached through libgomp itself instead of our wrapper, sees denormals.
-    kernel = LoadedKernel(scale_artifact(1000))
-    x, w, y = (np.full(1000, v, np.float32) for v in (TINY, 1, 0))
-    kernel._native.call(_plain_entry(), bound(kernel, x, w, y), None, 0, 2)
-    assert (y[500:] == TINY).all()
+# y[i] = a denormal times x[i], by the thread that member number i is.
+MEMBERS = """
+@arrived = internal global i64 0
+declare void @tw_parallel(ptr, ptr, i64, i64, i32, ptr)
 
-
-def _plain_entry() -> int:
-    """The kernel of `scale_artifact` with GOMP_parallel bound to libgomp directly."""
-    jit = llvm.create_lljit_compiler(use_jit_link=True)
-    builder = llvm.JITLibraryBuilder().add_object_img(scale_artifact(1000).object_code)
-    for name in undefined_symbols(scale_artifact(1000).object_code):
-        builder.import_symbol(name, find_symbol(name))
-    _KEPT.append(builder.export_symbol("kernel").link(jit, "plain"))
-    return int(_KEPT[-1]["kernel"])
-
-
-_KEPT: list = []
-
-
-# y[i] = how many threads the region has, written by each of them; three were compiled for.
-TEAM = """
-declare void @GOMP_parallel(ptr, ptr, i32, i32)
-declare i32 @omp_get_thread_num()
-declare i32 @omp_get_num_threads()
-
-define internal void @body(ptr %y) {
-  %id = call i32 @omp_get_thread_num()
-  %team = call i32 @omp_get_num_threads()
-  %at = getelementptr i32, ptr %y, i32 %id
-  store i32 %team, ptr %at
+define internal void @body(ptr %buffers, i64 %first, i64 %last, i64 %member) {
+  %count = sub i64 %last, %first
+  %before = atomicrmw add ptr @arrived, i64 %count seq_cst
+  br label %wait
+wait:
+  %here = load atomic i64, ptr @arrived seq_cst, align 8
+  %missing = icmp ult i64 %here, {all}
+  br i1 %missing, label %wait, label %run
+run:
+  %x = load ptr, ptr %buffers
+  %slot = getelementptr ptr, ptr %buffers, i64 1
+  %y = load ptr, ptr %slot
+  %from = getelementptr float, ptr %x, i64 %member
+  %value = load float, ptr %from
+  %same = fadd float %value, %value
+  %to = getelementptr float, ptr %y, i64 %member
+  store float %same, ptr %to
   ret void
 }
 define void @kernel(ptr %buffers, ptr %params, ptr %scratch) {
-  %y = load ptr, ptr %buffers
-  call void @GOMP_parallel(ptr @body, ptr %y, i32 3, i32 0)
+  store i64 0, ptr @arrived
+  call void @tw_parallel(ptr @body, ptr %buffers, i64 {all}, i64 1, i32 {all}, ptr null)
   ret void
 }
 """
 
 
-def test_threads_are_those_asked_for_and_openmps_own_limit_is_left_as_found() -> None:
-    target = str(Target.parse("cpu cores=3"))
-    spec = BufferSpec("y", (3,), "int32")
-    fn = CompiledFunction(Artifact("kernel", target, object_code(TEAM), (), (), (spec,), (), 0))
-    limit = openmp_library().omp_get_max_threads
-    before = limit()
-    for threads in (3, 1, 2):
-        fn.threads = threads
-        y = aligned_empty((3,), np.dtype(np.int32))
-        y.fill(0)
-        fn(out=[y])
-        assert y.tolist() == [threads] * threads + [0] * (3 - threads)
-        fn.bench([], 2)
-        assert limit() == before
+def members_artifact(count: int) -> Artifact:
+    """y[i] = x[i] + x[i] by thread i; each waits for all others."""
+    x, y = (BufferSpec(name, (count,), "float32") for name in "xy")
+    code = object_code(fill_in(MEMBERS, all=count))
+    target = str(replace(host_cpu(), cores=count))
+    return Artifact("kernel", target, code, (x,), (), (y,), (), 0)
+
+
+def test_denormals_are_flushed_on_every_thread() -> None:
+    cores = available_cores()
+    assert cores >= 2, "this machine cannot show it"
+    fn = CompiledFunction(members_artifact(cores))
+    normal = np.ones(cores, np.float32)
+    assert (fn(normal)[0] == 2).all()
+    assert (fn(np.full(cores, TINY))[0] == 0).all()
 
 
 def test_bench_times_every_call() -> None:
@@ -296,11 +276,6 @@ def test_missing_entry_symbol_and_library_are_named() -> None:
         LoadedKernel(replace(artifact, object_code=b"MZ not ELF"))
 
 
-def test_missing_openmp_runtime_names_the_package() -> None:
-    with pytest.raises(RunError, match=r"libnowhere\.so\.1.*libgomp1"):
-        load_openmp(["libnowhere.so.1"])
-
-
 def test_vector_math_is_found() -> None:
     declare = "declare float @expf(float)\n"
     fn = CompiledFunction(map_artifact("%v = call float @expf(float %xv)", 8, declare=declare))
@@ -323,13 +298,3 @@ def test_scratch_is_aligned_and_large_enough() -> None:
     host = str(Target.parse("cpu"))
     fn = CompiledFunction(Artifact("kernel", host, object_code(ir), (), (), (spec,), (), 100000))
     assert fn.run({})[0][0] % 64 == 0
-
-
-def test_native_functions_exist_for_both_architectures() -> None:
-    for architecture in ("x86_64", "aarch64"):
-        module = llvm.parse_assembly(native_ir(architecture))
-        module.verify()
-        outside = {f.name for f in module.functions if f.is_declaration and "." not in f.name}
-        assert outside == {*IMPORTED, *PYTHON}
-    with pytest.raises(RunError, match="this machine is mips"):
-        native_ir("mips")

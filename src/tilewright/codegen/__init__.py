@@ -23,9 +23,9 @@ from tilewright.target import CpuTarget, GpuTarget, Target
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A compiled program. `externals` are symbols a loader must provide (libgomp, libmvec, libm);
-    `scratch_bytes` is the size of the block its caller passes. `ir` is the code as text; of a GPU
-    `object_code` is that text, and `launches` are the kernels to call.
+    """A compiled program. `externals` are symbols that a loader must provide (the pool of threads,
+    libmvec, libm); `scratch_bytes` is the size of the block its caller passes. `ir` is the code as
+    text; of a GPU `object_code` is that text, and `launches` are the kernels to call.
     """
 
     entry: str

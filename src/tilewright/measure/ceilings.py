@@ -57,27 +57,27 @@ Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 # A thread makes {steps} steps from %begin on; {body} is one of them, number %i. %sums is its own
 # line of a third buffer.
 REGION = """
-declare void @GOMP_parallel(ptr, ptr, i32, i32)
-declare i32 @omp_get_thread_num()
+declare void @tw_parallel(ptr, ptr, i64, i64, i32, ptr)
 declare <{lanes} x float> @llvm.fmuladd.v{lanes}f32(<{lanes} x float>, <{lanes} x float>,
                                                 <{lanes} x float>)
 
-define internal void @share(ptr %buffers) {
+define internal void @share(ptr %buffers, i64 %first, i64 %last, i64 %member) {
 entry:
   %from = load ptr, ptr %buffers
   %to.slot = getelementptr ptr, ptr %buffers, i64 1
   %to = load ptr, ptr %to.slot
   %all.slot = getelementptr ptr, ptr %buffers, i64 2
   %all = load ptr, ptr %all.slot
-  %id = call i32 @omp_get_thread_num()
-  %id64 = sext i32 %id to i64
-  %begin = mul i64 %id64, {steps}
+  br label %part
+part:
+  %id = phi i64 [ %first, %entry ], [ %id.next, %part.end ]
+  %begin = mul i64 %id, {steps}
   %end = add i64 %begin, {steps}
-  %own = mul i64 %id64, {own}
+  %own = mul i64 %id, {own}
   %sums = getelementptr i8, ptr %all, i64 %own
   br label %pass
 pass:
-  %n = phi i64 [ 0, %entry ], [ %n.next, %pass.end ]
+  %n = phi i64 [ 0, %part ], [ %n.next, %pass.end ]
 {before}
   br label %step
 step:
@@ -91,28 +91,59 @@ pass.end:
 {after}
   %n.next = add i64 %n, 1
   %again = icmp slt i64 %n.next, {passes}
-  br i1 %again, label %pass, label %done
+  br i1 %again, label %pass, label %part.end
+part.end:
+  %id.next = add i64 %id, 1
+  %another = icmp slt i64 %id.next, %last
+  br i1 %another, label %part, label %done
 done:
   ret void
 }
-define void @ceiling(ptr %buffers, ptr %params, ptr %scratch) {
-  call void @GOMP_parallel(ptr @share, ptr %buffers, i32 {threads}, i32 0)
-  ret void
-}
+{call}
 !0 = !{i32 1}
 """
 OWN_BYTES = 4096  # of %sums, a thread
-EMPTY = """
-declare void @GOMP_parallel(ptr, ptr, i32, i32)
-
-define internal void @share(ptr %buffers) {
-  ret void
-}
+CALL = """
 define void @ceiling(ptr %buffers, ptr %params, ptr %scratch) {
-  call void @GOMP_parallel(ptr @share, ptr %buffers, i32 {threads}, i32 0)
+  call void @tw_parallel(ptr @share, ptr %buffers, i64 {threads}, i64 1, i32 {threads}, ptr null)
   ret void
 }
 """
+EMPTY = """
+declare void @tw_parallel(ptr, ptr, i64, i64, i32, ptr)
+
+define internal void @share(ptr %buffers, i64 %first, i64 %last, i64 %member) {
+  ret void
+}
+{call}
+"""
+# Each thread waits until all have come, but not for ever: some may not.
+MEETING = """
+@arrived = internal global i64 0
+declare void @tw_parallel(ptr, ptr, i64, i64, i32, ptr)
+
+define internal void @share(ptr %buffers, i64 %first, i64 %last, i64 %member) {
+entry:
+  %count = sub i64 %last, %first
+  %before = atomicrmw add ptr @arrived, i64 %count seq_cst
+  %round = udiv i64 %before, {threads}
+  %next = add i64 %round, 1
+  %all = mul i64 %next, {threads}
+  br label %look
+look:
+  %n = phi i64 [ 0, %entry ], [ %n.next, %look ]
+  %here = load atomic i64, ptr @arrived seq_cst, align 8
+  %missing = icmp ult i64 %here, %all
+  %n.next = add i64 %n, 1
+  %patient = icmp ult i64 %n, {looks}
+  %again = and i1 %missing, %patient
+  br i1 %again, label %look, label %done
+done:
+  ret void
+}
+{call}
+"""
+LOOKS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +341,13 @@ def traffic_ir(traffic: Traffic, passes: int, nontemporal: bool, target: CpuTarg
 
 
 def empty_ir(target: CpuTarget) -> str:
-    """A parallel region in which no thread does anything."""
-    return _fill(EMPTY, {"threads": target.cores})
+    """A parallel region in which no thread does anything; one may do all of it."""
+    return _fill(EMPTY, {"call": CALL, "threads": target.cores})
+
+
+def meeting_ir(target: CpuTarget) -> str:
+    """A parallel region in which each thread only waits until all have come."""
+    return _fill(MEETING, {"call": CALL, "threads": target.cores, "looks": LOOKS})
 
 
 def fma_ir(steps: int, target: CpuTarget) -> str:
@@ -350,6 +386,7 @@ def _region(
     after: Sequence[str],
 ) -> str:
     words = {
+        "call": CALL,
         "lanes": target.vector_bits // 32,
         "steps": steps,
         "own": OWN_BYTES,

@@ -27,7 +27,7 @@ from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.measure.workers import Failure, WorkerFailureError
 from tilewright.runtime.artifact import Artifact
-from tilewright.target import available_cpus
+from tilewright.target import available_cores
 
 BUILD = "tilewright.build:build_request"
 # A smaller batch may fail alike by chance.
@@ -94,7 +94,7 @@ class LocalMeasurer:
         runner is local, and all are when a command carries requests elsewhere. `env` is added to
         the workers' environment.
         """
-        cores = len(available_cpus())
+        cores = available_cores()
         if free_cores is None:
             free_cores = 0 if runner is None else cores
         self.options = options or RunOptions()

@@ -27,7 +27,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tilewright.measure.ceilings import OWN_BYTES, empty_ir, fma_ir, load_kernel
+from tilewright.measure.ceilings import OWN_BYTES, fma_ir, load_kernel, meeting_ir
 from tilewright.runtime.buffers import aligned_empty
 from tilewright.runtime.cpu import pointer_array
 from tilewright.target import CpuTarget
@@ -74,7 +74,7 @@ class Pace:
         """Compile it. Raises RunError if `target` is not this machine."""
         self.target = target
         self._kernel = load_kernel(fma_ir(PACE_STEPS, target), target)
-        self._empty = load_kernel(empty_ir(target), target)
+        self._meeting = load_kernel(meeting_ir(target), target)
         sizes = (2 * target.vector_bits // 8, 1, OWN_BYTES * target.cores)
         self._buffers = [aligned_empty((size,), np.dtype(np.uint8)) for size in sizes]
         self._buffers[0].view(np.float32)[:] = 0.5  # the factors
@@ -89,8 +89,8 @@ class Pace:
         return float(np.median(seconds)) / self._least - 1.0
 
     def region_s(self) -> float:
-        """Seconds that an empty parallel region takes now."""
-        return float(np.median(self._empty.bench(self._given, 0, REGION_CALLS)))
+        """Seconds that a parallel region takes now in which all threads only meet."""
+        return float(np.median(self._meeting.bench(self._given, 0, REGION_CALLS)))
 
 
 def waited_s() -> float:

@@ -9,7 +9,6 @@ It is started by the tuner, here or through any command that carries standard in
 from __future__ import annotations
 
 import argparse
-import os
 from collections import OrderedDict
 from collections.abc import Callable
 from statistics import fmean
@@ -27,7 +26,7 @@ from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, ser
 from tilewright.measure.trial import RunOptions, Timing
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
-from tilewright.target import CpuTarget, Target, available_cpus
+from tilewright.target import CpuTarget, Target, available_cores
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
 DEFAULT_TASK_BYTES = 1 << 30
@@ -44,10 +43,8 @@ TASKS: dict[str, type[HostTask] | type[DeviceTask]] = {
 class Runner:
     """The tasks of one runner process."""
 
-    def __init__(self, task_bytes: int = DEFAULT_TASK_BYTES, binds: bool = False) -> None:
-        """`binds`: threads may be bound to cores, as there is nothing else in this process."""
+    def __init__(self, task_bytes: int = DEFAULT_TASK_BYTES) -> None:
         self._task_bytes = task_bytes
-        self._binds = binds
         self._patience = Patience()
         self._pace: Pace | None = None
         self._tasks: OrderedDict[str, HostTask | DeviceTask] = OrderedDict()
@@ -56,8 +53,6 @@ class Runner:
         """Make a task's inputs, run its reference, answer the outputs at the asked points."""
         reference = Artifact.from_bytes(payloads[0])
         target = Target.parse(reference.target)
-        if self._binds and isinstance(target, CpuTarget):
-            spread_threads(target)
         task = TASKS[target.kind](
             reference=reference,
             kinds=[InputKind.from_json(k) for k in header["inputs"]],
@@ -121,17 +116,6 @@ class Runner:
             self._tasks.popitem(last=False)
 
 
-def spread_threads(target: CpuTarget) -> None:
-    """Give every thread of a kernel a core of its own; with cores to spare they find them.
-
-    A thread that wakes up on the core of another, which waits for it actively, runs when the
-    other's time slice is over: 4 ms later, in every parallel region, for as long as the system
-    leaves the two there. The OpenMP runtime reads the setting when it is loaded, by the first task.
-    """
-    if target.cores == len(available_cpus()):
-        os.environ.setdefault("OMP_PROC_BIND", "true")
-
-
 def machine_facts() -> Header:
     """What a runner says about its machine in `hello`."""
     features = sorted(name for name, on in llvm.get_host_cpu_features().items() if on)
@@ -139,7 +123,7 @@ def machine_facts() -> Header:
         "architecture": host_architecture(),
         "cpu": llvm.get_host_cpu_name(),
         "features": features,
-        "cores": len(available_cpus()),
+        "cores": available_cores(),
     }
 
 
@@ -157,7 +141,7 @@ def main() -> None:
         default=DEFAULT_TASK_BYTES,
         help="memory for inputs and expected outputs of the tasks kept loaded (%(default)s)",
     )
-    runner = Runner(parser.parse_args().task_bytes, binds=True)
+    runner = Runner(parser.parse_args().task_bytes)
     # Packing weights multiplies matrices. A BLAS thread that helped waits for more, actively, for
     # some 50 ms in which kernels lose time slices to it.
     with threadpool_limits(1, user_api="blas"):

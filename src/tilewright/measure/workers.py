@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -32,7 +32,6 @@ from tilewright.measure.protocol import (
     Header,
     Payloads,
 )
-from tilewright.target import available_cpus
 
 START_TIMEOUT_S = 60.0
 # How much longer than a request's own limit the client waits: the worker's alarm clock comes first.
@@ -177,16 +176,15 @@ class Worker:
     def _spawn(self) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in _stop)
         try:
-            with _on_all_cpus():
-                process = subprocess.Popen(
-                    self.command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=self._stderr,
-                    env=self._env,
-                    bufsize=0,
-                    start_new_session=True,
-                )
+            process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                env=self._env,
+                bufsize=0,
+                start_new_session=True,
+            )
         except OSError as error:
             raise RunError(f"cannot start the worker {self._name()}: {error}") from error
         assert process.stdin is not None and process.stdout is not None
@@ -240,17 +238,6 @@ class Worker:
 
     def _name(self) -> str:
         return repr(" ".join(self.command))
-
-
-@contextlib.contextmanager
-def _on_all_cpus() -> Iterator[None]:
-    """What is started meanwhile may run on all CPUs, though this thread be bound to one."""
-    bound = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, available_cpus())
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, bound)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -23,7 +23,7 @@ from llvmlite import binding as llvm
 from tilewright.errors import RunError
 from tilewright.runtime.artifact import Artifact, timed_entry
 from tilewright.runtime.host import check_host, host_architecture
-from tilewright.runtime.native import ALL_THREADS, native
+from tilewright.runtime.native import ALL_THREADS, PARALLEL, native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols
 
 LONGEST_NS = 1 << 62
@@ -107,7 +107,7 @@ class LoadedKernel(NativeCode):
             builder.add_object_img(part.object_code)
             wanted.update(undefined_symbols(part.object_code))
         for name in sorted(wanted - {part.entry for part in parts}):
-            builder.import_symbol(name, parallel if name == "GOMP_parallel" else find_symbol(name))
+            builder.import_symbol(name, parallel if name == PARALLEL else find_symbol(name))
         entries = [artifact.entry, *([timed_entry(artifact.entry)] if artifact.steps else [])]
         for name in entries:
             builder.export_symbol(name)

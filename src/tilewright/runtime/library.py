@@ -25,11 +25,12 @@ from tilewright.runtime.artifact import Artifact, numpy_dtype
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.cpu import NativeCode
 from tilewright.runtime.function import CompiledFunction
-from tilewright.runtime.host import check_target
+from tilewright.runtime.host import check_target, host_architecture
+from tilewright.runtime.native import native
 from tilewright.runtime.shapes import FunctionSet
-from tilewright.runtime.symbols import OPENMP_ADVICE, elf_machine
+from tilewright.runtime.symbols import elf_machine
 
-FORMAT = 2
+FORMAT = 3
 """Of the description and of `tilewright_code`; a loader reads its own only."""
 SECTION = ".tilewright"
 
@@ -79,8 +80,8 @@ def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFun
     try:
         library = ctypes.CDLL(str(file))
     except OSError as error:
-        advice = f": {OPENMP_ADVICE}" if "gomp" in str(error) else ""
-        raise RunError(f"cannot load {path}: {error}{advice}") from error
+        raise RunError(f"cannot load {path}: {error}") from error
+    library.tilewright_share_threads(ctypes.c_void_p(native(host_architecture()).parallel))
     functions = []
     for number, artifact in enumerate(artifacts):
         code = LibraryCode(artifact, library, number)

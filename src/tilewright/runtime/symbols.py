@@ -1,37 +1,28 @@
-"""Native symbols that object code asks for: the OpenMP runtime, vector math, libm, libc.
+"""Native symbols that object code asks for: vector math, libm, libc.
 
     object code ─► names it leaves undefined ─► {name: address}
 
-    undefined_symbols(code)      ->  ("GOMP_parallel", "_ZGVeN16v_expf", "memcpy")
+    undefined_symbols(code)      ->  ("tw_parallel", "_ZGVeN16v_expf", "memcpy")
     find_symbol("memcpy")        ->  140241…
 
-Libraries are opened by `ctypes` with RTLD_GLOBAL: libgomp opened by LLVM's own loader has crashed
-at exit. A name that no library offers is a RunError saying which library and package has it.
+A name that no library offers is a RunError saying which library and package has it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import site
 import struct
-import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 
 from llvmlite import binding as llvm
 
 from tilewright.errors import RunError
 
-OPENMP_PREFIXES = ("GOMP_", "omp_", "__kmpc_")
-OPENMP_SYSTEM = ("libgomp.so.1",)
-OPENMP_OTHERS = ("libomp.so.5", "libomp.so")
-# Where wheels keep the libgomp they were linked with (PyTorch, scikit-learn, LightGBM, …).
-OPENMP_BUNDLED = ("*.libs/libgomp*.so*", "torch/lib/libgomp*.so*", "lightgbm/lib/libgomp*.so*")
-OPENMP_ADVICE = "install the Debian package libgomp1 (apt-get install libgomp1)"
 VECTOR_PREFIX = "_ZGV"
 VECTOR_LIBRARY = "libmvec.so.1"
-GENERAL_LIBRARIES = ("libm.so.6", "libc.so.6", "libgcc_s.so.1")
+# Until version 2.34 of glibc, threads were a library of their own.
+GENERAL_LIBRARIES = ("libm.so.6", "libc.so.6", "libpthread.so.0", "libgcc_s.so.1")
 
 # ELF64: where e_machine stands, one symbol table entry, the section index of an undefined symbol.
 MACHINE_OFFSET = 18
@@ -62,10 +53,7 @@ def elf_machine(object_code: bytes) -> int:
 @functools.cache
 def find_symbol(name: str) -> int:
     """The address of the native function `name`. Raises RunError when no library offers it."""
-    if name.startswith(OPENMP_PREFIXES):
-        libraries: Iterable[ctypes.CDLL] = (openmp_library(),)
-        missing = f"the OpenMP runtime lacks it; {OPENMP_ADVICE}"
-    elif name.startswith(VECTOR_PREFIX):
+    if name.startswith(VECTOR_PREFIX):
         libraries = _opened((VECTOR_LIBRARY,))
         missing = f"it belongs to glibc's vector math library {VECTOR_LIBRARY} (Debian: libc6)"
     else:
@@ -77,34 +65,6 @@ def find_symbol(name: str) -> int:
             assert address is not None, f"{name} resolved to a null pointer"
             return address
     raise RunError(f"compiled code needs the native function {name}: {missing}")
-
-
-@functools.cache
-def openmp_library() -> ctypes.CDLL:
-    """The OpenMP runtime of this process: the system's, else one bundled with a wheel, else
-    LLVM's. Raises RunError when there is none.
-    """
-    return load_openmp((*OPENMP_SYSTEM, *_bundled(), *OPENMP_OTHERS))
-
-
-def load_openmp(candidates: Sequence[str]) -> ctypes.CDLL:
-    """The first of `candidates` (names or paths) that opens and offers GOMP_parallel.
-
-    Raises RunError naming the package to install when none does.
-    """
-    for library in _opened(candidates):
-        if hasattr(library, "GOMP_parallel"):
-            return library
-    raise RunError(
-        f"no OpenMP runtime found (tried {', '.join(candidates)}): compiled functions run their "
-        f"parallel loops on one; {OPENMP_ADVICE}"
-    )
-
-
-def _bundled() -> list[str]:
-    folders = [*site.getsitepackages(), site.getusersitepackages(), *sys.path]
-    roots = [Path(folder) for folder in dict.fromkeys(folders) if folder]
-    return [str(p) for root in roots for g in OPENMP_BUNDLED for p in sorted(root.glob(g))]
 
 
 def _opened(names: Iterable[str]) -> list[ctypes.CDLL]:

@@ -11,7 +11,7 @@ is a class of its own: `CpuTarget`, `CudaTarget`, `OpenclTarget`.
 """
 
 from tilewright.target.base import KIB, MIB, Scalar, Target
-from tilewright.target.cpu import CpuTarget, available_cpus, host_cpu, known_cpus, named_cpu
+from tilewright.target.cpu import CpuTarget, available_cores, host_cpu, known_cpus, named_cpu
 from tilewright.target.gpu import EMULATED, CudaTarget, GpuTarget, OpenclTarget, known_gpus
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "OpenclTarget",
     "Scalar",
     "Target",
-    "available_cpus",
+    "available_cores",
     "host_cpu",
     "known_cpus",
     "known_gpus",

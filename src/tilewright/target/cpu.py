@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from math import ceil
+from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from llvmlite import binding as llvm
@@ -17,6 +18,8 @@ X86_TRIPLE = "x86_64-unknown-linux-gnu"
 ARM_TRIPLE = "aarch64-unknown-linux-gnu"
 APPLE_TRIPLE = "arm64-apple-macosx"
 CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUP = Path("/proc/self/cgroup")
 DEFAULT_CACHES = {1: 32 * KIB, 2: 512 * KIB, 3: 8 * MIB}
 
 
@@ -183,7 +186,7 @@ def host_cpu() -> CpuTarget:
         features=",".join(features),
         vector_bits=vector_bits,
         vector_registers=vector_registers,
-        cores=len(available_cpus()),
+        cores=available_cores(),
         l1_bytes=sizes[1],
         l2_bytes=sizes[2],
         l3_bytes=sizes[3],
@@ -200,22 +203,32 @@ def _vector_facts(triple: str, present: dict[str, bool]) -> tuple[int, int]:
     return (256, 16) if present.get("avx") else (128, 16)
 
 
-def available_cpus() -> set[int]:
-    """Numbers of the CPUs that this process may run on.
-
-    Where threads are to be bound to CPUs, the OpenMP runtime has done so with the main thread as
-    soon as any library loads it: then those that it might run on before.
+def available_cores(cgroups: Path = CGROUPS, own: Path = OWN_CGROUP) -> int:
+    """How many cores this process may use: those that it may run on, and no more than the time of
+    its control group pays for (a container with 1.5 CPUs has two cores, the second half the time).
     """
-    bound = os.environ.get("OMP_PROC_BIND") or "false"
-    return _cpus() if bound.lower() == "false" else set(_FIRST)
-
-
-def _cpus() -> set[int]:
     affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
-    return affinity(0) if affinity is not None else set(range(os.cpu_count() or 1))
+    cpus = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return max(1, min([cpus, *(ceil(quota) for quota in _quotas(cgroups, own))]))
 
 
-_FIRST = _cpus()
+def _quotas(cgroups: Path, own: Path) -> Iterator[float]:
+    """Cores whose time the control groups that this process is in may use, where limited."""
+    for line in own.read_text().splitlines() if own.is_file() else ():
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        top = cgroups / "cpu" if controllers else cgroups  # version 1 has a hierarchy for each
+        group = PurePosixPath(path.lstrip("/"))
+        # In a container, the group's name may be the one outside and the topmost folder its own.
+        for folder in (group, *group.parents):
+            if controllers:
+                names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+                words = [_fact(top / folder / name) for name in names]
+            else:
+                words = _fact(top / folder / "cpu.max").split()
+            if len(words) == 2 and all(word.isdecimal() for word in words):
+                yield int(words[0]) / int(words[1])
 
 
 def _caches(folder: Path) -> tuple[dict[int, int], int]:

@@ -13,6 +13,12 @@
 
    and the symbol tilewright_constants. */
 
+#define tw_parallel tw_own_parallel /* the pool that the library brings along */
+#include "pool.c"
+#undef tw_parallel
+#include "call.c"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +26,9 @@
 #define ALIGNMENT 64
 #define ARGUMENTS (INPUTS + OUTPUTS)
 
-typedef void entry_fn(void **buffers, void *params, void *scratch);
-#define DECLARED(entry, timed) extern entry_fn entry, timed;
+#define DECLARED(entry, timed) extern tw_entry entry, timed;
 ENTRIES(DECLARED)
 extern const unsigned char tilewright_constants[];
-extern void tw_call(entry_fn *entry, void **buffers, void *params, void *scratch, int32_t threads);
 
 /* What another loader needs. Code reads the weights' address here, for they may lie further away
    than an instruction can reach. */
@@ -32,10 +36,33 @@ extern void tw_call(entry_fn *entry, void **buffers, void *params, void *scratch
 PUBLIC extern const struct code {
   const unsigned char *constants;
   struct {
-    entry_fn *entry, *timed;
+    tw_entry *entry, *timed;
   } networks[NETWORKS];
 } tilewright_code;
 const struct code tilewright_code = {tilewright_constants, {ENTRIES(LISTED)}};
+
+/* Loops run on the library's own threads, until a process that has some hands them over. */
+static _Atomic(tw_parallel_fn *) parallel = tw_own_parallel;
+
+void tw_parallel(tw_work *work, void *context, int64_t total, int64_t step, int32_t threads,
+                 int64_t *cost_ns) {
+  atomic_load_explicit(&parallel, memory_order_relaxed)(work, context, total, step, threads,
+                                                        cost_ns);
+}
+
+PUBLIC void tilewright_share_threads(tw_parallel_fn *other) { atomic_store(&parallel, other); }
+
+/* Cores that a container's quota pays for, 0 if there is none: two numbers, or "max" and one. */
+static int32_t quota_cores(void) {
+  long quota, period;
+  int32_t cores = 0;
+  FILE *file = fopen("/sys/fs/cgroup/cpu.max", "r");
+  if (file == NULL) return 0;
+  if (fscanf(file, "%ld %ld", &quota, &period) == 2 && quota > 0 && period > 0)
+    cores = (int32_t)((quota + period - 1) / period);
+  fclose(file);
+  return cores;
+}
 
 struct TW(context) {
   int32_t threads;
@@ -94,6 +121,7 @@ PUBLIC int TW(create_checked)(TW(context) **context, int threads, uint32_t inter
     free(made);
     return TILEWRIGHT_NO_MEMORY;
   }
+  tw_limit_cores(quota_cores());
   made->threads = threads == 0 ? (int32_t)models->threads : threads;
   use(made, 0);
   *context = made;
@@ -156,7 +184,7 @@ PUBLIC int TW(run)(TW(context) *context, const void *const *inputs, void *const 
     results[i] = place(context, INPUTS + i, outputs[i]);
     if (results[i] == NULL) return TILEWRIGHT_NO_MEMORY;
   }
-  entry_fn *entry = tilewright_code.networks[context->network].entry;
+  tw_entry *entry = tilewright_code.networks[context->network].entry;
   tw_call(entry, context->buffers, NULL, context->scratch, context->threads);
   for (int i = 0; i < OUTPUTS; i++)
     if (results[i] != outputs[i] && model->outputs[i].bytes > 0)

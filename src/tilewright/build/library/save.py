@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.build.library.source import HERE, Description, header_text, source_text
-from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.errors import BuildError
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.constants import Constants, shared_offsets
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SECTION
-from tilewright.runtime.native import call_ir
-from tilewright.runtime.symbols import OPENMP_PREFIXES, VECTOR_PREFIX, undefined_symbols
+from tilewright.runtime.native import SOURCE
+from tilewright.runtime.symbols import VECTOR_PREFIX, undefined_symbols
 from tilewright.target import CpuTarget
 from tilewright.version import __version__
 
@@ -44,7 +43,7 @@ tilewright_constants:
     .incbin "description.json"
     .section .note.GNU-stack, "", %progbits
 """
-EXPORTS = "{{ global: {name}_*; tilewright_code; local: *; }};\n"
+EXPORTS = "{{ global: {name}_*; tilewright_code; tilewright_share_threads; local: *; }};\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def save(path: Path, title: str, programs: Sequence[Program], compiler: str | No
             folder = Path(made)
             _write_sources(folder, description, target)
             _write_constants(folder / "constants.bin", [p.constants for p in programs], starts)
-            objects = _write_objects(folder, target, linked)
+            objects = _write_objects(folder, linked)
             _link(command, folder, path.name, objects, linked)
             (folder / path.name).replace(path)
             (folder / header.name).replace(header)
@@ -156,14 +155,11 @@ def _write_constants(
             array.tofile(file)
 
 
-def _write_objects(folder: Path, target: CpuTarget, linked: Sequence[Artifact]) -> list[str]:
+def _write_objects(folder: Path, linked: Sequence[Artifact]) -> list[str]:
     """The object files, named relative to `folder`."""
-    parallel = any(n.startswith(OPENMP_PREFIXES) for n in _undefined(linked))
-    codes = [compile_ir(call_ir(target.architecture, parallel), target)]
-    codes += [a.object_code for a in linked]
-    names = [f"code{i}.o" for i in range(len(codes))]
-    for name, code in zip(names, codes, strict=True):
-        (folder / name).write_bytes(code)
+    names = [f"code{i}.o" for i in range(len(linked))]
+    for name, artifact in zip(names, linked, strict=True):
+        (folder / name).write_bytes(artifact.object_code)
     return names
 
 
@@ -174,18 +170,26 @@ def _link(
     objects: Sequence[str],
     linked: Sequence[Artifact],
 ) -> None:
-    undefined = _undefined(linked)
+    undefined = {n for a in linked for n in undefined_symbols(a.object_code)}
     libraries = ["-lm"]
     if any(n.startswith(VECTOR_PREFIX) for n in undefined):
         libraries.insert(0, "-lmvec")
-    if any(n.startswith(OPENMP_PREFIXES) for n in undefined):
-        libraries.insert(0, "-lgomp")
-    linker = ["--wrap=GOMP_parallel", "--version-script=exports", f"-soname={library}", "-zdefs"]
+    # Threads sleep in the library's code, so it stays loaded.
+    linker = ["--version-script=exports", f"-soname={library}", "-zdefs", "-znodelete"]
     done = subprocess.run(
         [
-            *(*command, "-std=c11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{HERE}"),
+            *(
+                *command,
+                "-std=gnu11",
+                "-D_GNU_SOURCE",
+                "-O2",
+                "-fPIC",
+                "-shared",
+                "-fvisibility=hidden",
+            ),
+            *(f"-I{folder}" for folder in (HERE, SOURCE)),
             *(f"-Wl,{word}" for word in (*linker, "--as-needed", "-znoexecstack")),
-            *("-o", library, "model.c", "data.s", *objects, *libraries),
+            *("-pthread", "-o", library, "model.c", "data.s", *objects, *libraries),
         ],
         cwd=folder,
         capture_output=True,
@@ -195,7 +199,3 @@ def _link(
     if done.returncode != 0:
         message = done.stderr.strip() or f"exit status {done.returncode}"
         raise BuildError(f"{command[0]} cannot link the library: {message[-SHOWN_ERROR:]}")
-
-
-def _undefined(linked: Sequence[Artifact]) -> set[str]:
-    return {n for a in linked for n in undefined_symbols(a.object_code)}

@@ -2,7 +2,7 @@
 
     entry(buffers, params, scratch)        unpacks the buffers
       -> main(noalias pointers, scratch)   everything outside parallel loops
-           -> GOMP_parallel(region, ctx)   each thread takes its share (shares.py)
+           -> tw_parallel(region, ctx, …)  threads take its iterations (shares.py)
                 -> work(noalias pointers, scratch of the thread, lo, hi)
 
 A perfect nest of parallel loops is one region over the product of their extents. With one core it

@@ -3,9 +3,10 @@
     m = Module()
     m.call("llvm.fma.v16f32", "<16 x float>", ["<16 x float>"] * 3)   declares it once
 
-`externals` are the symbols that a loader must provide (libgomp, libmvec, libm), `read` the tensors
-that code reads: stores to one of them do not pass the caches by, whatever they ask for. It takes
-part sums, which would come back from main memory for every step of an outer reduction loop.
+`externals` are the symbols that a loader must provide (the pool of threads, libmvec, libm), `read`
+the tensors that code reads: stores to one of them do not pass the caches by, whatever they ask for.
+It takes part sums, which would come back from main memory for every step of an outer reduction
+loop.
 """
 
 from __future__ import annotations
