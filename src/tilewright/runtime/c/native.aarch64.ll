@@ -1355,340 +1355,357 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %16 = getelementptr inbounds nuw i8, ptr %4, i64 8
   %17 = getelementptr inbounds nuw i8, ptr %0, i64 256
   %18 = getelementptr inbounds nuw i8, ptr %0, i64 384
-  %19 = getelementptr inbounds nuw i8, ptr %3, i64 8
-  %20 = getelementptr inbounds nuw i8, ptr %2, i64 8
-  %21 = getelementptr inbounds nuw i8, ptr %0, i64 512
-  br label %22
+  %19 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %20 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %21 = getelementptr inbounds nuw i8, ptr %3, i64 8
+  %22 = getelementptr inbounds nuw i8, ptr %2, i64 8
+  %23 = getelementptr inbounds nuw i8, ptr %0, i64 512
+  br label %24
 
-22:                                               ; preds = %254, %1
+24:                                               ; preds = %264, %1
   call void @llvm.lifetime.start.p0(ptr nonnull %5) #8
-  %23 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #8
-  %24 = load i64, ptr %5, align 8
-  %25 = mul nsw i64 %24, 1000000000
-  %26 = load i64, ptr %12, align 8
-  %27 = add nsw i64 %25, %26
+  %25 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #8
+  %26 = load i64, ptr %5, align 8
+  %27 = mul nsw i64 %26, 1000000000
+  %28 = load i64, ptr %12, align 8
+  %29 = add nsw i64 %27, %28
   call void @llvm.lifetime.end.p0(ptr nonnull %5) #8
-  br label %28
+  br label %30
 
-28:                                               ; preds = %221, %22
-  %29 = phi i32 [ 1, %22 ], [ %224, %221 ]
-  %30 = phi i64 [ %27, %22 ], [ %223, %221 ]
-  %31 = phi i64 [ -1, %22 ], [ %222, %221 ]
-  %32 = load atomic i32, ptr %13 monotonic, align 128
-  %33 = load i32, ptr %14, align 4
-  %34 = icmp slt i32 %32, %33
-  br i1 %34, label %35, label %210
+30:                                               ; preds = %231, %24
+  %31 = phi i32 [ 1, %24 ], [ %234, %231 ]
+  %32 = phi i64 [ %29, %24 ], [ %233, %231 ]
+  %33 = phi i64 [ -1, %24 ], [ %232, %231 ]
+  %34 = load atomic i32, ptr %13 monotonic, align 128
+  %35 = load i32, ptr %14, align 4
+  %36 = icmp slt i32 %34, %35
+  br i1 %36, label %37, label %220
 
-35:                                               ; preds = %28
-  %36 = load atomic i32, ptr %15 acquire, align 4
-  %37 = icmp sgt i32 %36, 0
-  br i1 %37, label %38, label %210
+37:                                               ; preds = %30
+  %38 = load atomic i32, ptr %15 acquire, align 4
+  %39 = icmp sgt i32 %38, 0
+  br i1 %39, label %40, label %220
 
-38:                                               ; preds = %35
-  %39 = zext nneg i32 %36 to i64
-  br label %40
+40:                                               ; preds = %37
+  %41 = zext nneg i32 %38 to i64
+  br label %42
 
-40:                                               ; preds = %55, %38
-  %41 = phi i64 [ 0, %38 ], [ %56, %55 ]
-  %42 = mul nuw nsw i64 %41, 33152
-  %43 = getelementptr inbounds nuw i8, ptr %0, i64 %42
-  %44 = getelementptr inbounds nuw i8, ptr %43, i64 512
-  %45 = load atomic i64, ptr %44 acquire, align 128
-  %46 = lshr i64 %45, 32
-  %47 = getelementptr inbounds nuw i64, ptr %6, i64 %41
-  %48 = load i64, ptr %47, align 8
-  %49 = icmp eq i64 %46, %48
-  br i1 %49, label %55, label %50
+42:                                               ; preds = %57, %40
+  %43 = phi i64 [ 0, %40 ], [ %58, %57 ]
+  %44 = mul nuw nsw i64 %43, 33152
+  %45 = getelementptr inbounds nuw i8, ptr %0, i64 %44
+  %46 = getelementptr inbounds nuw i8, ptr %45, i64 512
+  %47 = load atomic i64, ptr %46 acquire, align 128
+  %48 = lshr i64 %47, 32
+  %49 = getelementptr inbounds nuw i64, ptr %6, i64 %43
+  %50 = load i64, ptr %49, align 8
+  %51 = icmp eq i64 %48, %50
+  br i1 %51, label %57, label %52
 
-50:                                               ; preds = %40
-  %51 = and i64 %45, 65535
-  %52 = lshr i64 %45, 16
-  %53 = and i64 %52, 65535
-  %54 = icmp samesign ult i64 %51, %53
-  br i1 %54, label %58, label %55
+52:                                               ; preds = %42
+  %53 = and i64 %47, 65535
+  %54 = lshr i64 %47, 16
+  %55 = and i64 %54, 65535
+  %56 = icmp samesign ult i64 %53, %55
+  br i1 %56, label %60, label %57
 
-55:                                               ; preds = %50, %40
-  %56 = add nuw nsw i64 %41, 1
-  %57 = icmp eq i64 %56, %39
-  br i1 %57, label %210, label %40
+57:                                               ; preds = %52, %42
+  %58 = add nuw nsw i64 %43, 1
+  %59 = icmp eq i64 %58, %41
+  br i1 %59, label %220, label %42
 
-58:                                               ; preds = %50
-  %59 = getelementptr inbounds nuw i8, ptr %43, i64 512
-  %60 = load atomic i64, ptr %59 seq_cst, align 128
-  %61 = lshr i64 %60, 32
-  %62 = shl nsw i64 %41, 3
-  %63 = getelementptr inbounds nuw i8, ptr %6, i64 %62
-  store i64 %61, ptr %63, align 8
-  %64 = atomicrmw add ptr %13, i32 1 monotonic, align 128
-  %65 = load atomic i64, ptr %59 acquire, align 128
-  %66 = lshr i64 %65, 32
-  %67 = trunc i64 %65 to i32
-  %68 = lshr i32 %67, 16
-  %69 = zext nneg i32 %68 to i64
-  br label %70
+60:                                               ; preds = %52
+  %61 = getelementptr inbounds nuw i8, ptr %45, i64 512
+  %62 = load atomic i64, ptr %61 seq_cst, align 128
+  %63 = lshr i64 %62, 32
+  %64 = shl nsw i64 %43, 3
+  %65 = getelementptr inbounds nuw i8, ptr %6, i64 %64
+  store i64 %63, ptr %65, align 8
+  %66 = atomicrmw add ptr %13, i32 1 monotonic, align 128
+  %67 = load atomic i64, ptr %61 acquire, align 128
+  %68 = lshr i64 %67, 32
+  %69 = trunc i64 %67 to i32
+  %70 = lshr i32 %69, 16
+  %71 = zext nneg i32 %70 to i64
+  br label %72
 
-70:                                               ; preds = %77, %58
-  %71 = phi i64 [ %65, %58 ], [ %81, %77 ]
-  %72 = lshr i64 %71, 32
-  %73 = icmp eq i64 %72, %66
-  %74 = and i64 %71, 65535
-  %75 = icmp samesign ult i64 %74, %69
-  %76 = select i1 %73, i1 %75, i1 false
-  br i1 %76, label %77, label %203
+72:                                               ; preds = %79, %60
+  %73 = phi i64 [ %67, %60 ], [ %83, %79 ]
+  %74 = lshr i64 %73, 32
+  %75 = icmp eq i64 %74, %68
+  %76 = and i64 %73, 65535
+  %77 = icmp samesign ult i64 %76, %71
+  %78 = select i1 %75, i1 %77, i1 false
+  br i1 %78, label %79, label %213
 
-77:                                               ; preds = %70
-  %78 = add i64 %71, 1
-  %79 = cmpxchg weak ptr %59, i64 %71, i64 %78 acq_rel acquire, align 128
-  %80 = extractvalue { i64, i1 } %79, 1
-  %81 = extractvalue { i64, i1 } %79, 0
-  br i1 %80, label %82, label %70
+79:                                               ; preds = %72
+  %80 = add i64 %73, 1
+  %81 = cmpxchg weak ptr %61, i64 %73, i64 %80 acq_rel acquire, align 128
+  %82 = extractvalue { i64, i1 } %81, 1
+  %83 = extractvalue { i64, i1 } %81, 0
+  br i1 %82, label %84, label %72
 
-82:                                               ; preds = %77
-  %83 = trunc i64 %71 to i32
-  %84 = and i32 %83, 65535
+84:                                               ; preds = %79
+  %85 = trunc i64 %73 to i32
+  %86 = and i32 %85, 65535
   call void @llvm.lifetime.start.p0(ptr nonnull %4) #8
-  %85 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %4) #8
-  %86 = load i64, ptr %4, align 8
-  %87 = mul nsw i64 %86, 1000000000
-  %88 = load i64, ptr %16, align 8
-  %89 = add nsw i64 %87, %88
+  %87 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %4) #8
+  %88 = load i64, ptr %4, align 8
+  %89 = mul nsw i64 %88, 1000000000
+  %90 = load i64, ptr %16, align 8
+  %91 = add nsw i64 %89, %90
   call void @llvm.lifetime.end.p0(ptr nonnull %4) #8
-  %90 = icmp slt i64 %31, 0
-  %91 = add nuw nsw i32 %84, 1
-  %92 = icmp samesign ult i32 %91, %68
-  %93 = select i1 %90, i1 %92, i1 false
-  br i1 %93, label %94, label %100
+  %92 = icmp slt i64 %33, 0
+  %93 = add nuw nsw i32 %86, 1
+  %94 = icmp samesign ult i32 %93, %70
+  %95 = select i1 %92, i1 %94, i1 false
+  br i1 %95, label %96, label %102
 
-94:                                               ; preds = %82
-  %95 = load atomic i32, ptr %17 seq_cst, align 128
-  %96 = icmp sgt i32 %95, 0
-  br i1 %96, label %97, label %100
+96:                                               ; preds = %84
+  %97 = load atomic i32, ptr %17 seq_cst, align 128
+  %98 = icmp sgt i32 %97, 0
+  br i1 %98, label %99, label %102
 
-97:                                               ; preds = %94
-  %98 = atomicrmw add ptr %18, i32 1 seq_cst, align 128
-  %99 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %18, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %100
+99:                                               ; preds = %96
+  %100 = atomicrmw add ptr %18, i32 1 seq_cst, align 128
+  %101 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %18, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %102
 
-100:                                              ; preds = %97, %94, %82
-  %101 = getelementptr inbounds nuw i8, ptr %43, i64 896
-  %102 = getelementptr inbounds nuw i8, ptr %43, i64 536
-  %103 = zext nneg i32 %68 to i128
-  %104 = getelementptr inbounds nuw i8, ptr %43, i64 544
-  %105 = getelementptr inbounds nuw i8, ptr %43, i64 520
-  %106 = getelementptr inbounds nuw i8, ptr %43, i64 528
-  br label %107
+102:                                              ; preds = %99, %96, %84
+  %103 = getelementptr inbounds nuw i8, ptr %45, i64 896
+  %104 = getelementptr inbounds nuw i8, ptr %45, i64 536
+  %105 = zext nneg i32 %70 to i128
+  %106 = getelementptr inbounds nuw i8, ptr %45, i64 544
+  %107 = getelementptr inbounds nuw i8, ptr %45, i64 520
+  %108 = getelementptr inbounds nuw i8, ptr %45, i64 528
+  br label %109
 
-107:                                              ; preds = %168, %100
-  %108 = phi i32 [ 0, %100 ], [ %122, %168 ]
-  %109 = phi i32 [ 0, %100 ], [ %169, %168 ]
-  %110 = add nuw nsw i32 %109, %84
-  %111 = urem i32 %110, %68
-  %112 = zext nneg i32 %111 to i64
-  %113 = getelementptr inbounds nuw %struct.steps, ptr %101, i64 %112
-  %114 = load atomic i64, ptr %113 acquire, align 8
-  %115 = zext nneg i32 %111 to i128
-  %116 = add nuw nsw i32 %111, 1
-  %117 = zext nneg i32 %116 to i128
-  br label %118
+109:                                              ; preds = %170, %102
+  %110 = phi i32 [ 0, %102 ], [ %124, %170 ]
+  %111 = phi i32 [ 0, %102 ], [ %171, %170 ]
+  %112 = add nuw nsw i32 %111, %86
+  %113 = urem i32 %112, %70
+  %114 = zext nneg i32 %113 to i64
+  %115 = getelementptr inbounds nuw %struct.steps, ptr %103, i64 %114
+  %116 = load atomic i64, ptr %115 acquire, align 8
+  %117 = zext nneg i32 %113 to i128
+  %118 = add nuw nsw i32 %113, 1
+  %119 = zext nneg i32 %118 to i128
+  br label %120
 
-118:                                              ; preds = %166, %107
-  %119 = phi i64 [ %147, %166 ], [ -1, %107 ]
-  %120 = phi i64 [ %148, %166 ], [ 0, %107 ]
-  %121 = phi i64 [ %167, %166 ], [ %114, %107 ]
-  %122 = phi i32 [ %162, %166 ], [ %108, %107 ]
-  br label %123
+120:                                              ; preds = %168, %109
+  %121 = phi i64 [ %149, %168 ], [ -1, %109 ]
+  %122 = phi i64 [ %150, %168 ], [ 0, %109 ]
+  %123 = phi i64 [ %169, %168 ], [ %116, %109 ]
+  %124 = phi i32 [ %164, %168 ], [ %110, %109 ]
+  br label %125
 
-123:                                              ; preds = %130, %118
-  %124 = phi i64 [ %134, %130 ], [ %121, %118 ]
-  %125 = lshr i64 %124, 32
-  %126 = icmp ne i64 %125, %66
-  %127 = and i64 %124, 4294967295
-  %128 = icmp eq i64 %127, 0
-  %129 = or i1 %126, %128
-  br i1 %129, label %168, label %130
+125:                                              ; preds = %132, %120
+  %126 = phi i64 [ %136, %132 ], [ %123, %120 ]
+  %127 = lshr i64 %126, 32
+  %128 = icmp ne i64 %127, %68
+  %129 = and i64 %126, 4294967295
+  %130 = icmp eq i64 %129, 0
+  %131 = or i1 %128, %130
+  br i1 %131, label %170, label %132
 
-130:                                              ; preds = %123
-  %131 = add i64 %124, -1
-  %132 = cmpxchg weak ptr %113, i64 %124, i64 %131 acq_rel acquire, align 8
-  %133 = extractvalue { i64, i1 } %132, 1
-  %134 = extractvalue { i64, i1 } %132, 0
-  br i1 %133, label %135, label %123
+132:                                              ; preds = %125
+  %133 = add i64 %126, -1
+  %134 = cmpxchg weak ptr %115, i64 %126, i64 %133 acq_rel acquire, align 8
+  %135 = extractvalue { i64, i1 } %134, 1
+  %136 = extractvalue { i64, i1 } %134, 0
+  br i1 %135, label %137, label %125
 
-135:                                              ; preds = %130
-  %136 = icmp slt i64 %119, 0
-  br i1 %136, label %137, label %146
+137:                                              ; preds = %132
+  %138 = icmp slt i64 %121, 0
+  br i1 %138, label %139, label %148
 
-137:                                              ; preds = %135
-  %138 = load i64, ptr %102, align 8
-  %139 = sext i64 %138 to i128
-  %140 = mul nsw i128 %139, %115
-  %141 = sdiv i128 %140, %103
-  %142 = trunc i128 %141 to i64
-  %143 = mul nsw i128 %139, %117
-  %144 = sdiv i128 %143, %103
-  %145 = trunc i128 %144 to i64
-  br label %146
+139:                                              ; preds = %137
+  %140 = load i64, ptr %104, align 8
+  %141 = sext i64 %140 to i128
+  %142 = mul nsw i128 %141, %117
+  %143 = sdiv i128 %142, %105
+  %144 = trunc i128 %143 to i64
+  %145 = mul nsw i128 %141, %119
+  %146 = sdiv i128 %145, %105
+  %147 = trunc i128 %146 to i64
+  br label %148
 
-146:                                              ; preds = %135, %137
-  %147 = phi i64 [ %145, %137 ], [ %119, %135 ]
-  %148 = phi i64 [ %142, %137 ], [ %120, %135 ]
-  %149 = load i64, ptr %104, align 32
-  %150 = xor i64 %148, -1
-  %151 = add i64 %147, %150
-  %152 = add i64 %151, %149
-  %153 = sdiv i64 %152, %149
-  %154 = sub i64 %153, %124
-  %155 = and i64 %154, 4294967295
-  %156 = mul nsw i64 %155, %149
-  %157 = add nsw i64 %156, %148
-  %158 = add nsw i64 %157, %149
-  %159 = call i64 @llvm.smin.i64(i64 %158, i64 %147)
-  %160 = load ptr, ptr %105, align 8
-  %161 = load ptr, ptr %106, align 16
-  call void %160(ptr noundef %161, i64 noundef %157, i64 noundef %159, i64 noundef %74) #8
-  %162 = add i32 %122, 1
-  %163 = load atomic i32, ptr %13 monotonic, align 128
-  %164 = load i32, ptr %14, align 4
-  %165 = icmp sgt i32 %163, %164
-  br i1 %165, label %171, label %166
+148:                                              ; preds = %137, %139
+  %149 = phi i64 [ %147, %139 ], [ %121, %137 ]
+  %150 = phi i64 [ %144, %139 ], [ %122, %137 ]
+  %151 = load i64, ptr %106, align 32
+  %152 = xor i64 %150, -1
+  %153 = add i64 %149, %152
+  %154 = add i64 %153, %151
+  %155 = sdiv i64 %154, %151
+  %156 = sub i64 %155, %126
+  %157 = and i64 %156, 4294967295
+  %158 = mul nsw i64 %157, %151
+  %159 = add nsw i64 %158, %150
+  %160 = add nsw i64 %159, %151
+  %161 = call i64 @llvm.smin.i64(i64 %160, i64 %149)
+  %162 = load ptr, ptr %107, align 8
+  %163 = load ptr, ptr %108, align 16
+  call void %162(ptr noundef %163, i64 noundef %159, i64 noundef %161, i64 noundef %76) #8
+  %164 = add i32 %124, 1
+  %165 = load atomic i32, ptr %13 monotonic, align 128
+  %166 = load i32, ptr %14, align 4
+  %167 = icmp sgt i32 %165, %166
+  br i1 %167, label %173, label %168
 
-166:                                              ; preds = %146
-  %167 = load atomic i64, ptr %113 acquire, align 8
-  br label %118
+168:                                              ; preds = %148
+  %169 = load atomic i64, ptr %115 acquire, align 8
+  br label %120
 
-168:                                              ; preds = %123
-  %169 = add nuw nsw i32 %109, 1
-  %170 = icmp eq i32 %169, %68
-  br i1 %170, label %171, label %107
+170:                                              ; preds = %125
+  %171 = add nuw nsw i32 %111, 1
+  %172 = icmp eq i32 %171, %70
+  br i1 %172, label %173, label %109
 
-171:                                              ; preds = %168, %146
-  %172 = phi i32 [ %162, %146 ], [ %122, %168 ]
-  %173 = icmp eq i32 %172, 0
-  br i1 %173, label %203, label %174
+173:                                              ; preds = %170, %148
+  %174 = phi i32 [ %164, %148 ], [ %124, %170 ]
+  %175 = icmp eq i32 %174, 0
+  br i1 %175, label %213, label %176
 
-174:                                              ; preds = %171
-  %175 = getelementptr inbounds nuw i8, ptr %43, i64 552
-  %176 = load i32, ptr %175, align 8
-  %177 = getelementptr inbounds nuw i8, ptr %43, i64 560
-  %178 = load atomic i64, ptr %177 monotonic, align 16
-  %179 = sub i64 %89, %178
-  br i1 %90, label %182, label %180
+176:                                              ; preds = %173
+  %177 = getelementptr inbounds nuw i8, ptr %45, i64 552
+  %178 = load i32, ptr %177, align 8
+  %179 = getelementptr inbounds nuw i8, ptr %45, i64 560
+  %180 = load atomic i64, ptr %179 monotonic, align 16
+  %181 = sub i64 %91, %180
+  br i1 %92, label %182, label %191
 
-180:                                              ; preds = %174
-  %181 = icmp slt i64 %31, %178
-  br i1 %181, label %182, label %192
+182:                                              ; preds = %176
+  %183 = load atomic i64, ptr %20 monotonic, align 8
+  %184 = shl nsw i64 %183, 3
+  %185 = icmp sgt i64 %181, %184
+  br i1 %185, label %202, label %186
 
-182:                                              ; preds = %180, %174
-  %183 = phi i64 [ 32, %174 ], [ 24, %180 ]
-  %184 = getelementptr inbounds nuw i8, ptr %0, i64 %183
-  %185 = load atomic i64, ptr %184 monotonic, align 8
-  %186 = shl nsw i64 %185, 2
-  %187 = call i64 @llvm.smin.i64(i64 %179, i64 %186)
-  %188 = sub nsw i64 %187, %185
-  %189 = sdiv i64 %188, 8
-  %190 = add nsw i64 %189, %185
-  %191 = call i64 @llvm.smax.i64(i64 %190, i64 50)
-  store atomic i64 %191, ptr %184 monotonic, align 8
-  br label %192
+186:                                              ; preds = %182
+  %187 = sub nsw i64 %181, %183
+  %188 = sdiv i64 %187, 8
+  %189 = add nsw i64 %188, %183
+  %190 = call i64 @llvm.smax.i64(i64 %189, i64 50)
+  store atomic i64 %190, ptr %20 monotonic, align 8
+  br label %202
 
-192:                                              ; preds = %182, %180
-  %193 = getelementptr inbounds nuw i8, ptr %43, i64 640
-  %194 = atomicrmw add ptr %193, i32 %172 acq_rel, align 128
-  %195 = and i32 %194, 1073741824
-  %196 = icmp eq i32 %195, 0
-  br i1 %196, label %203, label %197
+191:                                              ; preds = %176
+  %192 = icmp slt i64 %33, %180
+  br i1 %192, label %193, label %202
 
-197:                                              ; preds = %192
-  %198 = and i32 %194, -1073741825
-  %199 = add i32 %198, %172
-  %200 = icmp eq i32 %199, %176
-  br i1 %200, label %201, label %203
+193:                                              ; preds = %191
+  %194 = load atomic i64, ptr %19 monotonic, align 8
+  %195 = shl nsw i64 %194, 3
+  %196 = icmp sgt i64 %181, %195
+  br i1 %196, label %202, label %197
 
-201:                                              ; preds = %197
-  %202 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %193, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %203
+197:                                              ; preds = %193
+  %198 = sub nsw i64 %181, %194
+  %199 = sdiv i64 %198, 8
+  %200 = add nsw i64 %199, %194
+  %201 = call i64 @llvm.smax.i64(i64 %200, i64 50)
+  store atomic i64 %201, ptr %19 monotonic, align 8
+  br label %202
 
-203:                                              ; preds = %70, %171, %192, %197, %201
-  %204 = atomicrmw sub ptr %13, i32 1 monotonic, align 128
+202:                                              ; preds = %197, %193, %191, %186, %182
+  %203 = getelementptr inbounds nuw i8, ptr %45, i64 640
+  %204 = atomicrmw add ptr %203, i32 %174 acq_rel, align 128
+  %205 = and i32 %204, 1073741824
+  %206 = icmp eq i32 %205, 0
+  br i1 %206, label %213, label %207
+
+207:                                              ; preds = %202
+  %208 = and i32 %204, -1073741825
+  %209 = add i32 %208, %174
+  %210 = icmp eq i32 %209, %178
+  br i1 %210, label %211, label %213
+
+211:                                              ; preds = %207
+  %212 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %203, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %213
+
+213:                                              ; preds = %72, %173, %202, %207, %211
+  %214 = atomicrmw sub ptr %13, i32 1 monotonic, align 128
   call void @llvm.lifetime.start.p0(ptr nonnull %3) #8
-  %205 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %3) #8
-  %206 = load i64, ptr %3, align 8
-  %207 = mul nsw i64 %206, 1000000000
-  %208 = load i64, ptr %19, align 8
-  %209 = add nsw i64 %207, %208
+  %215 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %3) #8
+  %216 = load i64, ptr %3, align 8
+  %217 = mul nsw i64 %216, 1000000000
+  %218 = load i64, ptr %21, align 8
+  %219 = add nsw i64 %217, %218
   call void @llvm.lifetime.end.p0(ptr nonnull %3) #8
-  br label %221
+  br label %231
 
-210:                                              ; preds = %55, %28, %35
+220:                                              ; preds = %57, %30, %37
   call void asm sideeffect "yield", ""() #8
-  %211 = and i32 %29, 15
-  %212 = icmp eq i32 %211, 0
-  br i1 %212, label %213, label %221
+  %221 = and i32 %31, 15
+  %222 = icmp eq i32 %221, 0
+  br i1 %222, label %223, label %231
 
-213:                                              ; preds = %210
+223:                                              ; preds = %220
   call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
-  %214 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #8
-  %215 = load i64, ptr %2, align 8
-  %216 = mul nsw i64 %215, 1000000000
-  %217 = load i64, ptr %20, align 8
+  %224 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #8
+  %225 = load i64, ptr %2, align 8
+  %226 = mul nsw i64 %225, 1000000000
+  %227 = load i64, ptr %22, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
-  %218 = sub i64 %217, %30
-  %219 = add i64 %218, %216
-  %220 = icmp slt i64 %219, 100001
-  br i1 %220, label %221, label %225
+  %228 = sub i64 %227, %32
+  %229 = add i64 %228, %226
+  %230 = icmp slt i64 %229, 100001
+  br i1 %230, label %231, label %235
 
-221:                                              ; preds = %203, %210, %213
-  %222 = phi i64 [ %31, %213 ], [ %31, %210 ], [ %209, %203 ]
-  %223 = phi i64 [ %30, %213 ], [ %30, %210 ], [ %209, %203 ]
-  %224 = add i32 %29, 1
-  br label %28
+231:                                              ; preds = %213, %220, %223
+  %232 = phi i64 [ %33, %223 ], [ %33, %220 ], [ %219, %213 ]
+  %233 = phi i64 [ %32, %223 ], [ %32, %220 ], [ %219, %213 ]
+  %234 = add i32 %31, 1
+  br label %30
 
-225:                                              ; preds = %213
-  %226 = load atomic i32, ptr %18 seq_cst, align 128
-  %227 = atomicrmw add ptr %17, i32 1 seq_cst, align 128
-  %228 = load atomic i32, ptr %13 monotonic, align 128
-  %229 = load i32, ptr %14, align 4
-  %230 = icmp slt i32 %228, %229
-  br i1 %230, label %231, label %252
+235:                                              ; preds = %223
+  %236 = load atomic i32, ptr %18 seq_cst, align 128
+  %237 = atomicrmw add ptr %17, i32 1 seq_cst, align 128
+  %238 = load atomic i32, ptr %13 monotonic, align 128
+  %239 = load i32, ptr %14, align 4
+  %240 = icmp slt i32 %238, %239
+  br i1 %240, label %241, label %262
 
-231:                                              ; preds = %225
-  %232 = load atomic i32, ptr %15 acquire, align 4
-  %233 = icmp sgt i32 %232, 0
-  br i1 %233, label %234, label %252
+241:                                              ; preds = %235
+  %242 = load atomic i32, ptr %15 acquire, align 4
+  %243 = icmp sgt i32 %242, 0
+  br i1 %243, label %244, label %262
 
-234:                                              ; preds = %231
-  %235 = zext nneg i32 %232 to i64
-  br label %236
+244:                                              ; preds = %241
+  %245 = zext nneg i32 %242 to i64
+  br label %246
 
-236:                                              ; preds = %249, %234
-  %237 = phi i64 [ 0, %234 ], [ %250, %249 ]
-  %238 = getelementptr inbounds nuw %struct.region, ptr %21, i64 %237
-  %239 = load atomic i64, ptr %238 acquire, align 128
-  %240 = lshr i64 %239, 32
-  %241 = getelementptr inbounds nuw i64, ptr %6, i64 %237
-  %242 = load i64, ptr %241, align 8
-  %243 = icmp eq i64 %240, %242
-  br i1 %243, label %249, label %244
+246:                                              ; preds = %259, %244
+  %247 = phi i64 [ 0, %244 ], [ %260, %259 ]
+  %248 = getelementptr inbounds nuw %struct.region, ptr %23, i64 %247
+  %249 = load atomic i64, ptr %248 acquire, align 128
+  %250 = lshr i64 %249, 32
+  %251 = getelementptr inbounds nuw i64, ptr %6, i64 %247
+  %252 = load i64, ptr %251, align 8
+  %253 = icmp eq i64 %250, %252
+  br i1 %253, label %259, label %254
 
-244:                                              ; preds = %236
-  %245 = and i64 %239, 65535
-  %246 = lshr i64 %239, 16
-  %247 = and i64 %246, 65535
-  %248 = icmp samesign ult i64 %245, %247
-  br i1 %248, label %254, label %249
+254:                                              ; preds = %246
+  %255 = and i64 %249, 65535
+  %256 = lshr i64 %249, 16
+  %257 = and i64 %256, 65535
+  %258 = icmp samesign ult i64 %255, %257
+  br i1 %258, label %264, label %259
 
-249:                                              ; preds = %244, %236
-  %250 = add nuw nsw i64 %237, 1
-  %251 = icmp eq i64 %250, %235
-  br i1 %251, label %252, label %236
+259:                                              ; preds = %254, %246
+  %260 = add nuw nsw i64 %247, 1
+  %261 = icmp eq i64 %260, %245
+  br i1 %261, label %262, label %246
 
-252:                                              ; preds = %249, %225, %231
-  %253 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %18, i32 noundef 128, i32 noundef %226, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %254
+262:                                              ; preds = %259, %235, %241
+  %263 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %18, i32 noundef 128, i32 noundef %236, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %264
 
-254:                                              ; preds = %244, %252
-  %255 = atomicrmw sub ptr %17, i32 1 seq_cst, align 128
-  br label %22
+264:                                              ; preds = %254, %262
+  %265 = atomicrmw sub ptr %17, i32 1 seq_cst, align 128
+  br label %24
 }
 
 ; Function Attrs: nounwind
@@ -1704,10 +1721,10 @@ declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #1
 declare i32 @llvm.smin.i32(i32, i32) #7
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smin.i64(i64, i64) #7
+declare i64 @llvm.smax.i64(i64, i64) #7
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smax.i64(i64, i64) #7
+declare i64 @llvm.smin.i64(i64, i64) #7
 
 attributes #0 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none) "no-trapping-math"="true" }
 attributes #1 = { nounwind "no-trapping-math"="true" }

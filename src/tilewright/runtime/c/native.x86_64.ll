@@ -1390,340 +1390,357 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %18 = getelementptr inbounds nuw i8, ptr %4, i64 8
   %19 = getelementptr inbounds nuw i8, ptr %0, i64 256
   %20 = getelementptr inbounds nuw i8, ptr %0, i64 384
-  %21 = getelementptr inbounds nuw i8, ptr %3, i64 8
-  %22 = getelementptr inbounds nuw i8, ptr %2, i64 8
-  %23 = getelementptr inbounds nuw i8, ptr %0, i64 512
-  br label %24
+  %21 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %22 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %23 = getelementptr inbounds nuw i8, ptr %3, i64 8
+  %24 = getelementptr inbounds nuw i8, ptr %2, i64 8
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 512
+  br label %26
 
-24:                                               ; preds = %256, %1
+26:                                               ; preds = %266, %1
   call void @llvm.lifetime.start.p0(ptr nonnull %5) #7
-  %25 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #7
-  %26 = load i64, ptr %5, align 8
-  %27 = mul nsw i64 %26, 1000000000
-  %28 = load i64, ptr %14, align 8
-  %29 = add nsw i64 %27, %28
+  %27 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #7
+  %28 = load i64, ptr %5, align 8
+  %29 = mul nsw i64 %28, 1000000000
+  %30 = load i64, ptr %14, align 8
+  %31 = add nsw i64 %29, %30
   call void @llvm.lifetime.end.p0(ptr nonnull %5) #7
-  br label %30
+  br label %32
 
-30:                                               ; preds = %223, %24
-  %31 = phi i32 [ 1, %24 ], [ %226, %223 ]
-  %32 = phi i64 [ %29, %24 ], [ %225, %223 ]
-  %33 = phi i64 [ -1, %24 ], [ %224, %223 ]
-  %34 = load atomic i32, ptr %15 monotonic, align 128
-  %35 = load i32, ptr %16, align 4
-  %36 = icmp slt i32 %34, %35
-  br i1 %36, label %37, label %212
+32:                                               ; preds = %233, %26
+  %33 = phi i32 [ 1, %26 ], [ %236, %233 ]
+  %34 = phi i64 [ %31, %26 ], [ %235, %233 ]
+  %35 = phi i64 [ -1, %26 ], [ %234, %233 ]
+  %36 = load atomic i32, ptr %15 monotonic, align 128
+  %37 = load i32, ptr %16, align 4
+  %38 = icmp slt i32 %36, %37
+  br i1 %38, label %39, label %222
 
-37:                                               ; preds = %30
-  %38 = load atomic i32, ptr %17 acquire, align 4
-  %39 = icmp sgt i32 %38, 0
-  br i1 %39, label %40, label %212
+39:                                               ; preds = %32
+  %40 = load atomic i32, ptr %17 acquire, align 4
+  %41 = icmp sgt i32 %40, 0
+  br i1 %41, label %42, label %222
 
-40:                                               ; preds = %37
-  %41 = zext nneg i32 %38 to i64
-  br label %42
+42:                                               ; preds = %39
+  %43 = zext nneg i32 %40 to i64
+  br label %44
 
-42:                                               ; preds = %57, %40
-  %43 = phi i64 [ 0, %40 ], [ %58, %57 ]
-  %44 = mul nuw nsw i64 %43, 33152
-  %45 = getelementptr inbounds nuw i8, ptr %0, i64 %44
-  %46 = getelementptr inbounds nuw i8, ptr %45, i64 512
-  %47 = load atomic i64, ptr %46 acquire, align 128
-  %48 = lshr i64 %47, 32
-  %49 = getelementptr inbounds nuw i64, ptr %8, i64 %43
-  %50 = load i64, ptr %49, align 8
-  %51 = icmp eq i64 %48, %50
-  br i1 %51, label %57, label %52
+44:                                               ; preds = %59, %42
+  %45 = phi i64 [ 0, %42 ], [ %60, %59 ]
+  %46 = mul nuw nsw i64 %45, 33152
+  %47 = getelementptr inbounds nuw i8, ptr %0, i64 %46
+  %48 = getelementptr inbounds nuw i8, ptr %47, i64 512
+  %49 = load atomic i64, ptr %48 acquire, align 128
+  %50 = lshr i64 %49, 32
+  %51 = getelementptr inbounds nuw i64, ptr %8, i64 %45
+  %52 = load i64, ptr %51, align 8
+  %53 = icmp eq i64 %50, %52
+  br i1 %53, label %59, label %54
 
-52:                                               ; preds = %42
-  %53 = and i64 %47, 65535
-  %54 = lshr i64 %47, 16
-  %55 = and i64 %54, 65535
-  %56 = icmp samesign ult i64 %53, %55
-  br i1 %56, label %60, label %57
+54:                                               ; preds = %44
+  %55 = and i64 %49, 65535
+  %56 = lshr i64 %49, 16
+  %57 = and i64 %56, 65535
+  %58 = icmp samesign ult i64 %55, %57
+  br i1 %58, label %62, label %59
 
-57:                                               ; preds = %52, %42
-  %58 = add nuw nsw i64 %43, 1
-  %59 = icmp eq i64 %58, %41
-  br i1 %59, label %212, label %42
+59:                                               ; preds = %54, %44
+  %60 = add nuw nsw i64 %45, 1
+  %61 = icmp eq i64 %60, %43
+  br i1 %61, label %222, label %44
 
-60:                                               ; preds = %52
-  %61 = getelementptr inbounds nuw i8, ptr %45, i64 512
-  %62 = load atomic i64, ptr %61 seq_cst, align 128
-  %63 = lshr i64 %62, 32
-  %64 = shl nsw i64 %43, 3
-  %65 = getelementptr inbounds nuw i8, ptr %8, i64 %64
-  store i64 %63, ptr %65, align 8
-  %66 = atomicrmw add ptr %15, i32 1 monotonic, align 128
-  %67 = load atomic i64, ptr %61 acquire, align 128
-  %68 = lshr i64 %67, 32
-  %69 = trunc i64 %67 to i32
-  %70 = lshr i32 %69, 16
-  %71 = zext nneg i32 %70 to i64
-  br label %72
+62:                                               ; preds = %54
+  %63 = getelementptr inbounds nuw i8, ptr %47, i64 512
+  %64 = load atomic i64, ptr %63 seq_cst, align 128
+  %65 = lshr i64 %64, 32
+  %66 = shl nsw i64 %45, 3
+  %67 = getelementptr inbounds nuw i8, ptr %8, i64 %66
+  store i64 %65, ptr %67, align 8
+  %68 = atomicrmw add ptr %15, i32 1 monotonic, align 128
+  %69 = load atomic i64, ptr %63 acquire, align 128
+  %70 = lshr i64 %69, 32
+  %71 = trunc i64 %69 to i32
+  %72 = lshr i32 %71, 16
+  %73 = zext nneg i32 %72 to i64
+  br label %74
 
-72:                                               ; preds = %79, %60
-  %73 = phi i64 [ %67, %60 ], [ %83, %79 ]
-  %74 = lshr i64 %73, 32
-  %75 = icmp eq i64 %74, %68
-  %76 = and i64 %73, 65535
-  %77 = icmp samesign ult i64 %76, %71
-  %78 = select i1 %75, i1 %77, i1 false
-  br i1 %78, label %79, label %205
+74:                                               ; preds = %81, %62
+  %75 = phi i64 [ %69, %62 ], [ %85, %81 ]
+  %76 = lshr i64 %75, 32
+  %77 = icmp eq i64 %76, %70
+  %78 = and i64 %75, 65535
+  %79 = icmp samesign ult i64 %78, %73
+  %80 = select i1 %77, i1 %79, i1 false
+  br i1 %80, label %81, label %215
 
-79:                                               ; preds = %72
-  %80 = add i64 %73, 1
-  %81 = cmpxchg weak ptr %61, i64 %73, i64 %80 acq_rel acquire, align 128
-  %82 = extractvalue { i64, i1 } %81, 1
-  %83 = extractvalue { i64, i1 } %81, 0
-  br i1 %82, label %84, label %72
+81:                                               ; preds = %74
+  %82 = add i64 %75, 1
+  %83 = cmpxchg weak ptr %63, i64 %75, i64 %82 acq_rel acquire, align 128
+  %84 = extractvalue { i64, i1 } %83, 1
+  %85 = extractvalue { i64, i1 } %83, 0
+  br i1 %84, label %86, label %74
 
-84:                                               ; preds = %79
-  %85 = trunc i64 %73 to i32
-  %86 = and i32 %85, 65535
+86:                                               ; preds = %81
+  %87 = trunc i64 %75 to i32
+  %88 = and i32 %87, 65535
   call void @llvm.lifetime.start.p0(ptr nonnull %4) #7
-  %87 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %4) #7
-  %88 = load i64, ptr %4, align 8
-  %89 = mul nsw i64 %88, 1000000000
-  %90 = load i64, ptr %18, align 8
-  %91 = add nsw i64 %89, %90
+  %89 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %4) #7
+  %90 = load i64, ptr %4, align 8
+  %91 = mul nsw i64 %90, 1000000000
+  %92 = load i64, ptr %18, align 8
+  %93 = add nsw i64 %91, %92
   call void @llvm.lifetime.end.p0(ptr nonnull %4) #7
-  %92 = icmp slt i64 %33, 0
-  %93 = add nuw nsw i32 %86, 1
-  %94 = icmp samesign ult i32 %93, %70
-  %95 = select i1 %92, i1 %94, i1 false
-  br i1 %95, label %96, label %102
+  %94 = icmp slt i64 %35, 0
+  %95 = add nuw nsw i32 %88, 1
+  %96 = icmp samesign ult i32 %95, %72
+  %97 = select i1 %94, i1 %96, i1 false
+  br i1 %97, label %98, label %104
 
-96:                                               ; preds = %84
-  %97 = load atomic i32, ptr %19 seq_cst, align 128
-  %98 = icmp sgt i32 %97, 0
-  br i1 %98, label %99, label %102
+98:                                               ; preds = %86
+  %99 = load atomic i32, ptr %19 seq_cst, align 128
+  %100 = icmp sgt i32 %99, 0
+  br i1 %100, label %101, label %104
 
-99:                                               ; preds = %96
-  %100 = atomicrmw add ptr %20, i32 1 seq_cst, align 128
-  %101 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %20, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %102
+101:                                              ; preds = %98
+  %102 = atomicrmw add ptr %20, i32 1 seq_cst, align 128
+  %103 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %20, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %104
 
-102:                                              ; preds = %99, %96, %84
-  %103 = getelementptr inbounds nuw i8, ptr %45, i64 896
-  %104 = getelementptr inbounds nuw i8, ptr %45, i64 536
-  %105 = zext nneg i32 %70 to i128
-  %106 = getelementptr inbounds nuw i8, ptr %45, i64 544
-  %107 = getelementptr inbounds nuw i8, ptr %45, i64 520
-  %108 = getelementptr inbounds nuw i8, ptr %45, i64 528
-  br label %109
+104:                                              ; preds = %101, %98, %86
+  %105 = getelementptr inbounds nuw i8, ptr %47, i64 896
+  %106 = getelementptr inbounds nuw i8, ptr %47, i64 536
+  %107 = zext nneg i32 %72 to i128
+  %108 = getelementptr inbounds nuw i8, ptr %47, i64 544
+  %109 = getelementptr inbounds nuw i8, ptr %47, i64 520
+  %110 = getelementptr inbounds nuw i8, ptr %47, i64 528
+  br label %111
 
-109:                                              ; preds = %170, %102
-  %110 = phi i32 [ 0, %102 ], [ %124, %170 ]
-  %111 = phi i32 [ 0, %102 ], [ %171, %170 ]
-  %112 = add nuw nsw i32 %111, %86
-  %113 = urem i32 %112, %70
-  %114 = zext nneg i32 %113 to i64
-  %115 = getelementptr inbounds nuw %struct.steps, ptr %103, i64 %114
-  %116 = load atomic i64, ptr %115 acquire, align 8
-  %117 = zext nneg i32 %113 to i128
-  %118 = add nuw nsw i32 %113, 1
-  %119 = zext nneg i32 %118 to i128
-  br label %120
+111:                                              ; preds = %172, %104
+  %112 = phi i32 [ 0, %104 ], [ %126, %172 ]
+  %113 = phi i32 [ 0, %104 ], [ %173, %172 ]
+  %114 = add nuw nsw i32 %113, %88
+  %115 = urem i32 %114, %72
+  %116 = zext nneg i32 %115 to i64
+  %117 = getelementptr inbounds nuw %struct.steps, ptr %105, i64 %116
+  %118 = load atomic i64, ptr %117 acquire, align 8
+  %119 = zext nneg i32 %115 to i128
+  %120 = add nuw nsw i32 %115, 1
+  %121 = zext nneg i32 %120 to i128
+  br label %122
 
-120:                                              ; preds = %168, %109
-  %121 = phi i64 [ %149, %168 ], [ -1, %109 ]
-  %122 = phi i64 [ %150, %168 ], [ 0, %109 ]
-  %123 = phi i64 [ %169, %168 ], [ %116, %109 ]
-  %124 = phi i32 [ %164, %168 ], [ %110, %109 ]
-  br label %125
+122:                                              ; preds = %170, %111
+  %123 = phi i64 [ %151, %170 ], [ -1, %111 ]
+  %124 = phi i64 [ %152, %170 ], [ 0, %111 ]
+  %125 = phi i64 [ %171, %170 ], [ %118, %111 ]
+  %126 = phi i32 [ %166, %170 ], [ %112, %111 ]
+  br label %127
 
-125:                                              ; preds = %132, %120
-  %126 = phi i64 [ %136, %132 ], [ %123, %120 ]
-  %127 = lshr i64 %126, 32
-  %128 = icmp ne i64 %127, %68
-  %129 = and i64 %126, 4294967295
-  %130 = icmp eq i64 %129, 0
-  %131 = or i1 %128, %130
-  br i1 %131, label %170, label %132
+127:                                              ; preds = %134, %122
+  %128 = phi i64 [ %138, %134 ], [ %125, %122 ]
+  %129 = lshr i64 %128, 32
+  %130 = icmp ne i64 %129, %70
+  %131 = and i64 %128, 4294967295
+  %132 = icmp eq i64 %131, 0
+  %133 = or i1 %130, %132
+  br i1 %133, label %172, label %134
 
-132:                                              ; preds = %125
-  %133 = add i64 %126, -1
-  %134 = cmpxchg weak ptr %115, i64 %126, i64 %133 acq_rel acquire, align 8
-  %135 = extractvalue { i64, i1 } %134, 1
-  %136 = extractvalue { i64, i1 } %134, 0
-  br i1 %135, label %137, label %125
+134:                                              ; preds = %127
+  %135 = add i64 %128, -1
+  %136 = cmpxchg weak ptr %117, i64 %128, i64 %135 acq_rel acquire, align 8
+  %137 = extractvalue { i64, i1 } %136, 1
+  %138 = extractvalue { i64, i1 } %136, 0
+  br i1 %137, label %139, label %127
 
-137:                                              ; preds = %132
-  %138 = icmp slt i64 %121, 0
-  br i1 %138, label %139, label %148
+139:                                              ; preds = %134
+  %140 = icmp slt i64 %123, 0
+  br i1 %140, label %141, label %150
 
-139:                                              ; preds = %137
-  %140 = load i64, ptr %104, align 8
-  %141 = sext i64 %140 to i128
-  %142 = mul nsw i128 %141, %117
-  %143 = sdiv i128 %142, %105
-  %144 = trunc i128 %143 to i64
-  %145 = mul nsw i128 %141, %119
-  %146 = sdiv i128 %145, %105
-  %147 = trunc i128 %146 to i64
-  br label %148
+141:                                              ; preds = %139
+  %142 = load i64, ptr %106, align 8
+  %143 = sext i64 %142 to i128
+  %144 = mul nsw i128 %143, %119
+  %145 = sdiv i128 %144, %107
+  %146 = trunc i128 %145 to i64
+  %147 = mul nsw i128 %143, %121
+  %148 = sdiv i128 %147, %107
+  %149 = trunc i128 %148 to i64
+  br label %150
 
-148:                                              ; preds = %137, %139
-  %149 = phi i64 [ %147, %139 ], [ %121, %137 ]
-  %150 = phi i64 [ %144, %139 ], [ %122, %137 ]
-  %151 = load i64, ptr %106, align 32
-  %152 = xor i64 %150, -1
-  %153 = add i64 %149, %152
-  %154 = add i64 %153, %151
-  %155 = sdiv i64 %154, %151
-  %156 = sub i64 %155, %126
-  %157 = and i64 %156, 4294967295
-  %158 = mul nsw i64 %157, %151
-  %159 = add nsw i64 %158, %150
-  %160 = add nsw i64 %159, %151
-  %161 = call i64 @llvm.smin.i64(i64 %160, i64 %149)
-  %162 = load ptr, ptr %107, align 8
-  %163 = load ptr, ptr %108, align 16
-  call void %162(ptr noundef %163, i64 noundef %159, i64 noundef %161, i64 noundef %76) #7
-  %164 = add i32 %124, 1
-  %165 = load atomic i32, ptr %15 monotonic, align 128
-  %166 = load i32, ptr %16, align 4
-  %167 = icmp sgt i32 %165, %166
-  br i1 %167, label %173, label %168
+150:                                              ; preds = %139, %141
+  %151 = phi i64 [ %149, %141 ], [ %123, %139 ]
+  %152 = phi i64 [ %146, %141 ], [ %124, %139 ]
+  %153 = load i64, ptr %108, align 32
+  %154 = xor i64 %152, -1
+  %155 = add i64 %151, %154
+  %156 = add i64 %155, %153
+  %157 = sdiv i64 %156, %153
+  %158 = sub i64 %157, %128
+  %159 = and i64 %158, 4294967295
+  %160 = mul nsw i64 %159, %153
+  %161 = add nsw i64 %160, %152
+  %162 = add nsw i64 %161, %153
+  %163 = call i64 @llvm.smin.i64(i64 %162, i64 %151)
+  %164 = load ptr, ptr %109, align 8
+  %165 = load ptr, ptr %110, align 16
+  call void %164(ptr noundef %165, i64 noundef %161, i64 noundef %163, i64 noundef %78) #7
+  %166 = add i32 %126, 1
+  %167 = load atomic i32, ptr %15 monotonic, align 128
+  %168 = load i32, ptr %16, align 4
+  %169 = icmp sgt i32 %167, %168
+  br i1 %169, label %175, label %170
 
-168:                                              ; preds = %148
-  %169 = load atomic i64, ptr %115 acquire, align 8
-  br label %120
+170:                                              ; preds = %150
+  %171 = load atomic i64, ptr %117 acquire, align 8
+  br label %122
 
-170:                                              ; preds = %125
-  %171 = add nuw nsw i32 %111, 1
-  %172 = icmp eq i32 %171, %70
-  br i1 %172, label %173, label %109
+172:                                              ; preds = %127
+  %173 = add nuw nsw i32 %113, 1
+  %174 = icmp eq i32 %173, %72
+  br i1 %174, label %175, label %111
 
-173:                                              ; preds = %170, %148
-  %174 = phi i32 [ %164, %148 ], [ %124, %170 ]
-  %175 = icmp eq i32 %174, 0
-  br i1 %175, label %205, label %176
+175:                                              ; preds = %172, %150
+  %176 = phi i32 [ %166, %150 ], [ %126, %172 ]
+  %177 = icmp eq i32 %176, 0
+  br i1 %177, label %215, label %178
 
-176:                                              ; preds = %173
-  %177 = getelementptr inbounds nuw i8, ptr %45, i64 552
-  %178 = load i32, ptr %177, align 8
-  %179 = getelementptr inbounds nuw i8, ptr %45, i64 560
-  %180 = load atomic i64, ptr %179 monotonic, align 16
-  %181 = sub i64 %91, %180
-  br i1 %92, label %184, label %182
+178:                                              ; preds = %175
+  %179 = getelementptr inbounds nuw i8, ptr %47, i64 552
+  %180 = load i32, ptr %179, align 8
+  %181 = getelementptr inbounds nuw i8, ptr %47, i64 560
+  %182 = load atomic i64, ptr %181 monotonic, align 16
+  %183 = sub i64 %93, %182
+  br i1 %94, label %184, label %193
 
-182:                                              ; preds = %176
-  %183 = icmp slt i64 %33, %180
-  br i1 %183, label %184, label %194
+184:                                              ; preds = %178
+  %185 = load atomic i64, ptr %22 monotonic, align 8
+  %186 = shl nsw i64 %185, 3
+  %187 = icmp sgt i64 %183, %186
+  br i1 %187, label %204, label %188
 
-184:                                              ; preds = %182, %176
-  %185 = phi i64 [ 32, %176 ], [ 24, %182 ]
-  %186 = getelementptr inbounds nuw i8, ptr %0, i64 %185
-  %187 = load atomic i64, ptr %186 monotonic, align 8
-  %188 = shl nsw i64 %187, 2
-  %189 = call i64 @llvm.smin.i64(i64 %181, i64 %188)
-  %190 = sub nsw i64 %189, %187
-  %191 = sdiv i64 %190, 8
-  %192 = add nsw i64 %191, %187
-  %193 = call i64 @llvm.smax.i64(i64 %192, i64 50)
-  store atomic i64 %193, ptr %186 monotonic, align 8
-  br label %194
+188:                                              ; preds = %184
+  %189 = sub nsw i64 %183, %185
+  %190 = sdiv i64 %189, 8
+  %191 = add nsw i64 %190, %185
+  %192 = call i64 @llvm.smax.i64(i64 %191, i64 50)
+  store atomic i64 %192, ptr %22 monotonic, align 8
+  br label %204
 
-194:                                              ; preds = %184, %182
-  %195 = getelementptr inbounds nuw i8, ptr %45, i64 640
-  %196 = atomicrmw add ptr %195, i32 %174 acq_rel, align 128
-  %197 = and i32 %196, 1073741824
-  %198 = icmp eq i32 %197, 0
-  br i1 %198, label %205, label %199
+193:                                              ; preds = %178
+  %194 = icmp slt i64 %35, %182
+  br i1 %194, label %195, label %204
 
-199:                                              ; preds = %194
-  %200 = and i32 %196, -1073741825
-  %201 = add i32 %200, %174
-  %202 = icmp eq i32 %201, %178
-  br i1 %202, label %203, label %205
+195:                                              ; preds = %193
+  %196 = load atomic i64, ptr %21 monotonic, align 8
+  %197 = shl nsw i64 %196, 3
+  %198 = icmp sgt i64 %183, %197
+  br i1 %198, label %204, label %199
 
-203:                                              ; preds = %199
-  %204 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %195, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %205
+199:                                              ; preds = %195
+  %200 = sub nsw i64 %183, %196
+  %201 = sdiv i64 %200, 8
+  %202 = add nsw i64 %201, %196
+  %203 = call i64 @llvm.smax.i64(i64 %202, i64 50)
+  store atomic i64 %203, ptr %21 monotonic, align 8
+  br label %204
 
-205:                                              ; preds = %72, %173, %194, %199, %203
-  %206 = atomicrmw sub ptr %15, i32 1 monotonic, align 128
+204:                                              ; preds = %199, %195, %193, %188, %184
+  %205 = getelementptr inbounds nuw i8, ptr %47, i64 640
+  %206 = atomicrmw add ptr %205, i32 %176 acq_rel, align 128
+  %207 = and i32 %206, 1073741824
+  %208 = icmp eq i32 %207, 0
+  br i1 %208, label %215, label %209
+
+209:                                              ; preds = %204
+  %210 = and i32 %206, -1073741825
+  %211 = add i32 %210, %176
+  %212 = icmp eq i32 %211, %180
+  br i1 %212, label %213, label %215
+
+213:                                              ; preds = %209
+  %214 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %205, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %215
+
+215:                                              ; preds = %74, %175, %204, %209, %213
+  %216 = atomicrmw sub ptr %15, i32 1 monotonic, align 128
   call void @llvm.lifetime.start.p0(ptr nonnull %3) #7
-  %207 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %3) #7
-  %208 = load i64, ptr %3, align 8
-  %209 = mul nsw i64 %208, 1000000000
-  %210 = load i64, ptr %21, align 8
-  %211 = add nsw i64 %209, %210
+  %217 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %3) #7
+  %218 = load i64, ptr %3, align 8
+  %219 = mul nsw i64 %218, 1000000000
+  %220 = load i64, ptr %23, align 8
+  %221 = add nsw i64 %219, %220
   call void @llvm.lifetime.end.p0(ptr nonnull %3) #7
-  br label %223
+  br label %233
 
-212:                                              ; preds = %57, %30, %37
+222:                                              ; preds = %59, %32, %39
   call void @llvm.x86.sse2.pause()
-  %213 = and i32 %31, 15
-  %214 = icmp eq i32 %213, 0
-  br i1 %214, label %215, label %223
+  %223 = and i32 %33, 15
+  %224 = icmp eq i32 %223, 0
+  br i1 %224, label %225, label %233
 
-215:                                              ; preds = %212
+225:                                              ; preds = %222
   call void @llvm.lifetime.start.p0(ptr nonnull %2) #7
-  %216 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #7
-  %217 = load i64, ptr %2, align 8
-  %218 = mul nsw i64 %217, 1000000000
-  %219 = load i64, ptr %22, align 8
+  %226 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #7
+  %227 = load i64, ptr %2, align 8
+  %228 = mul nsw i64 %227, 1000000000
+  %229 = load i64, ptr %24, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
-  %220 = sub i64 %219, %32
-  %221 = add i64 %220, %218
-  %222 = icmp slt i64 %221, 100001
-  br i1 %222, label %223, label %227
+  %230 = sub i64 %229, %34
+  %231 = add i64 %230, %228
+  %232 = icmp slt i64 %231, 100001
+  br i1 %232, label %233, label %237
 
-223:                                              ; preds = %205, %212, %215
-  %224 = phi i64 [ %33, %215 ], [ %33, %212 ], [ %211, %205 ]
-  %225 = phi i64 [ %32, %215 ], [ %32, %212 ], [ %211, %205 ]
-  %226 = add i32 %31, 1
-  br label %30
+233:                                              ; preds = %215, %222, %225
+  %234 = phi i64 [ %35, %225 ], [ %35, %222 ], [ %221, %215 ]
+  %235 = phi i64 [ %34, %225 ], [ %34, %222 ], [ %221, %215 ]
+  %236 = add i32 %33, 1
+  br label %32
 
-227:                                              ; preds = %215
-  %228 = load atomic i32, ptr %20 seq_cst, align 128
-  %229 = atomicrmw add ptr %19, i32 1 seq_cst, align 128
-  %230 = load atomic i32, ptr %15 monotonic, align 128
-  %231 = load i32, ptr %16, align 4
-  %232 = icmp slt i32 %230, %231
-  br i1 %232, label %233, label %254
+237:                                              ; preds = %225
+  %238 = load atomic i32, ptr %20 seq_cst, align 128
+  %239 = atomicrmw add ptr %19, i32 1 seq_cst, align 128
+  %240 = load atomic i32, ptr %15 monotonic, align 128
+  %241 = load i32, ptr %16, align 4
+  %242 = icmp slt i32 %240, %241
+  br i1 %242, label %243, label %264
 
-233:                                              ; preds = %227
-  %234 = load atomic i32, ptr %17 acquire, align 4
-  %235 = icmp sgt i32 %234, 0
-  br i1 %235, label %236, label %254
+243:                                              ; preds = %237
+  %244 = load atomic i32, ptr %17 acquire, align 4
+  %245 = icmp sgt i32 %244, 0
+  br i1 %245, label %246, label %264
 
-236:                                              ; preds = %233
-  %237 = zext nneg i32 %234 to i64
-  br label %238
+246:                                              ; preds = %243
+  %247 = zext nneg i32 %244 to i64
+  br label %248
 
-238:                                              ; preds = %251, %236
-  %239 = phi i64 [ 0, %236 ], [ %252, %251 ]
-  %240 = getelementptr inbounds nuw %struct.region, ptr %23, i64 %239
-  %241 = load atomic i64, ptr %240 acquire, align 128
-  %242 = lshr i64 %241, 32
-  %243 = getelementptr inbounds nuw i64, ptr %8, i64 %239
-  %244 = load i64, ptr %243, align 8
-  %245 = icmp eq i64 %242, %244
-  br i1 %245, label %251, label %246
+248:                                              ; preds = %261, %246
+  %249 = phi i64 [ 0, %246 ], [ %262, %261 ]
+  %250 = getelementptr inbounds nuw %struct.region, ptr %25, i64 %249
+  %251 = load atomic i64, ptr %250 acquire, align 128
+  %252 = lshr i64 %251, 32
+  %253 = getelementptr inbounds nuw i64, ptr %8, i64 %249
+  %254 = load i64, ptr %253, align 8
+  %255 = icmp eq i64 %252, %254
+  br i1 %255, label %261, label %256
 
-246:                                              ; preds = %238
-  %247 = and i64 %241, 65535
-  %248 = lshr i64 %241, 16
-  %249 = and i64 %248, 65535
-  %250 = icmp samesign ult i64 %247, %249
-  br i1 %250, label %256, label %251
+256:                                              ; preds = %248
+  %257 = and i64 %251, 65535
+  %258 = lshr i64 %251, 16
+  %259 = and i64 %258, 65535
+  %260 = icmp samesign ult i64 %257, %259
+  br i1 %260, label %266, label %261
 
-251:                                              ; preds = %246, %238
-  %252 = add nuw nsw i64 %239, 1
-  %253 = icmp eq i64 %252, %237
-  br i1 %253, label %254, label %238
+261:                                              ; preds = %256, %248
+  %262 = add nuw nsw i64 %249, 1
+  %263 = icmp eq i64 %262, %247
+  br i1 %263, label %264, label %248
 
-254:                                              ; preds = %251, %227, %233
-  %255 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %20, i32 noundef 128, i32 noundef %228, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %256
+264:                                              ; preds = %261, %237, %243
+  %265 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %20, i32 noundef 128, i32 noundef %238, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %266
 
-256:                                              ; preds = %246, %254
-  %257 = atomicrmw sub ptr %19, i32 1 seq_cst, align 128
-  br label %24
+266:                                              ; preds = %256, %264
+  %267 = atomicrmw sub ptr %19, i32 1 seq_cst, align 128
+  br label %26
 }
 
 ; Function Attrs: nounwind
@@ -1745,10 +1762,10 @@ declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #3
 declare i32 @llvm.smin.i32(i32, i32) #10
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smin.i64(i64, i64) #10
+declare i64 @llvm.smax.i64(i64, i64) #10
 
 ; Function Attrs: nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none)
-declare i64 @llvm.smax.i64(i64, i64) #10
+declare i64 @llvm.smin.i64(i64, i64) #10
 
 attributes #0 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none) "min-legal-vector-width"="0" "no-trapping-math"="true" }
 attributes #1 = { nounwind "min-legal-vector-width"="0" "no-trapping-math"="true" }

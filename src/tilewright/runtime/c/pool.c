@@ -241,11 +241,12 @@ static uint32_t take_steps(struct region *region, uint32_t epoch, uint32_t share
 
 /* ---- workers ------------------------------------------------------------------------------- */
 
-/* A moving average that one thread's misfortune does not upset. */
+/* A moving average. What takes eight times as long was waiting for a core, which says nothing of
+   the hand-over itself. */
 static void learn(_Atomic int64_t *average, int64_t found) {
   const int64_t before = atomic_load_explicit(average, memory_order_relaxed);
-  const int64_t most = 4 * before;
-  const int64_t after = before + ((found < most ? found : most) - before) / 8;
+  if (found > 8 * before) return;
+  const int64_t after = before + (found - before) / 8;
   atomic_store_explicit(average, after > 50 ? after : 50, memory_order_relaxed);
 }
 
