@@ -2,7 +2,7 @@
 
 All kernels of a configuration are one executable (`aarch64_main.c`), which runs each in a process
 of its own, on buffers that end at guard pages. There is no vector math library there, so the
-polynomials serve; the parallel regions run on the cross compiler's libgomp.
+polynomials serve.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from devices import tools
 from tilewright.build import build
 from tilewright.errors import WrongAnswer
 from tilewright.runtime.artifact import Array, Artifact, numpy_dtype
+from tilewright.runtime.native import SOURCE
 from tilewright.target import Target
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
@@ -111,10 +112,9 @@ def linked(kernels: Sequence[Kernel], folder: Path) -> Path:
         + f"enum {{ KERNELS_COUNT = {len(kernels)} }};\n"
     )
     executable = folder / "kernels"
-    parallel = any("cores=1 " not in f"{k.artifact.target} " for k in kernels)
-    libraries = ["-lgomp", "-lm"] if parallel else ["-lm"]
-    command = [COMPILER, "-O1", "-static", f"-I{folder}", DRIVER, *objects, "-o", executable]
-    done = subprocess.run([*command, *libraries], capture_output=True, text=True)
+    sources = [f"-I{folder}", f"-I{SOURCE}", SOURCE / "pool.c", DRIVER]
+    command = [COMPILER, "-O1", "-static", *sources, *objects, "-o", executable, "-pthread", "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-4000:]
     return executable
 

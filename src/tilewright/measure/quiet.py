@@ -13,7 +13,7 @@ helps, good programs are given up and the cost model learns nonsense. Two things
 
 A third slows some programs for longer than it is worth waiting: how far apart the cores are, which
 a virtual machine's are now and then (docs/architecture.md, section 8). It is only noted, as the
-time of an empty parallel region, which is little but handing cache lines from thread to thread.
+time of a region without work, which is little but handing cache lines from thread to thread.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Trial:
     `round` counts the task's rounds within the run of `seed`; `origin` names what proposed it
     ("sample", "crossover", …). `stage` is the last stage reached; a failure has an `error` class
     and a `message`. `confirmed_s` are latencies of a later confirmation in fresh processes;
-    `region_s` is what an empty parallel region took beside it, None where that is not known; `id`
+    `region_s` is what a region without work took beside it, None where that is not known; `id`
     is given by the database and grows in the order of insertion.
 
     Raises RecordsError for a successful trial without a positive finite latency, and for

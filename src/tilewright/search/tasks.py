@@ -122,7 +122,7 @@ class AllFailedError(RunError):
 
 class Measured(Protocol):
     """One candidate's result, as a measurer gives it. `latencies_s` is empty after a failure.
-    `region_s` is what an empty parallel region took beside it; None where that is not known.
+    `region_s` is what a region without work took beside it; None where that is not known.
     """
 
     @property

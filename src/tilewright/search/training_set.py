@@ -9,7 +9,7 @@ A program is one or several statements. `owner` says which program a row of feat
 from 0 and never decreasing where rows are stored.
 
 A program's throughput depends on the machine's state, too: on where a virtual machine's cores are
-just then (docs/architecture.md, section 8). What an empty parallel region took beside each trial
+just then (docs/architecture.md, section 8). What a region without work took beside each trial
 tells, so the trees see it with the program and are asked about the machine at its best. Without it
 they explained 0.953 of the variance of 5,120 programs of 40 tasks, with it 0.962.
 """
@@ -104,7 +104,7 @@ class TrainingSet:
 
         throughput: `[n]`, 1 / latency in any unit that the workload keeps to; 0 for a program that
             failed. Leave out programs that failed for reasons of their own, such as a lost runner.
-        region_s: `[n]`, seconds of an empty parallel region at that time; nan where not known.
+        region_s: `[n]`, seconds of a region without work at that time; nan where not known.
 
         Raises InputError if shapes disagree, a feature is not finite, a program has no statement.
         """

@@ -7,8 +7,8 @@
     resnet50.h      that interface (`model.h`), every name beginning with `resnet50_`
 
 Several programs make one library for several input shapes. A C compiler for the target compiles the
-interface and links. Weights go through the assembler as they are (`.incbin`). The library needs
-libc, libm, and what the kernels call: libgomp for parallel loops, libmvec for vector math.
+interface and the pool of threads (`runtime/c`), and links. Weights go through the assembler as they
+are (`.incbin`). The library needs libc, libm, and libmvec where kernels call vector math.
 """
 
 from tilewright.build.library.save import Program, save

@@ -1,11 +1,11 @@
 
 %struct.tw_caller = type { i32, i32, ptr }
-%struct.cpu_set_t = type { [16 x i64] }
 %struct.timespec = type { i64, i64 }
 %struct.__sigset_t = type { [16 x i64] }
 %union.pthread_attr_t = type { i64, [48 x i8] }
 %struct.steps = type { i64, [120 x i8] }
-%struct.region = type { i64, ptr, ptr, i64, i64, i32, i64, [72 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
+%struct.cpu_set_t = type { [16 x i64] }
+%struct.region = type { i64, ptr, ptr, i64, i64, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
 
 @cores_limit = internal unnamed_addr global i32 0, align 4
 @key = internal unnamed_addr global i32 0, align 4
@@ -53,7 +53,7 @@ define void @tw_enter(ptr noundef initializes((0, 16)) %0, i32 noundef %1) local
   br i1 %18, label %19, label %22
 
 19:                                               ; preds = %14
-  %20 = getelementptr inbounds nuw i8, ptr %3, i64 128
+  %20 = getelementptr inbounds nuw i8, ptr %3, i64 256
   %21 = atomicrmw add ptr %20, i32 1 monotonic, align 128
   br label %22
 
@@ -66,133 +66,132 @@ declare void @llvm.lifetime.start.p0(ptr captures(none)) #2
 
 ; Function Attrs: nounwind
 define internal fastcc ptr @ready_pool() unnamed_addr #1 {
-  %1 = alloca %struct.cpu_set_t, align 8
-  %2 = alloca i32, align 4
-  %3 = load atomic i64, ptr @the_pool acquire, align 8
-  %4 = icmp eq i64 %3, 0
-  br i1 %4, label %5, label %33
+  %1 = alloca i32, align 4
+  %2 = load atomic i64, ptr @the_pool acquire, align 8
+  %3 = icmp eq i64 %2, 0
+  br i1 %3, label %4, label %32
 
-5:                                                ; preds = %0
-  %6 = tail call ptr @mmap(ptr noundef null, i64 noundef 530944, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #7
-  %7 = icmp eq ptr %6, inttoptr (i64 -1 to ptr)
-  br i1 %7, label %72, label %8
+4:                                                ; preds = %0
+  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531072, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #7
+  %6 = icmp eq ptr %5, inttoptr (i64 -1 to ptr)
+  br i1 %6, label %72, label %7
 
-8:                                                ; preds = %5
-  %9 = tail call i32 @madvise(ptr noundef %6, i64 noundef 530944, i32 noundef 18) #7
-  %10 = icmp ne i32 %9, 0
-  %11 = zext i1 %10 to i32
-  call void @llvm.lifetime.start.p0(ptr nonnull %2) #7
-  %12 = call i32 @pthread_key_create(ptr noundef nonnull %2, ptr noundef null) #7
-  %13 = icmp eq i32 %12, 0
-  br i1 %13, label %16, label %14
+7:                                                ; preds = %4
+  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531072, i32 noundef 18) #7
+  %9 = icmp ne i32 %8, 0
+  %10 = zext i1 %9 to i32
+  call void @llvm.lifetime.start.p0(ptr nonnull %1) #7
+  %11 = call i32 @pthread_key_create(ptr noundef nonnull %1, ptr noundef null) #7
+  %12 = icmp eq i32 %11, 0
+  br i1 %12, label %15, label %13
 
-14:                                               ; preds = %8
-  %15 = call i32 @munmap(ptr noundef %6, i64 noundef 530944) #7
-  call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
+13:                                               ; preds = %7
+  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531072) #7
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
   br label %72
 
-16:                                               ; preds = %8
-  %17 = atomicrmw xchg ptr @new_pool.claimed, i32 1 seq_cst, align 4
-  %18 = icmp eq i32 %17, 0
-  %19 = load i32, ptr %2, align 4
-  br i1 %18, label %30, label %20
+15:                                               ; preds = %7
+  %16 = atomicrmw xchg ptr @new_pool.claimed, i32 1 seq_cst, align 4
+  %17 = icmp eq i32 %16, 0
+  %18 = load i32, ptr %1, align 4
+  br i1 %17, label %29, label %19
 
-20:                                               ; preds = %16
-  %21 = call i32 @pthread_key_delete(i32 noundef %19) #7
-  %22 = call i32 @munmap(ptr noundef %6, i64 noundef 530944) #7
-  %23 = load atomic i64, ptr @the_pool seq_cst, align 8
-  %24 = icmp eq i64 %23, 0
-  br i1 %24, label %25, label %28
+19:                                               ; preds = %15
+  %20 = call i32 @pthread_key_delete(i32 noundef %18) #7
+  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531072) #7
+  %22 = load atomic i64, ptr @the_pool seq_cst, align 8
+  %23 = icmp eq i64 %22, 0
+  br i1 %23, label %24, label %27
 
-25:                                               ; preds = %20, %25
+24:                                               ; preds = %19, %24
   call void @llvm.x86.sse2.pause()
-  %26 = load atomic i64, ptr @the_pool seq_cst, align 8
-  %27 = icmp eq i64 %26, 0
-  br i1 %27, label %25, label %28
+  %25 = load atomic i64, ptr @the_pool seq_cst, align 8
+  %26 = icmp eq i64 %25, 0
+  br i1 %26, label %24, label %27
 
-28:                                               ; preds = %25, %20
-  %29 = phi i64 [ %23, %20 ], [ %26, %25 ]
-  call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
-  br label %33
+27:                                               ; preds = %24, %19
+  %28 = phi i64 [ %22, %19 ], [ %25, %24 ]
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
+  br label %32
 
-30:                                               ; preds = %16
-  store i32 %19, ptr @key, align 4
-  store i32 %11, ptr @inherited, align 4
-  %31 = ptrtoint ptr %6 to i64
-  store atomic i64 %31, ptr @the_pool seq_cst, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
-  %32 = icmp eq ptr %6, null
-  br i1 %32, label %72, label %37
+29:                                               ; preds = %15
+  store i32 %18, ptr @key, align 4
+  store i32 %10, ptr @inherited, align 4
+  %30 = ptrtoint ptr %5 to i64
+  store atomic i64 %30, ptr @the_pool seq_cst, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
+  %31 = icmp eq ptr %5, null
+  br i1 %31, label %72, label %36
 
-33:                                               ; preds = %0, %28
-  %34 = phi i64 [ %29, %28 ], [ %3, %0 ]
-  %35 = inttoptr i64 %34 to ptr
-  %36 = load i32, ptr @inherited, align 4
-  br label %37
+32:                                               ; preds = %0, %27
+  %33 = phi i64 [ %28, %27 ], [ %2, %0 ]
+  %34 = inttoptr i64 %33 to ptr
+  %35 = load i32, ptr @inherited, align 4
+  br label %36
 
-37:                                               ; preds = %33, %30
-  %38 = phi i32 [ %36, %33 ], [ %11, %30 ]
-  %39 = phi ptr [ %35, %33 ], [ %6, %30 ]
-  %40 = icmp eq i32 %38, 0
-  br i1 %40, label %49, label %41
+36:                                               ; preds = %32, %29
+  %37 = phi i32 [ %35, %32 ], [ %10, %29 ]
+  %38 = phi ptr [ %34, %32 ], [ %5, %29 ]
+  %39 = icmp eq i32 %37, 0
+  br i1 %39, label %48, label %40
 
-41:                                               ; preds = %37
-  %42 = getelementptr inbounds nuw i8, ptr %39, i64 8
-  %43 = load i32, ptr %42, align 8
-  %44 = icmp eq i32 %43, 0
-  br i1 %44, label %49, label %45
+40:                                               ; preds = %36
+  %41 = getelementptr inbounds nuw i8, ptr %38, i64 136
+  %42 = load i32, ptr %41, align 8
+  %43 = icmp eq i32 %42, 0
+  br i1 %43, label %48, label %44
 
-45:                                               ; preds = %41
-  %46 = call i32 @getpid() #7
-  %47 = icmp eq i32 %43, %46
-  br i1 %47, label %49, label %48
+44:                                               ; preds = %40
+  %45 = call i32 @getpid() #7
+  %46 = icmp eq i32 %42, %45
+  br i1 %46, label %48, label %47
 
-48:                                               ; preds = %45
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(530944) %39, i8 0, i64 530944, i1 false)
-  br label %49
+47:                                               ; preds = %44
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(531072) %38, i8 0, i64 531072, i1 false)
+  br label %48
 
-49:                                               ; preds = %48, %45, %41, %37
-  %50 = load atomic i32, ptr %39 acquire, align 128
-  %51 = icmp eq i32 %50, 2
-  br i1 %51, label %72, label %52
+48:                                               ; preds = %47, %44, %40, %36
+  %49 = load atomic i32, ptr %38 acquire, align 128
+  %50 = icmp eq i32 %49, 2
+  br i1 %50, label %72, label %51
 
-52:                                               ; preds = %49
-  %53 = cmpxchg ptr %39, i32 0, i32 1 seq_cst seq_cst, align 128
-  %54 = extractvalue { i32, i1 } %53, 1
-  br i1 %54, label %55, label %72
+51:                                               ; preds = %48
+  %52 = cmpxchg ptr %38, i32 0, i32 1 seq_cst seq_cst, align 128
+  %53 = extractvalue { i32, i1 } %52, 1
+  br i1 %53, label %54, label %72
 
-55:                                               ; preds = %52
-  call void @llvm.lifetime.start.p0(ptr nonnull %1) #7
-  %56 = call i32 @sched_getaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %1) #7
+54:                                               ; preds = %51
+  %55 = getelementptr inbounds nuw i8, ptr %38, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %55, i8 0, i64 128, i1 false)
+  %56 = call i32 @sched_getaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %55) #7
   %57 = icmp eq i32 %56, 0
   br i1 %57, label %58, label %60
 
-58:                                               ; preds = %55
-  %59 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %1) #7
+58:                                               ; preds = %54
+  %59 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %55) #7
   br label %60
 
-60:                                               ; preds = %55, %58
-  %61 = phi i32 [ %59, %58 ], [ 256, %55 ]
+60:                                               ; preds = %54, %58
+  %61 = phi i32 [ %59, %58 ], [ 256, %54 ]
   %62 = load atomic i32, ptr @cores_limit seq_cst, align 4
   %63 = icmp sgt i32 %62, 0
   %64 = call i32 @llvm.smin.i32(i32 %62, i32 %61)
   %65 = select i1 %63, i32 %64, i32 %61
   %66 = call range(i32 -2147483648, 257) i32 @llvm.smin.i32(i32 %65, i32 256)
-  call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
-  %67 = getelementptr inbounds nuw i8, ptr %39, i64 4
+  %67 = getelementptr inbounds nuw i8, ptr %38, i64 4
   store i32 %66, ptr %67, align 4
   %68 = call i32 @getpid() #7
-  %69 = getelementptr inbounds nuw i8, ptr %39, i64 8
+  %69 = getelementptr inbounds nuw i8, ptr %38, i64 136
   store i32 %68, ptr %69, align 8
-  %70 = getelementptr inbounds nuw i8, ptr %39, i64 24
+  %70 = getelementptr inbounds nuw i8, ptr %38, i64 152
   store atomic i64 250, ptr %70 seq_cst, align 8
-  %71 = getelementptr inbounds nuw i8, ptr %39, i64 32
+  %71 = getelementptr inbounds nuw i8, ptr %38, i64 160
   store atomic i64 30000, ptr %71 seq_cst, align 32
-  store atomic i32 2, ptr %39 seq_cst, align 128
+  store atomic i32 2, ptr %38 seq_cst, align 128
   br label %72
 
-72:                                               ; preds = %5, %14, %60, %52, %49, %30
-  %73 = phi ptr [ %39, %49 ], [ null, %30 ], [ %39, %60 ], [ null, %52 ], [ null, %14 ], [ null, %5 ]
+72:                                               ; preds = %4, %13, %60, %51, %48, %29
+  %73 = phi ptr [ %38, %48 ], [ null, %29 ], [ %38, %60 ], [ null, %51 ], [ null, %13 ], [ null, %4 ]
   ret ptr %73
 }
 
@@ -228,7 +227,7 @@ define void @tw_leave(ptr noundef readonly captures(address) %0) local_unnamed_a
   br i1 %15, label %16, label %19
 
 16:                                               ; preds = %9
-  %17 = getelementptr inbounds nuw i8, ptr %3, i64 128
+  %17 = getelementptr inbounds nuw i8, ptr %3, i64 256
   %18 = atomicrmw sub ptr %17, i32 1 monotonic, align 128
   br label %19
 
@@ -298,7 +297,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   store i32 1, ptr %50, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #7
   store i32 %51, ptr %50, align 4
-  br label %513
+  br label %522
 
 52:                                               ; preds = %41
   call void @llvm.lifetime.start.p0(ptr nonnull %15) #7
@@ -313,13 +312,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %59, label %60, label %63
 
 60:                                               ; preds = %52
-  %61 = getelementptr inbounds nuw i8, ptr %17, i64 24
+  %61 = getelementptr inbounds nuw i8, ptr %17, i64 152
   %62 = load atomic i64, ptr %61 monotonic, align 8
   br label %71
 
 63:                                               ; preds = %52
   %64 = load atomic i64, ptr %5 monotonic, align 8
-  %65 = getelementptr inbounds nuw i8, ptr %17, i64 24
+  %65 = getelementptr inbounds nuw i8, ptr %17, i64 152
   %66 = load atomic i64, ptr %65 monotonic, align 8
   %67 = icmp sgt i64 %64, 0
   %68 = shl nsw i64 %66, 2
@@ -329,21 +328,21 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 71:                                               ; preds = %63, %60
   %72 = phi i64 [ 0, %60 ], [ %64, %63 ]
-  %73 = getelementptr inbounds nuw i8, ptr %17, i64 128
+  %73 = getelementptr inbounds nuw i8, ptr %17, i64 256
   %74 = load atomic i32, ptr %73 monotonic, align 128
   %75 = load i32, ptr %37, align 4
   %76 = icmp sgt i32 %74, %75
   br i1 %76, label %281, label %77
 
 77:                                               ; preds = %71
-  %78 = getelementptr inbounds nuw i8, ptr %17, i64 12
+  %78 = getelementptr inbounds nuw i8, ptr %17, i64 140
   %79 = load atomic i32, ptr %78 monotonic, align 4
   %80 = add nsw i32 %39, -1
   %81 = icmp slt i32 %79, %80
   br i1 %81, label %82, label %103
 
 82:                                               ; preds = %77
-  %83 = getelementptr inbounds nuw i8, ptr %17, i64 16
+  %83 = getelementptr inbounds nuw i8, ptr %17, i64 144
   %84 = atomicrmw xchg ptr %83, i32 1 seq_cst, align 16
   %85 = icmp eq i32 %84, 0
   br i1 %85, label %86, label %103
@@ -383,7 +382,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br label %103
 
 103:                                              ; preds = %100, %82, %77
-  %104 = getelementptr inbounds nuw i8, ptr %17, i64 256
+  %104 = getelementptr inbounds nuw i8, ptr %17, i64 384
   %105 = load atomic i32, ptr %104 monotonic, align 128
   %106 = load atomic i32, ptr %78 monotonic, align 4
   %107 = sub nsw i32 %106, %105
@@ -393,7 +392,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %110, label %137, label %111
 
 111:                                              ; preds = %103
-  %112 = getelementptr inbounds nuw i8, ptr %17, i64 32
+  %112 = getelementptr inbounds nuw i8, ptr %17, i64 160
   %113 = load atomic i64, ptr %112 monotonic, align 32
   %114 = shl nsw i64 %113, 1
   %115 = icmp eq i64 %72, 0
@@ -402,14 +401,14 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %117, label %133, label %118
 
 118:                                              ; preds = %111
-  %119 = getelementptr inbounds nuw i8, ptr %17, i64 48
+  %119 = getelementptr inbounds nuw i8, ptr %17, i64 176
   %120 = load atomic i64, ptr %119 monotonic, align 16
   %121 = sub nsw i64 %58, %120
   %122 = icmp sgt i64 %121, 100000
   br i1 %122, label %126, label %123
 
 123:                                              ; preds = %118
-  %124 = getelementptr inbounds nuw i8, ptr %17, i64 40
+  %124 = getelementptr inbounds nuw i8, ptr %17, i64 168
   %125 = load atomic i64, ptr %124 monotonic, align 8
   br label %126
 
@@ -417,7 +416,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %127 = phi i64 [ %125, %123 ], [ 0, %118 ]
   %128 = add nsw i64 %127, %72
   %129 = icmp sgt i64 %128, %114
-  %130 = getelementptr inbounds nuw i8, ptr %17, i64 40
+  %130 = getelementptr inbounds nuw i8, ptr %17, i64 168
   %131 = select i1 %129, i64 0, i64 %128
   store atomic i64 %131, ptr %130 monotonic, align 8
   %132 = add nsw i64 %72, %58
@@ -436,13 +435,13 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 
 139:                                              ; preds = %137, %133
   %140 = phi i32 [ %136, %133 ], [ 0, %137 ]
-  %141 = getelementptr inbounds nuw i8, ptr %17, i64 768
+  %141 = getelementptr inbounds nuw i8, ptr %17, i64 896
   %142 = load atomic i32, ptr %141 monotonic, align 128
   %143 = icmp eq i32 %142, 0
   br i1 %143, label %144, label %161
 
 144:                                              ; preds = %139
-  %145 = getelementptr inbounds nuw i8, ptr %17, i64 512
+  %145 = getelementptr inbounds nuw i8, ptr %17, i64 640
   %146 = atomicrmw xchg ptr %141, i32 1 acquire, align 128
   %147 = icmp eq i32 %146, 0
   br i1 %147, label %148, label %161
@@ -450,7 +449,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
 148:                                              ; preds = %277, %269, %261, %253, %245, %237, %229, %221, %213, %205, %197, %189, %181, %173, %165, %144
   %149 = phi i32 [ 0, %144 ], [ 1, %165 ], [ 2, %173 ], [ 3, %181 ], [ 4, %189 ], [ 5, %197 ], [ 6, %205 ], [ 7, %213 ], [ 8, %221 ], [ 9, %229 ], [ 10, %237 ], [ 11, %245 ], [ 12, %253 ], [ 13, %261 ], [ 14, %269 ], [ 15, %277 ]
   %150 = phi ptr [ %145, %144 ], [ %166, %165 ], [ %174, %173 ], [ %182, %181 ], [ %190, %189 ], [ %198, %197 ], [ %206, %205 ], [ %214, %213 ], [ %222, %221 ], [ %230, %229 ], [ %238, %237 ], [ %246, %245 ], [ %254, %253 ], [ %262, %261 ], [ %270, %269 ], [ %278, %277 ]
-  %151 = getelementptr inbounds nuw i8, ptr %17, i64 20
+  %151 = getelementptr inbounds nuw i8, ptr %17, i64 148
   %152 = load atomic i32, ptr %151 seq_cst, align 4
   %153 = add nuw nsw i32 %149, 1
   br label %154
@@ -467,181 +466,181 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br i1 %159, label %290, label %154
 
 161:                                              ; preds = %144, %139
-  %162 = getelementptr inbounds nuw i8, ptr %17, i64 33920
+  %162 = getelementptr inbounds nuw i8, ptr %17, i64 34048
   %163 = load atomic i32, ptr %162 monotonic, align 128
   %164 = icmp eq i32 %163, 0
   br i1 %164, label %165, label %169
 
 165:                                              ; preds = %161
-  %166 = getelementptr inbounds nuw i8, ptr %17, i64 33664
+  %166 = getelementptr inbounds nuw i8, ptr %17, i64 33792
   %167 = atomicrmw xchg ptr %162, i32 1 acquire, align 128
   %168 = icmp eq i32 %167, 0
   br i1 %168, label %148, label %169
 
 169:                                              ; preds = %165, %161
-  %170 = getelementptr inbounds nuw i8, ptr %17, i64 67072
+  %170 = getelementptr inbounds nuw i8, ptr %17, i64 67200
   %171 = load atomic i32, ptr %170 monotonic, align 128
   %172 = icmp eq i32 %171, 0
   br i1 %172, label %173, label %177
 
 173:                                              ; preds = %169
-  %174 = getelementptr inbounds nuw i8, ptr %17, i64 66816
+  %174 = getelementptr inbounds nuw i8, ptr %17, i64 66944
   %175 = atomicrmw xchg ptr %170, i32 1 acquire, align 128
   %176 = icmp eq i32 %175, 0
   br i1 %176, label %148, label %177
 
 177:                                              ; preds = %173, %169
-  %178 = getelementptr inbounds nuw i8, ptr %17, i64 100224
+  %178 = getelementptr inbounds nuw i8, ptr %17, i64 100352
   %179 = load atomic i32, ptr %178 monotonic, align 128
   %180 = icmp eq i32 %179, 0
   br i1 %180, label %181, label %185
 
 181:                                              ; preds = %177
-  %182 = getelementptr inbounds nuw i8, ptr %17, i64 99968
+  %182 = getelementptr inbounds nuw i8, ptr %17, i64 100096
   %183 = atomicrmw xchg ptr %178, i32 1 acquire, align 128
   %184 = icmp eq i32 %183, 0
   br i1 %184, label %148, label %185
 
 185:                                              ; preds = %181, %177
-  %186 = getelementptr inbounds nuw i8, ptr %17, i64 133376
+  %186 = getelementptr inbounds nuw i8, ptr %17, i64 133504
   %187 = load atomic i32, ptr %186 monotonic, align 128
   %188 = icmp eq i32 %187, 0
   br i1 %188, label %189, label %193
 
 189:                                              ; preds = %185
-  %190 = getelementptr inbounds nuw i8, ptr %17, i64 133120
+  %190 = getelementptr inbounds nuw i8, ptr %17, i64 133248
   %191 = atomicrmw xchg ptr %186, i32 1 acquire, align 128
   %192 = icmp eq i32 %191, 0
   br i1 %192, label %148, label %193
 
 193:                                              ; preds = %189, %185
-  %194 = getelementptr inbounds nuw i8, ptr %17, i64 166528
+  %194 = getelementptr inbounds nuw i8, ptr %17, i64 166656
   %195 = load atomic i32, ptr %194 monotonic, align 128
   %196 = icmp eq i32 %195, 0
   br i1 %196, label %197, label %201
 
 197:                                              ; preds = %193
-  %198 = getelementptr inbounds nuw i8, ptr %17, i64 166272
+  %198 = getelementptr inbounds nuw i8, ptr %17, i64 166400
   %199 = atomicrmw xchg ptr %194, i32 1 acquire, align 128
   %200 = icmp eq i32 %199, 0
   br i1 %200, label %148, label %201
 
 201:                                              ; preds = %197, %193
-  %202 = getelementptr inbounds nuw i8, ptr %17, i64 199680
+  %202 = getelementptr inbounds nuw i8, ptr %17, i64 199808
   %203 = load atomic i32, ptr %202 monotonic, align 128
   %204 = icmp eq i32 %203, 0
   br i1 %204, label %205, label %209
 
 205:                                              ; preds = %201
-  %206 = getelementptr inbounds nuw i8, ptr %17, i64 199424
+  %206 = getelementptr inbounds nuw i8, ptr %17, i64 199552
   %207 = atomicrmw xchg ptr %202, i32 1 acquire, align 128
   %208 = icmp eq i32 %207, 0
   br i1 %208, label %148, label %209
 
 209:                                              ; preds = %205, %201
-  %210 = getelementptr inbounds nuw i8, ptr %17, i64 232832
+  %210 = getelementptr inbounds nuw i8, ptr %17, i64 232960
   %211 = load atomic i32, ptr %210 monotonic, align 128
   %212 = icmp eq i32 %211, 0
   br i1 %212, label %213, label %217
 
 213:                                              ; preds = %209
-  %214 = getelementptr inbounds nuw i8, ptr %17, i64 232576
+  %214 = getelementptr inbounds nuw i8, ptr %17, i64 232704
   %215 = atomicrmw xchg ptr %210, i32 1 acquire, align 128
   %216 = icmp eq i32 %215, 0
   br i1 %216, label %148, label %217
 
 217:                                              ; preds = %213, %209
-  %218 = getelementptr inbounds nuw i8, ptr %17, i64 265984
+  %218 = getelementptr inbounds nuw i8, ptr %17, i64 266112
   %219 = load atomic i32, ptr %218 monotonic, align 128
   %220 = icmp eq i32 %219, 0
   br i1 %220, label %221, label %225
 
 221:                                              ; preds = %217
-  %222 = getelementptr inbounds nuw i8, ptr %17, i64 265728
+  %222 = getelementptr inbounds nuw i8, ptr %17, i64 265856
   %223 = atomicrmw xchg ptr %218, i32 1 acquire, align 128
   %224 = icmp eq i32 %223, 0
   br i1 %224, label %148, label %225
 
 225:                                              ; preds = %221, %217
-  %226 = getelementptr inbounds nuw i8, ptr %17, i64 299136
+  %226 = getelementptr inbounds nuw i8, ptr %17, i64 299264
   %227 = load atomic i32, ptr %226 monotonic, align 128
   %228 = icmp eq i32 %227, 0
   br i1 %228, label %229, label %233
 
 229:                                              ; preds = %225
-  %230 = getelementptr inbounds nuw i8, ptr %17, i64 298880
+  %230 = getelementptr inbounds nuw i8, ptr %17, i64 299008
   %231 = atomicrmw xchg ptr %226, i32 1 acquire, align 128
   %232 = icmp eq i32 %231, 0
   br i1 %232, label %148, label %233
 
 233:                                              ; preds = %229, %225
-  %234 = getelementptr inbounds nuw i8, ptr %17, i64 332288
+  %234 = getelementptr inbounds nuw i8, ptr %17, i64 332416
   %235 = load atomic i32, ptr %234 monotonic, align 128
   %236 = icmp eq i32 %235, 0
   br i1 %236, label %237, label %241
 
 237:                                              ; preds = %233
-  %238 = getelementptr inbounds nuw i8, ptr %17, i64 332032
+  %238 = getelementptr inbounds nuw i8, ptr %17, i64 332160
   %239 = atomicrmw xchg ptr %234, i32 1 acquire, align 128
   %240 = icmp eq i32 %239, 0
   br i1 %240, label %148, label %241
 
 241:                                              ; preds = %237, %233
-  %242 = getelementptr inbounds nuw i8, ptr %17, i64 365440
+  %242 = getelementptr inbounds nuw i8, ptr %17, i64 365568
   %243 = load atomic i32, ptr %242 monotonic, align 128
   %244 = icmp eq i32 %243, 0
   br i1 %244, label %245, label %249
 
 245:                                              ; preds = %241
-  %246 = getelementptr inbounds nuw i8, ptr %17, i64 365184
+  %246 = getelementptr inbounds nuw i8, ptr %17, i64 365312
   %247 = atomicrmw xchg ptr %242, i32 1 acquire, align 128
   %248 = icmp eq i32 %247, 0
   br i1 %248, label %148, label %249
 
 249:                                              ; preds = %245, %241
-  %250 = getelementptr inbounds nuw i8, ptr %17, i64 398592
+  %250 = getelementptr inbounds nuw i8, ptr %17, i64 398720
   %251 = load atomic i32, ptr %250 monotonic, align 128
   %252 = icmp eq i32 %251, 0
   br i1 %252, label %253, label %257
 
 253:                                              ; preds = %249
-  %254 = getelementptr inbounds nuw i8, ptr %17, i64 398336
+  %254 = getelementptr inbounds nuw i8, ptr %17, i64 398464
   %255 = atomicrmw xchg ptr %250, i32 1 acquire, align 128
   %256 = icmp eq i32 %255, 0
   br i1 %256, label %148, label %257
 
 257:                                              ; preds = %253, %249
-  %258 = getelementptr inbounds nuw i8, ptr %17, i64 431744
+  %258 = getelementptr inbounds nuw i8, ptr %17, i64 431872
   %259 = load atomic i32, ptr %258 monotonic, align 128
   %260 = icmp eq i32 %259, 0
   br i1 %260, label %261, label %265
 
 261:                                              ; preds = %257
-  %262 = getelementptr inbounds nuw i8, ptr %17, i64 431488
+  %262 = getelementptr inbounds nuw i8, ptr %17, i64 431616
   %263 = atomicrmw xchg ptr %258, i32 1 acquire, align 128
   %264 = icmp eq i32 %263, 0
   br i1 %264, label %148, label %265
 
 265:                                              ; preds = %261, %257
-  %266 = getelementptr inbounds nuw i8, ptr %17, i64 464896
+  %266 = getelementptr inbounds nuw i8, ptr %17, i64 465024
   %267 = load atomic i32, ptr %266 monotonic, align 128
   %268 = icmp eq i32 %267, 0
   br i1 %268, label %269, label %273
 
 269:                                              ; preds = %265
-  %270 = getelementptr inbounds nuw i8, ptr %17, i64 464640
+  %270 = getelementptr inbounds nuw i8, ptr %17, i64 464768
   %271 = atomicrmw xchg ptr %266, i32 1 acquire, align 128
   %272 = icmp eq i32 %271, 0
   br i1 %272, label %148, label %273
 
 273:                                              ; preds = %269, %265
-  %274 = getelementptr inbounds nuw i8, ptr %17, i64 498048
+  %274 = getelementptr inbounds nuw i8, ptr %17, i64 498176
   %275 = load atomic i32, ptr %274 monotonic, align 128
   %276 = icmp eq i32 %275, 0
   br i1 %276, label %277, label %281
 
 277:                                              ; preds = %273
-  %278 = getelementptr inbounds nuw i8, ptr %17, i64 497792
+  %278 = getelementptr inbounds nuw i8, ptr %17, i64 497920
   %279 = atomicrmw xchg ptr %274, i32 1 acquire, align 128
   %280 = icmp eq i32 %279, 0
   br i1 %280, label %148, label %281
@@ -660,7 +659,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   call void @llvm.lifetime.end.p0(ptr nonnull %10) #7
   %288 = sub i64 %287, %58
   %289 = add i64 %288, %285
-  br label %498
+  br label %507
 
 290:                                              ; preds = %157, %154
   %291 = getelementptr inbounds nuw i8, ptr %150, i64 260
@@ -680,320 +679,331 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   br label %299
 
 299:                                              ; preds = %296, %295
-  %300 = phi i64 [ 1, %295 ], [ %297, %296 ]
-  %301 = phi i64 [ 4294967296, %295 ], [ %298, %296 ]
-  %302 = getelementptr inbounds nuw i8, ptr %150, i64 8
-  store ptr %0, ptr %302, align 8
-  %303 = getelementptr inbounds nuw i8, ptr %150, i64 16
-  store ptr %1, ptr %303, align 16
-  %304 = getelementptr inbounds nuw i8, ptr %150, i64 24
-  store i64 %2, ptr %304, align 8
-  %305 = getelementptr inbounds nuw i8, ptr %150, i64 32
-  store i64 %3, ptr %305, align 32
-  %306 = sext i64 %2 to i128
-  %307 = zext nneg i32 %39 to i128
-  br label %314
+  %300 = phi i64 [ 4294967296, %295 ], [ %298, %296 ]
+  %301 = getelementptr inbounds nuw i8, ptr %150, i64 8
+  store ptr %0, ptr %301, align 8
+  %302 = getelementptr inbounds nuw i8, ptr %150, i64 16
+  store ptr %1, ptr %302, align 16
+  %303 = getelementptr inbounds nuw i8, ptr %150, i64 24
+  store i64 %2, ptr %303, align 8
+  %304 = getelementptr inbounds nuw i8, ptr %150, i64 32
+  store i64 %3, ptr %304, align 32
+  %305 = sext i64 %2 to i128
+  %306 = zext nneg i32 %39 to i128
+  br label %317
 
-308:                                              ; preds = %314
-  %309 = getelementptr inbounds nuw i8, ptr %150, i64 40
-  store i32 %331, ptr %309, align 8
-  %310 = getelementptr inbounds nuw i8, ptr %150, i64 48
-  store atomic i64 %58, ptr %310 monotonic, align 16
-  %311 = getelementptr inbounds nuw i8, ptr %150, i64 128
-  store atomic i32 0, ptr %311 monotonic, align 128
-  %312 = getelementptr inbounds nuw i8, ptr %150, i64 384
-  %313 = zext nneg i32 %39 to i64
-  br label %333
+307:                                              ; preds = %317
+  %308 = getelementptr inbounds nuw i8, ptr %150, i64 40
+  store i32 %334, ptr %308, align 8
+  %309 = getelementptr inbounds nuw i8, ptr %150, i64 48
+  store atomic i64 %58, ptr %309 monotonic, align 16
+  %310 = getelementptr inbounds nuw i8, ptr %150, i64 56
+  %311 = call i32 @sched_getcpu() #7
+  store atomic i32 %311, ptr %310 monotonic, align 8
+  %312 = getelementptr inbounds nuw i8, ptr %150, i64 128
+  store atomic i32 0, ptr %312 monotonic, align 128
+  %313 = getelementptr inbounds nuw i8, ptr %150, i64 384
+  %314 = zext nneg i32 %39 to i64
+  %315 = load i64, ptr %303, align 8
+  %316 = sext i64 %315 to i128
+  br label %336
 
-314:                                              ; preds = %314, %299
-  %315 = phi i32 [ 0, %299 ], [ %321, %314 ]
-  %316 = phi i32 [ 0, %299 ], [ %331, %314 ]
-  %317 = zext nneg i32 %315 to i128
-  %318 = mul nsw i128 %317, %306
-  %319 = sdiv i128 %318, %307
-  %320 = trunc i128 %319 to i64
-  %321 = add nuw nsw i32 %315, 1
-  %322 = zext nneg i32 %321 to i128
-  %323 = mul nsw i128 %322, %306
-  %324 = sdiv i128 %323, %307
-  %325 = trunc i128 %324 to i64
-  %326 = xor i64 %320, -1
-  %327 = add i64 %3, %326
-  %328 = add i64 %327, %325
-  %329 = sdiv i64 %328, %3
-  %330 = trunc i64 %329 to i32
-  %331 = add i32 %316, %330
-  %332 = icmp eq i32 %321, %39
-  br i1 %332, label %308, label %314
+317:                                              ; preds = %317, %299
+  %318 = phi i32 [ 0, %299 ], [ %324, %317 ]
+  %319 = phi i32 [ 0, %299 ], [ %334, %317 ]
+  %320 = zext nneg i32 %318 to i128
+  %321 = mul nsw i128 %320, %305
+  %322 = sdiv i128 %321, %306
+  %323 = trunc i128 %322 to i64
+  %324 = add nuw nsw i32 %318, 1
+  %325 = zext nneg i32 %324 to i128
+  %326 = mul nsw i128 %325, %305
+  %327 = sdiv i128 %326, %306
+  %328 = trunc i128 %327 to i64
+  %329 = xor i64 %323, -1
+  %330 = add i64 %3, %329
+  %331 = add i64 %330, %328
+  %332 = sdiv i64 %331, %3
+  %333 = trunc i64 %332 to i32
+  %334 = add i32 %319, %333
+  %335 = icmp eq i32 %324, %39
+  br i1 %335, label %307, label %317
 
-333:                                              ; preds = %333, %308
-  %334 = phi i64 [ 0, %308 ], [ %339, %333 ]
-  %335 = zext nneg i64 %334 to i128
-  %336 = mul nsw i128 %335, %306
-  %337 = sdiv i128 %336, %307
-  %338 = trunc i128 %337 to i64
-  %339 = add nuw nsw i64 %334, 1
-  %340 = zext nneg i64 %339 to i128
-  %341 = mul nsw i128 %340, %306
-  %342 = sdiv i128 %341, %307
-  %343 = trunc i128 %342 to i64
-  %344 = xor i64 %338, -1
-  %345 = add i64 %3, %344
-  %346 = add i64 %345, %343
-  %347 = sdiv i64 %346, %3
-  %348 = getelementptr inbounds nuw %struct.steps, ptr %312, i64 %334
-  %349 = and i64 %347, 4294967295
-  %350 = or disjoint i64 %349, %301
-  store atomic i64 %350, ptr %348 release, align 128
-  %351 = icmp eq i64 %339, %313
-  br i1 %351, label %352, label %333
+336:                                              ; preds = %336, %307
+  %337 = phi i64 [ 0, %307 ], [ %342, %336 ]
+  %338 = zext nneg i64 %337 to i128
+  %339 = mul nsw i128 %338, %316
+  %340 = sdiv i128 %339, %306
+  %341 = trunc i128 %340 to i64
+  %342 = add nuw nsw i64 %337, 1
+  %343 = zext nneg i64 %342 to i128
+  %344 = mul nsw i128 %343, %316
+  %345 = sdiv i128 %344, %306
+  %346 = trunc i128 %345 to i64
+  %347 = xor i64 %341, -1
+  %348 = add i64 %3, %347
+  %349 = add i64 %348, %346
+  %350 = sdiv i64 %349, %3
+  %351 = getelementptr inbounds nuw %struct.steps, ptr %313, i64 %337
+  %352 = and i64 %350, 4294967295
+  %353 = or disjoint i64 %352, %300
+  store atomic i64 %353, ptr %351 release, align 128
+  %354 = icmp eq i64 %342, %314
+  br i1 %354, label %355, label %336
 
-352:                                              ; preds = %333
-  %353 = shl i32 %39, 16
-  %354 = or disjoint i32 %353, 1
-  %355 = zext i32 %354 to i64
-  %356 = or disjoint i64 %301, %355
-  store atomic i64 %356, ptr %150 release, align 128
-  %357 = load atomic i64, ptr %150 monotonic, align 128
-  %358 = trunc i64 %357 to i32
-  %359 = lshr i32 %358, 16
-  %360 = icmp eq i32 %140, 0
-  br i1 %360, label %371, label %361
+355:                                              ; preds = %336
+  %356 = shl i32 %39, 16
+  %357 = or disjoint i32 %356, 1
+  %358 = zext i32 %357 to i64
+  %359 = or disjoint i64 %300, %358
+  store atomic i64 %359, ptr %150 release, align 128
+  %360 = load i32, ptr %291, align 4
+  %361 = load i32, ptr %308, align 8
+  %362 = load atomic i64, ptr %150 monotonic, align 128
+  %363 = trunc i64 %362 to i32
+  %364 = lshr i32 %363, 16
+  %365 = icmp eq i32 %140, 0
+  br i1 %365, label %378, label %366
 
-361:                                              ; preds = %352
-  %362 = getelementptr inbounds nuw i8, ptr %17, i64 384
-  %363 = atomicrmw add ptr %362, i32 1 seq_cst, align 128
-  %364 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %362, i32 noundef 129, i32 noundef range(i32 1, 3) %140, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+366:                                              ; preds = %355
+  %367 = getelementptr inbounds nuw i8, ptr %17, i64 516
+  %368 = call i32 @sched_getcpu() #7
+  store atomic i32 %368, ptr %367 monotonic, align 4
+  %369 = getelementptr inbounds nuw i8, ptr %17, i64 512
+  %370 = atomicrmw add ptr %369, i32 1 seq_cst, align 128
+  %371 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %369, i32 noundef 129, i32 noundef range(i32 1, 3) %140, ptr noundef null, ptr noundef null, i32 noundef 0) #7
   call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
-  %365 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #7
-  %366 = load i64, ptr %9, align 8
-  %367 = mul nsw i64 %366, 1000000000
-  %368 = getelementptr inbounds nuw i8, ptr %9, i64 8
-  %369 = load i64, ptr %368, align 8
-  %370 = add nsw i64 %367, %369
+  %372 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #7
+  %373 = load i64, ptr %9, align 8
+  %374 = mul nsw i64 %373, 1000000000
+  %375 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %376 = load i64, ptr %375, align 8
+  %377 = add nsw i64 %374, %376
   call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
-  br label %371
-
-371:                                              ; preds = %361, %352
-  %372 = phi i64 [ %370, %361 ], [ %58, %352 ]
-  store i32 1, ptr %43, align 4
-  %373 = icmp eq i32 %359, 0
-  br i1 %373, label %374, label %375
-
-374:                                              ; preds = %371
-  store i32 0, ptr %43, align 4
-  br label %448
-
-375:                                              ; preds = %371
-  %376 = zext nneg i32 %359 to i128
-  %377 = zext nneg i32 %359 to i64
   br label %378
 
-378:                                              ; preds = %432, %375
-  %379 = phi i64 [ %384, %432 ], [ 0, %375 ]
-  %380 = phi i32 [ %390, %432 ], [ 0, %375 ]
-  %381 = getelementptr inbounds nuw %struct.steps, ptr %312, i64 %379
-  %382 = load atomic i64, ptr %381 acquire, align 8
-  %383 = zext nneg i64 %379 to i128
-  %384 = add nuw nsw i64 %379, 1
-  %385 = zext nneg i64 %384 to i128
-  br label %386
+378:                                              ; preds = %366, %355
+  %379 = phi i64 [ %377, %366 ], [ %58, %355 ]
+  store i32 1, ptr %43, align 4
+  %380 = icmp eq i32 %364, 0
+  br i1 %380, label %381, label %382
 
-386:                                              ; preds = %414, %378
-  %387 = phi i64 [ %415, %414 ], [ -1, %378 ]
-  %388 = phi i64 [ %416, %414 ], [ 0, %378 ]
-  %389 = phi i64 [ %431, %414 ], [ %382, %378 ]
-  %390 = phi i32 [ %430, %414 ], [ %380, %378 ]
-  br label %391
-
-391:                                              ; preds = %398, %386
-  %392 = phi i64 [ %402, %398 ], [ %389, %386 ]
-  %393 = lshr i64 %392, 32
-  %394 = icmp ne i64 %393, %300
-  %395 = and i64 %392, 4294967295
-  %396 = icmp eq i64 %395, 0
-  %397 = or i1 %394, %396
-  br i1 %397, label %432, label %398
-
-398:                                              ; preds = %391
-  %399 = add i64 %392, -1
-  %400 = cmpxchg weak ptr %381, i64 %392, i64 %399 acq_rel acquire, align 8
-  %401 = extractvalue { i64, i1 } %400, 1
-  %402 = extractvalue { i64, i1 } %400, 0
-  br i1 %401, label %403, label %391
-
-403:                                              ; preds = %398
-  %404 = icmp slt i64 %387, 0
-  br i1 %404, label %405, label %414
-
-405:                                              ; preds = %403
-  %406 = load i64, ptr %304, align 8
-  %407 = sext i64 %406 to i128
-  %408 = mul nsw i128 %407, %383
-  %409 = sdiv i128 %408, %376
-  %410 = trunc i128 %409 to i64
-  %411 = mul nsw i128 %407, %385
-  %412 = sdiv i128 %411, %376
-  %413 = trunc i128 %412 to i64
-  br label %414
-
-414:                                              ; preds = %405, %403
-  %415 = phi i64 [ %413, %405 ], [ %387, %403 ]
-  %416 = phi i64 [ %410, %405 ], [ %388, %403 ]
-  %417 = load i64, ptr %305, align 32
-  %418 = xor i64 %416, -1
-  %419 = add i64 %415, %418
-  %420 = add i64 %419, %417
-  %421 = sdiv i64 %420, %417
-  %422 = sub i64 %421, %392
-  %423 = and i64 %422, 4294967295
-  %424 = mul nsw i64 %423, %417
-  %425 = add nsw i64 %424, %416
-  %426 = add nsw i64 %425, %417
-  %427 = call i64 @llvm.smin.i64(i64 %426, i64 %415)
-  %428 = load ptr, ptr %302, align 8
-  %429 = load ptr, ptr %303, align 16
-  call void %428(ptr noundef %429, i64 noundef %425, i64 noundef %427, i64 noundef 0) #7
-  %430 = add i32 %390, 1
-  %431 = load atomic i64, ptr %381 acquire, align 8
-  br label %386
-
-432:                                              ; preds = %391
-  %433 = icmp eq i64 %384, %377
-  br i1 %433, label %434, label %378
-
-434:                                              ; preds = %432
+381:                                              ; preds = %378
   store i32 0, ptr %43, align 4
-  %435 = icmp eq i32 %390, 0
-  br i1 %435, label %448, label %436
+  br label %456
 
-436:                                              ; preds = %434
+382:                                              ; preds = %378
+  %383 = zext i32 %360 to i64
+  %384 = zext nneg i32 %364 to i128
+  %385 = zext nneg i32 %364 to i64
+  br label %386
+
+386:                                              ; preds = %440, %382
+  %387 = phi i64 [ %392, %440 ], [ 0, %382 ]
+  %388 = phi i32 [ %398, %440 ], [ 0, %382 ]
+  %389 = getelementptr inbounds nuw %struct.steps, ptr %313, i64 %387
+  %390 = load atomic i64, ptr %389 acquire, align 8
+  %391 = zext nneg i64 %387 to i128
+  %392 = add nuw nsw i64 %387, 1
+  %393 = zext nneg i64 %392 to i128
+  br label %394
+
+394:                                              ; preds = %422, %386
+  %395 = phi i64 [ %423, %422 ], [ -1, %386 ]
+  %396 = phi i64 [ %424, %422 ], [ 0, %386 ]
+  %397 = phi i64 [ %439, %422 ], [ %390, %386 ]
+  %398 = phi i32 [ %438, %422 ], [ %388, %386 ]
+  br label %399
+
+399:                                              ; preds = %406, %394
+  %400 = phi i64 [ %410, %406 ], [ %397, %394 ]
+  %401 = lshr i64 %400, 32
+  %402 = icmp ne i64 %401, %383
+  %403 = and i64 %400, 4294967295
+  %404 = icmp eq i64 %403, 0
+  %405 = or i1 %402, %404
+  br i1 %405, label %440, label %406
+
+406:                                              ; preds = %399
+  %407 = add i64 %400, -1
+  %408 = cmpxchg weak ptr %389, i64 %400, i64 %407 acq_rel acquire, align 8
+  %409 = extractvalue { i64, i1 } %408, 1
+  %410 = extractvalue { i64, i1 } %408, 0
+  br i1 %409, label %411, label %399
+
+411:                                              ; preds = %406
+  %412 = icmp slt i64 %395, 0
+  br i1 %412, label %413, label %422
+
+413:                                              ; preds = %411
+  %414 = load i64, ptr %303, align 8
+  %415 = sext i64 %414 to i128
+  %416 = mul nsw i128 %415, %391
+  %417 = sdiv i128 %416, %384
+  %418 = trunc i128 %417 to i64
+  %419 = mul nsw i128 %415, %393
+  %420 = sdiv i128 %419, %384
+  %421 = trunc i128 %420 to i64
+  br label %422
+
+422:                                              ; preds = %413, %411
+  %423 = phi i64 [ %421, %413 ], [ %395, %411 ]
+  %424 = phi i64 [ %418, %413 ], [ %396, %411 ]
+  %425 = load i64, ptr %304, align 32
+  %426 = xor i64 %424, -1
+  %427 = add i64 %423, %426
+  %428 = add i64 %427, %425
+  %429 = sdiv i64 %428, %425
+  %430 = sub i64 %429, %400
+  %431 = and i64 %430, 4294967295
+  %432 = mul nsw i64 %431, %425
+  %433 = add nsw i64 %432, %424
+  %434 = add nsw i64 %433, %425
+  %435 = call i64 @llvm.smin.i64(i64 %434, i64 %423)
+  %436 = load ptr, ptr %301, align 8
+  %437 = load ptr, ptr %302, align 16
+  call void %436(ptr noundef %437, i64 noundef %433, i64 noundef %435, i64 noundef 0) #7
+  %438 = add i32 %398, 1
+  %439 = load atomic i64, ptr %389 acquire, align 8
+  br label %394
+
+440:                                              ; preds = %399
+  %441 = icmp eq i64 %392, %385
+  br i1 %441, label %442, label %386
+
+442:                                              ; preds = %440
+  store i32 0, ptr %43, align 4
+  %443 = icmp eq i32 %398, 0
+  br i1 %443, label %456, label %444
+
+444:                                              ; preds = %442
   call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
-  %437 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
-  %438 = load i64, ptr %8, align 8
-  %439 = mul nsw i64 %438, 1000000000
-  %440 = getelementptr inbounds nuw i8, ptr %8, i64 8
-  %441 = load i64, ptr %440, align 8
+  %445 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
+  %446 = load i64, ptr %8, align 8
+  %447 = mul nsw i64 %446, 1000000000
+  %448 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %449 = load i64, ptr %448, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
-  %442 = sub i64 %441, %372
-  %443 = add i64 %442, %439
-  %444 = zext i32 %331 to i64
-  %445 = mul nsw i64 %443, %444
-  %446 = zext i32 %390 to i64
-  %447 = sdiv i64 %445, %446
-  br label %448
+  %450 = sub i64 %449, %379
+  %451 = add i64 %450, %447
+  %452 = zext i32 %361 to i64
+  %453 = mul nsw i64 %451, %452
+  %454 = zext i32 %398 to i64
+  %455 = sdiv i64 %453, %454
+  br label %456
 
-448:                                              ; preds = %436, %434, %374
-  %449 = phi i32 [ %390, %436 ], [ 0, %434 ], [ 0, %374 ]
-  %450 = phi i64 [ %447, %436 ], [ 0, %434 ], [ 0, %374 ]
-  %451 = load i32, ptr %309, align 8
-  %452 = icmp eq i32 %449, %451
-  br i1 %452, label %496, label %453
+456:                                              ; preds = %444, %442, %381
+  %457 = phi i32 [ %398, %444 ], [ 0, %442 ], [ 0, %381 ]
+  %458 = phi i64 [ %455, %444 ], [ 0, %442 ], [ 0, %381 ]
+  %459 = load i32, ptr %308, align 8
+  %460 = icmp eq i32 %457, %459
+  br i1 %460, label %505, label %461
 
-453:                                              ; preds = %448
-  %454 = atomicrmw add ptr %311, i32 %449 acq_rel, align 128
-  %455 = load atomic i32, ptr %311 acquire, align 128
-  %456 = and i32 %455, -1073741825
-  %457 = icmp eq i32 %456, %451
-  br i1 %457, label %496, label %458
+461:                                              ; preds = %456
+  %462 = atomicrmw add ptr %312, i32 %457 acq_rel, align 128
+  %463 = load atomic i32, ptr %312 acquire, align 128
+  %464 = and i32 %463, -1073741825
+  %465 = icmp eq i32 %464, %459
+  br i1 %465, label %505, label %466
 
-458:                                              ; preds = %453
-  %459 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  br label %460
+466:                                              ; preds = %461
+  %467 = zext i32 %360 to i64
+  %468 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  br label %469
 
-460:                                              ; preds = %490, %458
-  %461 = phi i32 [ %455, %458 ], [ %493, %490 ]
-  %462 = phi i64 [ 0, %458 ], [ %491, %490 ]
-  %463 = phi i32 [ 1, %458 ], [ %492, %490 ]
-  %464 = load atomic i64, ptr %150 monotonic, align 128
-  %465 = lshr i64 %464, 32
-  %466 = icmp eq i64 %465, %300
-  br i1 %466, label %467, label %496
+469:                                              ; preds = %499, %466
+  %470 = phi i32 [ %463, %466 ], [ %502, %499 ]
+  %471 = phi i64 [ 0, %466 ], [ %500, %499 ]
+  %472 = phi i32 [ 1, %466 ], [ %501, %499 ]
+  %473 = load atomic i64, ptr %150 monotonic, align 128
+  %474 = lshr i64 %473, 32
+  %475 = icmp eq i64 %474, %467
+  br i1 %475, label %476, label %505
 
-467:                                              ; preds = %460
+476:                                              ; preds = %469
   call void @llvm.x86.sse2.pause()
-  %468 = and i32 %463, 15
-  %469 = icmp eq i32 %468, 0
-  br i1 %469, label %470, label %490
+  %477 = and i32 %472, 15
+  %478 = icmp eq i32 %477, 0
+  br i1 %478, label %479, label %499
 
-470:                                              ; preds = %467
+479:                                              ; preds = %476
   call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
-  %471 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #7
-  %472 = load i64, ptr %7, align 8
-  %473 = mul nsw i64 %472, 1000000000
-  %474 = load i64, ptr %459, align 8
-  %475 = add nsw i64 %473, %474
+  %480 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #7
+  %481 = load i64, ptr %7, align 8
+  %482 = mul nsw i64 %481, 1000000000
+  %483 = load i64, ptr %468, align 8
+  %484 = add nsw i64 %482, %483
   call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
-  %476 = icmp eq i64 %462, 0
-  %477 = select i1 %476, i64 %475, i64 %462
-  %478 = sub nsw i64 %475, %477
-  %479 = icmp slt i64 %478, 30000
-  br i1 %479, label %490, label %480
+  %485 = icmp eq i64 %471, 0
+  %486 = select i1 %485, i64 %484, i64 %471
+  %487 = sub nsw i64 %484, %486
+  %488 = icmp slt i64 %487, 30000
+  br i1 %488, label %499, label %489
 
-480:                                              ; preds = %470
-  %481 = and i32 %461, 1073741824
-  %482 = icmp eq i32 %481, 0
-  br i1 %482, label %483, label %487
+489:                                              ; preds = %479
+  %490 = and i32 %470, 1073741824
+  %491 = icmp eq i32 %490, 0
+  br i1 %491, label %492, label %496
 
-483:                                              ; preds = %480
-  %484 = or disjoint i32 %461, 1073741824
-  %485 = cmpxchg ptr %311, i32 %461, i32 %484 seq_cst seq_cst, align 128
-  %486 = extractvalue { i32, i1 } %485, 1
-  br i1 %486, label %487, label %490
+492:                                              ; preds = %489
+  %493 = or disjoint i32 %470, 1073741824
+  %494 = cmpxchg ptr %312, i32 %470, i32 %493 seq_cst seq_cst, align 128
+  %495 = extractvalue { i32, i1 } %494, 1
+  br i1 %495, label %496, label %499
 
-487:                                              ; preds = %483, %480
-  %488 = phi i32 [ %484, %483 ], [ %461, %480 ]
-  %489 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %311, i32 noundef 128, i32 noundef %488, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %490
+496:                                              ; preds = %492, %489
+  %497 = phi i32 [ %493, %492 ], [ %470, %489 ]
+  %498 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %312, i32 noundef 128, i32 noundef %497, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %499
 
-490:                                              ; preds = %487, %483, %470, %467
-  %491 = phi i64 [ %477, %470 ], [ %477, %487 ], [ %477, %483 ], [ %462, %467 ]
-  %492 = add i32 %463, 1
-  %493 = load atomic i32, ptr %311 acquire, align 128
-  %494 = and i32 %493, -1073741825
-  %495 = icmp eq i32 %494, %451
-  br i1 %495, label %496, label %460
+499:                                              ; preds = %496, %492, %479, %476
+  %500 = phi i64 [ %486, %479 ], [ %486, %496 ], [ %486, %492 ], [ %471, %476 ]
+  %501 = add i32 %472, 1
+  %502 = load atomic i32, ptr %312 acquire, align 128
+  %503 = and i32 %502, -1073741825
+  %504 = icmp eq i32 %503, %459
+  br i1 %504, label %505, label %469
 
-496:                                              ; preds = %490, %460, %453, %448
-  %497 = getelementptr inbounds nuw i8, ptr %150, i64 256
-  store atomic i32 0, ptr %497 release, align 128
-  br label %498
+505:                                              ; preds = %499, %469, %461, %456
+  %506 = getelementptr inbounds nuw i8, ptr %150, i64 256
+  store atomic i32 0, ptr %506 release, align 128
+  br label %507
 
-498:                                              ; preds = %496, %281
-  %499 = phi i64 [ %289, %281 ], [ %450, %496 ]
-  %500 = icmp slt i64 %499, 1
-  %501 = or i1 %59, %500
-  br i1 %501, label %513, label %502
+507:                                              ; preds = %505, %281
+  %508 = phi i64 [ %289, %281 ], [ %458, %505 ]
+  %509 = icmp slt i64 %508, 1
+  %510 = or i1 %59, %509
+  br i1 %510, label %522, label %511
 
-502:                                              ; preds = %498
-  %503 = load atomic i64, ptr %5 monotonic, align 8
-  %504 = icmp sgt i64 %503, 0
-  br i1 %504, label %505, label %511
+511:                                              ; preds = %507
+  %512 = load atomic i64, ptr %5 monotonic, align 8
+  %513 = icmp sgt i64 %512, 0
+  br i1 %513, label %514, label %520
 
-505:                                              ; preds = %502
-  %506 = sub nsw i64 %499, %503
-  %507 = icmp samesign ult i64 %499, %503
-  %508 = select i1 %507, i64 2, i64 8
-  %509 = sdiv i64 %506, %508
-  %510 = add nsw i64 %509, %503
-  br label %511
+514:                                              ; preds = %511
+  %515 = sub nsw i64 %508, %512
+  %516 = icmp samesign ult i64 %508, %512
+  %517 = select i1 %516, i64 2, i64 8
+  %518 = sdiv i64 %515, %517
+  %519 = add nsw i64 %518, %512
+  br label %520
 
-511:                                              ; preds = %505, %502
-  %512 = phi i64 [ %510, %505 ], [ %499, %502 ]
-  store atomic i64 %512, ptr %5 monotonic, align 8
-  br label %513
+520:                                              ; preds = %514, %511
+  %521 = phi i64 [ %519, %514 ], [ %508, %511 ]
+  store atomic i64 %521, ptr %5 monotonic, align 8
+  br label %522
 
-513:                                              ; preds = %511, %498, %46
-  %514 = phi i1 [ %27, %511 ], [ %27, %498 ], [ %47, %46 ]
-  %515 = or i1 %18, %514
-  br i1 %515, label %519, label %516
+522:                                              ; preds = %520, %507, %46
+  %523 = phi i1 [ %27, %520 ], [ %27, %507 ], [ %47, %46 ]
+  %524 = or i1 %18, %523
+  br i1 %524, label %528, label %525
 
-516:                                              ; preds = %513
-  %517 = load i32, ptr @key, align 4
-  %518 = call i32 @pthread_setspecific(i32 noundef %517, ptr noundef null) #7
-  br label %519
+525:                                              ; preds = %522
+  %526 = load i32, ptr @key, align 4
+  %527 = call i32 @pthread_setspecific(i32 noundef %526, ptr noundef null) #7
+  br label %528
 
-519:                                              ; preds = %516, %513
+528:                                              ; preds = %525, %522
   call void @llvm.lifetime.end.p0(ptr nonnull %16) #7
   ret void
 }
@@ -1038,7 +1048,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   br i1 %25, label %26, label %29
 
 26:                                               ; preds = %21
-  %27 = getelementptr inbounds nuw i8, ptr %10, i64 128
+  %27 = getelementptr inbounds nuw i8, ptr %10, i64 256
   %28 = atomicrmw add ptr %27, i32 1 monotonic, align 128
   br label %29
 
@@ -1077,7 +1087,7 @@ define void @tw_call(ptr noundef readonly captures(none) %0, ptr noundef %1, ptr
   br i1 %44, label %45, label %48
 
 45:                                               ; preds = %39
-  %46 = getelementptr inbounds nuw i8, ptr %33, i64 128
+  %46 = getelementptr inbounds nuw i8, ptr %33, i64 256
   %47 = atomicrmw sub ptr %46, i32 1 monotonic, align 128
   br label %48
 
@@ -1133,7 +1143,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br i1 %38, label %39, label %42
 
 39:                                               ; preds = %34
-  %40 = getelementptr inbounds nuw i8, ptr %23, i64 128
+  %40 = getelementptr inbounds nuw i8, ptr %23, i64 256
   %41 = atomicrmw add ptr %40, i32 1 monotonic, align 128
   br label %42
 
@@ -1242,7 +1252,7 @@ define range(i64 -9223372036854775807, -9223372036854775808) i64 @tw_bench(ptr n
   br i1 %107, label %108, label %111
 
 108:                                              ; preds = %102
-  %109 = getelementptr inbounds nuw i8, ptr %96, i64 128
+  %109 = getelementptr inbounds nuw i8, ptr %96, i64 256
   %110 = atomicrmw sub ptr %109, i32 1 monotonic, align 128
   br label %111
 
@@ -1361,390 +1371,537 @@ declare i32 @pthread_create(ptr noundef, ptr noundef, ptr noundef, ptr noundef) 
 ; Function Attrs: noreturn nounwind
 define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %2 = alloca %struct.timespec, align 8
-  %3 = alloca %struct.timespec, align 8
-  %4 = alloca %struct.timespec, align 8
+  %3 = alloca %struct.cpu_set_t, align 8
+  %4 = alloca %struct.cpu_set_t, align 8
   %5 = alloca %struct.timespec, align 8
-  %6 = alloca i32, align 4
-  %7 = alloca i32, align 4
-  %8 = alloca [16 x i64], align 16
-  %9 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 16 dereferenceable(128) %8, i8 0, i64 128, i1 false)
+  %6 = alloca %struct.timespec, align 8
+  %7 = alloca %struct.cpu_set_t, align 8
+  %8 = alloca %struct.timespec, align 8
+  %9 = alloca %struct.cpu_set_t, align 8
+  %10 = alloca i32, align 4
+  %11 = alloca i32, align 4
+  %12 = alloca %struct.timespec, align 8
+  %13 = alloca [16 x i64], align 16
+  %14 = alloca %struct.tw_caller, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %13) #7
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 16 dereferenceable(128) %13, i8 0, i64 128, i1 false)
+  call void @llvm.lifetime.start.p0(ptr nonnull %14) #7
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %14, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.me, i64 16, i1 false)
+  call void @llvm.lifetime.start.p0(ptr nonnull %12) #7
+  %15 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %12) #7
+  %16 = load i64, ptr %12, align 8
+  %17 = mul nsw i64 %16, 1000000000
+  %18 = getelementptr inbounds nuw i8, ptr %12, i64 8
+  %19 = load i64, ptr %18, align 8
+  %20 = add nsw i64 %17, %19
+  call void @llvm.lifetime.end.p0(ptr nonnull %12) #7
+  %21 = load i32, ptr @key, align 4
+  %22 = call i32 @pthread_setspecific(i32 noundef %21, ptr noundef nonnull %14) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %11)
+  call void @llvm.x86.sse.stmxcsr(ptr nonnull %11)
+  %23 = load i32, ptr %11, align 4
+  call void @llvm.lifetime.end.p0(ptr nonnull %11)
+  %24 = or i32 %23, 32832
+  call void @llvm.lifetime.start.p0(ptr nonnull %10)
+  store i32 %24, ptr %10, align 4
+  call void @llvm.x86.sse.ldmxcsr(ptr nonnull %10)
+  call void @llvm.lifetime.end.p0(ptr nonnull %10)
+  %25 = getelementptr inbounds nuw i8, ptr %0, i64 256
+  %26 = getelementptr inbounds nuw i8, ptr %0, i64 4
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 148
+  %28 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %29 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %30 = getelementptr inbounds nuw i8, ptr %0, i64 384
+  %31 = getelementptr inbounds nuw i8, ptr %0, i64 516
+  %32 = getelementptr inbounds nuw i8, ptr %0, i64 512
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 152
+  %34 = getelementptr inbounds nuw i8, ptr %0, i64 160
+  %35 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %36 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %37 = getelementptr inbounds nuw i8, ptr %0, i64 640
+  %38 = getelementptr inbounds nuw i8, ptr %2, i64 8
+  br label %39
+
+39:                                               ; preds = %347, %1
+  %40 = phi i32 [ 1, %1 ], [ %352, %347 ]
+  %41 = phi i32 [ 0, %1 ], [ %348, %347 ]
+  %42 = phi i32 [ -1, %1 ], [ %349, %347 ]
+  %43 = phi i64 [ -1, %1 ], [ %350, %347 ]
+  %44 = phi i64 [ %20, %1 ], [ %351, %347 ]
+  %45 = load atomic i32, ptr %25 monotonic, align 128
+  %46 = load i32, ptr %26, align 4
+  %47 = icmp slt i32 %45, %46
+  br i1 %47, label %48, label %263
+
+48:                                               ; preds = %39
+  %49 = load atomic i32, ptr %27 acquire, align 4
+  %50 = icmp sgt i32 %49, 0
+  br i1 %50, label %51, label %263
+
+51:                                               ; preds = %48
+  %52 = zext nneg i32 %49 to i64
+  br label %53
+
+53:                                               ; preds = %68, %51
+  %54 = phi i64 [ 0, %51 ], [ %69, %68 ]
+  %55 = mul nuw nsw i64 %54, 33152
+  %56 = getelementptr inbounds nuw i8, ptr %0, i64 %55
+  %57 = getelementptr inbounds nuw i8, ptr %56, i64 640
+  %58 = load atomic i64, ptr %57 acquire, align 128
+  %59 = lshr i64 %58, 32
+  %60 = getelementptr inbounds nuw i64, ptr %13, i64 %54
+  %61 = load i64, ptr %60, align 8
+  %62 = icmp eq i64 %59, %61
+  br i1 %62, label %68, label %63
+
+63:                                               ; preds = %53
+  %64 = and i64 %58, 65535
+  %65 = lshr i64 %58, 16
+  %66 = and i64 %65, 65535
+  %67 = icmp samesign ult i64 %64, %66
+  br i1 %67, label %71, label %68
+
+68:                                               ; preds = %63, %53
+  %69 = add nuw nsw i64 %54, 1
+  %70 = icmp eq i64 %69, %52
+  br i1 %70, label %263, label %53
+
+71:                                               ; preds = %63
+  %72 = getelementptr inbounds nuw i8, ptr %56, i64 640
+  %73 = getelementptr inbounds nuw i8, ptr %56, i64 696
+  %74 = load atomic i32, ptr %73 monotonic, align 8
+  %75 = call i32 @sched_getcpu() #7
+  %76 = icmp eq i32 %75, %74
+  br i1 %76, label %77, label %94
+
+77:                                               ; preds = %71
   call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %9, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.me, i64 16, i1 false)
-  %10 = load i32, ptr @key, align 4
-  %11 = call i32 @pthread_setspecific(i32 noundef %10, ptr noundef nonnull %9) #7
-  call void @llvm.lifetime.start.p0(ptr nonnull %7)
-  call void @llvm.x86.sse.stmxcsr(ptr nonnull %7)
-  %12 = load i32, ptr %7, align 4
-  call void @llvm.lifetime.end.p0(ptr nonnull %7)
-  %13 = or i32 %12, 32832
-  call void @llvm.lifetime.start.p0(ptr nonnull %6)
-  store i32 %13, ptr %6, align 4
-  call void @llvm.x86.sse.ldmxcsr(ptr nonnull %6)
-  call void @llvm.lifetime.end.p0(ptr nonnull %6)
-  %14 = getelementptr inbounds nuw i8, ptr %5, i64 8
-  %15 = getelementptr inbounds nuw i8, ptr %0, i64 128
-  %16 = getelementptr inbounds nuw i8, ptr %0, i64 4
-  %17 = getelementptr inbounds nuw i8, ptr %0, i64 20
-  %18 = getelementptr inbounds nuw i8, ptr %4, i64 8
-  %19 = getelementptr inbounds nuw i8, ptr %0, i64 256
-  %20 = getelementptr inbounds nuw i8, ptr %0, i64 384
-  %21 = getelementptr inbounds nuw i8, ptr %0, i64 24
-  %22 = getelementptr inbounds nuw i8, ptr %0, i64 32
-  %23 = getelementptr inbounds nuw i8, ptr %3, i64 8
-  %24 = getelementptr inbounds nuw i8, ptr %2, i64 8
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 512
-  br label %26
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %9, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
+  %78 = icmp ult i32 %74, 1024
+  br i1 %78, label %79, label %88
 
-26:                                               ; preds = %266, %1
-  call void @llvm.lifetime.start.p0(ptr nonnull %5) #7
-  %27 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #7
-  %28 = load i64, ptr %5, align 8
-  %29 = mul nsw i64 %28, 1000000000
-  %30 = load i64, ptr %14, align 8
-  %31 = add nsw i64 %29, %30
-  call void @llvm.lifetime.end.p0(ptr nonnull %5) #7
-  br label %32
+79:                                               ; preds = %77
+  %80 = zext nneg i32 %74 to i64
+  %81 = and i64 %80, 63
+  %82 = shl nuw i64 1, %81
+  %83 = xor i64 %82, -1
+  %84 = lshr i64 %80, 6
+  %85 = getelementptr inbounds nuw i64, ptr %9, i64 %84
+  %86 = load i64, ptr %85, align 8
+  %87 = and i64 %86, %83
+  store i64 %87, ptr %85, align 8
+  br label %88
 
-32:                                               ; preds = %233, %26
-  %33 = phi i32 [ 1, %26 ], [ %236, %233 ]
-  %34 = phi i64 [ %31, %26 ], [ %235, %233 ]
-  %35 = phi i64 [ -1, %26 ], [ %234, %233 ]
-  %36 = load atomic i32, ptr %15 monotonic, align 128
-  %37 = load i32, ptr %16, align 4
-  %38 = icmp slt i32 %36, %37
-  br i1 %38, label %39, label %222
+88:                                               ; preds = %79, %77
+  %89 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #7
+  %90 = icmp sgt i32 %89, 0
+  br i1 %90, label %91, label %93
 
-39:                                               ; preds = %32
-  %40 = load atomic i32, ptr %17 acquire, align 4
-  %41 = icmp sgt i32 %40, 0
-  br i1 %41, label %42, label %222
+91:                                               ; preds = %88
+  %92 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #7
+  br label %93
 
-42:                                               ; preds = %39
-  %43 = zext nneg i32 %40 to i64
-  br label %44
+93:                                               ; preds = %88, %91
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
+  br label %94
 
-44:                                               ; preds = %59, %42
-  %45 = phi i64 [ 0, %42 ], [ %60, %59 ]
-  %46 = mul nuw nsw i64 %45, 33152
-  %47 = getelementptr inbounds nuw i8, ptr %0, i64 %46
-  %48 = getelementptr inbounds nuw i8, ptr %47, i64 512
-  %49 = load atomic i64, ptr %48 acquire, align 128
-  %50 = lshr i64 %49, 32
-  %51 = getelementptr inbounds nuw i64, ptr %8, i64 %45
-  %52 = load i64, ptr %51, align 8
-  %53 = icmp eq i64 %50, %52
-  br i1 %53, label %59, label %54
+94:                                               ; preds = %93, %71
+  %95 = phi i32 [ 1, %93 ], [ %41, %71 ]
+  %96 = load atomic i64, ptr %72 seq_cst, align 128
+  %97 = lshr i64 %96, 32
+  %98 = shl nsw i64 %54, 3
+  %99 = getelementptr inbounds nuw i8, ptr %13, i64 %98
+  store i64 %97, ptr %99, align 8
+  %100 = atomicrmw add ptr %25, i32 1 monotonic, align 128
+  %101 = load atomic i64, ptr %72 acquire, align 128
+  %102 = lshr i64 %101, 32
+  %103 = trunc i64 %101 to i32
+  %104 = lshr i32 %103, 16
+  %105 = zext nneg i32 %104 to i64
+  br label %106
 
-54:                                               ; preds = %44
-  %55 = and i64 %49, 65535
-  %56 = lshr i64 %49, 16
-  %57 = and i64 %56, 65535
-  %58 = icmp samesign ult i64 %55, %57
-  br i1 %58, label %62, label %59
+106:                                              ; preds = %113, %94
+  %107 = phi i64 [ %101, %94 ], [ %117, %113 ]
+  %108 = lshr i64 %107, 32
+  %109 = icmp eq i64 %108, %102
+  %110 = and i64 %107, 65535
+  %111 = icmp samesign ult i64 %110, %105
+  %112 = select i1 %109, i1 %111, i1 false
+  br i1 %112, label %113, label %248
 
-59:                                               ; preds = %54, %44
-  %60 = add nuw nsw i64 %45, 1
-  %61 = icmp eq i64 %60, %43
-  br i1 %61, label %222, label %44
+113:                                              ; preds = %106
+  %114 = add i64 %107, 1
+  %115 = cmpxchg weak ptr %72, i64 %107, i64 %114 acq_rel acquire, align 128
+  %116 = extractvalue { i64, i1 } %115, 1
+  %117 = extractvalue { i64, i1 } %115, 0
+  br i1 %116, label %118, label %106
 
-62:                                               ; preds = %54
-  %63 = getelementptr inbounds nuw i8, ptr %47, i64 512
-  %64 = load atomic i64, ptr %63 seq_cst, align 128
-  %65 = lshr i64 %64, 32
-  %66 = shl nsw i64 %45, 3
-  %67 = getelementptr inbounds nuw i8, ptr %8, i64 %66
-  store i64 %65, ptr %67, align 8
-  %68 = atomicrmw add ptr %15, i32 1 monotonic, align 128
-  %69 = load atomic i64, ptr %63 acquire, align 128
-  %70 = lshr i64 %69, 32
-  %71 = trunc i64 %69 to i32
-  %72 = lshr i32 %71, 16
-  %73 = zext nneg i32 %72 to i64
-  br label %74
+118:                                              ; preds = %113
+  %119 = trunc i64 %107 to i32
+  %120 = and i32 %119, 65535
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
+  %121 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
+  %122 = load i64, ptr %8, align 8
+  %123 = mul nsw i64 %122, 1000000000
+  %124 = load i64, ptr %29, align 8
+  %125 = add nsw i64 %123, %124
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
+  %126 = icmp slt i64 %43, 0
+  %127 = add nuw nsw i32 %120, 1
+  %128 = icmp samesign ult i32 %127, %104
+  %129 = select i1 %126, i1 %128, i1 false
+  br i1 %129, label %130, label %137
 
-74:                                               ; preds = %81, %62
-  %75 = phi i64 [ %69, %62 ], [ %85, %81 ]
-  %76 = lshr i64 %75, 32
-  %77 = icmp eq i64 %76, %70
-  %78 = and i64 %75, 65535
-  %79 = icmp samesign ult i64 %78, %73
-  %80 = select i1 %77, i1 %79, i1 false
-  br i1 %80, label %81, label %215
+130:                                              ; preds = %118
+  %131 = load atomic i32, ptr %30 seq_cst, align 128
+  %132 = icmp sgt i32 %131, 0
+  br i1 %132, label %133, label %137
 
-81:                                               ; preds = %74
-  %82 = add i64 %75, 1
-  %83 = cmpxchg weak ptr %63, i64 %75, i64 %82 acq_rel acquire, align 128
-  %84 = extractvalue { i64, i1 } %83, 1
-  %85 = extractvalue { i64, i1 } %83, 0
-  br i1 %84, label %86, label %74
+133:                                              ; preds = %130
+  %134 = call i32 @sched_getcpu() #7
+  store atomic i32 %134, ptr %31 monotonic, align 4
+  %135 = atomicrmw add ptr %32, i32 1 seq_cst, align 128
+  %136 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %32, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %137
 
-86:                                               ; preds = %81
-  %87 = trunc i64 %75 to i32
-  %88 = and i32 %87, 65535
-  call void @llvm.lifetime.start.p0(ptr nonnull %4) #7
-  %89 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %4) #7
-  %90 = load i64, ptr %4, align 8
-  %91 = mul nsw i64 %90, 1000000000
-  %92 = load i64, ptr %18, align 8
-  %93 = add nsw i64 %91, %92
-  call void @llvm.lifetime.end.p0(ptr nonnull %4) #7
-  %94 = icmp slt i64 %35, 0
-  %95 = add nuw nsw i32 %88, 1
-  %96 = icmp samesign ult i32 %95, %72
-  %97 = select i1 %94, i1 %96, i1 false
-  br i1 %97, label %98, label %104
+137:                                              ; preds = %133, %130, %118
+  %138 = getelementptr inbounds nuw i8, ptr %56, i64 1024
+  %139 = getelementptr inbounds nuw i8, ptr %56, i64 664
+  %140 = zext nneg i32 %104 to i128
+  %141 = getelementptr inbounds nuw i8, ptr %56, i64 672
+  %142 = getelementptr inbounds nuw i8, ptr %56, i64 648
+  %143 = getelementptr inbounds nuw i8, ptr %56, i64 656
+  br label %144
 
-98:                                               ; preds = %86
-  %99 = load atomic i32, ptr %19 seq_cst, align 128
-  %100 = icmp sgt i32 %99, 0
-  br i1 %100, label %101, label %104
+144:                                              ; preds = %205, %137
+  %145 = phi i32 [ 0, %137 ], [ %159, %205 ]
+  %146 = phi i32 [ 0, %137 ], [ %206, %205 ]
+  %147 = add nuw nsw i32 %146, %120
+  %148 = urem i32 %147, %104
+  %149 = zext nneg i32 %148 to i64
+  %150 = getelementptr inbounds nuw %struct.steps, ptr %138, i64 %149
+  %151 = load atomic i64, ptr %150 acquire, align 8
+  %152 = zext nneg i32 %148 to i128
+  %153 = add nuw nsw i32 %148, 1
+  %154 = zext nneg i32 %153 to i128
+  br label %155
 
-101:                                              ; preds = %98
-  %102 = atomicrmw add ptr %20, i32 1 seq_cst, align 128
-  %103 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %20, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %104
+155:                                              ; preds = %203, %144
+  %156 = phi i64 [ %184, %203 ], [ -1, %144 ]
+  %157 = phi i64 [ %185, %203 ], [ 0, %144 ]
+  %158 = phi i64 [ %204, %203 ], [ %151, %144 ]
+  %159 = phi i32 [ %199, %203 ], [ %145, %144 ]
+  br label %160
 
-104:                                              ; preds = %101, %98, %86
-  %105 = getelementptr inbounds nuw i8, ptr %47, i64 896
-  %106 = getelementptr inbounds nuw i8, ptr %47, i64 536
-  %107 = zext nneg i32 %72 to i128
-  %108 = getelementptr inbounds nuw i8, ptr %47, i64 544
-  %109 = getelementptr inbounds nuw i8, ptr %47, i64 520
-  %110 = getelementptr inbounds nuw i8, ptr %47, i64 528
-  br label %111
+160:                                              ; preds = %167, %155
+  %161 = phi i64 [ %171, %167 ], [ %158, %155 ]
+  %162 = lshr i64 %161, 32
+  %163 = icmp ne i64 %162, %102
+  %164 = and i64 %161, 4294967295
+  %165 = icmp eq i64 %164, 0
+  %166 = or i1 %163, %165
+  br i1 %166, label %205, label %167
 
-111:                                              ; preds = %172, %104
-  %112 = phi i32 [ 0, %104 ], [ %126, %172 ]
-  %113 = phi i32 [ 0, %104 ], [ %173, %172 ]
-  %114 = add nuw nsw i32 %113, %88
-  %115 = urem i32 %114, %72
-  %116 = zext nneg i32 %115 to i64
-  %117 = getelementptr inbounds nuw %struct.steps, ptr %105, i64 %116
-  %118 = load atomic i64, ptr %117 acquire, align 8
-  %119 = zext nneg i32 %115 to i128
-  %120 = add nuw nsw i32 %115, 1
-  %121 = zext nneg i32 %120 to i128
-  br label %122
+167:                                              ; preds = %160
+  %168 = add i64 %161, -1
+  %169 = cmpxchg weak ptr %150, i64 %161, i64 %168 acq_rel acquire, align 8
+  %170 = extractvalue { i64, i1 } %169, 1
+  %171 = extractvalue { i64, i1 } %169, 0
+  br i1 %170, label %172, label %160
 
-122:                                              ; preds = %170, %111
-  %123 = phi i64 [ %151, %170 ], [ -1, %111 ]
-  %124 = phi i64 [ %152, %170 ], [ 0, %111 ]
-  %125 = phi i64 [ %171, %170 ], [ %118, %111 ]
-  %126 = phi i32 [ %166, %170 ], [ %112, %111 ]
-  br label %127
+172:                                              ; preds = %167
+  %173 = icmp slt i64 %156, 0
+  br i1 %173, label %174, label %183
 
-127:                                              ; preds = %134, %122
-  %128 = phi i64 [ %138, %134 ], [ %125, %122 ]
-  %129 = lshr i64 %128, 32
-  %130 = icmp ne i64 %129, %70
-  %131 = and i64 %128, 4294967295
-  %132 = icmp eq i64 %131, 0
-  %133 = or i1 %130, %132
-  br i1 %133, label %172, label %134
+174:                                              ; preds = %172
+  %175 = load i64, ptr %139, align 8
+  %176 = sext i64 %175 to i128
+  %177 = mul nsw i128 %176, %152
+  %178 = sdiv i128 %177, %140
+  %179 = trunc i128 %178 to i64
+  %180 = mul nsw i128 %176, %154
+  %181 = sdiv i128 %180, %140
+  %182 = trunc i128 %181 to i64
+  br label %183
 
-134:                                              ; preds = %127
-  %135 = add i64 %128, -1
-  %136 = cmpxchg weak ptr %117, i64 %128, i64 %135 acq_rel acquire, align 8
-  %137 = extractvalue { i64, i1 } %136, 1
-  %138 = extractvalue { i64, i1 } %136, 0
-  br i1 %137, label %139, label %127
+183:                                              ; preds = %172, %174
+  %184 = phi i64 [ %182, %174 ], [ %156, %172 ]
+  %185 = phi i64 [ %179, %174 ], [ %157, %172 ]
+  %186 = load i64, ptr %141, align 32
+  %187 = xor i64 %185, -1
+  %188 = add i64 %184, %187
+  %189 = add i64 %188, %186
+  %190 = sdiv i64 %189, %186
+  %191 = sub i64 %190, %161
+  %192 = and i64 %191, 4294967295
+  %193 = mul nsw i64 %192, %186
+  %194 = add nsw i64 %193, %185
+  %195 = add nsw i64 %194, %186
+  %196 = call i64 @llvm.smin.i64(i64 %195, i64 %184)
+  %197 = load ptr, ptr %142, align 8
+  %198 = load ptr, ptr %143, align 16
+  call void %197(ptr noundef %198, i64 noundef %194, i64 noundef %196, i64 noundef %110) #7
+  %199 = add i32 %159, 1
+  %200 = load atomic i32, ptr %25 monotonic, align 128
+  %201 = load i32, ptr %26, align 4
+  %202 = icmp sgt i32 %200, %201
+  br i1 %202, label %208, label %203
 
-139:                                              ; preds = %134
-  %140 = icmp slt i64 %123, 0
-  br i1 %140, label %141, label %150
+203:                                              ; preds = %183
+  %204 = load atomic i64, ptr %150 acquire, align 8
+  br label %155
 
-141:                                              ; preds = %139
-  %142 = load i64, ptr %106, align 8
-  %143 = sext i64 %142 to i128
-  %144 = mul nsw i128 %143, %119
-  %145 = sdiv i128 %144, %107
-  %146 = trunc i128 %145 to i64
-  %147 = mul nsw i128 %143, %121
-  %148 = sdiv i128 %147, %107
-  %149 = trunc i128 %148 to i64
-  br label %150
+205:                                              ; preds = %160
+  %206 = add nuw nsw i32 %146, 1
+  %207 = icmp eq i32 %206, %104
+  br i1 %207, label %208, label %144
 
-150:                                              ; preds = %139, %141
-  %151 = phi i64 [ %149, %141 ], [ %123, %139 ]
-  %152 = phi i64 [ %146, %141 ], [ %124, %139 ]
-  %153 = load i64, ptr %108, align 32
-  %154 = xor i64 %152, -1
-  %155 = add i64 %151, %154
-  %156 = add i64 %155, %153
-  %157 = sdiv i64 %156, %153
-  %158 = sub i64 %157, %128
-  %159 = and i64 %158, 4294967295
-  %160 = mul nsw i64 %159, %153
-  %161 = add nsw i64 %160, %152
-  %162 = add nsw i64 %161, %153
-  %163 = call i64 @llvm.smin.i64(i64 %162, i64 %151)
-  %164 = load ptr, ptr %109, align 8
-  %165 = load ptr, ptr %110, align 16
-  call void %164(ptr noundef %165, i64 noundef %161, i64 noundef %163, i64 noundef %78) #7
-  %166 = add i32 %126, 1
-  %167 = load atomic i32, ptr %15 monotonic, align 128
-  %168 = load i32, ptr %16, align 4
-  %169 = icmp sgt i32 %167, %168
-  br i1 %169, label %175, label %170
+208:                                              ; preds = %205, %183
+  %209 = phi i32 [ %199, %183 ], [ %159, %205 ]
+  %210 = icmp eq i32 %209, 0
+  br i1 %210, label %248, label %211
 
-170:                                              ; preds = %150
-  %171 = load atomic i64, ptr %117 acquire, align 8
-  br label %122
+211:                                              ; preds = %208
+  %212 = getelementptr inbounds nuw i8, ptr %56, i64 680
+  %213 = load i32, ptr %212, align 8
+  %214 = getelementptr inbounds nuw i8, ptr %56, i64 688
+  %215 = load atomic i64, ptr %214 monotonic, align 16
+  %216 = sub i64 %125, %215
+  br i1 %126, label %217, label %226
 
-172:                                              ; preds = %127
-  %173 = add nuw nsw i32 %113, 1
-  %174 = icmp eq i32 %173, %72
-  br i1 %174, label %175, label %111
+217:                                              ; preds = %211
+  %218 = load atomic i64, ptr %34 monotonic, align 8
+  %219 = shl nsw i64 %218, 3
+  %220 = icmp sgt i64 %216, %219
+  br i1 %220, label %237, label %221
 
-175:                                              ; preds = %172, %150
-  %176 = phi i32 [ %166, %150 ], [ %126, %172 ]
-  %177 = icmp eq i32 %176, 0
-  br i1 %177, label %215, label %178
+221:                                              ; preds = %217
+  %222 = sub nsw i64 %216, %218
+  %223 = sdiv i64 %222, 8
+  %224 = add nsw i64 %223, %218
+  %225 = call i64 @llvm.smax.i64(i64 %224, i64 50)
+  store atomic i64 %225, ptr %34 monotonic, align 8
+  br label %237
 
-178:                                              ; preds = %175
-  %179 = getelementptr inbounds nuw i8, ptr %47, i64 552
-  %180 = load i32, ptr %179, align 8
-  %181 = getelementptr inbounds nuw i8, ptr %47, i64 560
-  %182 = load atomic i64, ptr %181 monotonic, align 16
-  %183 = sub i64 %93, %182
-  br i1 %94, label %184, label %193
+226:                                              ; preds = %211
+  %227 = icmp slt i64 %43, %215
+  br i1 %227, label %228, label %237
 
-184:                                              ; preds = %178
-  %185 = load atomic i64, ptr %22 monotonic, align 8
-  %186 = shl nsw i64 %185, 3
-  %187 = icmp sgt i64 %183, %186
-  br i1 %187, label %204, label %188
+228:                                              ; preds = %226
+  %229 = load atomic i64, ptr %33 monotonic, align 8
+  %230 = shl nsw i64 %229, 3
+  %231 = icmp sgt i64 %216, %230
+  br i1 %231, label %237, label %232
 
-188:                                              ; preds = %184
-  %189 = sub nsw i64 %183, %185
-  %190 = sdiv i64 %189, 8
-  %191 = add nsw i64 %190, %185
-  %192 = call i64 @llvm.smax.i64(i64 %191, i64 50)
-  store atomic i64 %192, ptr %22 monotonic, align 8
-  br label %204
+232:                                              ; preds = %228
+  %233 = sub nsw i64 %216, %229
+  %234 = sdiv i64 %233, 8
+  %235 = add nsw i64 %234, %229
+  %236 = call i64 @llvm.smax.i64(i64 %235, i64 50)
+  store atomic i64 %236, ptr %33 monotonic, align 8
+  br label %237
 
-193:                                              ; preds = %178
-  %194 = icmp slt i64 %35, %182
-  br i1 %194, label %195, label %204
+237:                                              ; preds = %232, %228, %226, %221, %217
+  %238 = getelementptr inbounds nuw i8, ptr %56, i64 768
+  %239 = atomicrmw add ptr %238, i32 %209 acq_rel, align 128
+  %240 = and i32 %239, 1073741824
+  %241 = icmp eq i32 %240, 0
+  br i1 %241, label %248, label %242
 
-195:                                              ; preds = %193
-  %196 = load atomic i64, ptr %21 monotonic, align 8
-  %197 = shl nsw i64 %196, 3
-  %198 = icmp sgt i64 %183, %197
-  br i1 %198, label %204, label %199
+242:                                              ; preds = %237
+  %243 = and i32 %239, -1073741825
+  %244 = add i32 %243, %209
+  %245 = icmp eq i32 %244, %213
+  br i1 %245, label %246, label %248
 
-199:                                              ; preds = %195
-  %200 = sub nsw i64 %183, %196
-  %201 = sdiv i64 %200, 8
-  %202 = add nsw i64 %201, %196
-  %203 = call i64 @llvm.smax.i64(i64 %202, i64 50)
-  store atomic i64 %203, ptr %21 monotonic, align 8
-  br label %204
-
-204:                                              ; preds = %199, %195, %193, %188, %184
-  %205 = getelementptr inbounds nuw i8, ptr %47, i64 640
-  %206 = atomicrmw add ptr %205, i32 %176 acq_rel, align 128
-  %207 = and i32 %206, 1073741824
-  %208 = icmp eq i32 %207, 0
-  br i1 %208, label %215, label %209
-
-209:                                              ; preds = %204
-  %210 = and i32 %206, -1073741825
-  %211 = add i32 %210, %176
-  %212 = icmp eq i32 %211, %180
-  br i1 %212, label %213, label %215
-
-213:                                              ; preds = %209
-  %214 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %205, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %215
-
-215:                                              ; preds = %74, %175, %204, %209, %213
-  %216 = atomicrmw sub ptr %15, i32 1 monotonic, align 128
-  call void @llvm.lifetime.start.p0(ptr nonnull %3) #7
-  %217 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %3) #7
-  %218 = load i64, ptr %3, align 8
-  %219 = mul nsw i64 %218, 1000000000
-  %220 = load i64, ptr %23, align 8
-  %221 = add nsw i64 %219, %220
-  call void @llvm.lifetime.end.p0(ptr nonnull %3) #7
-  br label %233
-
-222:                                              ; preds = %59, %32, %39
-  call void @llvm.x86.sse2.pause()
-  %223 = and i32 %33, 15
-  %224 = icmp eq i32 %223, 0
-  br i1 %224, label %225, label %233
-
-225:                                              ; preds = %222
-  call void @llvm.lifetime.start.p0(ptr nonnull %2) #7
-  %226 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #7
-  %227 = load i64, ptr %2, align 8
-  %228 = mul nsw i64 %227, 1000000000
-  %229 = load i64, ptr %24, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
-  %230 = sub i64 %229, %34
-  %231 = add i64 %230, %228
-  %232 = icmp slt i64 %231, 100001
-  br i1 %232, label %233, label %237
-
-233:                                              ; preds = %215, %222, %225
-  %234 = phi i64 [ %35, %225 ], [ %35, %222 ], [ %221, %215 ]
-  %235 = phi i64 [ %34, %225 ], [ %34, %222 ], [ %221, %215 ]
-  %236 = add i32 %33, 1
-  br label %32
-
-237:                                              ; preds = %225
-  %238 = load atomic i32, ptr %20 seq_cst, align 128
-  %239 = atomicrmw add ptr %19, i32 1 seq_cst, align 128
-  %240 = load atomic i32, ptr %15 monotonic, align 128
-  %241 = load i32, ptr %16, align 4
-  %242 = icmp slt i32 %240, %241
-  br i1 %242, label %243, label %264
-
-243:                                              ; preds = %237
-  %244 = load atomic i32, ptr %17 acquire, align 4
-  %245 = icmp sgt i32 %244, 0
-  br i1 %245, label %246, label %264
-
-246:                                              ; preds = %243
-  %247 = zext nneg i32 %244 to i64
+246:                                              ; preds = %242
+  %247 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %238, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #7
   br label %248
 
-248:                                              ; preds = %261, %246
-  %249 = phi i64 [ 0, %246 ], [ %262, %261 ]
-  %250 = getelementptr inbounds nuw %struct.region, ptr %25, i64 %249
-  %251 = load atomic i64, ptr %250 acquire, align 128
-  %252 = lshr i64 %251, 32
-  %253 = getelementptr inbounds nuw i64, ptr %8, i64 %249
-  %254 = load i64, ptr %253, align 8
-  %255 = icmp eq i64 %252, %254
-  br i1 %255, label %261, label %256
+248:                                              ; preds = %106, %208, %237, %242, %246
+  %249 = atomicrmw sub ptr %25, i32 1 monotonic, align 128
+  %250 = icmp eq i32 %95, 0
+  br i1 %250, label %257, label %251
 
-256:                                              ; preds = %248
-  %257 = and i64 %251, 65535
-  %258 = lshr i64 %251, 16
-  %259 = and i64 %258, 65535
-  %260 = icmp samesign ult i64 %257, %259
-  br i1 %260, label %266, label %261
+251:                                              ; preds = %248
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
+  %252 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #7
+  %253 = icmp sgt i32 %252, 0
+  br i1 %253, label %254, label %256
 
-261:                                              ; preds = %256, %248
-  %262 = add nuw nsw i64 %249, 1
-  %263 = icmp eq i64 %262, %247
-  br i1 %263, label %264, label %248
+254:                                              ; preds = %251
+  %255 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #7
+  br label %256
 
-264:                                              ; preds = %261, %237, %243
-  %265 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %20, i32 noundef 128, i32 noundef %238, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %266
+256:                                              ; preds = %251, %254
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
+  br label %257
 
-266:                                              ; preds = %256, %264
-  %267 = atomicrmw sub ptr %19, i32 1 seq_cst, align 128
-  br label %26
+257:                                              ; preds = %256, %248
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #7
+  %258 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #7
+  %259 = load i64, ptr %6, align 8
+  %260 = mul nsw i64 %259, 1000000000
+  %261 = load i64, ptr %35, align 8
+  %262 = add nsw i64 %260, %261
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #7
+  br label %347
+
+263:                                              ; preds = %68, %39, %48
+  call void @llvm.x86.sse2.pause()
+  %264 = and i32 %40, 15
+  %265 = icmp eq i32 %264, 0
+  br i1 %265, label %266, label %347
+
+266:                                              ; preds = %263
+  call void @llvm.lifetime.start.p0(ptr nonnull %5) #7
+  %267 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #7
+  %268 = load i64, ptr %5, align 8
+  %269 = mul nsw i64 %268, 1000000000
+  %270 = load i64, ptr %36, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %5) #7
+  %271 = sub i64 %270, %44
+  %272 = add i64 %271, %269
+  %273 = icmp slt i64 %272, 100000
+  br i1 %273, label %347, label %274
+
+274:                                              ; preds = %266
+  %275 = load atomic i32, ptr %32 seq_cst, align 128
+  call void @llvm.lifetime.start.p0(ptr nonnull %4) #7
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
+  %276 = icmp ult i32 %42, 1024
+  br i1 %276, label %277, label %286
+
+277:                                              ; preds = %274
+  %278 = zext nneg i32 %42 to i64
+  %279 = and i64 %278, 63
+  %280 = shl nuw i64 1, %279
+  %281 = xor i64 %280, -1
+  %282 = lshr i64 %278, 6
+  %283 = getelementptr inbounds nuw i64, ptr %4, i64 %282
+  %284 = load i64, ptr %283, align 8
+  %285 = and i64 %284, %281
+  store i64 %285, ptr %283, align 8
+  br label %286
+
+286:                                              ; preds = %277, %274
+  %287 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #7
+  %288 = icmp sgt i32 %287, 0
+  br i1 %288, label %289, label %291
+
+289:                                              ; preds = %286
+  %290 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #7
+  br label %291
+
+291:                                              ; preds = %289, %286
+  call void @llvm.lifetime.end.p0(ptr nonnull %4) #7
+  %292 = atomicrmw add ptr %30, i32 1 seq_cst, align 128
+  %293 = load atomic i32, ptr %25 monotonic, align 128
+  %294 = load i32, ptr %26, align 4
+  %295 = icmp slt i32 %293, %294
+  br i1 %295, label %296, label %317
+
+296:                                              ; preds = %291
+  %297 = load atomic i32, ptr %27 acquire, align 4
+  %298 = icmp sgt i32 %297, 0
+  br i1 %298, label %299, label %317
+
+299:                                              ; preds = %296
+  %300 = zext nneg i32 %297 to i64
+  br label %301
+
+301:                                              ; preds = %314, %299
+  %302 = phi i64 [ 0, %299 ], [ %315, %314 ]
+  %303 = getelementptr inbounds nuw %struct.region, ptr %37, i64 %302
+  %304 = load atomic i64, ptr %303 acquire, align 128
+  %305 = lshr i64 %304, 32
+  %306 = getelementptr inbounds nuw i64, ptr %13, i64 %302
+  %307 = load i64, ptr %306, align 8
+  %308 = icmp eq i64 %305, %307
+  br i1 %308, label %314, label %309
+
+309:                                              ; preds = %301
+  %310 = and i64 %304, 65535
+  %311 = lshr i64 %304, 16
+  %312 = and i64 %311, 65535
+  %313 = icmp samesign ult i64 %310, %312
+  br i1 %313, label %319, label %314
+
+314:                                              ; preds = %309, %301
+  %315 = add nuw nsw i64 %302, 1
+  %316 = icmp eq i64 %315, %300
+  br i1 %316, label %317, label %301
+
+317:                                              ; preds = %314, %296, %291
+  %318 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %32, i32 noundef 128, i32 noundef %275, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %319
+
+319:                                              ; preds = %309, %317
+  %320 = atomicrmw sub ptr %30, i32 1 seq_cst, align 128
+  %321 = load atomic i32, ptr %31 monotonic, align 4
+  %322 = call i32 @sched_getcpu() #7
+  %323 = icmp eq i32 %322, %321
+  br i1 %323, label %324, label %341
+
+324:                                              ; preds = %319
+  call void @llvm.lifetime.start.p0(ptr nonnull %3) #7
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
+  %325 = icmp ult i32 %321, 1024
+  br i1 %325, label %326, label %335
+
+326:                                              ; preds = %324
+  %327 = zext nneg i32 %321 to i64
+  %328 = and i64 %327, 63
+  %329 = shl nuw i64 1, %328
+  %330 = xor i64 %329, -1
+  %331 = lshr i64 %327, 6
+  %332 = getelementptr inbounds nuw i64, ptr %3, i64 %331
+  %333 = load i64, ptr %332, align 8
+  %334 = and i64 %333, %330
+  store i64 %334, ptr %332, align 8
+  br label %335
+
+335:                                              ; preds = %326, %324
+  %336 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #7
+  %337 = icmp sgt i32 %336, 0
+  br i1 %337, label %338, label %340
+
+338:                                              ; preds = %335
+  %339 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #7
+  br label %340
+
+340:                                              ; preds = %335, %338
+  call void @llvm.lifetime.end.p0(ptr nonnull %3) #7
+  br label %341
+
+341:                                              ; preds = %340, %319
+  call void @llvm.lifetime.start.p0(ptr nonnull %2) #7
+  %342 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #7
+  %343 = load i64, ptr %2, align 8
+  %344 = mul nsw i64 %343, 1000000000
+  %345 = load i64, ptr %38, align 8
+  %346 = add nsw i64 %344, %345
+  call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
+  br label %347
+
+347:                                              ; preds = %263, %266, %341, %257
+  %348 = phi i32 [ 0, %257 ], [ 1, %341 ], [ %41, %266 ], [ %41, %263 ]
+  %349 = phi i32 [ %74, %257 ], [ %321, %341 ], [ %42, %266 ], [ %42, %263 ]
+  %350 = phi i64 [ %262, %257 ], [ -1, %341 ], [ %43, %266 ], [ %43, %263 ]
+  %351 = phi i64 [ %262, %257 ], [ %346, %341 ], [ %44, %266 ], [ %44, %263 ]
+  %352 = add i32 %40, 1
+  br label %39
 }
 
 ; Function Attrs: nounwind
 declare i32 @pthread_attr_destroy(ptr noundef) local_unnamed_addr #3
+
+; Function Attrs: nounwind
+declare i32 @sched_getcpu() local_unnamed_addr #3
+
+; Function Attrs: nounwind
+declare i32 @sched_setaffinity(i32 noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: nounwind
 declare i64 @syscall(i64 noundef, ...) local_unnamed_addr #3

@@ -58,6 +58,7 @@ struct region {
   int64_t total, step;
   uint32_t steps;
   _Atomic int64_t published_ns;
+  _Atomic int32_t cpu; /* where its caller runs */
   _Alignas(LINE) _Atomic uint32_t done; /* steps, and SLEEPER */
   _Alignas(LINE) _Atomic uint32_t owned; /* by a caller */
   uint32_t epoch;
@@ -68,6 +69,7 @@ struct region {
 struct pool {
   _Atomic int32_t state; /* 0: nothing is set up, 1: somebody is at it, 2: ready */
   int32_t cores;         /* that this process may use */
+  cpu_set_t cpus;        /* where its threads may run */
   pid_t process;
   _Atomic int32_t workers, starting;
   _Atomic int32_t regions; /* how many of them were ever used */
@@ -76,6 +78,7 @@ struct pool {
   _Alignas(LINE) _Atomic int32_t busy; /* calls, and workers in a region */
   _Alignas(LINE) _Atomic int32_t sleepers;
   _Alignas(LINE) _Atomic uint32_t signal; /* that sleepers wait for */
+  _Atomic int32_t waker_cpu;
   struct region region[REGIONS];
 };
 
@@ -104,9 +107,9 @@ static void futex_wake(_Atomic uint32_t *at, int32_t count) {
 
 void tw_limit_cores(int32_t cores) { atomic_store(&cores_limit, cores); }
 
-static int32_t usable_cores(void) {
-  cpu_set_t set;
-  int32_t cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : THREADS;
+static int32_t usable_cores(cpu_set_t *cpus) {
+  CPU_ZERO(cpus);
+  int32_t cores = sched_getaffinity(0, sizeof *cpus, cpus) == 0 ? CPU_COUNT(cpus) : THREADS;
   const int32_t limit = atomic_load(&cores_limit);
   if (limit > 0 && limit < cores) cores = limit;
 #ifdef TW_TEST_CORES
@@ -147,7 +150,7 @@ static struct pool *ready_pool(void) {
   if (atomic_load_explicit(&pool->state, memory_order_acquire) == 2) return pool;
   int32_t nothing = 0;
   if (!atomic_compare_exchange_strong(&pool->state, &nothing, 1)) return NULL;
-  pool->cores = usable_cores();
+  pool->cores = usable_cores(&pool->cpus);
   pool->process = getpid();
   atomic_store(&pool->hand_ns, 250);
   atomic_store(&pool->wake_ns, 30000);
@@ -250,7 +253,17 @@ static void learn(_Atomic int64_t *average, int64_t found) {
   atomic_store_explicit(average, after > 50 ? after : 50, memory_order_relaxed);
 }
 
+/* Let this worker run anywhere but on CPU `cpu`, where a caller runs (-1: anywhere). Linux may wake
+   a thread on its waker's CPU though another one is idle: on a virtual machine, an idle CPU counts
+   as one that the host has taken away. It would take turns with the thread that it is to help. */
+static void stay_off(const struct pool *pool, int32_t cpu) {
+  cpu_set_t cpus = pool->cpus;
+  if (cpu >= 0) CPU_CLR(cpu, &cpus);
+  if (CPU_COUNT(&cpus) > 0) sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
 static void wake(struct pool *pool, int32_t count) {
+  atomic_store_explicit(&pool->waker_cpu, sched_getcpu(), memory_order_relaxed);
   atomic_fetch_add(&pool->signal, 1);
   futex_wake(&pool->signal, count);
 }
@@ -297,38 +310,45 @@ static struct region *open_region(struct pool *pool, const uint64_t *seen) {
   return NULL;
 }
 
-static void work_on(struct pool *pool, struct region *region, uint64_t *seen, int64_t idle_ns) {
-  seen[region - pool->region] = atomic_load(&region->members) >> 32;
-  atomic_fetch_add_explicit(&pool->busy, 1, memory_order_relaxed);
-  join(pool, region, idle_ns);
-  atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_relaxed);
+/* Wait for a caller's signal; returns the CPU that it came from. */
+static int32_t sleep_off(struct pool *pool, const uint64_t *seen, int32_t caller_cpu) {
+  const uint32_t signal = atomic_load(&pool->signal);
+  stay_off(pool, caller_cpu);
+  TW_TEST_PAUSE("sleep");
+  atomic_fetch_add(&pool->sleepers, 1);
+  if (open_region(pool, seen) == NULL) futex_wait(&pool->signal, signal);
+  atomic_fetch_sub(&pool->sleepers, 1);
+  return atomic_load_explicit(&pool->waker_cpu, memory_order_relaxed);
 }
 
 static void *worker(void *given) {
   struct pool *pool = given;
   uint64_t seen[REGIONS] = {0}; /* the number of the last region that it was in */
   struct tw_caller me = {0, 1, NULL};
+  int64_t since = tw_clock_ns(), idle_ns = -1; /* it comes as late as one that slept */
+  int32_t caller_cpu = -1, bound = 0;
   pthread_setspecific(key, &me);
   tw_flush_denormals();
-  int64_t idle_ns = -1; /* it comes as late as one that slept */
-  for (;;) {
-    int64_t since = tw_clock_ns();
-    for (uint32_t looks = 1;; looks++) {
-      struct region *region = open_region(pool, seen);
-      if (region != NULL) {
-        work_on(pool, region, seen, idle_ns);
-        idle_ns = since = tw_clock_ns();
-      } else {
-        relax();
-        if (looks % LOOKS == 0 && tw_clock_ns() - since > SPIN_NS) break;
-      }
+  for (uint32_t looks = 1;; looks++) {
+    struct region *region = open_region(pool, seen);
+    if (region != NULL) {
+      caller_cpu = atomic_load_explicit(&region->cpu, memory_order_relaxed);
+      if (sched_getcpu() == caller_cpu) stay_off(pool, caller_cpu), bound = 1;
+      seen[region - pool->region] = atomic_load(&region->members) >> 32;
+      atomic_fetch_add_explicit(&pool->busy, 1, memory_order_relaxed);
+      join(pool, region, idle_ns);
+      atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_relaxed);
+      if (bound) stay_off(pool, -1), bound = 0;
+      idle_ns = since = tw_clock_ns();
+      continue;
     }
-    TW_TEST_PAUSE("sleep");
-    const uint32_t signal = atomic_load(&pool->signal);
-    atomic_fetch_add(&pool->sleepers, 1);
-    if (open_region(pool, seen) == NULL) futex_wait(&pool->signal, signal);
-    atomic_fetch_sub(&pool->sleepers, 1);
+    relax();
+    if (looks % LOOKS != 0 || tw_clock_ns() - since < SPIN_NS) continue;
+    caller_cpu = sleep_off(pool, seen, caller_cpu);
+    bound = 1;
+    if (sched_getcpu() == caller_cpu) stay_off(pool, caller_cpu);
     idle_ns = -1;
+    since = tw_clock_ns();
   }
   return NULL;
 }
@@ -400,6 +420,7 @@ static void publish(struct region *region, tw_work *work, void *context, int64_t
   for (uint32_t i = 0; i < shares; i++)
     region->steps += steps_between(bound(region, i, shares), bound(region, i + 1, shares), step);
   atomic_store_explicit(&region->published_ns, now_ns, memory_order_relaxed);
+  atomic_store_explicit(&region->cpu, sched_getcpu(), memory_order_relaxed);
   atomic_store_explicit(&region->done, 0, memory_order_relaxed);
   for (uint32_t i = 0; i < shares; i++) {
     const uint32_t steps =
