@@ -5,6 +5,7 @@
 %union.pthread_attr_t = type { i64, [56 x i8] }
 %struct.steps = type { i64, [120 x i8] }
 %struct.cpu_set_t = type { [16 x i64] }
+%struct.worker = type { ptr, [16 x i64], i64, i32, i32 }
 %struct.region = type { i64, ptr, ptr, i64, i64, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
 
 @cores_limit = internal unnamed_addr global i32 0, align 4
@@ -13,7 +14,7 @@
 @__const.tw_parallel.unknown = private unnamed_addr constant %struct.tw_caller { i32 256, i32 0, ptr null }, align 8
 @inherited = internal unnamed_addr global i32 0, align 4
 @new_pool.claimed = internal global i32 0, align 4
-@__const.worker.me = private unnamed_addr constant %struct.tw_caller { i32 0, i32 1, ptr null }, align 8
+@__const.worker.caller = private unnamed_addr constant %struct.tw_caller { i32 0, i32 1, ptr null }, align 8
 
 ; Function Attrs: mustprogress nofree norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none)
 define void @tw_limit_cores(i32 noundef %0) local_unnamed_addr #0 {
@@ -72,12 +73,12 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %3, label %4, label %32
 
 4:                                                ; preds = %0
-  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531072, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #8
+  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531200, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #8
   %6 = icmp eq ptr %5, inttoptr (i64 -1 to ptr)
-  br i1 %6, label %72, label %7
+  br i1 %6, label %75, label %7
 
 7:                                                ; preds = %4
-  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531072, i32 noundef 18) #8
+  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531200, i32 noundef 18) #8
   %9 = icmp ne i32 %8, 0
   %10 = zext i1 %9 to i32
   call void @llvm.lifetime.start.p0(ptr nonnull %1) #8
@@ -86,9 +87,9 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %12, label %15, label %13
 
 13:                                               ; preds = %7
-  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531072) #8
+  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #8
   call void @llvm.lifetime.end.p0(ptr nonnull %1) #8
-  br label %72
+  br label %75
 
 15:                                               ; preds = %7
   %16 = atomicrmw xchg ptr @new_pool.claimed, i32 1 seq_cst, align 4
@@ -98,7 +99,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
 
 19:                                               ; preds = %15
   %20 = call i32 @pthread_key_delete(i32 noundef %18) #8
-  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531072) #8
+  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #8
   %22 = load atomic i64, ptr @the_pool seq_cst, align 8
   %23 = icmp eq i64 %22, 0
   br i1 %23, label %24, label %27
@@ -121,7 +122,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   store atomic i64 %30, ptr @the_pool seq_cst, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %1) #8
   %31 = icmp eq ptr %5, null
-  br i1 %31, label %72, label %36
+  br i1 %31, label %75, label %36
 
 32:                                               ; preds = %0, %27
   %33 = phi i64 [ %28, %27 ], [ %2, %0 ]
@@ -147,18 +148,18 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %46, label %48, label %47
 
 47:                                               ; preds = %44
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(531072) %38, i8 0, i64 531072, i1 false)
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(531200) %38, i8 0, i64 531200, i1 false)
   br label %48
 
 48:                                               ; preds = %47, %44, %40, %36
   %49 = load atomic i32, ptr %38 acquire, align 128
   %50 = icmp eq i32 %49, 2
-  br i1 %50, label %72, label %51
+  br i1 %50, label %75, label %51
 
 51:                                               ; preds = %48
   %52 = cmpxchg ptr %38, i32 0, i32 1 seq_cst seq_cst, align 128
   %53 = extractvalue { i32, i1 } %52, 1
-  br i1 %53, label %54, label %72
+  br i1 %53, label %54, label %75
 
 54:                                               ; preds = %51
   %55 = getelementptr inbounds nuw i8, ptr %38, i64 8
@@ -183,16 +184,20 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   %68 = call i32 @getpid() #8
   %69 = getelementptr inbounds nuw i8, ptr %38, i64 136
   store i32 %68, ptr %69, align 8
-  %70 = getelementptr inbounds nuw i8, ptr %38, i64 152
-  store atomic i64 250, ptr %70 seq_cst, align 8
-  %71 = getelementptr inbounds nuw i8, ptr %38, i64 160
-  store atomic i64 30000, ptr %71 seq_cst, align 32
+  %70 = getelementptr inbounds nuw i8, ptr %38, i64 144
+  %71 = load i32, ptr %67, align 4
+  %72 = add nsw i32 %71, -1
+  store atomic i32 %72, ptr %70 seq_cst, align 16
+  %73 = getelementptr inbounds nuw i8, ptr %38, i64 160
+  store atomic i64 250, ptr %73 seq_cst, align 32
+  %74 = getelementptr inbounds nuw i8, ptr %38, i64 168
+  store atomic i64 30000, ptr %74 seq_cst, align 8
   store atomic i32 2, ptr %38 seq_cst, align 128
-  br label %72
+  br label %75
 
-72:                                               ; preds = %4, %13, %60, %51, %48, %29
-  %73 = phi ptr [ %38, %48 ], [ null, %29 ], [ %38, %60 ], [ null, %51 ], [ null, %13 ], [ null, %4 ]
-  ret ptr %73
+75:                                               ; preds = %4, %13, %60, %51, %48, %29
+  %76 = phi ptr [ %38, %48 ], [ null, %29 ], [ %38, %60 ], [ null, %51 ], [ null, %13 ], [ null, %4 ]
+  ret ptr %76
 }
 
 ; Function Attrs: nounwind
@@ -297,7 +302,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   store i32 1, ptr %50, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #8
   store i32 %51, ptr %50, align 4
-  br label %522
+  br label %535
 
 52:                                               ; preds = %41
   call void @llvm.lifetime.start.p0(ptr nonnull %15) #8
@@ -309,701 +314,723 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %58 = add nsw i64 %55, %57
   call void @llvm.lifetime.end.p0(ptr nonnull %15) #8
   %59 = icmp eq ptr %5, null
-  br i1 %59, label %60, label %63
+  br i1 %59, label %62, label %60
 
 60:                                               ; preds = %52
-  %61 = getelementptr inbounds nuw i8, ptr %17, i64 152
-  %62 = load atomic i64, ptr %61 monotonic, align 8
-  br label %71
+  %61 = load atomic i64, ptr %5 monotonic, align 8
+  br label %62
 
-63:                                               ; preds = %52
-  %64 = load atomic i64, ptr %5 monotonic, align 8
-  %65 = getelementptr inbounds nuw i8, ptr %17, i64 152
-  %66 = load atomic i64, ptr %65 monotonic, align 8
-  %67 = icmp sgt i64 %64, 0
-  %68 = shl nsw i64 %66, 2
-  %69 = icmp slt i64 %64, %68
-  %70 = select i1 %67, i1 %69, i1 false
-  br i1 %70, label %281, label %71
+62:                                               ; preds = %60, %52
+  %63 = phi i64 [ %61, %60 ], [ 0, %52 ]
+  %64 = getelementptr inbounds nuw i8, ptr %17, i64 160
+  %65 = load atomic i64, ptr %64 monotonic, align 32
+  %66 = getelementptr inbounds nuw i8, ptr %17, i64 256
+  %67 = load atomic i32, ptr %66 monotonic, align 128
+  %68 = load i32, ptr %37, align 4
+  %69 = icmp slt i32 %67, %68
+  br i1 %69, label %70, label %294
 
-71:                                               ; preds = %63, %60
-  %72 = phi i64 [ 0, %60 ], [ %64, %63 ]
-  %73 = getelementptr inbounds nuw i8, ptr %17, i64 256
-  %74 = load atomic i32, ptr %73 monotonic, align 128
-  %75 = load i32, ptr %37, align 4
-  %76 = icmp sgt i32 %74, %75
-  br i1 %76, label %281, label %77
+70:                                               ; preds = %62
+  %71 = icmp sgt i64 %63, 0
+  %72 = shl nsw i64 %65, 2
+  %73 = icmp slt i64 %63, %72
+  %74 = select i1 %71, i1 %73, i1 false
+  br i1 %74, label %75, label %79
 
-77:                                               ; preds = %71
-  %78 = getelementptr inbounds nuw i8, ptr %17, i64 140
-  %79 = load atomic i32, ptr %78 monotonic, align 4
-  %80 = add nsw i32 %39, -1
-  %81 = icmp slt i32 %79, %80
-  br i1 %81, label %82, label %103
+75:                                               ; preds = %70
+  %76 = load atomic i64, ptr %64 monotonic, align 8
+  %77 = sdiv i64 %76, -256
+  %78 = add i64 %77, %76
+  store atomic i64 %78, ptr %64 monotonic, align 8
+  br label %294
 
-82:                                               ; preds = %77
-  %83 = getelementptr inbounds nuw i8, ptr %17, i64 144
-  %84 = atomicrmw xchg ptr %83, i32 1 seq_cst, align 16
-  %85 = icmp eq i32 %84, 0
-  br i1 %85, label %86, label %103
+79:                                               ; preds = %70
+  %80 = getelementptr inbounds nuw i8, ptr %17, i64 144
+  %81 = load atomic i32, ptr %80 monotonic, align 16
+  %82 = add nsw i32 %39, -1
+  %83 = call i32 @llvm.smin.i32(i32 %82, i32 %81)
+  %84 = getelementptr inbounds nuw i8, ptr %17, i64 140
+  %85 = load atomic i32, ptr %84 monotonic, align 4
+  %86 = icmp slt i32 %85, %83
+  br i1 %86, label %87, label %113
 
-86:                                               ; preds = %82
+87:                                               ; preds = %79
+  %88 = getelementptr inbounds nuw i8, ptr %17, i64 148
+  %89 = atomicrmw xchg ptr %88, i32 1 seq_cst, align 4
+  %90 = icmp eq i32 %89, 0
+  br i1 %90, label %91, label %113
+
+91:                                               ; preds = %87
   call void @llvm.lifetime.start.p0(ptr nonnull %11) #8
   call void @llvm.lifetime.start.p0(ptr nonnull %12) #8
   call void @llvm.lifetime.start.p0(ptr nonnull %13) #8
-  %87 = call i32 @sigfillset(ptr noundef nonnull %11) #8
-  %88 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %11, ptr noundef nonnull %12) #8
-  %89 = call i32 @pthread_attr_init(ptr noundef nonnull %13) #8
-  %90 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %13, i32 noundef 1) #8
+  %92 = call i32 @sigfillset(ptr noundef nonnull %11) #8
+  %93 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %11, ptr noundef nonnull %12) #8
+  %94 = call i32 @pthread_attr_init(ptr noundef nonnull %13) #8
+  %95 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %13, i32 noundef 1) #8
   call void @llvm.lifetime.start.p0(ptr nonnull %14) #8
-  %91 = load atomic i32, ptr %78 seq_cst, align 4
-  %92 = icmp slt i32 %91, %80
-  br i1 %92, label %93, label %100
+  %96 = load atomic i32, ptr %84 seq_cst, align 4
+  %97 = icmp slt i32 %96, %83
+  br i1 %97, label %98, label %110
 
-93:                                               ; preds = %86, %96
-  %94 = call i32 @pthread_create(ptr noundef nonnull %14, ptr noundef nonnull %13, ptr noundef nonnull @worker, ptr noundef nonnull %17) #8
-  %95 = icmp eq i32 %94, 0
-  br i1 %95, label %96, label %100
+98:                                               ; preds = %91, %106
+  %99 = phi i32 [ %107, %106 ], [ %83, %91 ]
+  %100 = call i32 @pthread_create(ptr noundef nonnull %14, ptr noundef nonnull %13, ptr noundef nonnull @worker, ptr noundef nonnull %17) #8
+  %101 = icmp eq i32 %100, 0
+  br i1 %101, label %102, label %104
 
-96:                                               ; preds = %93
-  %97 = atomicrmw add ptr %78, i32 1 seq_cst, align 4
-  %98 = load atomic i32, ptr %78 seq_cst, align 4
-  %99 = icmp slt i32 %98, %80
-  br i1 %99, label %93, label %100
+102:                                              ; preds = %98
+  %103 = atomicrmw add ptr %84, i32 1 seq_cst, align 4
+  br label %106
 
-100:                                              ; preds = %96, %93, %86
-  %101 = call i32 @pthread_attr_destroy(ptr noundef nonnull %13) #8
-  %102 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef null) #8
-  store atomic i32 0, ptr %83 seq_cst, align 16
+104:                                              ; preds = %98
+  %105 = load atomic i32, ptr %84 seq_cst, align 4
+  store atomic i32 %105, ptr %80 seq_cst, align 16
+  br label %106
+
+106:                                              ; preds = %104, %102
+  %107 = phi i32 [ %99, %102 ], [ %105, %104 ]
+  %108 = load atomic i32, ptr %84 seq_cst, align 4
+  %109 = icmp slt i32 %108, %107
+  br i1 %109, label %98, label %110
+
+110:                                              ; preds = %106, %91
+  %111 = call i32 @pthread_attr_destroy(ptr noundef nonnull %13) #8
+  %112 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef null) #8
+  store atomic i32 0, ptr %88 seq_cst, align 4
   call void @llvm.lifetime.end.p0(ptr nonnull %14) #8
   call void @llvm.lifetime.end.p0(ptr nonnull %13) #8
   call void @llvm.lifetime.end.p0(ptr nonnull %12) #8
   call void @llvm.lifetime.end.p0(ptr nonnull %11) #8
-  br label %103
+  br label %113
 
-103:                                              ; preds = %100, %82, %77
-  %104 = getelementptr inbounds nuw i8, ptr %17, i64 384
-  %105 = load atomic i32, ptr %104 monotonic, align 128
-  %106 = load atomic i32, ptr %78 monotonic, align 4
-  %107 = sub nsw i32 %106, %105
-  %108 = icmp sge i32 %107, %80
-  %109 = icmp eq i32 %105, 0
-  %110 = or i1 %109, %108
-  br i1 %110, label %137, label %111
+113:                                              ; preds = %110, %87, %79
+  %114 = getelementptr inbounds nuw i8, ptr %17, i64 512
+  %115 = load atomic i32, ptr %114 monotonic, align 128
+  %116 = load atomic i32, ptr %84 monotonic, align 4
+  %117 = sub nsw i32 %116, %115
+  %118 = sub nsw i32 %83, %117
+  %119 = icmp sgt i32 %118, 0
+  %120 = icmp sgt i32 %115, 0
+  %121 = and i1 %120, %119
+  br i1 %121, label %122, label %150
 
-111:                                              ; preds = %103
-  %112 = getelementptr inbounds nuw i8, ptr %17, i64 160
-  %113 = load atomic i64, ptr %112 monotonic, align 32
-  %114 = shl nsw i64 %113, 1
-  %115 = icmp eq i64 %72, 0
-  %116 = icmp sgt i64 %72, %114
-  %117 = select i1 %115, i1 true, i1 %116
-  br i1 %117, label %133, label %118
+122:                                              ; preds = %113
+  %123 = getelementptr inbounds nuw i8, ptr %17, i64 168
+  %124 = load atomic i64, ptr %123 monotonic, align 8
+  %125 = shl nsw i64 %124, 1
+  %126 = icmp eq i64 %63, 0
+  %127 = icmp sgt i64 %63, %125
+  %128 = select i1 %126, i1 true, i1 %127
+  br i1 %128, label %147, label %129
 
-118:                                              ; preds = %111
-  %119 = getelementptr inbounds nuw i8, ptr %17, i64 176
-  %120 = load atomic i64, ptr %119 monotonic, align 16
-  %121 = sub nsw i64 %58, %120
-  %122 = icmp sgt i64 %121, 100000
-  br i1 %122, label %126, label %123
+129:                                              ; preds = %122
+  %130 = load atomic i64, ptr %123 monotonic, align 8
+  %131 = sdiv i64 %130, -256
+  %132 = add i64 %131, %130
+  store atomic i64 %132, ptr %123 monotonic, align 8
+  %133 = getelementptr inbounds nuw i8, ptr %17, i64 184
+  %134 = load atomic i64, ptr %133 monotonic, align 8
+  %135 = sub nsw i64 %58, %134
+  %136 = icmp sgt i64 %135, 100000
+  br i1 %136, label %140, label %137
 
-123:                                              ; preds = %118
-  %124 = getelementptr inbounds nuw i8, ptr %17, i64 168
-  %125 = load atomic i64, ptr %124 monotonic, align 8
-  br label %126
+137:                                              ; preds = %129
+  %138 = getelementptr inbounds nuw i8, ptr %17, i64 176
+  %139 = load atomic i64, ptr %138 monotonic, align 16
+  br label %140
 
-126:                                              ; preds = %123, %118
-  %127 = phi i64 [ %125, %123 ], [ 0, %118 ]
-  %128 = add nsw i64 %127, %72
-  %129 = icmp sgt i64 %128, %114
-  %130 = getelementptr inbounds nuw i8, ptr %17, i64 168
-  %131 = select i1 %129, i64 0, i64 %128
-  store atomic i64 %131, ptr %130 monotonic, align 8
-  %132 = add nsw i64 %72, %58
-  store atomic i64 %132, ptr %119 monotonic, align 16
-  br i1 %129, label %133, label %137
+140:                                              ; preds = %137, %129
+  %141 = phi i64 [ %139, %137 ], [ 0, %129 ]
+  %142 = add nsw i64 %141, %63
+  %143 = icmp sgt i64 %142, %125
+  %144 = getelementptr inbounds nuw i8, ptr %17, i64 176
+  %145 = select i1 %143, i64 0, i64 %142
+  store atomic i64 %145, ptr %144 monotonic, align 16
+  %146 = add nsw i64 %63, %58
+  store atomic i64 %146, ptr %133 monotonic, align 8
+  br i1 %143, label %147, label %150
 
-133:                                              ; preds = %126, %111
-  %134 = sub nsw i32 %80, %107
-  %135 = icmp slt i32 %134, 2
-  %136 = select i1 %135, i32 1, i32 2
-  br label %139
+147:                                              ; preds = %140, %122
+  %148 = icmp samesign ult i32 %118, 2
+  %149 = select i1 %148, i32 1, i32 2
+  br label %152
 
-137:                                              ; preds = %126, %103
-  %138 = icmp slt i32 %107, 1
-  br i1 %138, label %281, label %139
+150:                                              ; preds = %140, %113
+  %151 = icmp slt i32 %117, 1
+  br i1 %151, label %294, label %152
 
-139:                                              ; preds = %137, %133
-  %140 = phi i32 [ %136, %133 ], [ 0, %137 ]
-  %141 = getelementptr inbounds nuw i8, ptr %17, i64 896
-  %142 = load atomic i32, ptr %141 monotonic, align 128
-  %143 = icmp eq i32 %142, 0
-  br i1 %143, label %144, label %161
+152:                                              ; preds = %150, %147
+  %153 = phi i32 [ %149, %147 ], [ 0, %150 ]
+  %154 = getelementptr inbounds nuw i8, ptr %17, i64 1024
+  %155 = load atomic i32, ptr %154 monotonic, align 128
+  %156 = icmp eq i32 %155, 0
+  br i1 %156, label %157, label %174
 
-144:                                              ; preds = %139
-  %145 = getelementptr inbounds nuw i8, ptr %17, i64 640
-  %146 = atomicrmw xchg ptr %141, i32 1 acquire, align 128
-  %147 = icmp eq i32 %146, 0
-  br i1 %147, label %148, label %161
+157:                                              ; preds = %152
+  %158 = getelementptr inbounds nuw i8, ptr %17, i64 768
+  %159 = atomicrmw xchg ptr %154, i32 1 acquire, align 128
+  %160 = icmp eq i32 %159, 0
+  br i1 %160, label %161, label %174
 
-148:                                              ; preds = %277, %269, %261, %253, %245, %237, %229, %221, %213, %205, %197, %189, %181, %173, %165, %144
-  %149 = phi i32 [ 0, %144 ], [ 1, %165 ], [ 2, %173 ], [ 3, %181 ], [ 4, %189 ], [ 5, %197 ], [ 6, %205 ], [ 7, %213 ], [ 8, %221 ], [ 9, %229 ], [ 10, %237 ], [ 11, %245 ], [ 12, %253 ], [ 13, %261 ], [ 14, %269 ], [ 15, %277 ]
-  %150 = phi ptr [ %145, %144 ], [ %166, %165 ], [ %174, %173 ], [ %182, %181 ], [ %190, %189 ], [ %198, %197 ], [ %206, %205 ], [ %214, %213 ], [ %222, %221 ], [ %230, %229 ], [ %238, %237 ], [ %246, %245 ], [ %254, %253 ], [ %262, %261 ], [ %270, %269 ], [ %278, %277 ]
-  %151 = getelementptr inbounds nuw i8, ptr %17, i64 148
-  %152 = load atomic i32, ptr %151 seq_cst, align 4
-  %153 = add nuw nsw i32 %149, 1
-  br label %154
+161:                                              ; preds = %290, %282, %274, %266, %258, %250, %242, %234, %226, %218, %210, %202, %194, %186, %178, %157
+  %162 = phi i32 [ 0, %157 ], [ 1, %178 ], [ 2, %186 ], [ 3, %194 ], [ 4, %202 ], [ 5, %210 ], [ 6, %218 ], [ 7, %226 ], [ 8, %234 ], [ 9, %242 ], [ 10, %250 ], [ 11, %258 ], [ 12, %266 ], [ 13, %274 ], [ 14, %282 ], [ 15, %290 ]
+  %163 = phi ptr [ %158, %157 ], [ %179, %178 ], [ %187, %186 ], [ %195, %194 ], [ %203, %202 ], [ %211, %210 ], [ %219, %218 ], [ %227, %226 ], [ %235, %234 ], [ %243, %242 ], [ %251, %250 ], [ %259, %258 ], [ %267, %266 ], [ %275, %274 ], [ %283, %282 ], [ %291, %290 ]
+  %164 = getelementptr inbounds nuw i8, ptr %17, i64 152
+  %165 = load atomic i32, ptr %164 seq_cst, align 8
+  %166 = add nuw nsw i32 %162, 1
+  br label %167
 
-154:                                              ; preds = %157, %148
-  %155 = phi i32 [ %152, %148 ], [ %160, %157 ]
-  %156 = icmp sgt i32 %155, %149
-  br i1 %156, label %290, label %157
+167:                                              ; preds = %170, %161
+  %168 = phi i32 [ %165, %161 ], [ %173, %170 ]
+  %169 = icmp sgt i32 %168, %162
+  br i1 %169, label %303, label %170
 
-157:                                              ; preds = %154
-  %158 = cmpxchg weak ptr %151, i32 %155, i32 %153 seq_cst seq_cst, align 4
-  %159 = extractvalue { i32, i1 } %158, 1
-  %160 = extractvalue { i32, i1 } %158, 0
-  br i1 %159, label %290, label %154
+170:                                              ; preds = %167
+  %171 = cmpxchg weak ptr %164, i32 %168, i32 %166 seq_cst seq_cst, align 8
+  %172 = extractvalue { i32, i1 } %171, 1
+  %173 = extractvalue { i32, i1 } %171, 0
+  br i1 %172, label %303, label %167
 
-161:                                              ; preds = %144, %139
-  %162 = getelementptr inbounds nuw i8, ptr %17, i64 34048
-  %163 = load atomic i32, ptr %162 monotonic, align 128
-  %164 = icmp eq i32 %163, 0
-  br i1 %164, label %165, label %169
+174:                                              ; preds = %157, %152
+  %175 = getelementptr inbounds nuw i8, ptr %17, i64 34176
+  %176 = load atomic i32, ptr %175 monotonic, align 128
+  %177 = icmp eq i32 %176, 0
+  br i1 %177, label %178, label %182
 
-165:                                              ; preds = %161
-  %166 = getelementptr inbounds nuw i8, ptr %17, i64 33792
-  %167 = atomicrmw xchg ptr %162, i32 1 acquire, align 128
-  %168 = icmp eq i32 %167, 0
-  br i1 %168, label %148, label %169
+178:                                              ; preds = %174
+  %179 = getelementptr inbounds nuw i8, ptr %17, i64 33920
+  %180 = atomicrmw xchg ptr %175, i32 1 acquire, align 128
+  %181 = icmp eq i32 %180, 0
+  br i1 %181, label %161, label %182
 
-169:                                              ; preds = %165, %161
-  %170 = getelementptr inbounds nuw i8, ptr %17, i64 67200
-  %171 = load atomic i32, ptr %170 monotonic, align 128
-  %172 = icmp eq i32 %171, 0
-  br i1 %172, label %173, label %177
+182:                                              ; preds = %178, %174
+  %183 = getelementptr inbounds nuw i8, ptr %17, i64 67328
+  %184 = load atomic i32, ptr %183 monotonic, align 128
+  %185 = icmp eq i32 %184, 0
+  br i1 %185, label %186, label %190
 
-173:                                              ; preds = %169
-  %174 = getelementptr inbounds nuw i8, ptr %17, i64 66944
-  %175 = atomicrmw xchg ptr %170, i32 1 acquire, align 128
-  %176 = icmp eq i32 %175, 0
-  br i1 %176, label %148, label %177
+186:                                              ; preds = %182
+  %187 = getelementptr inbounds nuw i8, ptr %17, i64 67072
+  %188 = atomicrmw xchg ptr %183, i32 1 acquire, align 128
+  %189 = icmp eq i32 %188, 0
+  br i1 %189, label %161, label %190
 
-177:                                              ; preds = %173, %169
-  %178 = getelementptr inbounds nuw i8, ptr %17, i64 100352
-  %179 = load atomic i32, ptr %178 monotonic, align 128
-  %180 = icmp eq i32 %179, 0
-  br i1 %180, label %181, label %185
+190:                                              ; preds = %186, %182
+  %191 = getelementptr inbounds nuw i8, ptr %17, i64 100480
+  %192 = load atomic i32, ptr %191 monotonic, align 128
+  %193 = icmp eq i32 %192, 0
+  br i1 %193, label %194, label %198
 
-181:                                              ; preds = %177
-  %182 = getelementptr inbounds nuw i8, ptr %17, i64 100096
-  %183 = atomicrmw xchg ptr %178, i32 1 acquire, align 128
-  %184 = icmp eq i32 %183, 0
-  br i1 %184, label %148, label %185
+194:                                              ; preds = %190
+  %195 = getelementptr inbounds nuw i8, ptr %17, i64 100224
+  %196 = atomicrmw xchg ptr %191, i32 1 acquire, align 128
+  %197 = icmp eq i32 %196, 0
+  br i1 %197, label %161, label %198
 
-185:                                              ; preds = %181, %177
-  %186 = getelementptr inbounds nuw i8, ptr %17, i64 133504
-  %187 = load atomic i32, ptr %186 monotonic, align 128
-  %188 = icmp eq i32 %187, 0
-  br i1 %188, label %189, label %193
+198:                                              ; preds = %194, %190
+  %199 = getelementptr inbounds nuw i8, ptr %17, i64 133632
+  %200 = load atomic i32, ptr %199 monotonic, align 128
+  %201 = icmp eq i32 %200, 0
+  br i1 %201, label %202, label %206
 
-189:                                              ; preds = %185
-  %190 = getelementptr inbounds nuw i8, ptr %17, i64 133248
-  %191 = atomicrmw xchg ptr %186, i32 1 acquire, align 128
-  %192 = icmp eq i32 %191, 0
-  br i1 %192, label %148, label %193
+202:                                              ; preds = %198
+  %203 = getelementptr inbounds nuw i8, ptr %17, i64 133376
+  %204 = atomicrmw xchg ptr %199, i32 1 acquire, align 128
+  %205 = icmp eq i32 %204, 0
+  br i1 %205, label %161, label %206
 
-193:                                              ; preds = %189, %185
-  %194 = getelementptr inbounds nuw i8, ptr %17, i64 166656
-  %195 = load atomic i32, ptr %194 monotonic, align 128
-  %196 = icmp eq i32 %195, 0
-  br i1 %196, label %197, label %201
+206:                                              ; preds = %202, %198
+  %207 = getelementptr inbounds nuw i8, ptr %17, i64 166784
+  %208 = load atomic i32, ptr %207 monotonic, align 128
+  %209 = icmp eq i32 %208, 0
+  br i1 %209, label %210, label %214
 
-197:                                              ; preds = %193
-  %198 = getelementptr inbounds nuw i8, ptr %17, i64 166400
-  %199 = atomicrmw xchg ptr %194, i32 1 acquire, align 128
-  %200 = icmp eq i32 %199, 0
-  br i1 %200, label %148, label %201
+210:                                              ; preds = %206
+  %211 = getelementptr inbounds nuw i8, ptr %17, i64 166528
+  %212 = atomicrmw xchg ptr %207, i32 1 acquire, align 128
+  %213 = icmp eq i32 %212, 0
+  br i1 %213, label %161, label %214
 
-201:                                              ; preds = %197, %193
-  %202 = getelementptr inbounds nuw i8, ptr %17, i64 199808
-  %203 = load atomic i32, ptr %202 monotonic, align 128
-  %204 = icmp eq i32 %203, 0
-  br i1 %204, label %205, label %209
+214:                                              ; preds = %210, %206
+  %215 = getelementptr inbounds nuw i8, ptr %17, i64 199936
+  %216 = load atomic i32, ptr %215 monotonic, align 128
+  %217 = icmp eq i32 %216, 0
+  br i1 %217, label %218, label %222
 
-205:                                              ; preds = %201
-  %206 = getelementptr inbounds nuw i8, ptr %17, i64 199552
-  %207 = atomicrmw xchg ptr %202, i32 1 acquire, align 128
-  %208 = icmp eq i32 %207, 0
-  br i1 %208, label %148, label %209
+218:                                              ; preds = %214
+  %219 = getelementptr inbounds nuw i8, ptr %17, i64 199680
+  %220 = atomicrmw xchg ptr %215, i32 1 acquire, align 128
+  %221 = icmp eq i32 %220, 0
+  br i1 %221, label %161, label %222
 
-209:                                              ; preds = %205, %201
-  %210 = getelementptr inbounds nuw i8, ptr %17, i64 232960
-  %211 = load atomic i32, ptr %210 monotonic, align 128
-  %212 = icmp eq i32 %211, 0
-  br i1 %212, label %213, label %217
+222:                                              ; preds = %218, %214
+  %223 = getelementptr inbounds nuw i8, ptr %17, i64 233088
+  %224 = load atomic i32, ptr %223 monotonic, align 128
+  %225 = icmp eq i32 %224, 0
+  br i1 %225, label %226, label %230
 
-213:                                              ; preds = %209
-  %214 = getelementptr inbounds nuw i8, ptr %17, i64 232704
-  %215 = atomicrmw xchg ptr %210, i32 1 acquire, align 128
-  %216 = icmp eq i32 %215, 0
-  br i1 %216, label %148, label %217
+226:                                              ; preds = %222
+  %227 = getelementptr inbounds nuw i8, ptr %17, i64 232832
+  %228 = atomicrmw xchg ptr %223, i32 1 acquire, align 128
+  %229 = icmp eq i32 %228, 0
+  br i1 %229, label %161, label %230
 
-217:                                              ; preds = %213, %209
-  %218 = getelementptr inbounds nuw i8, ptr %17, i64 266112
-  %219 = load atomic i32, ptr %218 monotonic, align 128
-  %220 = icmp eq i32 %219, 0
-  br i1 %220, label %221, label %225
+230:                                              ; preds = %226, %222
+  %231 = getelementptr inbounds nuw i8, ptr %17, i64 266240
+  %232 = load atomic i32, ptr %231 monotonic, align 128
+  %233 = icmp eq i32 %232, 0
+  br i1 %233, label %234, label %238
 
-221:                                              ; preds = %217
-  %222 = getelementptr inbounds nuw i8, ptr %17, i64 265856
-  %223 = atomicrmw xchg ptr %218, i32 1 acquire, align 128
-  %224 = icmp eq i32 %223, 0
-  br i1 %224, label %148, label %225
+234:                                              ; preds = %230
+  %235 = getelementptr inbounds nuw i8, ptr %17, i64 265984
+  %236 = atomicrmw xchg ptr %231, i32 1 acquire, align 128
+  %237 = icmp eq i32 %236, 0
+  br i1 %237, label %161, label %238
 
-225:                                              ; preds = %221, %217
-  %226 = getelementptr inbounds nuw i8, ptr %17, i64 299264
-  %227 = load atomic i32, ptr %226 monotonic, align 128
-  %228 = icmp eq i32 %227, 0
-  br i1 %228, label %229, label %233
+238:                                              ; preds = %234, %230
+  %239 = getelementptr inbounds nuw i8, ptr %17, i64 299392
+  %240 = load atomic i32, ptr %239 monotonic, align 128
+  %241 = icmp eq i32 %240, 0
+  br i1 %241, label %242, label %246
 
-229:                                              ; preds = %225
-  %230 = getelementptr inbounds nuw i8, ptr %17, i64 299008
-  %231 = atomicrmw xchg ptr %226, i32 1 acquire, align 128
-  %232 = icmp eq i32 %231, 0
-  br i1 %232, label %148, label %233
+242:                                              ; preds = %238
+  %243 = getelementptr inbounds nuw i8, ptr %17, i64 299136
+  %244 = atomicrmw xchg ptr %239, i32 1 acquire, align 128
+  %245 = icmp eq i32 %244, 0
+  br i1 %245, label %161, label %246
 
-233:                                              ; preds = %229, %225
-  %234 = getelementptr inbounds nuw i8, ptr %17, i64 332416
-  %235 = load atomic i32, ptr %234 monotonic, align 128
-  %236 = icmp eq i32 %235, 0
-  br i1 %236, label %237, label %241
+246:                                              ; preds = %242, %238
+  %247 = getelementptr inbounds nuw i8, ptr %17, i64 332544
+  %248 = load atomic i32, ptr %247 monotonic, align 128
+  %249 = icmp eq i32 %248, 0
+  br i1 %249, label %250, label %254
 
-237:                                              ; preds = %233
-  %238 = getelementptr inbounds nuw i8, ptr %17, i64 332160
-  %239 = atomicrmw xchg ptr %234, i32 1 acquire, align 128
-  %240 = icmp eq i32 %239, 0
-  br i1 %240, label %148, label %241
+250:                                              ; preds = %246
+  %251 = getelementptr inbounds nuw i8, ptr %17, i64 332288
+  %252 = atomicrmw xchg ptr %247, i32 1 acquire, align 128
+  %253 = icmp eq i32 %252, 0
+  br i1 %253, label %161, label %254
 
-241:                                              ; preds = %237, %233
-  %242 = getelementptr inbounds nuw i8, ptr %17, i64 365568
-  %243 = load atomic i32, ptr %242 monotonic, align 128
-  %244 = icmp eq i32 %243, 0
-  br i1 %244, label %245, label %249
+254:                                              ; preds = %250, %246
+  %255 = getelementptr inbounds nuw i8, ptr %17, i64 365696
+  %256 = load atomic i32, ptr %255 monotonic, align 128
+  %257 = icmp eq i32 %256, 0
+  br i1 %257, label %258, label %262
 
-245:                                              ; preds = %241
-  %246 = getelementptr inbounds nuw i8, ptr %17, i64 365312
-  %247 = atomicrmw xchg ptr %242, i32 1 acquire, align 128
-  %248 = icmp eq i32 %247, 0
-  br i1 %248, label %148, label %249
+258:                                              ; preds = %254
+  %259 = getelementptr inbounds nuw i8, ptr %17, i64 365440
+  %260 = atomicrmw xchg ptr %255, i32 1 acquire, align 128
+  %261 = icmp eq i32 %260, 0
+  br i1 %261, label %161, label %262
 
-249:                                              ; preds = %245, %241
-  %250 = getelementptr inbounds nuw i8, ptr %17, i64 398720
-  %251 = load atomic i32, ptr %250 monotonic, align 128
-  %252 = icmp eq i32 %251, 0
-  br i1 %252, label %253, label %257
+262:                                              ; preds = %258, %254
+  %263 = getelementptr inbounds nuw i8, ptr %17, i64 398848
+  %264 = load atomic i32, ptr %263 monotonic, align 128
+  %265 = icmp eq i32 %264, 0
+  br i1 %265, label %266, label %270
 
-253:                                              ; preds = %249
-  %254 = getelementptr inbounds nuw i8, ptr %17, i64 398464
-  %255 = atomicrmw xchg ptr %250, i32 1 acquire, align 128
-  %256 = icmp eq i32 %255, 0
-  br i1 %256, label %148, label %257
+266:                                              ; preds = %262
+  %267 = getelementptr inbounds nuw i8, ptr %17, i64 398592
+  %268 = atomicrmw xchg ptr %263, i32 1 acquire, align 128
+  %269 = icmp eq i32 %268, 0
+  br i1 %269, label %161, label %270
 
-257:                                              ; preds = %253, %249
-  %258 = getelementptr inbounds nuw i8, ptr %17, i64 431872
-  %259 = load atomic i32, ptr %258 monotonic, align 128
-  %260 = icmp eq i32 %259, 0
-  br i1 %260, label %261, label %265
+270:                                              ; preds = %266, %262
+  %271 = getelementptr inbounds nuw i8, ptr %17, i64 432000
+  %272 = load atomic i32, ptr %271 monotonic, align 128
+  %273 = icmp eq i32 %272, 0
+  br i1 %273, label %274, label %278
 
-261:                                              ; preds = %257
-  %262 = getelementptr inbounds nuw i8, ptr %17, i64 431616
-  %263 = atomicrmw xchg ptr %258, i32 1 acquire, align 128
-  %264 = icmp eq i32 %263, 0
-  br i1 %264, label %148, label %265
+274:                                              ; preds = %270
+  %275 = getelementptr inbounds nuw i8, ptr %17, i64 431744
+  %276 = atomicrmw xchg ptr %271, i32 1 acquire, align 128
+  %277 = icmp eq i32 %276, 0
+  br i1 %277, label %161, label %278
 
-265:                                              ; preds = %261, %257
-  %266 = getelementptr inbounds nuw i8, ptr %17, i64 465024
-  %267 = load atomic i32, ptr %266 monotonic, align 128
-  %268 = icmp eq i32 %267, 0
-  br i1 %268, label %269, label %273
+278:                                              ; preds = %274, %270
+  %279 = getelementptr inbounds nuw i8, ptr %17, i64 465152
+  %280 = load atomic i32, ptr %279 monotonic, align 128
+  %281 = icmp eq i32 %280, 0
+  br i1 %281, label %282, label %286
 
-269:                                              ; preds = %265
-  %270 = getelementptr inbounds nuw i8, ptr %17, i64 464768
-  %271 = atomicrmw xchg ptr %266, i32 1 acquire, align 128
-  %272 = icmp eq i32 %271, 0
-  br i1 %272, label %148, label %273
+282:                                              ; preds = %278
+  %283 = getelementptr inbounds nuw i8, ptr %17, i64 464896
+  %284 = atomicrmw xchg ptr %279, i32 1 acquire, align 128
+  %285 = icmp eq i32 %284, 0
+  br i1 %285, label %161, label %286
 
-273:                                              ; preds = %269, %265
-  %274 = getelementptr inbounds nuw i8, ptr %17, i64 498176
-  %275 = load atomic i32, ptr %274 monotonic, align 128
-  %276 = icmp eq i32 %275, 0
-  br i1 %276, label %277, label %281
+286:                                              ; preds = %282, %278
+  %287 = getelementptr inbounds nuw i8, ptr %17, i64 498304
+  %288 = load atomic i32, ptr %287 monotonic, align 128
+  %289 = icmp eq i32 %288, 0
+  br i1 %289, label %290, label %294
 
-277:                                              ; preds = %273
-  %278 = getelementptr inbounds nuw i8, ptr %17, i64 497920
-  %279 = atomicrmw xchg ptr %274, i32 1 acquire, align 128
-  %280 = icmp eq i32 %279, 0
-  br i1 %280, label %148, label %281
+290:                                              ; preds = %286
+  %291 = getelementptr inbounds nuw i8, ptr %17, i64 498048
+  %292 = atomicrmw xchg ptr %287, i32 1 acquire, align 128
+  %293 = icmp eq i32 %292, 0
+  br i1 %293, label %161, label %294
 
-281:                                              ; preds = %277, %273, %137, %71, %63
-  %282 = load i32, ptr %43, align 4
+294:                                              ; preds = %290, %286, %150, %75, %62
+  %295 = load i32, ptr %43, align 4
   store i32 1, ptr %43, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #8
-  store i32 %282, ptr %43, align 4
+  store i32 %295, ptr %43, align 4
   call void @llvm.lifetime.start.p0(ptr nonnull %10) #8
-  %283 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
-  %284 = load i64, ptr %10, align 8
-  %285 = mul nsw i64 %284, 1000000000
-  %286 = getelementptr inbounds nuw i8, ptr %10, i64 8
-  %287 = load i64, ptr %286, align 8
+  %296 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
+  %297 = load i64, ptr %10, align 8
+  %298 = mul nsw i64 %297, 1000000000
+  %299 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %300 = load i64, ptr %299, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %10) #8
-  %288 = sub i64 %287, %58
-  %289 = add i64 %288, %285
-  br label %507
-
-290:                                              ; preds = %157, %154
-  %291 = getelementptr inbounds nuw i8, ptr %150, i64 260
-  %292 = load i32, ptr %291, align 4
-  %293 = add i32 %292, 1
-  store i32 %293, ptr %291, align 4
-  %294 = icmp eq i32 %293, 0
-  br i1 %294, label %295, label %296
-
-295:                                              ; preds = %290
-  store i32 1, ptr %291, align 4
-  br label %299
-
-296:                                              ; preds = %290
-  %297 = zext i32 %293 to i64
-  %298 = shl nuw i64 %297, 32
-  br label %299
-
-299:                                              ; preds = %296, %295
-  %300 = phi i64 [ 4294967296, %295 ], [ %298, %296 ]
-  %301 = getelementptr inbounds nuw i8, ptr %150, i64 8
-  store ptr %0, ptr %301, align 8
-  %302 = getelementptr inbounds nuw i8, ptr %150, i64 16
-  store ptr %1, ptr %302, align 16
-  %303 = getelementptr inbounds nuw i8, ptr %150, i64 24
-  store i64 %2, ptr %303, align 8
-  %304 = getelementptr inbounds nuw i8, ptr %150, i64 32
-  store i64 %3, ptr %304, align 32
-  %305 = sext i64 %2 to i128
-  %306 = zext nneg i32 %39 to i128
-  br label %317
-
-307:                                              ; preds = %317
-  %308 = getelementptr inbounds nuw i8, ptr %150, i64 40
-  store i32 %334, ptr %308, align 8
-  %309 = getelementptr inbounds nuw i8, ptr %150, i64 48
-  store atomic i64 %58, ptr %309 monotonic, align 16
-  %310 = getelementptr inbounds nuw i8, ptr %150, i64 56
-  %311 = call i32 @sched_getcpu() #8
-  store atomic i32 %311, ptr %310 monotonic, align 8
-  %312 = getelementptr inbounds nuw i8, ptr %150, i64 128
-  store atomic i32 0, ptr %312 monotonic, align 128
-  %313 = getelementptr inbounds nuw i8, ptr %150, i64 384
-  %314 = zext nneg i32 %39 to i64
-  %315 = load i64, ptr %303, align 8
-  %316 = sext i64 %315 to i128
-  br label %336
-
-317:                                              ; preds = %317, %299
-  %318 = phi i32 [ 0, %299 ], [ %324, %317 ]
-  %319 = phi i32 [ 0, %299 ], [ %334, %317 ]
-  %320 = zext nneg i32 %318 to i128
-  %321 = mul nsw i128 %320, %305
-  %322 = sdiv i128 %321, %306
-  %323 = trunc i128 %322 to i64
-  %324 = add nuw nsw i32 %318, 1
-  %325 = zext nneg i32 %324 to i128
-  %326 = mul nsw i128 %325, %305
-  %327 = sdiv i128 %326, %306
-  %328 = trunc i128 %327 to i64
-  %329 = xor i64 %323, -1
-  %330 = add i64 %3, %329
-  %331 = add i64 %330, %328
-  %332 = sdiv i64 %331, %3
-  %333 = trunc i64 %332 to i32
-  %334 = add i32 %319, %333
-  %335 = icmp eq i32 %324, %39
-  br i1 %335, label %307, label %317
-
-336:                                              ; preds = %336, %307
-  %337 = phi i64 [ 0, %307 ], [ %342, %336 ]
-  %338 = zext nneg i64 %337 to i128
-  %339 = mul nsw i128 %338, %316
-  %340 = sdiv i128 %339, %306
-  %341 = trunc i128 %340 to i64
-  %342 = add nuw nsw i64 %337, 1
-  %343 = zext nneg i64 %342 to i128
-  %344 = mul nsw i128 %343, %316
-  %345 = sdiv i128 %344, %306
-  %346 = trunc i128 %345 to i64
-  %347 = xor i64 %341, -1
-  %348 = add i64 %3, %347
-  %349 = add i64 %348, %346
-  %350 = sdiv i64 %349, %3
-  %351 = getelementptr inbounds nuw %struct.steps, ptr %313, i64 %337
-  %352 = and i64 %350, 4294967295
-  %353 = or disjoint i64 %352, %300
-  store atomic i64 %353, ptr %351 release, align 128
-  %354 = icmp eq i64 %342, %314
-  br i1 %354, label %355, label %336
-
-355:                                              ; preds = %336
-  %356 = shl i32 %39, 16
-  %357 = or disjoint i32 %356, 1
-  %358 = zext i32 %357 to i64
-  %359 = or disjoint i64 %300, %358
-  store atomic i64 %359, ptr %150 release, align 128
-  %360 = load i32, ptr %291, align 4
-  %361 = load i32, ptr %308, align 8
-  %362 = load atomic i64, ptr %150 monotonic, align 128
-  %363 = trunc i64 %362 to i32
-  %364 = lshr i32 %363, 16
-  %365 = icmp eq i32 %140, 0
-  br i1 %365, label %378, label %366
-
-366:                                              ; preds = %355
-  %367 = getelementptr inbounds nuw i8, ptr %17, i64 516
-  %368 = call i32 @sched_getcpu() #8
-  store atomic i32 %368, ptr %367 monotonic, align 4
-  %369 = getelementptr inbounds nuw i8, ptr %17, i64 512
-  %370 = atomicrmw add ptr %369, i32 1 seq_cst, align 128
-  %371 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %369, i32 noundef 129, i32 noundef range(i32 1, 3) %140, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #8
-  %372 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #8
-  %373 = load i64, ptr %9, align 8
-  %374 = mul nsw i64 %373, 1000000000
-  %375 = getelementptr inbounds nuw i8, ptr %9, i64 8
-  %376 = load i64, ptr %375, align 8
-  %377 = add nsw i64 %374, %376
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #8
-  br label %378
-
-378:                                              ; preds = %366, %355
-  %379 = phi i64 [ %377, %366 ], [ %58, %355 ]
-  store i32 1, ptr %43, align 4
-  %380 = icmp eq i32 %364, 0
-  br i1 %380, label %381, label %382
-
-381:                                              ; preds = %378
-  store i32 0, ptr %43, align 4
-  br label %456
-
-382:                                              ; preds = %378
-  %383 = zext i32 %360 to i64
-  %384 = zext nneg i32 %364 to i128
-  %385 = zext nneg i32 %364 to i64
-  br label %386
-
-386:                                              ; preds = %440, %382
-  %387 = phi i64 [ %392, %440 ], [ 0, %382 ]
-  %388 = phi i32 [ %398, %440 ], [ 0, %382 ]
-  %389 = getelementptr inbounds nuw %struct.steps, ptr %313, i64 %387
-  %390 = load atomic i64, ptr %389 acquire, align 8
-  %391 = zext nneg i64 %387 to i128
-  %392 = add nuw nsw i64 %387, 1
-  %393 = zext nneg i64 %392 to i128
-  br label %394
-
-394:                                              ; preds = %422, %386
-  %395 = phi i64 [ %423, %422 ], [ -1, %386 ]
-  %396 = phi i64 [ %424, %422 ], [ 0, %386 ]
-  %397 = phi i64 [ %439, %422 ], [ %390, %386 ]
-  %398 = phi i32 [ %438, %422 ], [ %388, %386 ]
-  br label %399
-
-399:                                              ; preds = %406, %394
-  %400 = phi i64 [ %410, %406 ], [ %397, %394 ]
-  %401 = lshr i64 %400, 32
-  %402 = icmp ne i64 %401, %383
-  %403 = and i64 %400, 4294967295
-  %404 = icmp eq i64 %403, 0
-  %405 = or i1 %402, %404
-  br i1 %405, label %440, label %406
-
-406:                                              ; preds = %399
-  %407 = add i64 %400, -1
-  %408 = cmpxchg weak ptr %389, i64 %400, i64 %407 acq_rel acquire, align 8
-  %409 = extractvalue { i64, i1 } %408, 1
-  %410 = extractvalue { i64, i1 } %408, 0
-  br i1 %409, label %411, label %399
-
-411:                                              ; preds = %406
-  %412 = icmp slt i64 %395, 0
-  br i1 %412, label %413, label %422
-
-413:                                              ; preds = %411
-  %414 = load i64, ptr %303, align 8
-  %415 = sext i64 %414 to i128
-  %416 = mul nsw i128 %415, %391
-  %417 = sdiv i128 %416, %384
-  %418 = trunc i128 %417 to i64
-  %419 = mul nsw i128 %415, %393
-  %420 = sdiv i128 %419, %384
-  %421 = trunc i128 %420 to i64
-  br label %422
-
-422:                                              ; preds = %413, %411
-  %423 = phi i64 [ %421, %413 ], [ %395, %411 ]
-  %424 = phi i64 [ %418, %413 ], [ %396, %411 ]
-  %425 = load i64, ptr %304, align 32
-  %426 = xor i64 %424, -1
-  %427 = add i64 %423, %426
-  %428 = add i64 %427, %425
-  %429 = sdiv i64 %428, %425
-  %430 = sub i64 %429, %400
-  %431 = and i64 %430, 4294967295
-  %432 = mul nsw i64 %431, %425
-  %433 = add nsw i64 %432, %424
-  %434 = add nsw i64 %433, %425
-  %435 = call i64 @llvm.smin.i64(i64 %434, i64 %423)
-  %436 = load ptr, ptr %301, align 8
-  %437 = load ptr, ptr %302, align 16
-  call void %436(ptr noundef %437, i64 noundef %433, i64 noundef %435, i64 noundef 0) #8
-  %438 = add i32 %398, 1
-  %439 = load atomic i64, ptr %389 acquire, align 8
-  br label %394
-
-440:                                              ; preds = %399
-  %441 = icmp eq i64 %392, %385
-  br i1 %441, label %442, label %386
-
-442:                                              ; preds = %440
-  store i32 0, ptr %43, align 4
-  %443 = icmp eq i32 %398, 0
-  br i1 %443, label %456, label %444
-
-444:                                              ; preds = %442
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
-  %445 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
-  %446 = load i64, ptr %8, align 8
-  %447 = mul nsw i64 %446, 1000000000
-  %448 = getelementptr inbounds nuw i8, ptr %8, i64 8
-  %449 = load i64, ptr %448, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
-  %450 = sub i64 %449, %379
-  %451 = add i64 %450, %447
-  %452 = zext i32 %361 to i64
-  %453 = mul nsw i64 %451, %452
-  %454 = zext i32 %398 to i64
-  %455 = sdiv i64 %453, %454
-  br label %456
-
-456:                                              ; preds = %444, %442, %381
-  %457 = phi i32 [ %398, %444 ], [ 0, %442 ], [ 0, %381 ]
-  %458 = phi i64 [ %455, %444 ], [ 0, %442 ], [ 0, %381 ]
-  %459 = load i32, ptr %308, align 8
-  %460 = icmp eq i32 %457, %459
-  br i1 %460, label %505, label %461
-
-461:                                              ; preds = %456
-  %462 = atomicrmw add ptr %312, i32 %457 acq_rel, align 128
-  %463 = load atomic i32, ptr %312 acquire, align 128
-  %464 = and i32 %463, -1073741825
-  %465 = icmp eq i32 %464, %459
-  br i1 %465, label %505, label %466
-
-466:                                              ; preds = %461
-  %467 = zext i32 %360 to i64
-  %468 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  br label %469
-
-469:                                              ; preds = %499, %466
-  %470 = phi i32 [ %463, %466 ], [ %502, %499 ]
-  %471 = phi i64 [ 0, %466 ], [ %500, %499 ]
-  %472 = phi i32 [ 1, %466 ], [ %501, %499 ]
-  %473 = load atomic i64, ptr %150 monotonic, align 128
-  %474 = lshr i64 %473, 32
-  %475 = icmp eq i64 %474, %467
-  br i1 %475, label %476, label %505
-
-476:                                              ; preds = %469
-  call void asm sideeffect "yield", ""() #8
-  %477 = and i32 %472, 15
-  %478 = icmp eq i32 %477, 0
-  br i1 %478, label %479, label %499
-
-479:                                              ; preds = %476
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
-  %480 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #8
-  %481 = load i64, ptr %7, align 8
-  %482 = mul nsw i64 %481, 1000000000
-  %483 = load i64, ptr %468, align 8
-  %484 = add nsw i64 %482, %483
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
-  %485 = icmp eq i64 %471, 0
-  %486 = select i1 %485, i64 %484, i64 %471
-  %487 = sub nsw i64 %484, %486
-  %488 = icmp slt i64 %487, 30000
-  br i1 %488, label %499, label %489
-
-489:                                              ; preds = %479
-  %490 = and i32 %470, 1073741824
-  %491 = icmp eq i32 %490, 0
-  br i1 %491, label %492, label %496
-
-492:                                              ; preds = %489
-  %493 = or disjoint i32 %470, 1073741824
-  %494 = cmpxchg ptr %312, i32 %470, i32 %493 seq_cst seq_cst, align 128
-  %495 = extractvalue { i32, i1 } %494, 1
-  br i1 %495, label %496, label %499
-
-496:                                              ; preds = %492, %489
-  %497 = phi i32 [ %493, %492 ], [ %470, %489 ]
-  %498 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %312, i32 noundef 128, i32 noundef %497, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %499
-
-499:                                              ; preds = %496, %492, %479, %476
-  %500 = phi i64 [ %486, %479 ], [ %486, %496 ], [ %486, %492 ], [ %471, %476 ]
-  %501 = add i32 %472, 1
-  %502 = load atomic i32, ptr %312 acquire, align 128
-  %503 = and i32 %502, -1073741825
-  %504 = icmp eq i32 %503, %459
-  br i1 %504, label %505, label %469
-
-505:                                              ; preds = %499, %469, %461, %456
-  %506 = getelementptr inbounds nuw i8, ptr %150, i64 256
-  store atomic i32 0, ptr %506 release, align 128
-  br label %507
-
-507:                                              ; preds = %505, %281
-  %508 = phi i64 [ %289, %281 ], [ %458, %505 ]
-  %509 = icmp slt i64 %508, 1
-  %510 = or i1 %59, %509
-  br i1 %510, label %522, label %511
-
-511:                                              ; preds = %507
-  %512 = load atomic i64, ptr %5 monotonic, align 8
-  %513 = icmp sgt i64 %512, 0
-  br i1 %513, label %514, label %520
-
-514:                                              ; preds = %511
-  %515 = sub nsw i64 %508, %512
-  %516 = icmp samesign ult i64 %508, %512
-  %517 = select i1 %516, i64 2, i64 8
-  %518 = sdiv i64 %515, %517
-  %519 = add nsw i64 %518, %512
+  %301 = sub i64 %300, %58
+  %302 = add i64 %301, %298
   br label %520
 
-520:                                              ; preds = %514, %511
-  %521 = phi i64 [ %519, %514 ], [ %508, %511 ]
-  store atomic i64 %521, ptr %5 monotonic, align 8
-  br label %522
+303:                                              ; preds = %170, %167
+  %304 = getelementptr inbounds nuw i8, ptr %163, i64 260
+  %305 = load i32, ptr %304, align 4
+  %306 = add i32 %305, 1
+  store i32 %306, ptr %304, align 4
+  %307 = icmp eq i32 %306, 0
+  br i1 %307, label %308, label %309
 
-522:                                              ; preds = %520, %507, %46
-  %523 = phi i1 [ %27, %520 ], [ %27, %507 ], [ %47, %46 ]
-  %524 = or i1 %18, %523
-  br i1 %524, label %528, label %525
+308:                                              ; preds = %303
+  store i32 1, ptr %304, align 4
+  br label %312
 
-525:                                              ; preds = %522
-  %526 = load i32, ptr @key, align 4
-  %527 = call i32 @pthread_setspecific(i32 noundef %526, ptr noundef null) #8
-  br label %528
+309:                                              ; preds = %303
+  %310 = zext i32 %306 to i64
+  %311 = shl nuw i64 %310, 32
+  br label %312
 
-528:                                              ; preds = %525, %522
+312:                                              ; preds = %309, %308
+  %313 = phi i64 [ 4294967296, %308 ], [ %311, %309 ]
+  %314 = getelementptr inbounds nuw i8, ptr %163, i64 8
+  store ptr %0, ptr %314, align 8
+  %315 = getelementptr inbounds nuw i8, ptr %163, i64 16
+  store ptr %1, ptr %315, align 16
+  %316 = getelementptr inbounds nuw i8, ptr %163, i64 24
+  store i64 %2, ptr %316, align 8
+  %317 = getelementptr inbounds nuw i8, ptr %163, i64 32
+  store i64 %3, ptr %317, align 32
+  %318 = sext i64 %2 to i128
+  %319 = zext nneg i32 %39 to i128
+  br label %330
+
+320:                                              ; preds = %330
+  %321 = getelementptr inbounds nuw i8, ptr %163, i64 40
+  store i32 %347, ptr %321, align 8
+  %322 = getelementptr inbounds nuw i8, ptr %163, i64 48
+  store atomic i64 %58, ptr %322 monotonic, align 16
+  %323 = getelementptr inbounds nuw i8, ptr %163, i64 56
+  %324 = call i32 @sched_getcpu() #8
+  store atomic i32 %324, ptr %323 monotonic, align 8
+  %325 = getelementptr inbounds nuw i8, ptr %163, i64 128
+  store atomic i32 0, ptr %325 monotonic, align 128
+  %326 = getelementptr inbounds nuw i8, ptr %163, i64 384
+  %327 = zext nneg i32 %39 to i64
+  %328 = load i64, ptr %316, align 8
+  %329 = sext i64 %328 to i128
+  br label %349
+
+330:                                              ; preds = %330, %312
+  %331 = phi i32 [ 0, %312 ], [ %337, %330 ]
+  %332 = phi i32 [ 0, %312 ], [ %347, %330 ]
+  %333 = zext nneg i32 %331 to i128
+  %334 = mul nsw i128 %333, %318
+  %335 = sdiv i128 %334, %319
+  %336 = trunc i128 %335 to i64
+  %337 = add nuw nsw i32 %331, 1
+  %338 = zext nneg i32 %337 to i128
+  %339 = mul nsw i128 %338, %318
+  %340 = sdiv i128 %339, %319
+  %341 = trunc i128 %340 to i64
+  %342 = xor i64 %336, -1
+  %343 = add i64 %3, %342
+  %344 = add i64 %343, %341
+  %345 = sdiv i64 %344, %3
+  %346 = trunc i64 %345 to i32
+  %347 = add i32 %332, %346
+  %348 = icmp eq i32 %337, %39
+  br i1 %348, label %320, label %330
+
+349:                                              ; preds = %349, %320
+  %350 = phi i64 [ 0, %320 ], [ %355, %349 ]
+  %351 = zext nneg i64 %350 to i128
+  %352 = mul nsw i128 %351, %329
+  %353 = sdiv i128 %352, %319
+  %354 = trunc i128 %353 to i64
+  %355 = add nuw nsw i64 %350, 1
+  %356 = zext nneg i64 %355 to i128
+  %357 = mul nsw i128 %356, %329
+  %358 = sdiv i128 %357, %319
+  %359 = trunc i128 %358 to i64
+  %360 = xor i64 %354, -1
+  %361 = add i64 %3, %360
+  %362 = add i64 %361, %359
+  %363 = sdiv i64 %362, %3
+  %364 = getelementptr inbounds nuw %struct.steps, ptr %326, i64 %350
+  %365 = and i64 %363, 4294967295
+  %366 = or disjoint i64 %365, %313
+  store atomic i64 %366, ptr %364 release, align 128
+  %367 = icmp eq i64 %355, %327
+  br i1 %367, label %368, label %349
+
+368:                                              ; preds = %349
+  %369 = shl i32 %39, 16
+  %370 = or disjoint i32 %369, 1
+  %371 = zext i32 %370 to i64
+  %372 = or disjoint i64 %313, %371
+  store atomic i64 %372, ptr %163 release, align 128
+  %373 = load i32, ptr %304, align 4
+  %374 = load i32, ptr %321, align 8
+  %375 = load atomic i64, ptr %163 monotonic, align 128
+  %376 = trunc i64 %375 to i32
+  %377 = lshr i32 %376, 16
+  %378 = icmp eq i32 %153, 0
+  br i1 %378, label %391, label %379
+
+379:                                              ; preds = %368
+  %380 = getelementptr inbounds nuw i8, ptr %17, i64 644
+  %381 = call i32 @sched_getcpu() #8
+  store atomic i32 %381, ptr %380 monotonic, align 4
+  %382 = getelementptr inbounds nuw i8, ptr %17, i64 640
+  %383 = atomicrmw add ptr %382, i32 1 seq_cst, align 128
+  %384 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %382, i32 noundef 129, i32 noundef range(i32 1, 3) %153, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #8
+  %385 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #8
+  %386 = load i64, ptr %9, align 8
+  %387 = mul nsw i64 %386, 1000000000
+  %388 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %389 = load i64, ptr %388, align 8
+  %390 = add nsw i64 %387, %389
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #8
+  br label %391
+
+391:                                              ; preds = %379, %368
+  %392 = phi i64 [ %390, %379 ], [ %58, %368 ]
+  store i32 1, ptr %43, align 4
+  %393 = icmp eq i32 %377, 0
+  br i1 %393, label %394, label %395
+
+394:                                              ; preds = %391
+  store i32 0, ptr %43, align 4
+  br label %469
+
+395:                                              ; preds = %391
+  %396 = zext i32 %373 to i64
+  %397 = zext nneg i32 %377 to i128
+  %398 = zext nneg i32 %377 to i64
+  br label %399
+
+399:                                              ; preds = %453, %395
+  %400 = phi i64 [ %405, %453 ], [ 0, %395 ]
+  %401 = phi i32 [ %411, %453 ], [ 0, %395 ]
+  %402 = getelementptr inbounds nuw %struct.steps, ptr %326, i64 %400
+  %403 = load atomic i64, ptr %402 acquire, align 8
+  %404 = zext nneg i64 %400 to i128
+  %405 = add nuw nsw i64 %400, 1
+  %406 = zext nneg i64 %405 to i128
+  br label %407
+
+407:                                              ; preds = %435, %399
+  %408 = phi i64 [ %436, %435 ], [ -1, %399 ]
+  %409 = phi i64 [ %437, %435 ], [ 0, %399 ]
+  %410 = phi i64 [ %452, %435 ], [ %403, %399 ]
+  %411 = phi i32 [ %451, %435 ], [ %401, %399 ]
+  br label %412
+
+412:                                              ; preds = %419, %407
+  %413 = phi i64 [ %423, %419 ], [ %410, %407 ]
+  %414 = lshr i64 %413, 32
+  %415 = icmp ne i64 %414, %396
+  %416 = and i64 %413, 4294967295
+  %417 = icmp eq i64 %416, 0
+  %418 = or i1 %415, %417
+  br i1 %418, label %453, label %419
+
+419:                                              ; preds = %412
+  %420 = add i64 %413, -1
+  %421 = cmpxchg weak ptr %402, i64 %413, i64 %420 acq_rel acquire, align 8
+  %422 = extractvalue { i64, i1 } %421, 1
+  %423 = extractvalue { i64, i1 } %421, 0
+  br i1 %422, label %424, label %412
+
+424:                                              ; preds = %419
+  %425 = icmp slt i64 %408, 0
+  br i1 %425, label %426, label %435
+
+426:                                              ; preds = %424
+  %427 = load i64, ptr %316, align 8
+  %428 = sext i64 %427 to i128
+  %429 = mul nsw i128 %428, %404
+  %430 = sdiv i128 %429, %397
+  %431 = trunc i128 %430 to i64
+  %432 = mul nsw i128 %428, %406
+  %433 = sdiv i128 %432, %397
+  %434 = trunc i128 %433 to i64
+  br label %435
+
+435:                                              ; preds = %426, %424
+  %436 = phi i64 [ %434, %426 ], [ %408, %424 ]
+  %437 = phi i64 [ %431, %426 ], [ %409, %424 ]
+  %438 = load i64, ptr %317, align 32
+  %439 = xor i64 %437, -1
+  %440 = add i64 %436, %439
+  %441 = add i64 %440, %438
+  %442 = sdiv i64 %441, %438
+  %443 = sub i64 %442, %413
+  %444 = and i64 %443, 4294967295
+  %445 = mul nsw i64 %444, %438
+  %446 = add nsw i64 %445, %437
+  %447 = add nsw i64 %446, %438
+  %448 = call i64 @llvm.smin.i64(i64 %447, i64 %436)
+  %449 = load ptr, ptr %314, align 8
+  %450 = load ptr, ptr %315, align 16
+  call void %449(ptr noundef %450, i64 noundef %446, i64 noundef %448, i64 noundef 0) #8
+  %451 = add i32 %411, 1
+  %452 = load atomic i64, ptr %402 acquire, align 8
+  br label %407
+
+453:                                              ; preds = %412
+  %454 = icmp eq i64 %405, %398
+  br i1 %454, label %455, label %399
+
+455:                                              ; preds = %453
+  store i32 0, ptr %43, align 4
+  %456 = icmp eq i32 %411, 0
+  br i1 %456, label %469, label %457
+
+457:                                              ; preds = %455
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
+  %458 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
+  %459 = load i64, ptr %8, align 8
+  %460 = mul nsw i64 %459, 1000000000
+  %461 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %462 = load i64, ptr %461, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
+  %463 = sub i64 %462, %392
+  %464 = add i64 %463, %460
+  %465 = zext i32 %374 to i64
+  %466 = mul nsw i64 %464, %465
+  %467 = zext i32 %411 to i64
+  %468 = sdiv i64 %466, %467
+  br label %469
+
+469:                                              ; preds = %457, %455, %394
+  %470 = phi i32 [ %411, %457 ], [ 0, %455 ], [ 0, %394 ]
+  %471 = phi i64 [ %468, %457 ], [ 0, %455 ], [ 0, %394 ]
+  %472 = load i32, ptr %321, align 8
+  %473 = icmp eq i32 %470, %472
+  br i1 %473, label %518, label %474
+
+474:                                              ; preds = %469
+  %475 = atomicrmw add ptr %325, i32 %470 acq_rel, align 128
+  %476 = load atomic i32, ptr %325 acquire, align 128
+  %477 = and i32 %476, -1073741825
+  %478 = icmp eq i32 %477, %472
+  br i1 %478, label %518, label %479
+
+479:                                              ; preds = %474
+  %480 = zext i32 %373 to i64
+  %481 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  br label %482
+
+482:                                              ; preds = %512, %479
+  %483 = phi i32 [ %476, %479 ], [ %515, %512 ]
+  %484 = phi i64 [ 0, %479 ], [ %513, %512 ]
+  %485 = phi i32 [ 1, %479 ], [ %514, %512 ]
+  %486 = load atomic i64, ptr %163 monotonic, align 128
+  %487 = lshr i64 %486, 32
+  %488 = icmp eq i64 %487, %480
+  br i1 %488, label %489, label %518
+
+489:                                              ; preds = %482
+  call void asm sideeffect "yield", ""() #8
+  %490 = and i32 %485, 15
+  %491 = icmp eq i32 %490, 0
+  br i1 %491, label %492, label %512
+
+492:                                              ; preds = %489
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
+  %493 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #8
+  %494 = load i64, ptr %7, align 8
+  %495 = mul nsw i64 %494, 1000000000
+  %496 = load i64, ptr %481, align 8
+  %497 = add nsw i64 %495, %496
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
+  %498 = icmp eq i64 %484, 0
+  %499 = select i1 %498, i64 %497, i64 %484
+  %500 = sub nsw i64 %497, %499
+  %501 = icmp slt i64 %500, 30000
+  br i1 %501, label %512, label %502
+
+502:                                              ; preds = %492
+  %503 = and i32 %483, 1073741824
+  %504 = icmp eq i32 %503, 0
+  br i1 %504, label %505, label %509
+
+505:                                              ; preds = %502
+  %506 = or disjoint i32 %483, 1073741824
+  %507 = cmpxchg ptr %325, i32 %483, i32 %506 seq_cst seq_cst, align 128
+  %508 = extractvalue { i32, i1 } %507, 1
+  br i1 %508, label %509, label %512
+
+509:                                              ; preds = %505, %502
+  %510 = phi i32 [ %506, %505 ], [ %483, %502 ]
+  %511 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %325, i32 noundef 128, i32 noundef %510, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %512
+
+512:                                              ; preds = %509, %505, %492, %489
+  %513 = phi i64 [ %499, %492 ], [ %499, %509 ], [ %499, %505 ], [ %484, %489 ]
+  %514 = add i32 %485, 1
+  %515 = load atomic i32, ptr %325 acquire, align 128
+  %516 = and i32 %515, -1073741825
+  %517 = icmp eq i32 %516, %472
+  br i1 %517, label %518, label %482
+
+518:                                              ; preds = %512, %482, %474, %469
+  %519 = getelementptr inbounds nuw i8, ptr %163, i64 256
+  store atomic i32 0, ptr %519 release, align 128
+  br label %520
+
+520:                                              ; preds = %518, %294
+  %521 = phi i64 [ %302, %294 ], [ %471, %518 ]
+  %522 = icmp slt i64 %521, 1
+  %523 = or i1 %59, %522
+  br i1 %523, label %535, label %524
+
+524:                                              ; preds = %520
+  %525 = load atomic i64, ptr %5 monotonic, align 8
+  %526 = icmp sgt i64 %525, 0
+  br i1 %526, label %527, label %533
+
+527:                                              ; preds = %524
+  %528 = sub nsw i64 %521, %525
+  %529 = icmp samesign ult i64 %521, %525
+  %530 = select i1 %529, i64 2, i64 8
+  %531 = sdiv i64 %528, %530
+  %532 = add nsw i64 %531, %525
+  br label %533
+
+533:                                              ; preds = %527, %524
+  %534 = phi i64 [ %532, %527 ], [ %521, %524 ]
+  store atomic i64 %534, ptr %5 monotonic, align 8
+  br label %535
+
+535:                                              ; preds = %533, %520, %46
+  %536 = phi i1 [ %27, %533 ], [ %27, %520 ], [ %47, %46 ]
+  %537 = or i1 %18, %536
+  br i1 %537, label %541, label %538
+
+538:                                              ; preds = %535
+  %539 = load i32, ptr @key, align 4
+  %540 = call i32 @pthread_setspecific(i32 noundef %539, ptr noundef null) #8
+  br label %541
+
+541:                                              ; preds = %538, %535
   call void @llvm.lifetime.end.p0(ptr nonnull %16) #8
   ret void
 }
@@ -1352,510 +1379,552 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %8 = alloca %struct.timespec, align 8
   %9 = alloca %struct.cpu_set_t, align 8
   %10 = alloca %struct.timespec, align 8
-  %11 = alloca [16 x i64], align 8
+  %11 = alloca %struct.worker, align 8
   %12 = alloca %struct.tw_caller, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %11) #8
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %11, i8 0, i64 128, i1 false)
+  %13 = getelementptr inbounds nuw i8, ptr %11, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(144) %13, i8 0, i64 144, i1 false)
+  store ptr %0, ptr %11, align 8
+  %14 = getelementptr inbounds nuw i8, ptr %11, i64 136
+  store i64 -1, ptr %14, align 8
+  %15 = getelementptr inbounds nuw i8, ptr %11, i64 144
+  store i32 -1, ptr %15, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %12) #8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %12, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.me, i64 16, i1 false)
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %12, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.caller, i64 16, i1 false)
+  %16 = load i32, ptr @key, align 4
+  %17 = call i32 @pthread_setspecific(i32 noundef %16, ptr noundef nonnull %12) #8
+  %18 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #8
+  %19 = or i64 %18, 16777216
+  call void asm sideeffect "msr fpcr, $0", "r"(i64 %19) #8
   call void @llvm.lifetime.start.p0(ptr nonnull %10) #8
-  %13 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
-  %14 = load i64, ptr %10, align 8
-  %15 = mul nsw i64 %14, 1000000000
-  %16 = getelementptr inbounds nuw i8, ptr %10, i64 8
-  %17 = load i64, ptr %16, align 8
-  %18 = add nsw i64 %15, %17
+  %20 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
+  %21 = load i64, ptr %10, align 8
+  %22 = mul nsw i64 %21, 1000000000
+  %23 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %24 = load i64, ptr %23, align 8
+  %25 = add nsw i64 %22, %24
   call void @llvm.lifetime.end.p0(ptr nonnull %10) #8
-  %19 = load i32, ptr @key, align 4
-  %20 = call i32 @pthread_setspecific(i32 noundef %19, ptr noundef nonnull %12) #8
-  %21 = call i64 asm sideeffect "mrs $0, fpcr", "=r"() #8
-  %22 = or i64 %21, 16777216
-  call void asm sideeffect "msr fpcr, $0", "r"(i64 %22) #8
-  %23 = getelementptr inbounds nuw i8, ptr %0, i64 256
-  %24 = getelementptr inbounds nuw i8, ptr %0, i64 4
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 148
-  %26 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %27 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %26 = getelementptr inbounds nuw i8, ptr %11, i64 8
+  %27 = getelementptr inbounds nuw i8, ptr %0, i64 256
   %28 = getelementptr inbounds nuw i8, ptr %0, i64 384
-  %29 = getelementptr inbounds nuw i8, ptr %0, i64 516
-  %30 = getelementptr inbounds nuw i8, ptr %0, i64 512
-  %31 = getelementptr inbounds nuw i8, ptr %0, i64 152
-  %32 = getelementptr inbounds nuw i8, ptr %0, i64 160
-  %33 = getelementptr inbounds nuw i8, ptr %6, i64 8
-  %34 = getelementptr inbounds nuw i8, ptr %5, i64 8
-  %35 = getelementptr inbounds nuw i8, ptr %0, i64 640
+  %29 = getelementptr inbounds nuw i8, ptr %0, i64 4
+  %30 = getelementptr inbounds nuw i8, ptr %0, i64 152
+  %31 = getelementptr inbounds nuw i8, ptr %0, i64 768
+  %32 = getelementptr inbounds nuw i8, ptr %11, i64 148
+  %33 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %34 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %35 = getelementptr inbounds nuw i8, ptr %5, i64 8
   %36 = getelementptr inbounds nuw i8, ptr %2, i64 8
   br label %37
 
-37:                                               ; preds = %345, %1
-  %38 = phi i32 [ 1, %1 ], [ %350, %345 ]
-  %39 = phi i32 [ 0, %1 ], [ %346, %345 ]
-  %40 = phi i32 [ -1, %1 ], [ %347, %345 ]
-  %41 = phi i64 [ -1, %1 ], [ %348, %345 ]
-  %42 = phi i64 [ %18, %1 ], [ %349, %345 ]
-  %43 = load atomic i32, ptr %23 monotonic, align 128
-  %44 = load i32, ptr %24, align 4
-  %45 = icmp slt i32 %43, %44
-  br i1 %45, label %46, label %261
+37:                                               ; preds = %377, %1
+  %38 = phi i32 [ 1, %1 ], [ %379, %377 ]
+  %39 = phi i64 [ %25, %1 ], [ %378, %377 ]
+  %40 = load atomic i32, ptr %27 monotonic, align 128
+  %41 = load atomic i32, ptr %28 monotonic, align 128
+  %42 = add nsw i32 %41, %40
+  %43 = load i32, ptr %29, align 4
+  %44 = icmp slt i32 %42, %43
+  br i1 %44, label %45, label %277
 
-46:                                               ; preds = %37
-  %47 = load atomic i32, ptr %25 acquire, align 4
-  %48 = icmp sgt i32 %47, 0
-  br i1 %48, label %49, label %261
+45:                                               ; preds = %37
+  %46 = load atomic i32, ptr %30 acquire, align 8
+  %47 = icmp sgt i32 %46, 0
+  br i1 %47, label %48, label %277
 
-49:                                               ; preds = %46
-  %50 = zext nneg i32 %47 to i64
-  br label %51
+48:                                               ; preds = %45
+  %49 = zext nneg i32 %46 to i64
+  br label %50
 
-51:                                               ; preds = %66, %49
-  %52 = phi i64 [ 0, %49 ], [ %67, %66 ]
-  %53 = mul nuw nsw i64 %52, 33152
-  %54 = getelementptr inbounds nuw i8, ptr %0, i64 %53
-  %55 = getelementptr inbounds nuw i8, ptr %54, i64 640
-  %56 = load atomic i64, ptr %55 acquire, align 128
-  %57 = lshr i64 %56, 32
-  %58 = getelementptr inbounds nuw i64, ptr %11, i64 %52
-  %59 = load i64, ptr %58, align 8
-  %60 = icmp eq i64 %57, %59
-  br i1 %60, label %66, label %61
+50:                                               ; preds = %63, %48
+  %51 = phi i64 [ 0, %48 ], [ %64, %63 ]
+  %52 = getelementptr inbounds nuw %struct.region, ptr %31, i64 %51
+  %53 = load atomic i64, ptr %52 acquire, align 128
+  %54 = lshr i64 %53, 32
+  %55 = getelementptr inbounds nuw i64, ptr %26, i64 %51
+  %56 = load i64, ptr %55, align 8
+  %57 = icmp eq i64 %54, %56
+  br i1 %57, label %63, label %58
 
-61:                                               ; preds = %51
-  %62 = and i64 %56, 65535
-  %63 = lshr i64 %56, 16
-  %64 = and i64 %63, 65535
-  %65 = icmp samesign ult i64 %62, %64
-  br i1 %65, label %69, label %66
+58:                                               ; preds = %50
+  %59 = and i64 %53, 65535
+  %60 = lshr i64 %53, 16
+  %61 = and i64 %60, 65535
+  %62 = icmp samesign ult i64 %59, %61
+  br i1 %62, label %66, label %63
 
-66:                                               ; preds = %61, %51
-  %67 = add nuw nsw i64 %52, 1
-  %68 = icmp eq i64 %67, %50
-  br i1 %68, label %261, label %51
+63:                                               ; preds = %58, %50
+  %64 = add nuw nsw i64 %51, 1
+  %65 = icmp eq i64 %64, %49
+  br i1 %65, label %277, label %50
 
-69:                                               ; preds = %61
-  %70 = getelementptr inbounds nuw i8, ptr %54, i64 640
-  %71 = getelementptr inbounds nuw i8, ptr %54, i64 696
-  %72 = load atomic i32, ptr %71 monotonic, align 8
-  %73 = call i32 @sched_getcpu() #8
-  %74 = icmp eq i32 %73, %72
-  br i1 %74, label %75, label %92
+66:                                               ; preds = %58
+  %67 = load ptr, ptr %11, align 8
+  %68 = getelementptr inbounds nuw i8, ptr %52, i64 56
+  %69 = load atomic i32, ptr %68 monotonic, align 8
+  store i32 %69, ptr %15, align 8
+  %70 = call i32 @sched_getcpu() #8
+  %71 = icmp eq i32 %70, %69
+  br i1 %71, label %72, label %90
 
-75:                                               ; preds = %69
+72:                                               ; preds = %66
   call void @llvm.lifetime.start.p0(ptr nonnull %9) #8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %9, ptr noundef nonnull readonly align 8 dereferenceable(128) %26, i64 128, i1 false)
-  %76 = icmp ult i32 %72, 1024
-  br i1 %76, label %77, label %86
+  %73 = getelementptr inbounds nuw i8, ptr %67, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %9, ptr noundef nonnull readonly align 8 dereferenceable(128) %73, i64 128, i1 false)
+  %74 = icmp ult i32 %69, 1024
+  br i1 %74, label %75, label %84
 
-77:                                               ; preds = %75
-  %78 = zext nneg i32 %72 to i64
-  %79 = and i64 %78, 63
-  %80 = shl nuw i64 1, %79
-  %81 = xor i64 %80, -1
-  %82 = lshr i64 %78, 6
-  %83 = getelementptr inbounds nuw i64, ptr %9, i64 %82
-  %84 = load i64, ptr %83, align 8
-  %85 = and i64 %84, %81
-  store i64 %85, ptr %83, align 8
-  br label %86
+75:                                               ; preds = %72
+  %76 = zext nneg i32 %69 to i64
+  %77 = and i64 %76, 63
+  %78 = shl nuw i64 1, %77
+  %79 = xor i64 %78, -1
+  %80 = lshr i64 %76, 6
+  %81 = getelementptr inbounds nuw i64, ptr %9, i64 %80
+  %82 = load i64, ptr %81, align 8
+  %83 = and i64 %82, %79
+  store i64 %83, ptr %81, align 8
+  br label %84
 
-86:                                               ; preds = %77, %75
-  %87 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #8
-  %88 = icmp sgt i32 %87, 0
-  br i1 %88, label %89, label %91
+84:                                               ; preds = %75, %72
+  %85 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #8
+  %86 = icmp sgt i32 %85, 0
+  br i1 %86, label %87, label %89
 
-89:                                               ; preds = %86
-  %90 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #8
-  br label %91
+87:                                               ; preds = %84
+  %88 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #8
+  br label %89
 
-91:                                               ; preds = %86, %89
+89:                                               ; preds = %87, %84
   call void @llvm.lifetime.end.p0(ptr nonnull %9) #8
-  br label %92
+  store i32 1, ptr %32, align 4
+  br label %90
 
-92:                                               ; preds = %91, %69
-  %93 = phi i32 [ 1, %91 ], [ %39, %69 ]
-  %94 = load atomic i64, ptr %70 seq_cst, align 128
-  %95 = lshr i64 %94, 32
-  %96 = shl nsw i64 %52, 3
-  %97 = getelementptr inbounds nuw i8, ptr %11, i64 %96
-  store i64 %95, ptr %97, align 8
-  %98 = atomicrmw add ptr %23, i32 1 monotonic, align 128
-  %99 = load atomic i64, ptr %70 acquire, align 128
-  %100 = lshr i64 %99, 32
-  %101 = trunc i64 %99 to i32
-  %102 = lshr i32 %101, 16
-  %103 = zext nneg i32 %102 to i64
-  br label %104
+90:                                               ; preds = %89, %66
+  %91 = load atomic i64, ptr %52 seq_cst, align 128
+  %92 = lshr i64 %91, 32
+  %93 = getelementptr inbounds nuw i8, ptr %67, i64 768
+  %94 = ptrtoint ptr %52 to i64
+  %95 = ptrtoint ptr %93 to i64
+  %96 = sub i64 %94, %95
+  %97 = sdiv exact i64 %96, 4144
+  %98 = getelementptr inbounds i8, ptr %26, i64 %97
+  store i64 %92, ptr %98, align 8
+  %99 = getelementptr inbounds nuw i8, ptr %67, i64 384
+  %100 = atomicrmw add ptr %99, i32 1 monotonic, align 128
+  %101 = load i64, ptr %14, align 8
+  %102 = load atomic i64, ptr %52 acquire, align 128
+  %103 = lshr i64 %102, 32
+  %104 = trunc i64 %102 to i32
+  %105 = lshr i32 %104, 16
+  %106 = zext nneg i32 %105 to i64
+  br label %107
 
-104:                                              ; preds = %111, %92
-  %105 = phi i64 [ %99, %92 ], [ %115, %111 ]
-  %106 = lshr i64 %105, 32
-  %107 = icmp eq i64 %106, %100
-  %108 = and i64 %105, 65535
-  %109 = icmp samesign ult i64 %108, %103
-  %110 = select i1 %107, i1 %109, i1 false
-  br i1 %110, label %111, label %246
+107:                                              ; preds = %114, %90
+  %108 = phi i64 [ %102, %90 ], [ %118, %114 ]
+  %109 = lshr i64 %108, 32
+  %110 = icmp eq i64 %109, %103
+  %111 = and i64 %108, 65535
+  %112 = icmp samesign ult i64 %111, %106
+  %113 = select i1 %110, i1 %112, i1 false
+  br i1 %113, label %114, label %260
 
-111:                                              ; preds = %104
-  %112 = add i64 %105, 1
-  %113 = cmpxchg weak ptr %70, i64 %105, i64 %112 acq_rel acquire, align 128
-  %114 = extractvalue { i64, i1 } %113, 1
-  %115 = extractvalue { i64, i1 } %113, 0
-  br i1 %114, label %116, label %104
+114:                                              ; preds = %107
+  %115 = add i64 %108, 1
+  %116 = cmpxchg weak ptr %52, i64 %108, i64 %115 acq_rel acquire, align 128
+  %117 = extractvalue { i64, i1 } %116, 1
+  %118 = extractvalue { i64, i1 } %116, 0
+  br i1 %117, label %119, label %107
 
-116:                                              ; preds = %111
-  %117 = trunc i64 %105 to i32
-  %118 = and i32 %117, 65535
+119:                                              ; preds = %114
+  %120 = trunc i64 %108 to i32
+  %121 = and i32 %120, 65535
   call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
-  %119 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
-  %120 = load i64, ptr %8, align 8
-  %121 = mul nsw i64 %120, 1000000000
-  %122 = load i64, ptr %27, align 8
-  %123 = add nsw i64 %121, %122
+  %122 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
+  %123 = load i64, ptr %8, align 8
+  %124 = mul nsw i64 %123, 1000000000
+  %125 = load i64, ptr %33, align 8
+  %126 = add nsw i64 %124, %125
   call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
-  %124 = icmp slt i64 %41, 0
-  %125 = add nuw nsw i32 %118, 1
-  %126 = icmp samesign ult i32 %125, %102
-  %127 = select i1 %124, i1 %126, i1 false
-  br i1 %127, label %128, label %135
+  %127 = icmp slt i64 %101, 0
+  %128 = add nuw nsw i32 %121, 1
+  %129 = icmp samesign ult i32 %128, %105
+  %130 = select i1 %127, i1 %129, i1 false
+  br i1 %130, label %131, label %141
 
-128:                                              ; preds = %116
-  %129 = load atomic i32, ptr %28 seq_cst, align 128
-  %130 = icmp sgt i32 %129, 0
-  br i1 %130, label %131, label %135
+131:                                              ; preds = %119
+  %132 = getelementptr inbounds nuw i8, ptr %67, i64 512
+  %133 = load atomic i32, ptr %132 seq_cst, align 128
+  %134 = icmp sgt i32 %133, 0
+  br i1 %134, label %135, label %141
 
-131:                                              ; preds = %128
-  %132 = call i32 @sched_getcpu() #8
-  store atomic i32 %132, ptr %29 monotonic, align 4
-  %133 = atomicrmw add ptr %30, i32 1 seq_cst, align 128
-  %134 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %30, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %135
+135:                                              ; preds = %131
+  %136 = getelementptr inbounds nuw i8, ptr %67, i64 644
+  %137 = call i32 @sched_getcpu() #8
+  store atomic i32 %137, ptr %136 monotonic, align 4
+  %138 = getelementptr inbounds nuw i8, ptr %67, i64 640
+  %139 = atomicrmw add ptr %138, i32 1 seq_cst, align 128
+  %140 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %138, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %141
 
-135:                                              ; preds = %131, %128, %116
-  %136 = getelementptr inbounds nuw i8, ptr %54, i64 1024
-  %137 = getelementptr inbounds nuw i8, ptr %54, i64 664
-  %138 = zext nneg i32 %102 to i128
-  %139 = getelementptr inbounds nuw i8, ptr %54, i64 672
-  %140 = getelementptr inbounds nuw i8, ptr %54, i64 648
-  %141 = getelementptr inbounds nuw i8, ptr %54, i64 656
-  br label %142
+141:                                              ; preds = %135, %131, %119
+  %142 = getelementptr inbounds nuw i8, ptr %52, i64 384
+  %143 = getelementptr inbounds nuw i8, ptr %52, i64 24
+  %144 = zext nneg i32 %105 to i128
+  %145 = getelementptr inbounds nuw i8, ptr %52, i64 32
+  %146 = getelementptr inbounds nuw i8, ptr %52, i64 8
+  %147 = getelementptr inbounds nuw i8, ptr %52, i64 16
+  %148 = icmp eq ptr %67, null
+  %149 = getelementptr inbounds nuw i8, ptr %67, i64 256
+  %150 = getelementptr inbounds nuw i8, ptr %67, i64 4
+  br label %151
 
-142:                                              ; preds = %203, %135
-  %143 = phi i32 [ 0, %135 ], [ %157, %203 ]
-  %144 = phi i32 [ 0, %135 ], [ %204, %203 ]
-  %145 = add nuw nsw i32 %144, %118
-  %146 = urem i32 %145, %102
-  %147 = zext nneg i32 %146 to i64
-  %148 = getelementptr inbounds nuw %struct.steps, ptr %136, i64 %147
-  %149 = load atomic i64, ptr %148 acquire, align 8
-  %150 = zext nneg i32 %146 to i128
-  %151 = add nuw nsw i32 %146, 1
-  %152 = zext nneg i32 %151 to i128
-  br label %153
+151:                                              ; preds = %215, %141
+  %152 = phi i32 [ 0, %141 ], [ %166, %215 ]
+  %153 = phi i32 [ 0, %141 ], [ %216, %215 ]
+  %154 = add nuw nsw i32 %153, %121
+  %155 = urem i32 %154, %105
+  %156 = zext nneg i32 %155 to i64
+  %157 = getelementptr inbounds nuw %struct.steps, ptr %142, i64 %156
+  %158 = load atomic i64, ptr %157 acquire, align 8
+  %159 = zext nneg i32 %155 to i128
+  %160 = add nuw nsw i32 %155, 1
+  %161 = zext nneg i32 %160 to i128
+  br label %162
 
-153:                                              ; preds = %201, %142
-  %154 = phi i64 [ %182, %201 ], [ -1, %142 ]
-  %155 = phi i64 [ %183, %201 ], [ 0, %142 ]
-  %156 = phi i64 [ %202, %201 ], [ %149, %142 ]
-  %157 = phi i32 [ %197, %201 ], [ %143, %142 ]
-  br label %158
+162:                                              ; preds = %213, %151
+  %163 = phi i64 [ %191, %213 ], [ -1, %151 ]
+  %164 = phi i64 [ %192, %213 ], [ 0, %151 ]
+  %165 = phi i64 [ %214, %213 ], [ %158, %151 ]
+  %166 = phi i32 [ %206, %213 ], [ %152, %151 ]
+  br label %167
 
-158:                                              ; preds = %165, %153
-  %159 = phi i64 [ %169, %165 ], [ %156, %153 ]
-  %160 = lshr i64 %159, 32
-  %161 = icmp ne i64 %160, %100
-  %162 = and i64 %159, 4294967295
-  %163 = icmp eq i64 %162, 0
-  %164 = or i1 %161, %163
-  br i1 %164, label %203, label %165
+167:                                              ; preds = %174, %162
+  %168 = phi i64 [ %178, %174 ], [ %165, %162 ]
+  %169 = lshr i64 %168, 32
+  %170 = icmp ne i64 %169, %103
+  %171 = and i64 %168, 4294967295
+  %172 = icmp eq i64 %171, 0
+  %173 = or i1 %170, %172
+  br i1 %173, label %215, label %174
 
-165:                                              ; preds = %158
-  %166 = add i64 %159, -1
-  %167 = cmpxchg weak ptr %148, i64 %159, i64 %166 acq_rel acquire, align 8
-  %168 = extractvalue { i64, i1 } %167, 1
-  %169 = extractvalue { i64, i1 } %167, 0
-  br i1 %168, label %170, label %158
+174:                                              ; preds = %167
+  %175 = add i64 %168, -1
+  %176 = cmpxchg weak ptr %157, i64 %168, i64 %175 acq_rel acquire, align 8
+  %177 = extractvalue { i64, i1 } %176, 1
+  %178 = extractvalue { i64, i1 } %176, 0
+  br i1 %177, label %179, label %167
 
-170:                                              ; preds = %165
-  %171 = icmp slt i64 %154, 0
-  br i1 %171, label %172, label %181
+179:                                              ; preds = %174
+  %180 = icmp slt i64 %163, 0
+  br i1 %180, label %181, label %190
 
-172:                                              ; preds = %170
-  %173 = load i64, ptr %137, align 8
-  %174 = sext i64 %173 to i128
-  %175 = mul nsw i128 %174, %150
-  %176 = sdiv i128 %175, %138
-  %177 = trunc i128 %176 to i64
-  %178 = mul nsw i128 %174, %152
-  %179 = sdiv i128 %178, %138
-  %180 = trunc i128 %179 to i64
-  br label %181
+181:                                              ; preds = %179
+  %182 = load i64, ptr %143, align 8
+  %183 = sext i64 %182 to i128
+  %184 = mul nsw i128 %183, %159
+  %185 = sdiv i128 %184, %144
+  %186 = trunc i128 %185 to i64
+  %187 = mul nsw i128 %183, %161
+  %188 = sdiv i128 %187, %144
+  %189 = trunc i128 %188 to i64
+  br label %190
 
-181:                                              ; preds = %170, %172
-  %182 = phi i64 [ %180, %172 ], [ %154, %170 ]
-  %183 = phi i64 [ %177, %172 ], [ %155, %170 ]
-  %184 = load i64, ptr %139, align 32
-  %185 = xor i64 %183, -1
-  %186 = add i64 %182, %185
-  %187 = add i64 %186, %184
-  %188 = sdiv i64 %187, %184
-  %189 = sub i64 %188, %159
-  %190 = and i64 %189, 4294967295
-  %191 = mul nsw i64 %190, %184
-  %192 = add nsw i64 %191, %183
-  %193 = add nsw i64 %192, %184
-  %194 = call i64 @llvm.smin.i64(i64 %193, i64 %182)
-  %195 = load ptr, ptr %140, align 8
-  %196 = load ptr, ptr %141, align 16
-  call void %195(ptr noundef %196, i64 noundef %192, i64 noundef %194, i64 noundef %108) #8
-  %197 = add i32 %157, 1
-  %198 = load atomic i32, ptr %23 monotonic, align 128
-  %199 = load i32, ptr %24, align 4
-  %200 = icmp sgt i32 %198, %199
-  br i1 %200, label %206, label %201
+190:                                              ; preds = %181, %179
+  %191 = phi i64 [ %189, %181 ], [ %163, %179 ]
+  %192 = phi i64 [ %186, %181 ], [ %164, %179 ]
+  %193 = load i64, ptr %145, align 32
+  %194 = xor i64 %192, -1
+  %195 = add i64 %191, %194
+  %196 = add i64 %195, %193
+  %197 = sdiv i64 %196, %193
+  %198 = sub i64 %197, %168
+  %199 = and i64 %198, 4294967295
+  %200 = mul nsw i64 %199, %193
+  %201 = add nsw i64 %200, %192
+  %202 = add nsw i64 %201, %193
+  %203 = call i64 @llvm.smin.i64(i64 %202, i64 %191)
+  %204 = load ptr, ptr %146, align 8
+  %205 = load ptr, ptr %147, align 16
+  call void %204(ptr noundef %205, i64 noundef %201, i64 noundef %203, i64 noundef %111) #8
+  %206 = add i32 %166, 1
+  br i1 %148, label %213, label %207
 
-201:                                              ; preds = %181
-  %202 = load atomic i64, ptr %148 acquire, align 8
-  br label %153
+207:                                              ; preds = %190
+  %208 = load atomic i32, ptr %149 monotonic, align 128
+  %209 = load atomic i32, ptr %99 monotonic, align 128
+  %210 = add nsw i32 %209, %208
+  %211 = load i32, ptr %150, align 4
+  %212 = icmp sgt i32 %210, %211
+  br i1 %212, label %218, label %213
 
-203:                                              ; preds = %158
-  %204 = add nuw nsw i32 %144, 1
-  %205 = icmp eq i32 %204, %102
-  br i1 %205, label %206, label %142
+213:                                              ; preds = %207, %190
+  %214 = load atomic i64, ptr %157 acquire, align 8
+  br label %162
 
-206:                                              ; preds = %203, %181
-  %207 = phi i32 [ %197, %181 ], [ %157, %203 ]
-  %208 = icmp eq i32 %207, 0
-  br i1 %208, label %246, label %209
+215:                                              ; preds = %167
+  %216 = add nuw nsw i32 %153, 1
+  %217 = icmp eq i32 %216, %105
+  br i1 %217, label %218, label %151
 
-209:                                              ; preds = %206
-  %210 = getelementptr inbounds nuw i8, ptr %54, i64 680
-  %211 = load i32, ptr %210, align 8
-  %212 = getelementptr inbounds nuw i8, ptr %54, i64 688
-  %213 = load atomic i64, ptr %212 monotonic, align 16
-  %214 = sub i64 %123, %213
-  br i1 %124, label %215, label %224
+218:                                              ; preds = %215, %207
+  %219 = phi i32 [ %206, %207 ], [ %166, %215 ]
+  %220 = icmp eq i32 %219, 0
+  br i1 %220, label %260, label %221
 
-215:                                              ; preds = %209
-  %216 = load atomic i64, ptr %32 monotonic, align 8
-  %217 = shl nsw i64 %216, 3
-  %218 = icmp sgt i64 %214, %217
-  br i1 %218, label %235, label %219
+221:                                              ; preds = %218
+  %222 = getelementptr inbounds nuw i8, ptr %52, i64 40
+  %223 = load i32, ptr %222, align 8
+  %224 = getelementptr inbounds nuw i8, ptr %52, i64 48
+  %225 = load atomic i64, ptr %224 monotonic, align 16
+  %226 = sub i64 %126, %225
+  br i1 %127, label %227, label %237
 
-219:                                              ; preds = %215
-  %220 = sub nsw i64 %214, %216
-  %221 = sdiv i64 %220, 8
-  %222 = add nsw i64 %221, %216
-  %223 = call i64 @llvm.smax.i64(i64 %222, i64 50)
-  store atomic i64 %223, ptr %32 monotonic, align 8
-  br label %235
+227:                                              ; preds = %221
+  %228 = getelementptr inbounds nuw i8, ptr %67, i64 168
+  %229 = load atomic i64, ptr %228 monotonic, align 8
+  %230 = shl nsw i64 %229, 3
+  %231 = icmp sgt i64 %226, %230
+  br i1 %231, label %249, label %232
 
-224:                                              ; preds = %209
-  %225 = icmp slt i64 %41, %213
-  br i1 %225, label %226, label %235
+232:                                              ; preds = %227
+  %233 = sub nsw i64 %226, %229
+  %234 = sdiv i64 %233, 8
+  %235 = add nsw i64 %234, %229
+  %236 = call i64 @llvm.smax.i64(i64 %235, i64 50)
+  store atomic i64 %236, ptr %228 monotonic, align 8
+  br label %249
 
-226:                                              ; preds = %224
-  %227 = load atomic i64, ptr %31 monotonic, align 8
-  %228 = shl nsw i64 %227, 3
-  %229 = icmp sgt i64 %214, %228
-  br i1 %229, label %235, label %230
+237:                                              ; preds = %221
+  %238 = icmp slt i64 %101, %225
+  br i1 %238, label %239, label %249
 
-230:                                              ; preds = %226
-  %231 = sub nsw i64 %214, %227
-  %232 = sdiv i64 %231, 8
-  %233 = add nsw i64 %232, %227
-  %234 = call i64 @llvm.smax.i64(i64 %233, i64 50)
-  store atomic i64 %234, ptr %31 monotonic, align 8
-  br label %235
+239:                                              ; preds = %237
+  %240 = getelementptr inbounds nuw i8, ptr %67, i64 160
+  %241 = load atomic i64, ptr %240 monotonic, align 8
+  %242 = shl nsw i64 %241, 3
+  %243 = icmp sgt i64 %226, %242
+  br i1 %243, label %249, label %244
 
-235:                                              ; preds = %230, %226, %224, %219, %215
-  %236 = getelementptr inbounds nuw i8, ptr %54, i64 768
-  %237 = atomicrmw add ptr %236, i32 %207 acq_rel, align 128
-  %238 = and i32 %237, 1073741824
-  %239 = icmp eq i32 %238, 0
-  br i1 %239, label %246, label %240
+244:                                              ; preds = %239
+  %245 = sub nsw i64 %226, %241
+  %246 = sdiv i64 %245, 8
+  %247 = add nsw i64 %246, %241
+  %248 = call i64 @llvm.smax.i64(i64 %247, i64 50)
+  store atomic i64 %248, ptr %240 monotonic, align 8
+  br label %249
 
-240:                                              ; preds = %235
-  %241 = and i32 %237, -1073741825
-  %242 = add i32 %241, %207
-  %243 = icmp eq i32 %242, %211
-  br i1 %243, label %244, label %246
+249:                                              ; preds = %244, %239, %237, %232, %227
+  %250 = getelementptr inbounds nuw i8, ptr %52, i64 128
+  %251 = atomicrmw add ptr %250, i32 %219 acq_rel, align 128
+  %252 = and i32 %251, 1073741824
+  %253 = icmp eq i32 %252, 0
+  br i1 %253, label %260, label %254
 
-244:                                              ; preds = %240
-  %245 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %236, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %246
+254:                                              ; preds = %249
+  %255 = and i32 %251, -1073741825
+  %256 = add i32 %255, %219
+  %257 = icmp eq i32 %256, %223
+  br i1 %257, label %258, label %260
 
-246:                                              ; preds = %104, %206, %235, %240, %244
-  %247 = atomicrmw sub ptr %23, i32 1 monotonic, align 128
-  %248 = icmp eq i32 %93, 0
-  br i1 %248, label %255, label %249
+258:                                              ; preds = %254
+  %259 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %250, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %260
 
-249:                                              ; preds = %246
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %26, i64 128, i1 false)
-  %250 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #8
-  %251 = icmp sgt i32 %250, 0
-  br i1 %251, label %252, label %254
-
-252:                                              ; preds = %249
-  %253 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #8
-  br label %254
-
-254:                                              ; preds = %249, %252
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
-  br label %255
-
-255:                                              ; preds = %254, %246
-  call void @llvm.lifetime.start.p0(ptr nonnull %6) #8
-  %256 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #8
-  %257 = load i64, ptr %6, align 8
-  %258 = mul nsw i64 %257, 1000000000
-  %259 = load i64, ptr %33, align 8
-  %260 = add nsw i64 %258, %259
-  call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
-  br label %345
-
-261:                                              ; preds = %66, %37, %46
-  call void asm sideeffect "yield", ""() #8
-  %262 = and i32 %38, 15
+260:                                              ; preds = %107, %258, %254, %249, %218
+  %261 = atomicrmw sub ptr %99, i32 1 monotonic, align 128
+  %262 = load i32, ptr %32, align 4
   %263 = icmp eq i32 %262, 0
-  br i1 %263, label %264, label %345
+  br i1 %263, label %271, label %264
 
-264:                                              ; preds = %261
+264:                                              ; preds = %260
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
+  %265 = getelementptr inbounds nuw i8, ptr %67, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %265, i64 128, i1 false)
+  %266 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #8
+  %267 = icmp sgt i32 %266, 0
+  br i1 %267, label %268, label %270
+
+268:                                              ; preds = %264
+  %269 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #8
+  br label %270
+
+270:                                              ; preds = %268, %264
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
+  br label %271
+
+271:                                              ; preds = %260, %270
+  store i32 0, ptr %32, align 4
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #8
+  %272 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #8
+  %273 = load i64, ptr %6, align 8
+  %274 = mul nsw i64 %273, 1000000000
+  %275 = load i64, ptr %34, align 8
+  %276 = add nsw i64 %274, %275
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
+  store i64 %276, ptr %14, align 8
+  br label %377
+
+277:                                              ; preds = %63, %37, %45
+  call void asm sideeffect "yield", ""() #8
+  %278 = and i32 %38, 15
+  %279 = icmp eq i32 %278, 0
+  br i1 %279, label %280, label %377
+
+280:                                              ; preds = %277
   call void @llvm.lifetime.start.p0(ptr nonnull %5) #8
-  %265 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #8
-  %266 = load i64, ptr %5, align 8
-  %267 = mul nsw i64 %266, 1000000000
-  %268 = load i64, ptr %34, align 8
+  %281 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #8
+  %282 = load i64, ptr %5, align 8
+  %283 = mul nsw i64 %282, 1000000000
+  %284 = load i64, ptr %35, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %5) #8
-  %269 = sub i64 %268, %42
-  %270 = add i64 %269, %267
-  %271 = icmp slt i64 %270, 100000
-  br i1 %271, label %345, label %272
+  %285 = sub i64 %284, %39
+  %286 = add i64 %285, %283
+  %287 = icmp slt i64 %286, 100000
+  br i1 %287, label %377, label %288
 
-272:                                              ; preds = %264
-  %273 = load atomic i32, ptr %30 seq_cst, align 128
+288:                                              ; preds = %280
+  %289 = load ptr, ptr %11, align 8
+  %290 = getelementptr inbounds nuw i8, ptr %289, i64 640
+  %291 = load atomic i32, ptr %290 seq_cst, align 128
+  %292 = load ptr, ptr %11, align 8
+  %293 = load i32, ptr %15, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %4) #8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %26, i64 128, i1 false)
-  %274 = icmp ult i32 %40, 1024
-  br i1 %274, label %275, label %284
+  %294 = getelementptr inbounds nuw i8, ptr %292, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %294, i64 128, i1 false)
+  %295 = icmp ult i32 %293, 1024
+  br i1 %295, label %296, label %305
 
-275:                                              ; preds = %272
-  %276 = zext nneg i32 %40 to i64
-  %277 = and i64 %276, 63
-  %278 = shl nuw i64 1, %277
-  %279 = xor i64 %278, -1
-  %280 = lshr i64 %276, 6
-  %281 = getelementptr inbounds nuw i64, ptr %4, i64 %280
-  %282 = load i64, ptr %281, align 8
-  %283 = and i64 %282, %279
-  store i64 %283, ptr %281, align 8
-  br label %284
+296:                                              ; preds = %288
+  %297 = zext nneg i32 %293 to i64
+  %298 = and i64 %297, 63
+  %299 = shl nuw i64 1, %298
+  %300 = xor i64 %299, -1
+  %301 = lshr i64 %297, 6
+  %302 = getelementptr inbounds nuw i64, ptr %4, i64 %301
+  %303 = load i64, ptr %302, align 8
+  %304 = and i64 %303, %300
+  store i64 %304, ptr %302, align 8
+  br label %305
 
-284:                                              ; preds = %275, %272
-  %285 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #8
-  %286 = icmp sgt i32 %285, 0
-  br i1 %286, label %287, label %289
+305:                                              ; preds = %296, %288
+  %306 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #8
+  %307 = icmp sgt i32 %306, 0
+  br i1 %307, label %308, label %310
 
-287:                                              ; preds = %284
-  %288 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #8
-  br label %289
+308:                                              ; preds = %305
+  %309 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #8
+  br label %310
 
-289:                                              ; preds = %287, %284
+310:                                              ; preds = %308, %305
   call void @llvm.lifetime.end.p0(ptr nonnull %4) #8
-  %290 = atomicrmw add ptr %28, i32 1 seq_cst, align 128
-  %291 = load atomic i32, ptr %23 monotonic, align 128
-  %292 = load i32, ptr %24, align 4
-  %293 = icmp slt i32 %291, %292
-  br i1 %293, label %294, label %315
+  store i32 1, ptr %32, align 4
+  %311 = getelementptr inbounds nuw i8, ptr %289, i64 512
+  %312 = atomicrmw add ptr %311, i32 1 seq_cst, align 128
+  %313 = getelementptr inbounds nuw i8, ptr %289, i64 256
+  %314 = load atomic i32, ptr %313 monotonic, align 128
+  %315 = getelementptr inbounds nuw i8, ptr %289, i64 384
+  %316 = load atomic i32, ptr %315 monotonic, align 128
+  %317 = add nsw i32 %316, %314
+  %318 = getelementptr inbounds nuw i8, ptr %289, i64 4
+  %319 = load i32, ptr %318, align 4
+  %320 = icmp slt i32 %317, %319
+  br i1 %320, label %321, label %344
 
-294:                                              ; preds = %289
-  %295 = load atomic i32, ptr %25 acquire, align 4
-  %296 = icmp sgt i32 %295, 0
-  br i1 %296, label %297, label %315
+321:                                              ; preds = %310
+  %322 = getelementptr inbounds nuw i8, ptr %289, i64 152
+  %323 = load atomic i32, ptr %322 acquire, align 8
+  %324 = icmp sgt i32 %323, 0
+  br i1 %324, label %325, label %344
 
-297:                                              ; preds = %294
-  %298 = zext nneg i32 %295 to i64
-  br label %299
+325:                                              ; preds = %321
+  %326 = getelementptr inbounds nuw i8, ptr %289, i64 768
+  %327 = zext nneg i32 %323 to i64
+  br label %328
 
-299:                                              ; preds = %312, %297
-  %300 = phi i64 [ 0, %297 ], [ %313, %312 ]
-  %301 = getelementptr inbounds nuw %struct.region, ptr %35, i64 %300
-  %302 = load atomic i64, ptr %301 acquire, align 128
-  %303 = lshr i64 %302, 32
-  %304 = getelementptr inbounds nuw i64, ptr %11, i64 %300
-  %305 = load i64, ptr %304, align 8
-  %306 = icmp eq i64 %303, %305
-  br i1 %306, label %312, label %307
+328:                                              ; preds = %341, %325
+  %329 = phi i64 [ 0, %325 ], [ %342, %341 ]
+  %330 = getelementptr inbounds nuw %struct.region, ptr %326, i64 %329
+  %331 = load atomic i64, ptr %330 acquire, align 128
+  %332 = lshr i64 %331, 32
+  %333 = getelementptr inbounds nuw i64, ptr %26, i64 %329
+  %334 = load i64, ptr %333, align 8
+  %335 = icmp eq i64 %332, %334
+  br i1 %335, label %341, label %336
 
-307:                                              ; preds = %299
-  %308 = and i64 %302, 65535
-  %309 = lshr i64 %302, 16
-  %310 = and i64 %309, 65535
-  %311 = icmp samesign ult i64 %308, %310
-  br i1 %311, label %317, label %312
+336:                                              ; preds = %328
+  %337 = and i64 %331, 65535
+  %338 = lshr i64 %331, 16
+  %339 = and i64 %338, 65535
+  %340 = icmp samesign ult i64 %337, %339
+  br i1 %340, label %346, label %341
 
-312:                                              ; preds = %307, %299
-  %313 = add nuw nsw i64 %300, 1
-  %314 = icmp eq i64 %313, %298
-  br i1 %314, label %315, label %299
+341:                                              ; preds = %336, %328
+  %342 = add nuw nsw i64 %329, 1
+  %343 = icmp eq i64 %342, %327
+  br i1 %343, label %344, label %328
 
-315:                                              ; preds = %312, %294, %289
-  %316 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %30, i32 noundef 128, i32 noundef %273, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %317
+344:                                              ; preds = %341, %321, %310
+  %345 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %290, i32 noundef 128, i32 noundef %291, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %346
 
-317:                                              ; preds = %307, %315
-  %318 = atomicrmw sub ptr %28, i32 1 seq_cst, align 128
-  %319 = load atomic i32, ptr %29 monotonic, align 4
-  %320 = call i32 @sched_getcpu() #8
-  %321 = icmp eq i32 %320, %319
-  br i1 %321, label %322, label %339
+346:                                              ; preds = %336, %344
+  %347 = atomicrmw sub ptr %311, i32 1 seq_cst, align 128
+  %348 = getelementptr inbounds nuw i8, ptr %289, i64 644
+  %349 = load atomic i32, ptr %348 monotonic, align 4
+  store i32 %349, ptr %15, align 8
+  %350 = call i32 @sched_getcpu() #8
+  %351 = icmp eq i32 %350, %349
+  br i1 %351, label %352, label %371
 
-322:                                              ; preds = %317
+352:                                              ; preds = %346
+  %353 = load ptr, ptr %11, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %3) #8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %26, i64 128, i1 false)
-  %323 = icmp ult i32 %319, 1024
-  br i1 %323, label %324, label %333
+  %354 = getelementptr inbounds nuw i8, ptr %353, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %354, i64 128, i1 false)
+  %355 = icmp ult i32 %349, 1024
+  br i1 %355, label %356, label %365
 
-324:                                              ; preds = %322
-  %325 = zext nneg i32 %319 to i64
-  %326 = and i64 %325, 63
-  %327 = shl nuw i64 1, %326
-  %328 = xor i64 %327, -1
-  %329 = lshr i64 %325, 6
-  %330 = getelementptr inbounds nuw i64, ptr %3, i64 %329
-  %331 = load i64, ptr %330, align 8
-  %332 = and i64 %331, %328
-  store i64 %332, ptr %330, align 8
-  br label %333
+356:                                              ; preds = %352
+  %357 = zext nneg i32 %349 to i64
+  %358 = and i64 %357, 63
+  %359 = shl nuw i64 1, %358
+  %360 = xor i64 %359, -1
+  %361 = lshr i64 %357, 6
+  %362 = getelementptr inbounds nuw i64, ptr %3, i64 %361
+  %363 = load i64, ptr %362, align 8
+  %364 = and i64 %363, %360
+  store i64 %364, ptr %362, align 8
+  br label %365
 
-333:                                              ; preds = %324, %322
-  %334 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #8
-  %335 = icmp sgt i32 %334, 0
-  br i1 %335, label %336, label %338
+365:                                              ; preds = %356, %352
+  %366 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #8
+  %367 = icmp sgt i32 %366, 0
+  br i1 %367, label %368, label %370
 
-336:                                              ; preds = %333
-  %337 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #8
-  br label %338
+368:                                              ; preds = %365
+  %369 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #8
+  br label %370
 
-338:                                              ; preds = %333, %336
+370:                                              ; preds = %368, %365
   call void @llvm.lifetime.end.p0(ptr nonnull %3) #8
-  br label %339
+  store i32 1, ptr %32, align 4
+  br label %371
 
-339:                                              ; preds = %338, %317
+371:                                              ; preds = %346, %370
+  store i64 -1, ptr %14, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
-  %340 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #8
-  %341 = load i64, ptr %2, align 8
-  %342 = mul nsw i64 %341, 1000000000
-  %343 = load i64, ptr %36, align 8
-  %344 = add nsw i64 %342, %343
+  %372 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #8
+  %373 = load i64, ptr %2, align 8
+  %374 = mul nsw i64 %373, 1000000000
+  %375 = load i64, ptr %36, align 8
+  %376 = add nsw i64 %374, %375
   call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
-  br label %345
+  br label %377
 
-345:                                              ; preds = %261, %264, %339, %255
-  %346 = phi i32 [ 0, %255 ], [ 1, %339 ], [ %39, %264 ], [ %39, %261 ]
-  %347 = phi i32 [ %72, %255 ], [ %319, %339 ], [ %40, %264 ], [ %40, %261 ]
-  %348 = phi i64 [ %260, %255 ], [ -1, %339 ], [ %41, %264 ], [ %41, %261 ]
-  %349 = phi i64 [ %260, %255 ], [ %344, %339 ], [ %42, %264 ], [ %42, %261 ]
-  %350 = add i32 %38, 1
+377:                                              ; preds = %277, %280, %371, %271
+  %378 = phi i64 [ %276, %271 ], [ %376, %371 ], [ %39, %280 ], [ %39, %277 ]
+  %379 = add i32 %38, 1
   br label %37
 }
 
@@ -1866,10 +1935,10 @@ declare i32 @pthread_attr_destroy(ptr noundef) local_unnamed_addr #1
 declare i32 @sched_getcpu() local_unnamed_addr #1
 
 ; Function Attrs: nounwind
-declare i32 @sched_setaffinity(i32 noundef, i64 noundef, ptr noundef) local_unnamed_addr #1
+declare i64 @syscall(i64 noundef, ...) local_unnamed_addr #1
 
 ; Function Attrs: nounwind
-declare i64 @syscall(i64 noundef, ...) local_unnamed_addr #1
+declare i32 @sched_setaffinity(i32 noundef, i64 noundef, ptr noundef) local_unnamed_addr #1
 
 ; Function Attrs: nounwind
 declare i32 @clock_gettime(i32 noundef, ptr noundef) local_unnamed_addr #1

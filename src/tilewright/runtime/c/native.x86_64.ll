@@ -5,6 +5,7 @@
 %union.pthread_attr_t = type { i64, [48 x i8] }
 %struct.steps = type { i64, [120 x i8] }
 %struct.cpu_set_t = type { [16 x i64] }
+%struct.worker = type { ptr, [16 x i64], i64, i32, i32 }
 %struct.region = type { i64, ptr, ptr, i64, i64, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
 
 @cores_limit = internal unnamed_addr global i32 0, align 4
@@ -13,7 +14,7 @@
 @__const.tw_parallel.unknown = private unnamed_addr constant %struct.tw_caller { i32 256, i32 0, ptr null }, align 8
 @inherited = internal unnamed_addr global i32 0, align 4
 @new_pool.claimed = internal global i32 0, align 4
-@__const.worker.me = private unnamed_addr constant %struct.tw_caller { i32 0, i32 1, ptr null }, align 8
+@__const.worker.caller = private unnamed_addr constant %struct.tw_caller { i32 0, i32 1, ptr null }, align 8
 
 ; Function Attrs: mustprogress nofree norecurse nounwind willreturn memory(readwrite, argmem: none, inaccessiblemem: none, target_mem0: none, target_mem1: none)
 define void @tw_limit_cores(i32 noundef %0) local_unnamed_addr #0 {
@@ -72,12 +73,12 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %3, label %4, label %32
 
 4:                                                ; preds = %0
-  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531072, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #7
+  %5 = tail call ptr @mmap(ptr noundef null, i64 noundef 531200, i32 noundef 3, i32 noundef 34, i32 noundef -1, i64 noundef 0) #7
   %6 = icmp eq ptr %5, inttoptr (i64 -1 to ptr)
-  br i1 %6, label %72, label %7
+  br i1 %6, label %75, label %7
 
 7:                                                ; preds = %4
-  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531072, i32 noundef 18) #7
+  %8 = tail call i32 @madvise(ptr noundef %5, i64 noundef 531200, i32 noundef 18) #7
   %9 = icmp ne i32 %8, 0
   %10 = zext i1 %9 to i32
   call void @llvm.lifetime.start.p0(ptr nonnull %1) #7
@@ -86,9 +87,9 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %12, label %15, label %13
 
 13:                                               ; preds = %7
-  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531072) #7
+  %14 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #7
   call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
-  br label %72
+  br label %75
 
 15:                                               ; preds = %7
   %16 = atomicrmw xchg ptr @new_pool.claimed, i32 1 seq_cst, align 4
@@ -98,7 +99,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
 
 19:                                               ; preds = %15
   %20 = call i32 @pthread_key_delete(i32 noundef %18) #7
-  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531072) #7
+  %21 = call i32 @munmap(ptr noundef %5, i64 noundef 531200) #7
   %22 = load atomic i64, ptr @the_pool seq_cst, align 8
   %23 = icmp eq i64 %22, 0
   br i1 %23, label %24, label %27
@@ -121,7 +122,7 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   store atomic i64 %30, ptr @the_pool seq_cst, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %1) #7
   %31 = icmp eq ptr %5, null
-  br i1 %31, label %72, label %36
+  br i1 %31, label %75, label %36
 
 32:                                               ; preds = %0, %27
   %33 = phi i64 [ %28, %27 ], [ %2, %0 ]
@@ -147,18 +148,18 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   br i1 %46, label %48, label %47
 
 47:                                               ; preds = %44
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(531072) %38, i8 0, i64 531072, i1 false)
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 128 dereferenceable(531200) %38, i8 0, i64 531200, i1 false)
   br label %48
 
 48:                                               ; preds = %47, %44, %40, %36
   %49 = load atomic i32, ptr %38 acquire, align 128
   %50 = icmp eq i32 %49, 2
-  br i1 %50, label %72, label %51
+  br i1 %50, label %75, label %51
 
 51:                                               ; preds = %48
   %52 = cmpxchg ptr %38, i32 0, i32 1 seq_cst seq_cst, align 128
   %53 = extractvalue { i32, i1 } %52, 1
-  br i1 %53, label %54, label %72
+  br i1 %53, label %54, label %75
 
 54:                                               ; preds = %51
   %55 = getelementptr inbounds nuw i8, ptr %38, i64 8
@@ -183,16 +184,20 @@ define internal fastcc ptr @ready_pool() unnamed_addr #1 {
   %68 = call i32 @getpid() #7
   %69 = getelementptr inbounds nuw i8, ptr %38, i64 136
   store i32 %68, ptr %69, align 8
-  %70 = getelementptr inbounds nuw i8, ptr %38, i64 152
-  store atomic i64 250, ptr %70 seq_cst, align 8
-  %71 = getelementptr inbounds nuw i8, ptr %38, i64 160
-  store atomic i64 30000, ptr %71 seq_cst, align 32
+  %70 = getelementptr inbounds nuw i8, ptr %38, i64 144
+  %71 = load i32, ptr %67, align 4
+  %72 = add nsw i32 %71, -1
+  store atomic i32 %72, ptr %70 seq_cst, align 16
+  %73 = getelementptr inbounds nuw i8, ptr %38, i64 160
+  store atomic i64 250, ptr %73 seq_cst, align 32
+  %74 = getelementptr inbounds nuw i8, ptr %38, i64 168
+  store atomic i64 30000, ptr %74 seq_cst, align 8
   store atomic i32 2, ptr %38 seq_cst, align 128
-  br label %72
+  br label %75
 
-72:                                               ; preds = %4, %13, %60, %51, %48, %29
-  %73 = phi ptr [ %38, %48 ], [ null, %29 ], [ %38, %60 ], [ null, %51 ], [ null, %13 ], [ null, %4 ]
-  ret ptr %73
+75:                                               ; preds = %4, %13, %60, %51, %48, %29
+  %76 = phi ptr [ %38, %48 ], [ null, %29 ], [ %38, %60 ], [ null, %51 ], [ null, %13 ], [ null, %4 ]
+  ret ptr %76
 }
 
 ; Function Attrs: nounwind
@@ -297,7 +302,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   store i32 1, ptr %50, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #7
   store i32 %51, ptr %50, align 4
-  br label %522
+  br label %535
 
 52:                                               ; preds = %41
   call void @llvm.lifetime.start.p0(ptr nonnull %15) #7
@@ -309,701 +314,723 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %58 = add nsw i64 %55, %57
   call void @llvm.lifetime.end.p0(ptr nonnull %15) #7
   %59 = icmp eq ptr %5, null
-  br i1 %59, label %60, label %63
+  br i1 %59, label %62, label %60
 
 60:                                               ; preds = %52
-  %61 = getelementptr inbounds nuw i8, ptr %17, i64 152
-  %62 = load atomic i64, ptr %61 monotonic, align 8
-  br label %71
+  %61 = load atomic i64, ptr %5 monotonic, align 8
+  br label %62
 
-63:                                               ; preds = %52
-  %64 = load atomic i64, ptr %5 monotonic, align 8
-  %65 = getelementptr inbounds nuw i8, ptr %17, i64 152
-  %66 = load atomic i64, ptr %65 monotonic, align 8
-  %67 = icmp sgt i64 %64, 0
-  %68 = shl nsw i64 %66, 2
-  %69 = icmp slt i64 %64, %68
-  %70 = select i1 %67, i1 %69, i1 false
-  br i1 %70, label %281, label %71
+62:                                               ; preds = %60, %52
+  %63 = phi i64 [ %61, %60 ], [ 0, %52 ]
+  %64 = getelementptr inbounds nuw i8, ptr %17, i64 160
+  %65 = load atomic i64, ptr %64 monotonic, align 32
+  %66 = getelementptr inbounds nuw i8, ptr %17, i64 256
+  %67 = load atomic i32, ptr %66 monotonic, align 128
+  %68 = load i32, ptr %37, align 4
+  %69 = icmp slt i32 %67, %68
+  br i1 %69, label %70, label %294
 
-71:                                               ; preds = %63, %60
-  %72 = phi i64 [ 0, %60 ], [ %64, %63 ]
-  %73 = getelementptr inbounds nuw i8, ptr %17, i64 256
-  %74 = load atomic i32, ptr %73 monotonic, align 128
-  %75 = load i32, ptr %37, align 4
-  %76 = icmp sgt i32 %74, %75
-  br i1 %76, label %281, label %77
+70:                                               ; preds = %62
+  %71 = icmp sgt i64 %63, 0
+  %72 = shl nsw i64 %65, 2
+  %73 = icmp slt i64 %63, %72
+  %74 = select i1 %71, i1 %73, i1 false
+  br i1 %74, label %75, label %79
 
-77:                                               ; preds = %71
-  %78 = getelementptr inbounds nuw i8, ptr %17, i64 140
-  %79 = load atomic i32, ptr %78 monotonic, align 4
-  %80 = add nsw i32 %39, -1
-  %81 = icmp slt i32 %79, %80
-  br i1 %81, label %82, label %103
+75:                                               ; preds = %70
+  %76 = load atomic i64, ptr %64 monotonic, align 8
+  %77 = sdiv i64 %76, -256
+  %78 = add i64 %77, %76
+  store atomic i64 %78, ptr %64 monotonic, align 8
+  br label %294
 
-82:                                               ; preds = %77
-  %83 = getelementptr inbounds nuw i8, ptr %17, i64 144
-  %84 = atomicrmw xchg ptr %83, i32 1 seq_cst, align 16
-  %85 = icmp eq i32 %84, 0
-  br i1 %85, label %86, label %103
+79:                                               ; preds = %70
+  %80 = getelementptr inbounds nuw i8, ptr %17, i64 144
+  %81 = load atomic i32, ptr %80 monotonic, align 16
+  %82 = add nsw i32 %39, -1
+  %83 = call i32 @llvm.smin.i32(i32 %82, i32 %81)
+  %84 = getelementptr inbounds nuw i8, ptr %17, i64 140
+  %85 = load atomic i32, ptr %84 monotonic, align 4
+  %86 = icmp slt i32 %85, %83
+  br i1 %86, label %87, label %113
 
-86:                                               ; preds = %82
+87:                                               ; preds = %79
+  %88 = getelementptr inbounds nuw i8, ptr %17, i64 148
+  %89 = atomicrmw xchg ptr %88, i32 1 seq_cst, align 4
+  %90 = icmp eq i32 %89, 0
+  br i1 %90, label %91, label %113
+
+91:                                               ; preds = %87
   call void @llvm.lifetime.start.p0(ptr nonnull %11) #7
   call void @llvm.lifetime.start.p0(ptr nonnull %12) #7
   call void @llvm.lifetime.start.p0(ptr nonnull %13) #7
-  %87 = call i32 @sigfillset(ptr noundef nonnull %11) #7
-  %88 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %11, ptr noundef nonnull %12) #7
-  %89 = call i32 @pthread_attr_init(ptr noundef nonnull %13) #7
-  %90 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %13, i32 noundef 1) #7
+  %92 = call i32 @sigfillset(ptr noundef nonnull %11) #7
+  %93 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %11, ptr noundef nonnull %12) #7
+  %94 = call i32 @pthread_attr_init(ptr noundef nonnull %13) #7
+  %95 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %13, i32 noundef 1) #7
   call void @llvm.lifetime.start.p0(ptr nonnull %14) #7
-  %91 = load atomic i32, ptr %78 seq_cst, align 4
-  %92 = icmp slt i32 %91, %80
-  br i1 %92, label %93, label %100
+  %96 = load atomic i32, ptr %84 seq_cst, align 4
+  %97 = icmp slt i32 %96, %83
+  br i1 %97, label %98, label %110
 
-93:                                               ; preds = %86, %96
-  %94 = call i32 @pthread_create(ptr noundef nonnull %14, ptr noundef nonnull %13, ptr noundef nonnull @worker, ptr noundef nonnull %17) #7
-  %95 = icmp eq i32 %94, 0
-  br i1 %95, label %96, label %100
+98:                                               ; preds = %91, %106
+  %99 = phi i32 [ %107, %106 ], [ %83, %91 ]
+  %100 = call i32 @pthread_create(ptr noundef nonnull %14, ptr noundef nonnull %13, ptr noundef nonnull @worker, ptr noundef nonnull %17) #7
+  %101 = icmp eq i32 %100, 0
+  br i1 %101, label %102, label %104
 
-96:                                               ; preds = %93
-  %97 = atomicrmw add ptr %78, i32 1 seq_cst, align 4
-  %98 = load atomic i32, ptr %78 seq_cst, align 4
-  %99 = icmp slt i32 %98, %80
-  br i1 %99, label %93, label %100
+102:                                              ; preds = %98
+  %103 = atomicrmw add ptr %84, i32 1 seq_cst, align 4
+  br label %106
 
-100:                                              ; preds = %96, %93, %86
-  %101 = call i32 @pthread_attr_destroy(ptr noundef nonnull %13) #7
-  %102 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef null) #7
-  store atomic i32 0, ptr %83 seq_cst, align 16
+104:                                              ; preds = %98
+  %105 = load atomic i32, ptr %84 seq_cst, align 4
+  store atomic i32 %105, ptr %80 seq_cst, align 16
+  br label %106
+
+106:                                              ; preds = %104, %102
+  %107 = phi i32 [ %99, %102 ], [ %105, %104 ]
+  %108 = load atomic i32, ptr %84 seq_cst, align 4
+  %109 = icmp slt i32 %108, %107
+  br i1 %109, label %98, label %110
+
+110:                                              ; preds = %106, %91
+  %111 = call i32 @pthread_attr_destroy(ptr noundef nonnull %13) #7
+  %112 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef null) #7
+  store atomic i32 0, ptr %88 seq_cst, align 4
   call void @llvm.lifetime.end.p0(ptr nonnull %14) #7
   call void @llvm.lifetime.end.p0(ptr nonnull %13) #7
   call void @llvm.lifetime.end.p0(ptr nonnull %12) #7
   call void @llvm.lifetime.end.p0(ptr nonnull %11) #7
-  br label %103
+  br label %113
 
-103:                                              ; preds = %100, %82, %77
-  %104 = getelementptr inbounds nuw i8, ptr %17, i64 384
-  %105 = load atomic i32, ptr %104 monotonic, align 128
-  %106 = load atomic i32, ptr %78 monotonic, align 4
-  %107 = sub nsw i32 %106, %105
-  %108 = icmp sge i32 %107, %80
-  %109 = icmp eq i32 %105, 0
-  %110 = or i1 %109, %108
-  br i1 %110, label %137, label %111
+113:                                              ; preds = %110, %87, %79
+  %114 = getelementptr inbounds nuw i8, ptr %17, i64 512
+  %115 = load atomic i32, ptr %114 monotonic, align 128
+  %116 = load atomic i32, ptr %84 monotonic, align 4
+  %117 = sub nsw i32 %116, %115
+  %118 = sub nsw i32 %83, %117
+  %119 = icmp sgt i32 %118, 0
+  %120 = icmp sgt i32 %115, 0
+  %121 = and i1 %120, %119
+  br i1 %121, label %122, label %150
 
-111:                                              ; preds = %103
-  %112 = getelementptr inbounds nuw i8, ptr %17, i64 160
-  %113 = load atomic i64, ptr %112 monotonic, align 32
-  %114 = shl nsw i64 %113, 1
-  %115 = icmp eq i64 %72, 0
-  %116 = icmp sgt i64 %72, %114
-  %117 = select i1 %115, i1 true, i1 %116
-  br i1 %117, label %133, label %118
+122:                                              ; preds = %113
+  %123 = getelementptr inbounds nuw i8, ptr %17, i64 168
+  %124 = load atomic i64, ptr %123 monotonic, align 8
+  %125 = shl nsw i64 %124, 1
+  %126 = icmp eq i64 %63, 0
+  %127 = icmp sgt i64 %63, %125
+  %128 = select i1 %126, i1 true, i1 %127
+  br i1 %128, label %147, label %129
 
-118:                                              ; preds = %111
-  %119 = getelementptr inbounds nuw i8, ptr %17, i64 176
-  %120 = load atomic i64, ptr %119 monotonic, align 16
-  %121 = sub nsw i64 %58, %120
-  %122 = icmp sgt i64 %121, 100000
-  br i1 %122, label %126, label %123
+129:                                              ; preds = %122
+  %130 = load atomic i64, ptr %123 monotonic, align 8
+  %131 = sdiv i64 %130, -256
+  %132 = add i64 %131, %130
+  store atomic i64 %132, ptr %123 monotonic, align 8
+  %133 = getelementptr inbounds nuw i8, ptr %17, i64 184
+  %134 = load atomic i64, ptr %133 monotonic, align 8
+  %135 = sub nsw i64 %58, %134
+  %136 = icmp sgt i64 %135, 100000
+  br i1 %136, label %140, label %137
 
-123:                                              ; preds = %118
-  %124 = getelementptr inbounds nuw i8, ptr %17, i64 168
-  %125 = load atomic i64, ptr %124 monotonic, align 8
-  br label %126
+137:                                              ; preds = %129
+  %138 = getelementptr inbounds nuw i8, ptr %17, i64 176
+  %139 = load atomic i64, ptr %138 monotonic, align 16
+  br label %140
 
-126:                                              ; preds = %123, %118
-  %127 = phi i64 [ %125, %123 ], [ 0, %118 ]
-  %128 = add nsw i64 %127, %72
-  %129 = icmp sgt i64 %128, %114
-  %130 = getelementptr inbounds nuw i8, ptr %17, i64 168
-  %131 = select i1 %129, i64 0, i64 %128
-  store atomic i64 %131, ptr %130 monotonic, align 8
-  %132 = add nsw i64 %72, %58
-  store atomic i64 %132, ptr %119 monotonic, align 16
-  br i1 %129, label %133, label %137
+140:                                              ; preds = %137, %129
+  %141 = phi i64 [ %139, %137 ], [ 0, %129 ]
+  %142 = add nsw i64 %141, %63
+  %143 = icmp sgt i64 %142, %125
+  %144 = getelementptr inbounds nuw i8, ptr %17, i64 176
+  %145 = select i1 %143, i64 0, i64 %142
+  store atomic i64 %145, ptr %144 monotonic, align 16
+  %146 = add nsw i64 %63, %58
+  store atomic i64 %146, ptr %133 monotonic, align 8
+  br i1 %143, label %147, label %150
 
-133:                                              ; preds = %126, %111
-  %134 = sub nsw i32 %80, %107
-  %135 = icmp slt i32 %134, 2
-  %136 = select i1 %135, i32 1, i32 2
-  br label %139
+147:                                              ; preds = %140, %122
+  %148 = icmp samesign ult i32 %118, 2
+  %149 = select i1 %148, i32 1, i32 2
+  br label %152
 
-137:                                              ; preds = %126, %103
-  %138 = icmp slt i32 %107, 1
-  br i1 %138, label %281, label %139
+150:                                              ; preds = %140, %113
+  %151 = icmp slt i32 %117, 1
+  br i1 %151, label %294, label %152
 
-139:                                              ; preds = %137, %133
-  %140 = phi i32 [ %136, %133 ], [ 0, %137 ]
-  %141 = getelementptr inbounds nuw i8, ptr %17, i64 896
-  %142 = load atomic i32, ptr %141 monotonic, align 128
-  %143 = icmp eq i32 %142, 0
-  br i1 %143, label %144, label %161
+152:                                              ; preds = %150, %147
+  %153 = phi i32 [ %149, %147 ], [ 0, %150 ]
+  %154 = getelementptr inbounds nuw i8, ptr %17, i64 1024
+  %155 = load atomic i32, ptr %154 monotonic, align 128
+  %156 = icmp eq i32 %155, 0
+  br i1 %156, label %157, label %174
 
-144:                                              ; preds = %139
-  %145 = getelementptr inbounds nuw i8, ptr %17, i64 640
-  %146 = atomicrmw xchg ptr %141, i32 1 acquire, align 128
-  %147 = icmp eq i32 %146, 0
-  br i1 %147, label %148, label %161
+157:                                              ; preds = %152
+  %158 = getelementptr inbounds nuw i8, ptr %17, i64 768
+  %159 = atomicrmw xchg ptr %154, i32 1 acquire, align 128
+  %160 = icmp eq i32 %159, 0
+  br i1 %160, label %161, label %174
 
-148:                                              ; preds = %277, %269, %261, %253, %245, %237, %229, %221, %213, %205, %197, %189, %181, %173, %165, %144
-  %149 = phi i32 [ 0, %144 ], [ 1, %165 ], [ 2, %173 ], [ 3, %181 ], [ 4, %189 ], [ 5, %197 ], [ 6, %205 ], [ 7, %213 ], [ 8, %221 ], [ 9, %229 ], [ 10, %237 ], [ 11, %245 ], [ 12, %253 ], [ 13, %261 ], [ 14, %269 ], [ 15, %277 ]
-  %150 = phi ptr [ %145, %144 ], [ %166, %165 ], [ %174, %173 ], [ %182, %181 ], [ %190, %189 ], [ %198, %197 ], [ %206, %205 ], [ %214, %213 ], [ %222, %221 ], [ %230, %229 ], [ %238, %237 ], [ %246, %245 ], [ %254, %253 ], [ %262, %261 ], [ %270, %269 ], [ %278, %277 ]
-  %151 = getelementptr inbounds nuw i8, ptr %17, i64 148
-  %152 = load atomic i32, ptr %151 seq_cst, align 4
-  %153 = add nuw nsw i32 %149, 1
-  br label %154
+161:                                              ; preds = %290, %282, %274, %266, %258, %250, %242, %234, %226, %218, %210, %202, %194, %186, %178, %157
+  %162 = phi i32 [ 0, %157 ], [ 1, %178 ], [ 2, %186 ], [ 3, %194 ], [ 4, %202 ], [ 5, %210 ], [ 6, %218 ], [ 7, %226 ], [ 8, %234 ], [ 9, %242 ], [ 10, %250 ], [ 11, %258 ], [ 12, %266 ], [ 13, %274 ], [ 14, %282 ], [ 15, %290 ]
+  %163 = phi ptr [ %158, %157 ], [ %179, %178 ], [ %187, %186 ], [ %195, %194 ], [ %203, %202 ], [ %211, %210 ], [ %219, %218 ], [ %227, %226 ], [ %235, %234 ], [ %243, %242 ], [ %251, %250 ], [ %259, %258 ], [ %267, %266 ], [ %275, %274 ], [ %283, %282 ], [ %291, %290 ]
+  %164 = getelementptr inbounds nuw i8, ptr %17, i64 152
+  %165 = load atomic i32, ptr %164 seq_cst, align 8
+  %166 = add nuw nsw i32 %162, 1
+  br label %167
 
-154:                                              ; preds = %157, %148
-  %155 = phi i32 [ %152, %148 ], [ %160, %157 ]
-  %156 = icmp sgt i32 %155, %149
-  br i1 %156, label %290, label %157
+167:                                              ; preds = %170, %161
+  %168 = phi i32 [ %165, %161 ], [ %173, %170 ]
+  %169 = icmp sgt i32 %168, %162
+  br i1 %169, label %303, label %170
 
-157:                                              ; preds = %154
-  %158 = cmpxchg weak ptr %151, i32 %155, i32 %153 seq_cst seq_cst, align 4
-  %159 = extractvalue { i32, i1 } %158, 1
-  %160 = extractvalue { i32, i1 } %158, 0
-  br i1 %159, label %290, label %154
+170:                                              ; preds = %167
+  %171 = cmpxchg weak ptr %164, i32 %168, i32 %166 seq_cst seq_cst, align 8
+  %172 = extractvalue { i32, i1 } %171, 1
+  %173 = extractvalue { i32, i1 } %171, 0
+  br i1 %172, label %303, label %167
 
-161:                                              ; preds = %144, %139
-  %162 = getelementptr inbounds nuw i8, ptr %17, i64 34048
-  %163 = load atomic i32, ptr %162 monotonic, align 128
-  %164 = icmp eq i32 %163, 0
-  br i1 %164, label %165, label %169
+174:                                              ; preds = %157, %152
+  %175 = getelementptr inbounds nuw i8, ptr %17, i64 34176
+  %176 = load atomic i32, ptr %175 monotonic, align 128
+  %177 = icmp eq i32 %176, 0
+  br i1 %177, label %178, label %182
 
-165:                                              ; preds = %161
-  %166 = getelementptr inbounds nuw i8, ptr %17, i64 33792
-  %167 = atomicrmw xchg ptr %162, i32 1 acquire, align 128
-  %168 = icmp eq i32 %167, 0
-  br i1 %168, label %148, label %169
+178:                                              ; preds = %174
+  %179 = getelementptr inbounds nuw i8, ptr %17, i64 33920
+  %180 = atomicrmw xchg ptr %175, i32 1 acquire, align 128
+  %181 = icmp eq i32 %180, 0
+  br i1 %181, label %161, label %182
 
-169:                                              ; preds = %165, %161
-  %170 = getelementptr inbounds nuw i8, ptr %17, i64 67200
-  %171 = load atomic i32, ptr %170 monotonic, align 128
-  %172 = icmp eq i32 %171, 0
-  br i1 %172, label %173, label %177
+182:                                              ; preds = %178, %174
+  %183 = getelementptr inbounds nuw i8, ptr %17, i64 67328
+  %184 = load atomic i32, ptr %183 monotonic, align 128
+  %185 = icmp eq i32 %184, 0
+  br i1 %185, label %186, label %190
 
-173:                                              ; preds = %169
-  %174 = getelementptr inbounds nuw i8, ptr %17, i64 66944
-  %175 = atomicrmw xchg ptr %170, i32 1 acquire, align 128
-  %176 = icmp eq i32 %175, 0
-  br i1 %176, label %148, label %177
+186:                                              ; preds = %182
+  %187 = getelementptr inbounds nuw i8, ptr %17, i64 67072
+  %188 = atomicrmw xchg ptr %183, i32 1 acquire, align 128
+  %189 = icmp eq i32 %188, 0
+  br i1 %189, label %161, label %190
 
-177:                                              ; preds = %173, %169
-  %178 = getelementptr inbounds nuw i8, ptr %17, i64 100352
-  %179 = load atomic i32, ptr %178 monotonic, align 128
-  %180 = icmp eq i32 %179, 0
-  br i1 %180, label %181, label %185
+190:                                              ; preds = %186, %182
+  %191 = getelementptr inbounds nuw i8, ptr %17, i64 100480
+  %192 = load atomic i32, ptr %191 monotonic, align 128
+  %193 = icmp eq i32 %192, 0
+  br i1 %193, label %194, label %198
 
-181:                                              ; preds = %177
-  %182 = getelementptr inbounds nuw i8, ptr %17, i64 100096
-  %183 = atomicrmw xchg ptr %178, i32 1 acquire, align 128
-  %184 = icmp eq i32 %183, 0
-  br i1 %184, label %148, label %185
+194:                                              ; preds = %190
+  %195 = getelementptr inbounds nuw i8, ptr %17, i64 100224
+  %196 = atomicrmw xchg ptr %191, i32 1 acquire, align 128
+  %197 = icmp eq i32 %196, 0
+  br i1 %197, label %161, label %198
 
-185:                                              ; preds = %181, %177
-  %186 = getelementptr inbounds nuw i8, ptr %17, i64 133504
-  %187 = load atomic i32, ptr %186 monotonic, align 128
-  %188 = icmp eq i32 %187, 0
-  br i1 %188, label %189, label %193
+198:                                              ; preds = %194, %190
+  %199 = getelementptr inbounds nuw i8, ptr %17, i64 133632
+  %200 = load atomic i32, ptr %199 monotonic, align 128
+  %201 = icmp eq i32 %200, 0
+  br i1 %201, label %202, label %206
 
-189:                                              ; preds = %185
-  %190 = getelementptr inbounds nuw i8, ptr %17, i64 133248
-  %191 = atomicrmw xchg ptr %186, i32 1 acquire, align 128
-  %192 = icmp eq i32 %191, 0
-  br i1 %192, label %148, label %193
+202:                                              ; preds = %198
+  %203 = getelementptr inbounds nuw i8, ptr %17, i64 133376
+  %204 = atomicrmw xchg ptr %199, i32 1 acquire, align 128
+  %205 = icmp eq i32 %204, 0
+  br i1 %205, label %161, label %206
 
-193:                                              ; preds = %189, %185
-  %194 = getelementptr inbounds nuw i8, ptr %17, i64 166656
-  %195 = load atomic i32, ptr %194 monotonic, align 128
-  %196 = icmp eq i32 %195, 0
-  br i1 %196, label %197, label %201
+206:                                              ; preds = %202, %198
+  %207 = getelementptr inbounds nuw i8, ptr %17, i64 166784
+  %208 = load atomic i32, ptr %207 monotonic, align 128
+  %209 = icmp eq i32 %208, 0
+  br i1 %209, label %210, label %214
 
-197:                                              ; preds = %193
-  %198 = getelementptr inbounds nuw i8, ptr %17, i64 166400
-  %199 = atomicrmw xchg ptr %194, i32 1 acquire, align 128
-  %200 = icmp eq i32 %199, 0
-  br i1 %200, label %148, label %201
+210:                                              ; preds = %206
+  %211 = getelementptr inbounds nuw i8, ptr %17, i64 166528
+  %212 = atomicrmw xchg ptr %207, i32 1 acquire, align 128
+  %213 = icmp eq i32 %212, 0
+  br i1 %213, label %161, label %214
 
-201:                                              ; preds = %197, %193
-  %202 = getelementptr inbounds nuw i8, ptr %17, i64 199808
-  %203 = load atomic i32, ptr %202 monotonic, align 128
-  %204 = icmp eq i32 %203, 0
-  br i1 %204, label %205, label %209
+214:                                              ; preds = %210, %206
+  %215 = getelementptr inbounds nuw i8, ptr %17, i64 199936
+  %216 = load atomic i32, ptr %215 monotonic, align 128
+  %217 = icmp eq i32 %216, 0
+  br i1 %217, label %218, label %222
 
-205:                                              ; preds = %201
-  %206 = getelementptr inbounds nuw i8, ptr %17, i64 199552
-  %207 = atomicrmw xchg ptr %202, i32 1 acquire, align 128
-  %208 = icmp eq i32 %207, 0
-  br i1 %208, label %148, label %209
+218:                                              ; preds = %214
+  %219 = getelementptr inbounds nuw i8, ptr %17, i64 199680
+  %220 = atomicrmw xchg ptr %215, i32 1 acquire, align 128
+  %221 = icmp eq i32 %220, 0
+  br i1 %221, label %161, label %222
 
-209:                                              ; preds = %205, %201
-  %210 = getelementptr inbounds nuw i8, ptr %17, i64 232960
-  %211 = load atomic i32, ptr %210 monotonic, align 128
-  %212 = icmp eq i32 %211, 0
-  br i1 %212, label %213, label %217
+222:                                              ; preds = %218, %214
+  %223 = getelementptr inbounds nuw i8, ptr %17, i64 233088
+  %224 = load atomic i32, ptr %223 monotonic, align 128
+  %225 = icmp eq i32 %224, 0
+  br i1 %225, label %226, label %230
 
-213:                                              ; preds = %209
-  %214 = getelementptr inbounds nuw i8, ptr %17, i64 232704
-  %215 = atomicrmw xchg ptr %210, i32 1 acquire, align 128
-  %216 = icmp eq i32 %215, 0
-  br i1 %216, label %148, label %217
+226:                                              ; preds = %222
+  %227 = getelementptr inbounds nuw i8, ptr %17, i64 232832
+  %228 = atomicrmw xchg ptr %223, i32 1 acquire, align 128
+  %229 = icmp eq i32 %228, 0
+  br i1 %229, label %161, label %230
 
-217:                                              ; preds = %213, %209
-  %218 = getelementptr inbounds nuw i8, ptr %17, i64 266112
-  %219 = load atomic i32, ptr %218 monotonic, align 128
-  %220 = icmp eq i32 %219, 0
-  br i1 %220, label %221, label %225
+230:                                              ; preds = %226, %222
+  %231 = getelementptr inbounds nuw i8, ptr %17, i64 266240
+  %232 = load atomic i32, ptr %231 monotonic, align 128
+  %233 = icmp eq i32 %232, 0
+  br i1 %233, label %234, label %238
 
-221:                                              ; preds = %217
-  %222 = getelementptr inbounds nuw i8, ptr %17, i64 265856
-  %223 = atomicrmw xchg ptr %218, i32 1 acquire, align 128
-  %224 = icmp eq i32 %223, 0
-  br i1 %224, label %148, label %225
+234:                                              ; preds = %230
+  %235 = getelementptr inbounds nuw i8, ptr %17, i64 265984
+  %236 = atomicrmw xchg ptr %231, i32 1 acquire, align 128
+  %237 = icmp eq i32 %236, 0
+  br i1 %237, label %161, label %238
 
-225:                                              ; preds = %221, %217
-  %226 = getelementptr inbounds nuw i8, ptr %17, i64 299264
-  %227 = load atomic i32, ptr %226 monotonic, align 128
-  %228 = icmp eq i32 %227, 0
-  br i1 %228, label %229, label %233
+238:                                              ; preds = %234, %230
+  %239 = getelementptr inbounds nuw i8, ptr %17, i64 299392
+  %240 = load atomic i32, ptr %239 monotonic, align 128
+  %241 = icmp eq i32 %240, 0
+  br i1 %241, label %242, label %246
 
-229:                                              ; preds = %225
-  %230 = getelementptr inbounds nuw i8, ptr %17, i64 299008
-  %231 = atomicrmw xchg ptr %226, i32 1 acquire, align 128
-  %232 = icmp eq i32 %231, 0
-  br i1 %232, label %148, label %233
+242:                                              ; preds = %238
+  %243 = getelementptr inbounds nuw i8, ptr %17, i64 299136
+  %244 = atomicrmw xchg ptr %239, i32 1 acquire, align 128
+  %245 = icmp eq i32 %244, 0
+  br i1 %245, label %161, label %246
 
-233:                                              ; preds = %229, %225
-  %234 = getelementptr inbounds nuw i8, ptr %17, i64 332416
-  %235 = load atomic i32, ptr %234 monotonic, align 128
-  %236 = icmp eq i32 %235, 0
-  br i1 %236, label %237, label %241
+246:                                              ; preds = %242, %238
+  %247 = getelementptr inbounds nuw i8, ptr %17, i64 332544
+  %248 = load atomic i32, ptr %247 monotonic, align 128
+  %249 = icmp eq i32 %248, 0
+  br i1 %249, label %250, label %254
 
-237:                                              ; preds = %233
-  %238 = getelementptr inbounds nuw i8, ptr %17, i64 332160
-  %239 = atomicrmw xchg ptr %234, i32 1 acquire, align 128
-  %240 = icmp eq i32 %239, 0
-  br i1 %240, label %148, label %241
+250:                                              ; preds = %246
+  %251 = getelementptr inbounds nuw i8, ptr %17, i64 332288
+  %252 = atomicrmw xchg ptr %247, i32 1 acquire, align 128
+  %253 = icmp eq i32 %252, 0
+  br i1 %253, label %161, label %254
 
-241:                                              ; preds = %237, %233
-  %242 = getelementptr inbounds nuw i8, ptr %17, i64 365568
-  %243 = load atomic i32, ptr %242 monotonic, align 128
-  %244 = icmp eq i32 %243, 0
-  br i1 %244, label %245, label %249
+254:                                              ; preds = %250, %246
+  %255 = getelementptr inbounds nuw i8, ptr %17, i64 365696
+  %256 = load atomic i32, ptr %255 monotonic, align 128
+  %257 = icmp eq i32 %256, 0
+  br i1 %257, label %258, label %262
 
-245:                                              ; preds = %241
-  %246 = getelementptr inbounds nuw i8, ptr %17, i64 365312
-  %247 = atomicrmw xchg ptr %242, i32 1 acquire, align 128
-  %248 = icmp eq i32 %247, 0
-  br i1 %248, label %148, label %249
+258:                                              ; preds = %254
+  %259 = getelementptr inbounds nuw i8, ptr %17, i64 365440
+  %260 = atomicrmw xchg ptr %255, i32 1 acquire, align 128
+  %261 = icmp eq i32 %260, 0
+  br i1 %261, label %161, label %262
 
-249:                                              ; preds = %245, %241
-  %250 = getelementptr inbounds nuw i8, ptr %17, i64 398720
-  %251 = load atomic i32, ptr %250 monotonic, align 128
-  %252 = icmp eq i32 %251, 0
-  br i1 %252, label %253, label %257
+262:                                              ; preds = %258, %254
+  %263 = getelementptr inbounds nuw i8, ptr %17, i64 398848
+  %264 = load atomic i32, ptr %263 monotonic, align 128
+  %265 = icmp eq i32 %264, 0
+  br i1 %265, label %266, label %270
 
-253:                                              ; preds = %249
-  %254 = getelementptr inbounds nuw i8, ptr %17, i64 398464
-  %255 = atomicrmw xchg ptr %250, i32 1 acquire, align 128
-  %256 = icmp eq i32 %255, 0
-  br i1 %256, label %148, label %257
+266:                                              ; preds = %262
+  %267 = getelementptr inbounds nuw i8, ptr %17, i64 398592
+  %268 = atomicrmw xchg ptr %263, i32 1 acquire, align 128
+  %269 = icmp eq i32 %268, 0
+  br i1 %269, label %161, label %270
 
-257:                                              ; preds = %253, %249
-  %258 = getelementptr inbounds nuw i8, ptr %17, i64 431872
-  %259 = load atomic i32, ptr %258 monotonic, align 128
-  %260 = icmp eq i32 %259, 0
-  br i1 %260, label %261, label %265
+270:                                              ; preds = %266, %262
+  %271 = getelementptr inbounds nuw i8, ptr %17, i64 432000
+  %272 = load atomic i32, ptr %271 monotonic, align 128
+  %273 = icmp eq i32 %272, 0
+  br i1 %273, label %274, label %278
 
-261:                                              ; preds = %257
-  %262 = getelementptr inbounds nuw i8, ptr %17, i64 431616
-  %263 = atomicrmw xchg ptr %258, i32 1 acquire, align 128
-  %264 = icmp eq i32 %263, 0
-  br i1 %264, label %148, label %265
+274:                                              ; preds = %270
+  %275 = getelementptr inbounds nuw i8, ptr %17, i64 431744
+  %276 = atomicrmw xchg ptr %271, i32 1 acquire, align 128
+  %277 = icmp eq i32 %276, 0
+  br i1 %277, label %161, label %278
 
-265:                                              ; preds = %261, %257
-  %266 = getelementptr inbounds nuw i8, ptr %17, i64 465024
-  %267 = load atomic i32, ptr %266 monotonic, align 128
-  %268 = icmp eq i32 %267, 0
-  br i1 %268, label %269, label %273
+278:                                              ; preds = %274, %270
+  %279 = getelementptr inbounds nuw i8, ptr %17, i64 465152
+  %280 = load atomic i32, ptr %279 monotonic, align 128
+  %281 = icmp eq i32 %280, 0
+  br i1 %281, label %282, label %286
 
-269:                                              ; preds = %265
-  %270 = getelementptr inbounds nuw i8, ptr %17, i64 464768
-  %271 = atomicrmw xchg ptr %266, i32 1 acquire, align 128
-  %272 = icmp eq i32 %271, 0
-  br i1 %272, label %148, label %273
+282:                                              ; preds = %278
+  %283 = getelementptr inbounds nuw i8, ptr %17, i64 464896
+  %284 = atomicrmw xchg ptr %279, i32 1 acquire, align 128
+  %285 = icmp eq i32 %284, 0
+  br i1 %285, label %161, label %286
 
-273:                                              ; preds = %269, %265
-  %274 = getelementptr inbounds nuw i8, ptr %17, i64 498176
-  %275 = load atomic i32, ptr %274 monotonic, align 128
-  %276 = icmp eq i32 %275, 0
-  br i1 %276, label %277, label %281
+286:                                              ; preds = %282, %278
+  %287 = getelementptr inbounds nuw i8, ptr %17, i64 498304
+  %288 = load atomic i32, ptr %287 monotonic, align 128
+  %289 = icmp eq i32 %288, 0
+  br i1 %289, label %290, label %294
 
-277:                                              ; preds = %273
-  %278 = getelementptr inbounds nuw i8, ptr %17, i64 497920
-  %279 = atomicrmw xchg ptr %274, i32 1 acquire, align 128
-  %280 = icmp eq i32 %279, 0
-  br i1 %280, label %148, label %281
+290:                                              ; preds = %286
+  %291 = getelementptr inbounds nuw i8, ptr %17, i64 498048
+  %292 = atomicrmw xchg ptr %287, i32 1 acquire, align 128
+  %293 = icmp eq i32 %292, 0
+  br i1 %293, label %161, label %294
 
-281:                                              ; preds = %277, %273, %137, %71, %63
-  %282 = load i32, ptr %43, align 4
+294:                                              ; preds = %290, %286, %150, %75, %62
+  %295 = load i32, ptr %43, align 4
   store i32 1, ptr %43, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #7
-  store i32 %282, ptr %43, align 4
+  store i32 %295, ptr %43, align 4
   call void @llvm.lifetime.start.p0(ptr nonnull %10) #7
-  %283 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #7
-  %284 = load i64, ptr %10, align 8
-  %285 = mul nsw i64 %284, 1000000000
-  %286 = getelementptr inbounds nuw i8, ptr %10, i64 8
-  %287 = load i64, ptr %286, align 8
+  %296 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #7
+  %297 = load i64, ptr %10, align 8
+  %298 = mul nsw i64 %297, 1000000000
+  %299 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %300 = load i64, ptr %299, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %10) #7
-  %288 = sub i64 %287, %58
-  %289 = add i64 %288, %285
-  br label %507
-
-290:                                              ; preds = %157, %154
-  %291 = getelementptr inbounds nuw i8, ptr %150, i64 260
-  %292 = load i32, ptr %291, align 4
-  %293 = add i32 %292, 1
-  store i32 %293, ptr %291, align 4
-  %294 = icmp eq i32 %293, 0
-  br i1 %294, label %295, label %296
-
-295:                                              ; preds = %290
-  store i32 1, ptr %291, align 4
-  br label %299
-
-296:                                              ; preds = %290
-  %297 = zext i32 %293 to i64
-  %298 = shl nuw i64 %297, 32
-  br label %299
-
-299:                                              ; preds = %296, %295
-  %300 = phi i64 [ 4294967296, %295 ], [ %298, %296 ]
-  %301 = getelementptr inbounds nuw i8, ptr %150, i64 8
-  store ptr %0, ptr %301, align 8
-  %302 = getelementptr inbounds nuw i8, ptr %150, i64 16
-  store ptr %1, ptr %302, align 16
-  %303 = getelementptr inbounds nuw i8, ptr %150, i64 24
-  store i64 %2, ptr %303, align 8
-  %304 = getelementptr inbounds nuw i8, ptr %150, i64 32
-  store i64 %3, ptr %304, align 32
-  %305 = sext i64 %2 to i128
-  %306 = zext nneg i32 %39 to i128
-  br label %317
-
-307:                                              ; preds = %317
-  %308 = getelementptr inbounds nuw i8, ptr %150, i64 40
-  store i32 %334, ptr %308, align 8
-  %309 = getelementptr inbounds nuw i8, ptr %150, i64 48
-  store atomic i64 %58, ptr %309 monotonic, align 16
-  %310 = getelementptr inbounds nuw i8, ptr %150, i64 56
-  %311 = call i32 @sched_getcpu() #7
-  store atomic i32 %311, ptr %310 monotonic, align 8
-  %312 = getelementptr inbounds nuw i8, ptr %150, i64 128
-  store atomic i32 0, ptr %312 monotonic, align 128
-  %313 = getelementptr inbounds nuw i8, ptr %150, i64 384
-  %314 = zext nneg i32 %39 to i64
-  %315 = load i64, ptr %303, align 8
-  %316 = sext i64 %315 to i128
-  br label %336
-
-317:                                              ; preds = %317, %299
-  %318 = phi i32 [ 0, %299 ], [ %324, %317 ]
-  %319 = phi i32 [ 0, %299 ], [ %334, %317 ]
-  %320 = zext nneg i32 %318 to i128
-  %321 = mul nsw i128 %320, %305
-  %322 = sdiv i128 %321, %306
-  %323 = trunc i128 %322 to i64
-  %324 = add nuw nsw i32 %318, 1
-  %325 = zext nneg i32 %324 to i128
-  %326 = mul nsw i128 %325, %305
-  %327 = sdiv i128 %326, %306
-  %328 = trunc i128 %327 to i64
-  %329 = xor i64 %323, -1
-  %330 = add i64 %3, %329
-  %331 = add i64 %330, %328
-  %332 = sdiv i64 %331, %3
-  %333 = trunc i64 %332 to i32
-  %334 = add i32 %319, %333
-  %335 = icmp eq i32 %324, %39
-  br i1 %335, label %307, label %317
-
-336:                                              ; preds = %336, %307
-  %337 = phi i64 [ 0, %307 ], [ %342, %336 ]
-  %338 = zext nneg i64 %337 to i128
-  %339 = mul nsw i128 %338, %316
-  %340 = sdiv i128 %339, %306
-  %341 = trunc i128 %340 to i64
-  %342 = add nuw nsw i64 %337, 1
-  %343 = zext nneg i64 %342 to i128
-  %344 = mul nsw i128 %343, %316
-  %345 = sdiv i128 %344, %306
-  %346 = trunc i128 %345 to i64
-  %347 = xor i64 %341, -1
-  %348 = add i64 %3, %347
-  %349 = add i64 %348, %346
-  %350 = sdiv i64 %349, %3
-  %351 = getelementptr inbounds nuw %struct.steps, ptr %313, i64 %337
-  %352 = and i64 %350, 4294967295
-  %353 = or disjoint i64 %352, %300
-  store atomic i64 %353, ptr %351 release, align 128
-  %354 = icmp eq i64 %342, %314
-  br i1 %354, label %355, label %336
-
-355:                                              ; preds = %336
-  %356 = shl i32 %39, 16
-  %357 = or disjoint i32 %356, 1
-  %358 = zext i32 %357 to i64
-  %359 = or disjoint i64 %300, %358
-  store atomic i64 %359, ptr %150 release, align 128
-  %360 = load i32, ptr %291, align 4
-  %361 = load i32, ptr %308, align 8
-  %362 = load atomic i64, ptr %150 monotonic, align 128
-  %363 = trunc i64 %362 to i32
-  %364 = lshr i32 %363, 16
-  %365 = icmp eq i32 %140, 0
-  br i1 %365, label %378, label %366
-
-366:                                              ; preds = %355
-  %367 = getelementptr inbounds nuw i8, ptr %17, i64 516
-  %368 = call i32 @sched_getcpu() #7
-  store atomic i32 %368, ptr %367 monotonic, align 4
-  %369 = getelementptr inbounds nuw i8, ptr %17, i64 512
-  %370 = atomicrmw add ptr %369, i32 1 seq_cst, align 128
-  %371 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %369, i32 noundef 129, i32 noundef range(i32 1, 3) %140, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
-  %372 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #7
-  %373 = load i64, ptr %9, align 8
-  %374 = mul nsw i64 %373, 1000000000
-  %375 = getelementptr inbounds nuw i8, ptr %9, i64 8
-  %376 = load i64, ptr %375, align 8
-  %377 = add nsw i64 %374, %376
-  call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
-  br label %378
-
-378:                                              ; preds = %366, %355
-  %379 = phi i64 [ %377, %366 ], [ %58, %355 ]
-  store i32 1, ptr %43, align 4
-  %380 = icmp eq i32 %364, 0
-  br i1 %380, label %381, label %382
-
-381:                                              ; preds = %378
-  store i32 0, ptr %43, align 4
-  br label %456
-
-382:                                              ; preds = %378
-  %383 = zext i32 %360 to i64
-  %384 = zext nneg i32 %364 to i128
-  %385 = zext nneg i32 %364 to i64
-  br label %386
-
-386:                                              ; preds = %440, %382
-  %387 = phi i64 [ %392, %440 ], [ 0, %382 ]
-  %388 = phi i32 [ %398, %440 ], [ 0, %382 ]
-  %389 = getelementptr inbounds nuw %struct.steps, ptr %313, i64 %387
-  %390 = load atomic i64, ptr %389 acquire, align 8
-  %391 = zext nneg i64 %387 to i128
-  %392 = add nuw nsw i64 %387, 1
-  %393 = zext nneg i64 %392 to i128
-  br label %394
-
-394:                                              ; preds = %422, %386
-  %395 = phi i64 [ %423, %422 ], [ -1, %386 ]
-  %396 = phi i64 [ %424, %422 ], [ 0, %386 ]
-  %397 = phi i64 [ %439, %422 ], [ %390, %386 ]
-  %398 = phi i32 [ %438, %422 ], [ %388, %386 ]
-  br label %399
-
-399:                                              ; preds = %406, %394
-  %400 = phi i64 [ %410, %406 ], [ %397, %394 ]
-  %401 = lshr i64 %400, 32
-  %402 = icmp ne i64 %401, %383
-  %403 = and i64 %400, 4294967295
-  %404 = icmp eq i64 %403, 0
-  %405 = or i1 %402, %404
-  br i1 %405, label %440, label %406
-
-406:                                              ; preds = %399
-  %407 = add i64 %400, -1
-  %408 = cmpxchg weak ptr %389, i64 %400, i64 %407 acq_rel acquire, align 8
-  %409 = extractvalue { i64, i1 } %408, 1
-  %410 = extractvalue { i64, i1 } %408, 0
-  br i1 %409, label %411, label %399
-
-411:                                              ; preds = %406
-  %412 = icmp slt i64 %395, 0
-  br i1 %412, label %413, label %422
-
-413:                                              ; preds = %411
-  %414 = load i64, ptr %303, align 8
-  %415 = sext i64 %414 to i128
-  %416 = mul nsw i128 %415, %391
-  %417 = sdiv i128 %416, %384
-  %418 = trunc i128 %417 to i64
-  %419 = mul nsw i128 %415, %393
-  %420 = sdiv i128 %419, %384
-  %421 = trunc i128 %420 to i64
-  br label %422
-
-422:                                              ; preds = %413, %411
-  %423 = phi i64 [ %421, %413 ], [ %395, %411 ]
-  %424 = phi i64 [ %418, %413 ], [ %396, %411 ]
-  %425 = load i64, ptr %304, align 32
-  %426 = xor i64 %424, -1
-  %427 = add i64 %423, %426
-  %428 = add i64 %427, %425
-  %429 = sdiv i64 %428, %425
-  %430 = sub i64 %429, %400
-  %431 = and i64 %430, 4294967295
-  %432 = mul nsw i64 %431, %425
-  %433 = add nsw i64 %432, %424
-  %434 = add nsw i64 %433, %425
-  %435 = call i64 @llvm.smin.i64(i64 %434, i64 %423)
-  %436 = load ptr, ptr %301, align 8
-  %437 = load ptr, ptr %302, align 16
-  call void %436(ptr noundef %437, i64 noundef %433, i64 noundef %435, i64 noundef 0) #7
-  %438 = add i32 %398, 1
-  %439 = load atomic i64, ptr %389 acquire, align 8
-  br label %394
-
-440:                                              ; preds = %399
-  %441 = icmp eq i64 %392, %385
-  br i1 %441, label %442, label %386
-
-442:                                              ; preds = %440
-  store i32 0, ptr %43, align 4
-  %443 = icmp eq i32 %398, 0
-  br i1 %443, label %456, label %444
-
-444:                                              ; preds = %442
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
-  %445 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
-  %446 = load i64, ptr %8, align 8
-  %447 = mul nsw i64 %446, 1000000000
-  %448 = getelementptr inbounds nuw i8, ptr %8, i64 8
-  %449 = load i64, ptr %448, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
-  %450 = sub i64 %449, %379
-  %451 = add i64 %450, %447
-  %452 = zext i32 %361 to i64
-  %453 = mul nsw i64 %451, %452
-  %454 = zext i32 %398 to i64
-  %455 = sdiv i64 %453, %454
-  br label %456
-
-456:                                              ; preds = %444, %442, %381
-  %457 = phi i32 [ %398, %444 ], [ 0, %442 ], [ 0, %381 ]
-  %458 = phi i64 [ %455, %444 ], [ 0, %442 ], [ 0, %381 ]
-  %459 = load i32, ptr %308, align 8
-  %460 = icmp eq i32 %457, %459
-  br i1 %460, label %505, label %461
-
-461:                                              ; preds = %456
-  %462 = atomicrmw add ptr %312, i32 %457 acq_rel, align 128
-  %463 = load atomic i32, ptr %312 acquire, align 128
-  %464 = and i32 %463, -1073741825
-  %465 = icmp eq i32 %464, %459
-  br i1 %465, label %505, label %466
-
-466:                                              ; preds = %461
-  %467 = zext i32 %360 to i64
-  %468 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  br label %469
-
-469:                                              ; preds = %499, %466
-  %470 = phi i32 [ %463, %466 ], [ %502, %499 ]
-  %471 = phi i64 [ 0, %466 ], [ %500, %499 ]
-  %472 = phi i32 [ 1, %466 ], [ %501, %499 ]
-  %473 = load atomic i64, ptr %150 monotonic, align 128
-  %474 = lshr i64 %473, 32
-  %475 = icmp eq i64 %474, %467
-  br i1 %475, label %476, label %505
-
-476:                                              ; preds = %469
-  call void @llvm.x86.sse2.pause()
-  %477 = and i32 %472, 15
-  %478 = icmp eq i32 %477, 0
-  br i1 %478, label %479, label %499
-
-479:                                              ; preds = %476
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
-  %480 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #7
-  %481 = load i64, ptr %7, align 8
-  %482 = mul nsw i64 %481, 1000000000
-  %483 = load i64, ptr %468, align 8
-  %484 = add nsw i64 %482, %483
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
-  %485 = icmp eq i64 %471, 0
-  %486 = select i1 %485, i64 %484, i64 %471
-  %487 = sub nsw i64 %484, %486
-  %488 = icmp slt i64 %487, 30000
-  br i1 %488, label %499, label %489
-
-489:                                              ; preds = %479
-  %490 = and i32 %470, 1073741824
-  %491 = icmp eq i32 %490, 0
-  br i1 %491, label %492, label %496
-
-492:                                              ; preds = %489
-  %493 = or disjoint i32 %470, 1073741824
-  %494 = cmpxchg ptr %312, i32 %470, i32 %493 seq_cst seq_cst, align 128
-  %495 = extractvalue { i32, i1 } %494, 1
-  br i1 %495, label %496, label %499
-
-496:                                              ; preds = %492, %489
-  %497 = phi i32 [ %493, %492 ], [ %470, %489 ]
-  %498 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %312, i32 noundef 128, i32 noundef %497, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %499
-
-499:                                              ; preds = %496, %492, %479, %476
-  %500 = phi i64 [ %486, %479 ], [ %486, %496 ], [ %486, %492 ], [ %471, %476 ]
-  %501 = add i32 %472, 1
-  %502 = load atomic i32, ptr %312 acquire, align 128
-  %503 = and i32 %502, -1073741825
-  %504 = icmp eq i32 %503, %459
-  br i1 %504, label %505, label %469
-
-505:                                              ; preds = %499, %469, %461, %456
-  %506 = getelementptr inbounds nuw i8, ptr %150, i64 256
-  store atomic i32 0, ptr %506 release, align 128
-  br label %507
-
-507:                                              ; preds = %505, %281
-  %508 = phi i64 [ %289, %281 ], [ %458, %505 ]
-  %509 = icmp slt i64 %508, 1
-  %510 = or i1 %59, %509
-  br i1 %510, label %522, label %511
-
-511:                                              ; preds = %507
-  %512 = load atomic i64, ptr %5 monotonic, align 8
-  %513 = icmp sgt i64 %512, 0
-  br i1 %513, label %514, label %520
-
-514:                                              ; preds = %511
-  %515 = sub nsw i64 %508, %512
-  %516 = icmp samesign ult i64 %508, %512
-  %517 = select i1 %516, i64 2, i64 8
-  %518 = sdiv i64 %515, %517
-  %519 = add nsw i64 %518, %512
+  %301 = sub i64 %300, %58
+  %302 = add i64 %301, %298
   br label %520
 
-520:                                              ; preds = %514, %511
-  %521 = phi i64 [ %519, %514 ], [ %508, %511 ]
-  store atomic i64 %521, ptr %5 monotonic, align 8
-  br label %522
+303:                                              ; preds = %170, %167
+  %304 = getelementptr inbounds nuw i8, ptr %163, i64 260
+  %305 = load i32, ptr %304, align 4
+  %306 = add i32 %305, 1
+  store i32 %306, ptr %304, align 4
+  %307 = icmp eq i32 %306, 0
+  br i1 %307, label %308, label %309
 
-522:                                              ; preds = %520, %507, %46
-  %523 = phi i1 [ %27, %520 ], [ %27, %507 ], [ %47, %46 ]
-  %524 = or i1 %18, %523
-  br i1 %524, label %528, label %525
+308:                                              ; preds = %303
+  store i32 1, ptr %304, align 4
+  br label %312
 
-525:                                              ; preds = %522
-  %526 = load i32, ptr @key, align 4
-  %527 = call i32 @pthread_setspecific(i32 noundef %526, ptr noundef null) #7
-  br label %528
+309:                                              ; preds = %303
+  %310 = zext i32 %306 to i64
+  %311 = shl nuw i64 %310, 32
+  br label %312
 
-528:                                              ; preds = %525, %522
+312:                                              ; preds = %309, %308
+  %313 = phi i64 [ 4294967296, %308 ], [ %311, %309 ]
+  %314 = getelementptr inbounds nuw i8, ptr %163, i64 8
+  store ptr %0, ptr %314, align 8
+  %315 = getelementptr inbounds nuw i8, ptr %163, i64 16
+  store ptr %1, ptr %315, align 16
+  %316 = getelementptr inbounds nuw i8, ptr %163, i64 24
+  store i64 %2, ptr %316, align 8
+  %317 = getelementptr inbounds nuw i8, ptr %163, i64 32
+  store i64 %3, ptr %317, align 32
+  %318 = sext i64 %2 to i128
+  %319 = zext nneg i32 %39 to i128
+  br label %330
+
+320:                                              ; preds = %330
+  %321 = getelementptr inbounds nuw i8, ptr %163, i64 40
+  store i32 %347, ptr %321, align 8
+  %322 = getelementptr inbounds nuw i8, ptr %163, i64 48
+  store atomic i64 %58, ptr %322 monotonic, align 16
+  %323 = getelementptr inbounds nuw i8, ptr %163, i64 56
+  %324 = call i32 @sched_getcpu() #7
+  store atomic i32 %324, ptr %323 monotonic, align 8
+  %325 = getelementptr inbounds nuw i8, ptr %163, i64 128
+  store atomic i32 0, ptr %325 monotonic, align 128
+  %326 = getelementptr inbounds nuw i8, ptr %163, i64 384
+  %327 = zext nneg i32 %39 to i64
+  %328 = load i64, ptr %316, align 8
+  %329 = sext i64 %328 to i128
+  br label %349
+
+330:                                              ; preds = %330, %312
+  %331 = phi i32 [ 0, %312 ], [ %337, %330 ]
+  %332 = phi i32 [ 0, %312 ], [ %347, %330 ]
+  %333 = zext nneg i32 %331 to i128
+  %334 = mul nsw i128 %333, %318
+  %335 = sdiv i128 %334, %319
+  %336 = trunc i128 %335 to i64
+  %337 = add nuw nsw i32 %331, 1
+  %338 = zext nneg i32 %337 to i128
+  %339 = mul nsw i128 %338, %318
+  %340 = sdiv i128 %339, %319
+  %341 = trunc i128 %340 to i64
+  %342 = xor i64 %336, -1
+  %343 = add i64 %3, %342
+  %344 = add i64 %343, %341
+  %345 = sdiv i64 %344, %3
+  %346 = trunc i64 %345 to i32
+  %347 = add i32 %332, %346
+  %348 = icmp eq i32 %337, %39
+  br i1 %348, label %320, label %330
+
+349:                                              ; preds = %349, %320
+  %350 = phi i64 [ 0, %320 ], [ %355, %349 ]
+  %351 = zext nneg i64 %350 to i128
+  %352 = mul nsw i128 %351, %329
+  %353 = sdiv i128 %352, %319
+  %354 = trunc i128 %353 to i64
+  %355 = add nuw nsw i64 %350, 1
+  %356 = zext nneg i64 %355 to i128
+  %357 = mul nsw i128 %356, %329
+  %358 = sdiv i128 %357, %319
+  %359 = trunc i128 %358 to i64
+  %360 = xor i64 %354, -1
+  %361 = add i64 %3, %360
+  %362 = add i64 %361, %359
+  %363 = sdiv i64 %362, %3
+  %364 = getelementptr inbounds nuw %struct.steps, ptr %326, i64 %350
+  %365 = and i64 %363, 4294967295
+  %366 = or disjoint i64 %365, %313
+  store atomic i64 %366, ptr %364 release, align 128
+  %367 = icmp eq i64 %355, %327
+  br i1 %367, label %368, label %349
+
+368:                                              ; preds = %349
+  %369 = shl i32 %39, 16
+  %370 = or disjoint i32 %369, 1
+  %371 = zext i32 %370 to i64
+  %372 = or disjoint i64 %313, %371
+  store atomic i64 %372, ptr %163 release, align 128
+  %373 = load i32, ptr %304, align 4
+  %374 = load i32, ptr %321, align 8
+  %375 = load atomic i64, ptr %163 monotonic, align 128
+  %376 = trunc i64 %375 to i32
+  %377 = lshr i32 %376, 16
+  %378 = icmp eq i32 %153, 0
+  br i1 %378, label %391, label %379
+
+379:                                              ; preds = %368
+  %380 = getelementptr inbounds nuw i8, ptr %17, i64 644
+  %381 = call i32 @sched_getcpu() #7
+  store atomic i32 %381, ptr %380 monotonic, align 4
+  %382 = getelementptr inbounds nuw i8, ptr %17, i64 640
+  %383 = atomicrmw add ptr %382, i32 1 seq_cst, align 128
+  %384 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %382, i32 noundef 129, i32 noundef range(i32 1, 3) %153, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
+  %385 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #7
+  %386 = load i64, ptr %9, align 8
+  %387 = mul nsw i64 %386, 1000000000
+  %388 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %389 = load i64, ptr %388, align 8
+  %390 = add nsw i64 %387, %389
+  call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
+  br label %391
+
+391:                                              ; preds = %379, %368
+  %392 = phi i64 [ %390, %379 ], [ %58, %368 ]
+  store i32 1, ptr %43, align 4
+  %393 = icmp eq i32 %377, 0
+  br i1 %393, label %394, label %395
+
+394:                                              ; preds = %391
+  store i32 0, ptr %43, align 4
+  br label %469
+
+395:                                              ; preds = %391
+  %396 = zext i32 %373 to i64
+  %397 = zext nneg i32 %377 to i128
+  %398 = zext nneg i32 %377 to i64
+  br label %399
+
+399:                                              ; preds = %453, %395
+  %400 = phi i64 [ %405, %453 ], [ 0, %395 ]
+  %401 = phi i32 [ %411, %453 ], [ 0, %395 ]
+  %402 = getelementptr inbounds nuw %struct.steps, ptr %326, i64 %400
+  %403 = load atomic i64, ptr %402 acquire, align 8
+  %404 = zext nneg i64 %400 to i128
+  %405 = add nuw nsw i64 %400, 1
+  %406 = zext nneg i64 %405 to i128
+  br label %407
+
+407:                                              ; preds = %435, %399
+  %408 = phi i64 [ %436, %435 ], [ -1, %399 ]
+  %409 = phi i64 [ %437, %435 ], [ 0, %399 ]
+  %410 = phi i64 [ %452, %435 ], [ %403, %399 ]
+  %411 = phi i32 [ %451, %435 ], [ %401, %399 ]
+  br label %412
+
+412:                                              ; preds = %419, %407
+  %413 = phi i64 [ %423, %419 ], [ %410, %407 ]
+  %414 = lshr i64 %413, 32
+  %415 = icmp ne i64 %414, %396
+  %416 = and i64 %413, 4294967295
+  %417 = icmp eq i64 %416, 0
+  %418 = or i1 %415, %417
+  br i1 %418, label %453, label %419
+
+419:                                              ; preds = %412
+  %420 = add i64 %413, -1
+  %421 = cmpxchg weak ptr %402, i64 %413, i64 %420 acq_rel acquire, align 8
+  %422 = extractvalue { i64, i1 } %421, 1
+  %423 = extractvalue { i64, i1 } %421, 0
+  br i1 %422, label %424, label %412
+
+424:                                              ; preds = %419
+  %425 = icmp slt i64 %408, 0
+  br i1 %425, label %426, label %435
+
+426:                                              ; preds = %424
+  %427 = load i64, ptr %316, align 8
+  %428 = sext i64 %427 to i128
+  %429 = mul nsw i128 %428, %404
+  %430 = sdiv i128 %429, %397
+  %431 = trunc i128 %430 to i64
+  %432 = mul nsw i128 %428, %406
+  %433 = sdiv i128 %432, %397
+  %434 = trunc i128 %433 to i64
+  br label %435
+
+435:                                              ; preds = %426, %424
+  %436 = phi i64 [ %434, %426 ], [ %408, %424 ]
+  %437 = phi i64 [ %431, %426 ], [ %409, %424 ]
+  %438 = load i64, ptr %317, align 32
+  %439 = xor i64 %437, -1
+  %440 = add i64 %436, %439
+  %441 = add i64 %440, %438
+  %442 = sdiv i64 %441, %438
+  %443 = sub i64 %442, %413
+  %444 = and i64 %443, 4294967295
+  %445 = mul nsw i64 %444, %438
+  %446 = add nsw i64 %445, %437
+  %447 = add nsw i64 %446, %438
+  %448 = call i64 @llvm.smin.i64(i64 %447, i64 %436)
+  %449 = load ptr, ptr %314, align 8
+  %450 = load ptr, ptr %315, align 16
+  call void %449(ptr noundef %450, i64 noundef %446, i64 noundef %448, i64 noundef 0) #7
+  %451 = add i32 %411, 1
+  %452 = load atomic i64, ptr %402 acquire, align 8
+  br label %407
+
+453:                                              ; preds = %412
+  %454 = icmp eq i64 %405, %398
+  br i1 %454, label %455, label %399
+
+455:                                              ; preds = %453
+  store i32 0, ptr %43, align 4
+  %456 = icmp eq i32 %411, 0
+  br i1 %456, label %469, label %457
+
+457:                                              ; preds = %455
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
+  %458 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
+  %459 = load i64, ptr %8, align 8
+  %460 = mul nsw i64 %459, 1000000000
+  %461 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %462 = load i64, ptr %461, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
+  %463 = sub i64 %462, %392
+  %464 = add i64 %463, %460
+  %465 = zext i32 %374 to i64
+  %466 = mul nsw i64 %464, %465
+  %467 = zext i32 %411 to i64
+  %468 = sdiv i64 %466, %467
+  br label %469
+
+469:                                              ; preds = %457, %455, %394
+  %470 = phi i32 [ %411, %457 ], [ 0, %455 ], [ 0, %394 ]
+  %471 = phi i64 [ %468, %457 ], [ 0, %455 ], [ 0, %394 ]
+  %472 = load i32, ptr %321, align 8
+  %473 = icmp eq i32 %470, %472
+  br i1 %473, label %518, label %474
+
+474:                                              ; preds = %469
+  %475 = atomicrmw add ptr %325, i32 %470 acq_rel, align 128
+  %476 = load atomic i32, ptr %325 acquire, align 128
+  %477 = and i32 %476, -1073741825
+  %478 = icmp eq i32 %477, %472
+  br i1 %478, label %518, label %479
+
+479:                                              ; preds = %474
+  %480 = zext i32 %373 to i64
+  %481 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  br label %482
+
+482:                                              ; preds = %512, %479
+  %483 = phi i32 [ %476, %479 ], [ %515, %512 ]
+  %484 = phi i64 [ 0, %479 ], [ %513, %512 ]
+  %485 = phi i32 [ 1, %479 ], [ %514, %512 ]
+  %486 = load atomic i64, ptr %163 monotonic, align 128
+  %487 = lshr i64 %486, 32
+  %488 = icmp eq i64 %487, %480
+  br i1 %488, label %489, label %518
+
+489:                                              ; preds = %482
+  call void @llvm.x86.sse2.pause()
+  %490 = and i32 %485, 15
+  %491 = icmp eq i32 %490, 0
+  br i1 %491, label %492, label %512
+
+492:                                              ; preds = %489
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
+  %493 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #7
+  %494 = load i64, ptr %7, align 8
+  %495 = mul nsw i64 %494, 1000000000
+  %496 = load i64, ptr %481, align 8
+  %497 = add nsw i64 %495, %496
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
+  %498 = icmp eq i64 %484, 0
+  %499 = select i1 %498, i64 %497, i64 %484
+  %500 = sub nsw i64 %497, %499
+  %501 = icmp slt i64 %500, 30000
+  br i1 %501, label %512, label %502
+
+502:                                              ; preds = %492
+  %503 = and i32 %483, 1073741824
+  %504 = icmp eq i32 %503, 0
+  br i1 %504, label %505, label %509
+
+505:                                              ; preds = %502
+  %506 = or disjoint i32 %483, 1073741824
+  %507 = cmpxchg ptr %325, i32 %483, i32 %506 seq_cst seq_cst, align 128
+  %508 = extractvalue { i32, i1 } %507, 1
+  br i1 %508, label %509, label %512
+
+509:                                              ; preds = %505, %502
+  %510 = phi i32 [ %506, %505 ], [ %483, %502 ]
+  %511 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %325, i32 noundef 128, i32 noundef %510, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %512
+
+512:                                              ; preds = %509, %505, %492, %489
+  %513 = phi i64 [ %499, %492 ], [ %499, %509 ], [ %499, %505 ], [ %484, %489 ]
+  %514 = add i32 %485, 1
+  %515 = load atomic i32, ptr %325 acquire, align 128
+  %516 = and i32 %515, -1073741825
+  %517 = icmp eq i32 %516, %472
+  br i1 %517, label %518, label %482
+
+518:                                              ; preds = %512, %482, %474, %469
+  %519 = getelementptr inbounds nuw i8, ptr %163, i64 256
+  store atomic i32 0, ptr %519 release, align 128
+  br label %520
+
+520:                                              ; preds = %518, %294
+  %521 = phi i64 [ %302, %294 ], [ %471, %518 ]
+  %522 = icmp slt i64 %521, 1
+  %523 = or i1 %59, %522
+  br i1 %523, label %535, label %524
+
+524:                                              ; preds = %520
+  %525 = load atomic i64, ptr %5 monotonic, align 8
+  %526 = icmp sgt i64 %525, 0
+  br i1 %526, label %527, label %533
+
+527:                                              ; preds = %524
+  %528 = sub nsw i64 %521, %525
+  %529 = icmp samesign ult i64 %521, %525
+  %530 = select i1 %529, i64 2, i64 8
+  %531 = sdiv i64 %528, %530
+  %532 = add nsw i64 %531, %525
+  br label %533
+
+533:                                              ; preds = %527, %524
+  %534 = phi i64 [ %532, %527 ], [ %521, %524 ]
+  store atomic i64 %534, ptr %5 monotonic, align 8
+  br label %535
+
+535:                                              ; preds = %533, %520, %46
+  %536 = phi i1 [ %27, %533 ], [ %27, %520 ], [ %47, %46 ]
+  %537 = or i1 %18, %536
+  br i1 %537, label %541, label %538
+
+538:                                              ; preds = %535
+  %539 = load i32, ptr @key, align 4
+  %540 = call i32 @pthread_setspecific(i32 noundef %539, ptr noundef null) #7
+  br label %541
+
+541:                                              ; preds = %538, %535
   call void @llvm.lifetime.end.p0(ptr nonnull %16) #7
   ret void
 }
@@ -1378,519 +1405,561 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #8 {
   %7 = alloca %struct.cpu_set_t, align 8
   %8 = alloca %struct.timespec, align 8
   %9 = alloca %struct.cpu_set_t, align 8
-  %10 = alloca i32, align 4
+  %10 = alloca %struct.timespec, align 8
   %11 = alloca i32, align 4
-  %12 = alloca %struct.timespec, align 8
-  %13 = alloca [16 x i64], align 16
+  %12 = alloca i32, align 4
+  %13 = alloca %struct.worker, align 8
   %14 = alloca %struct.tw_caller, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %13) #7
-  call void @llvm.memset.p0.i64(ptr noundef nonnull align 16 dereferenceable(128) %13, i8 0, i64 128, i1 false)
+  %15 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  call void @llvm.memset.p0.i64(ptr noundef nonnull align 8 dereferenceable(144) %15, i8 0, i64 144, i1 false)
+  store ptr %0, ptr %13, align 8
+  %16 = getelementptr inbounds nuw i8, ptr %13, i64 136
+  store i64 -1, ptr %16, align 8
+  %17 = getelementptr inbounds nuw i8, ptr %13, i64 144
+  store i32 -1, ptr %17, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %14) #7
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %14, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.me, i64 16, i1 false)
-  call void @llvm.lifetime.start.p0(ptr nonnull %12) #7
-  %15 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %12) #7
-  %16 = load i64, ptr %12, align 8
-  %17 = mul nsw i64 %16, 1000000000
-  %18 = getelementptr inbounds nuw i8, ptr %12, i64 8
-  %19 = load i64, ptr %18, align 8
-  %20 = add nsw i64 %17, %19
-  call void @llvm.lifetime.end.p0(ptr nonnull %12) #7
-  %21 = load i32, ptr @key, align 4
-  %22 = call i32 @pthread_setspecific(i32 noundef %21, ptr noundef nonnull %14) #7
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %14, ptr noundef nonnull align 8 dereferenceable(16) @__const.worker.caller, i64 16, i1 false)
+  %18 = load i32, ptr @key, align 4
+  %19 = call i32 @pthread_setspecific(i32 noundef %18, ptr noundef nonnull %14) #7
+  call void @llvm.lifetime.start.p0(ptr nonnull %12)
+  call void @llvm.x86.sse.stmxcsr(ptr nonnull %12)
+  %20 = load i32, ptr %12, align 4
+  call void @llvm.lifetime.end.p0(ptr nonnull %12)
+  %21 = or i32 %20, 32832
   call void @llvm.lifetime.start.p0(ptr nonnull %11)
-  call void @llvm.x86.sse.stmxcsr(ptr nonnull %11)
-  %23 = load i32, ptr %11, align 4
+  store i32 %21, ptr %11, align 4
+  call void @llvm.x86.sse.ldmxcsr(ptr nonnull %11)
   call void @llvm.lifetime.end.p0(ptr nonnull %11)
-  %24 = or i32 %23, 32832
-  call void @llvm.lifetime.start.p0(ptr nonnull %10)
-  store i32 %24, ptr %10, align 4
-  call void @llvm.x86.sse.ldmxcsr(ptr nonnull %10)
-  call void @llvm.lifetime.end.p0(ptr nonnull %10)
-  %25 = getelementptr inbounds nuw i8, ptr %0, i64 256
-  %26 = getelementptr inbounds nuw i8, ptr %0, i64 4
-  %27 = getelementptr inbounds nuw i8, ptr %0, i64 148
-  %28 = getelementptr inbounds nuw i8, ptr %0, i64 8
-  %29 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %10) #7
+  %22 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #7
+  %23 = load i64, ptr %10, align 8
+  %24 = mul nsw i64 %23, 1000000000
+  %25 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %26 = load i64, ptr %25, align 8
+  %27 = add nsw i64 %24, %26
+  call void @llvm.lifetime.end.p0(ptr nonnull %10) #7
+  %28 = getelementptr inbounds nuw i8, ptr %13, i64 8
+  %29 = getelementptr inbounds nuw i8, ptr %0, i64 256
   %30 = getelementptr inbounds nuw i8, ptr %0, i64 384
-  %31 = getelementptr inbounds nuw i8, ptr %0, i64 516
-  %32 = getelementptr inbounds nuw i8, ptr %0, i64 512
-  %33 = getelementptr inbounds nuw i8, ptr %0, i64 152
-  %34 = getelementptr inbounds nuw i8, ptr %0, i64 160
-  %35 = getelementptr inbounds nuw i8, ptr %6, i64 8
-  %36 = getelementptr inbounds nuw i8, ptr %5, i64 8
-  %37 = getelementptr inbounds nuw i8, ptr %0, i64 640
+  %31 = getelementptr inbounds nuw i8, ptr %0, i64 4
+  %32 = getelementptr inbounds nuw i8, ptr %0, i64 152
+  %33 = getelementptr inbounds nuw i8, ptr %0, i64 768
+  %34 = getelementptr inbounds nuw i8, ptr %13, i64 148
+  %35 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %36 = getelementptr inbounds nuw i8, ptr %6, i64 8
+  %37 = getelementptr inbounds nuw i8, ptr %5, i64 8
   %38 = getelementptr inbounds nuw i8, ptr %2, i64 8
   br label %39
 
-39:                                               ; preds = %347, %1
-  %40 = phi i32 [ 1, %1 ], [ %352, %347 ]
-  %41 = phi i32 [ 0, %1 ], [ %348, %347 ]
-  %42 = phi i32 [ -1, %1 ], [ %349, %347 ]
-  %43 = phi i64 [ -1, %1 ], [ %350, %347 ]
-  %44 = phi i64 [ %20, %1 ], [ %351, %347 ]
-  %45 = load atomic i32, ptr %25 monotonic, align 128
-  %46 = load i32, ptr %26, align 4
-  %47 = icmp slt i32 %45, %46
-  br i1 %47, label %48, label %263
+39:                                               ; preds = %379, %1
+  %40 = phi i32 [ 1, %1 ], [ %381, %379 ]
+  %41 = phi i64 [ %27, %1 ], [ %380, %379 ]
+  %42 = load atomic i32, ptr %29 monotonic, align 128
+  %43 = load atomic i32, ptr %30 monotonic, align 128
+  %44 = add nsw i32 %43, %42
+  %45 = load i32, ptr %31, align 4
+  %46 = icmp slt i32 %44, %45
+  br i1 %46, label %47, label %279
 
-48:                                               ; preds = %39
-  %49 = load atomic i32, ptr %27 acquire, align 4
-  %50 = icmp sgt i32 %49, 0
-  br i1 %50, label %51, label %263
+47:                                               ; preds = %39
+  %48 = load atomic i32, ptr %32 acquire, align 8
+  %49 = icmp sgt i32 %48, 0
+  br i1 %49, label %50, label %279
 
-51:                                               ; preds = %48
-  %52 = zext nneg i32 %49 to i64
-  br label %53
+50:                                               ; preds = %47
+  %51 = zext nneg i32 %48 to i64
+  br label %52
 
-53:                                               ; preds = %68, %51
-  %54 = phi i64 [ 0, %51 ], [ %69, %68 ]
-  %55 = mul nuw nsw i64 %54, 33152
-  %56 = getelementptr inbounds nuw i8, ptr %0, i64 %55
-  %57 = getelementptr inbounds nuw i8, ptr %56, i64 640
-  %58 = load atomic i64, ptr %57 acquire, align 128
-  %59 = lshr i64 %58, 32
-  %60 = getelementptr inbounds nuw i64, ptr %13, i64 %54
-  %61 = load i64, ptr %60, align 8
-  %62 = icmp eq i64 %59, %61
-  br i1 %62, label %68, label %63
+52:                                               ; preds = %65, %50
+  %53 = phi i64 [ 0, %50 ], [ %66, %65 ]
+  %54 = getelementptr inbounds nuw %struct.region, ptr %33, i64 %53
+  %55 = load atomic i64, ptr %54 acquire, align 128
+  %56 = lshr i64 %55, 32
+  %57 = getelementptr inbounds nuw i64, ptr %28, i64 %53
+  %58 = load i64, ptr %57, align 8
+  %59 = icmp eq i64 %56, %58
+  br i1 %59, label %65, label %60
 
-63:                                               ; preds = %53
-  %64 = and i64 %58, 65535
-  %65 = lshr i64 %58, 16
-  %66 = and i64 %65, 65535
-  %67 = icmp samesign ult i64 %64, %66
-  br i1 %67, label %71, label %68
+60:                                               ; preds = %52
+  %61 = and i64 %55, 65535
+  %62 = lshr i64 %55, 16
+  %63 = and i64 %62, 65535
+  %64 = icmp samesign ult i64 %61, %63
+  br i1 %64, label %68, label %65
 
-68:                                               ; preds = %63, %53
-  %69 = add nuw nsw i64 %54, 1
-  %70 = icmp eq i64 %69, %52
-  br i1 %70, label %263, label %53
+65:                                               ; preds = %60, %52
+  %66 = add nuw nsw i64 %53, 1
+  %67 = icmp eq i64 %66, %51
+  br i1 %67, label %279, label %52
 
-71:                                               ; preds = %63
-  %72 = getelementptr inbounds nuw i8, ptr %56, i64 640
-  %73 = getelementptr inbounds nuw i8, ptr %56, i64 696
-  %74 = load atomic i32, ptr %73 monotonic, align 8
-  %75 = call i32 @sched_getcpu() #7
-  %76 = icmp eq i32 %75, %74
-  br i1 %76, label %77, label %94
+68:                                               ; preds = %60
+  %69 = load ptr, ptr %13, align 8
+  %70 = getelementptr inbounds nuw i8, ptr %54, i64 56
+  %71 = load atomic i32, ptr %70 monotonic, align 8
+  store i32 %71, ptr %17, align 8
+  %72 = call i32 @sched_getcpu() #7
+  %73 = icmp eq i32 %72, %71
+  br i1 %73, label %74, label %92
 
-77:                                               ; preds = %71
+74:                                               ; preds = %68
   call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %9, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
-  %78 = icmp ult i32 %74, 1024
-  br i1 %78, label %79, label %88
+  %75 = getelementptr inbounds nuw i8, ptr %69, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %9, ptr noundef nonnull readonly align 8 dereferenceable(128) %75, i64 128, i1 false)
+  %76 = icmp ult i32 %71, 1024
+  br i1 %76, label %77, label %86
 
-79:                                               ; preds = %77
-  %80 = zext nneg i32 %74 to i64
-  %81 = and i64 %80, 63
-  %82 = shl nuw i64 1, %81
-  %83 = xor i64 %82, -1
-  %84 = lshr i64 %80, 6
-  %85 = getelementptr inbounds nuw i64, ptr %9, i64 %84
-  %86 = load i64, ptr %85, align 8
-  %87 = and i64 %86, %83
-  store i64 %87, ptr %85, align 8
-  br label %88
+77:                                               ; preds = %74
+  %78 = zext nneg i32 %71 to i64
+  %79 = and i64 %78, 63
+  %80 = shl nuw i64 1, %79
+  %81 = xor i64 %80, -1
+  %82 = lshr i64 %78, 6
+  %83 = getelementptr inbounds nuw i64, ptr %9, i64 %82
+  %84 = load i64, ptr %83, align 8
+  %85 = and i64 %84, %81
+  store i64 %85, ptr %83, align 8
+  br label %86
 
-88:                                               ; preds = %79, %77
-  %89 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #7
-  %90 = icmp sgt i32 %89, 0
-  br i1 %90, label %91, label %93
+86:                                               ; preds = %77, %74
+  %87 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %9) #7
+  %88 = icmp sgt i32 %87, 0
+  br i1 %88, label %89, label %91
 
-91:                                               ; preds = %88
-  %92 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #7
-  br label %93
+89:                                               ; preds = %86
+  %90 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %9) #7
+  br label %91
 
-93:                                               ; preds = %88, %91
+91:                                               ; preds = %89, %86
   call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
-  br label %94
+  store i32 1, ptr %34, align 4
+  br label %92
 
-94:                                               ; preds = %93, %71
-  %95 = phi i32 [ 1, %93 ], [ %41, %71 ]
-  %96 = load atomic i64, ptr %72 seq_cst, align 128
-  %97 = lshr i64 %96, 32
-  %98 = shl nsw i64 %54, 3
-  %99 = getelementptr inbounds nuw i8, ptr %13, i64 %98
-  store i64 %97, ptr %99, align 8
-  %100 = atomicrmw add ptr %25, i32 1 monotonic, align 128
-  %101 = load atomic i64, ptr %72 acquire, align 128
-  %102 = lshr i64 %101, 32
-  %103 = trunc i64 %101 to i32
-  %104 = lshr i32 %103, 16
-  %105 = zext nneg i32 %104 to i64
-  br label %106
+92:                                               ; preds = %91, %68
+  %93 = load atomic i64, ptr %54 seq_cst, align 128
+  %94 = lshr i64 %93, 32
+  %95 = getelementptr inbounds nuw i8, ptr %69, i64 768
+  %96 = ptrtoint ptr %54 to i64
+  %97 = ptrtoint ptr %95 to i64
+  %98 = sub i64 %96, %97
+  %99 = sdiv exact i64 %98, 4144
+  %100 = getelementptr inbounds i8, ptr %28, i64 %99
+  store i64 %94, ptr %100, align 8
+  %101 = getelementptr inbounds nuw i8, ptr %69, i64 384
+  %102 = atomicrmw add ptr %101, i32 1 monotonic, align 128
+  %103 = load i64, ptr %16, align 8
+  %104 = load atomic i64, ptr %54 acquire, align 128
+  %105 = lshr i64 %104, 32
+  %106 = trunc i64 %104 to i32
+  %107 = lshr i32 %106, 16
+  %108 = zext nneg i32 %107 to i64
+  br label %109
 
-106:                                              ; preds = %113, %94
-  %107 = phi i64 [ %101, %94 ], [ %117, %113 ]
-  %108 = lshr i64 %107, 32
-  %109 = icmp eq i64 %108, %102
-  %110 = and i64 %107, 65535
-  %111 = icmp samesign ult i64 %110, %105
-  %112 = select i1 %109, i1 %111, i1 false
-  br i1 %112, label %113, label %248
+109:                                              ; preds = %116, %92
+  %110 = phi i64 [ %104, %92 ], [ %120, %116 ]
+  %111 = lshr i64 %110, 32
+  %112 = icmp eq i64 %111, %105
+  %113 = and i64 %110, 65535
+  %114 = icmp samesign ult i64 %113, %108
+  %115 = select i1 %112, i1 %114, i1 false
+  br i1 %115, label %116, label %262
 
-113:                                              ; preds = %106
-  %114 = add i64 %107, 1
-  %115 = cmpxchg weak ptr %72, i64 %107, i64 %114 acq_rel acquire, align 128
-  %116 = extractvalue { i64, i1 } %115, 1
-  %117 = extractvalue { i64, i1 } %115, 0
-  br i1 %116, label %118, label %106
+116:                                              ; preds = %109
+  %117 = add i64 %110, 1
+  %118 = cmpxchg weak ptr %54, i64 %110, i64 %117 acq_rel acquire, align 128
+  %119 = extractvalue { i64, i1 } %118, 1
+  %120 = extractvalue { i64, i1 } %118, 0
+  br i1 %119, label %121, label %109
 
-118:                                              ; preds = %113
-  %119 = trunc i64 %107 to i32
-  %120 = and i32 %119, 65535
+121:                                              ; preds = %116
+  %122 = trunc i64 %110 to i32
+  %123 = and i32 %122, 65535
   call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
-  %121 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
-  %122 = load i64, ptr %8, align 8
-  %123 = mul nsw i64 %122, 1000000000
-  %124 = load i64, ptr %29, align 8
-  %125 = add nsw i64 %123, %124
+  %124 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
+  %125 = load i64, ptr %8, align 8
+  %126 = mul nsw i64 %125, 1000000000
+  %127 = load i64, ptr %35, align 8
+  %128 = add nsw i64 %126, %127
   call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
-  %126 = icmp slt i64 %43, 0
-  %127 = add nuw nsw i32 %120, 1
-  %128 = icmp samesign ult i32 %127, %104
-  %129 = select i1 %126, i1 %128, i1 false
-  br i1 %129, label %130, label %137
+  %129 = icmp slt i64 %103, 0
+  %130 = add nuw nsw i32 %123, 1
+  %131 = icmp samesign ult i32 %130, %107
+  %132 = select i1 %129, i1 %131, i1 false
+  br i1 %132, label %133, label %143
 
-130:                                              ; preds = %118
-  %131 = load atomic i32, ptr %30 seq_cst, align 128
-  %132 = icmp sgt i32 %131, 0
-  br i1 %132, label %133, label %137
+133:                                              ; preds = %121
+  %134 = getelementptr inbounds nuw i8, ptr %69, i64 512
+  %135 = load atomic i32, ptr %134 seq_cst, align 128
+  %136 = icmp sgt i32 %135, 0
+  br i1 %136, label %137, label %143
 
-133:                                              ; preds = %130
-  %134 = call i32 @sched_getcpu() #7
-  store atomic i32 %134, ptr %31 monotonic, align 4
-  %135 = atomicrmw add ptr %32, i32 1 seq_cst, align 128
-  %136 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %32, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %137
+137:                                              ; preds = %133
+  %138 = getelementptr inbounds nuw i8, ptr %69, i64 644
+  %139 = call i32 @sched_getcpu() #7
+  store atomic i32 %139, ptr %138 monotonic, align 4
+  %140 = getelementptr inbounds nuw i8, ptr %69, i64 640
+  %141 = atomicrmw add ptr %140, i32 1 seq_cst, align 128
+  %142 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %140, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %143
 
-137:                                              ; preds = %133, %130, %118
-  %138 = getelementptr inbounds nuw i8, ptr %56, i64 1024
-  %139 = getelementptr inbounds nuw i8, ptr %56, i64 664
-  %140 = zext nneg i32 %104 to i128
-  %141 = getelementptr inbounds nuw i8, ptr %56, i64 672
-  %142 = getelementptr inbounds nuw i8, ptr %56, i64 648
-  %143 = getelementptr inbounds nuw i8, ptr %56, i64 656
-  br label %144
+143:                                              ; preds = %137, %133, %121
+  %144 = getelementptr inbounds nuw i8, ptr %54, i64 384
+  %145 = getelementptr inbounds nuw i8, ptr %54, i64 24
+  %146 = zext nneg i32 %107 to i128
+  %147 = getelementptr inbounds nuw i8, ptr %54, i64 32
+  %148 = getelementptr inbounds nuw i8, ptr %54, i64 8
+  %149 = getelementptr inbounds nuw i8, ptr %54, i64 16
+  %150 = icmp eq ptr %69, null
+  %151 = getelementptr inbounds nuw i8, ptr %69, i64 256
+  %152 = getelementptr inbounds nuw i8, ptr %69, i64 4
+  br label %153
 
-144:                                              ; preds = %205, %137
-  %145 = phi i32 [ 0, %137 ], [ %159, %205 ]
-  %146 = phi i32 [ 0, %137 ], [ %206, %205 ]
-  %147 = add nuw nsw i32 %146, %120
-  %148 = urem i32 %147, %104
-  %149 = zext nneg i32 %148 to i64
-  %150 = getelementptr inbounds nuw %struct.steps, ptr %138, i64 %149
-  %151 = load atomic i64, ptr %150 acquire, align 8
-  %152 = zext nneg i32 %148 to i128
-  %153 = add nuw nsw i32 %148, 1
-  %154 = zext nneg i32 %153 to i128
-  br label %155
+153:                                              ; preds = %217, %143
+  %154 = phi i32 [ 0, %143 ], [ %168, %217 ]
+  %155 = phi i32 [ 0, %143 ], [ %218, %217 ]
+  %156 = add nuw nsw i32 %155, %123
+  %157 = urem i32 %156, %107
+  %158 = zext nneg i32 %157 to i64
+  %159 = getelementptr inbounds nuw %struct.steps, ptr %144, i64 %158
+  %160 = load atomic i64, ptr %159 acquire, align 8
+  %161 = zext nneg i32 %157 to i128
+  %162 = add nuw nsw i32 %157, 1
+  %163 = zext nneg i32 %162 to i128
+  br label %164
 
-155:                                              ; preds = %203, %144
-  %156 = phi i64 [ %184, %203 ], [ -1, %144 ]
-  %157 = phi i64 [ %185, %203 ], [ 0, %144 ]
-  %158 = phi i64 [ %204, %203 ], [ %151, %144 ]
-  %159 = phi i32 [ %199, %203 ], [ %145, %144 ]
-  br label %160
+164:                                              ; preds = %215, %153
+  %165 = phi i64 [ %193, %215 ], [ -1, %153 ]
+  %166 = phi i64 [ %194, %215 ], [ 0, %153 ]
+  %167 = phi i64 [ %216, %215 ], [ %160, %153 ]
+  %168 = phi i32 [ %208, %215 ], [ %154, %153 ]
+  br label %169
 
-160:                                              ; preds = %167, %155
-  %161 = phi i64 [ %171, %167 ], [ %158, %155 ]
-  %162 = lshr i64 %161, 32
-  %163 = icmp ne i64 %162, %102
-  %164 = and i64 %161, 4294967295
-  %165 = icmp eq i64 %164, 0
-  %166 = or i1 %163, %165
-  br i1 %166, label %205, label %167
+169:                                              ; preds = %176, %164
+  %170 = phi i64 [ %180, %176 ], [ %167, %164 ]
+  %171 = lshr i64 %170, 32
+  %172 = icmp ne i64 %171, %105
+  %173 = and i64 %170, 4294967295
+  %174 = icmp eq i64 %173, 0
+  %175 = or i1 %172, %174
+  br i1 %175, label %217, label %176
 
-167:                                              ; preds = %160
-  %168 = add i64 %161, -1
-  %169 = cmpxchg weak ptr %150, i64 %161, i64 %168 acq_rel acquire, align 8
-  %170 = extractvalue { i64, i1 } %169, 1
-  %171 = extractvalue { i64, i1 } %169, 0
-  br i1 %170, label %172, label %160
+176:                                              ; preds = %169
+  %177 = add i64 %170, -1
+  %178 = cmpxchg weak ptr %159, i64 %170, i64 %177 acq_rel acquire, align 8
+  %179 = extractvalue { i64, i1 } %178, 1
+  %180 = extractvalue { i64, i1 } %178, 0
+  br i1 %179, label %181, label %169
 
-172:                                              ; preds = %167
-  %173 = icmp slt i64 %156, 0
-  br i1 %173, label %174, label %183
+181:                                              ; preds = %176
+  %182 = icmp slt i64 %165, 0
+  br i1 %182, label %183, label %192
 
-174:                                              ; preds = %172
-  %175 = load i64, ptr %139, align 8
-  %176 = sext i64 %175 to i128
-  %177 = mul nsw i128 %176, %152
-  %178 = sdiv i128 %177, %140
-  %179 = trunc i128 %178 to i64
-  %180 = mul nsw i128 %176, %154
-  %181 = sdiv i128 %180, %140
-  %182 = trunc i128 %181 to i64
-  br label %183
+183:                                              ; preds = %181
+  %184 = load i64, ptr %145, align 8
+  %185 = sext i64 %184 to i128
+  %186 = mul nsw i128 %185, %161
+  %187 = sdiv i128 %186, %146
+  %188 = trunc i128 %187 to i64
+  %189 = mul nsw i128 %185, %163
+  %190 = sdiv i128 %189, %146
+  %191 = trunc i128 %190 to i64
+  br label %192
 
-183:                                              ; preds = %172, %174
-  %184 = phi i64 [ %182, %174 ], [ %156, %172 ]
-  %185 = phi i64 [ %179, %174 ], [ %157, %172 ]
-  %186 = load i64, ptr %141, align 32
-  %187 = xor i64 %185, -1
-  %188 = add i64 %184, %187
-  %189 = add i64 %188, %186
-  %190 = sdiv i64 %189, %186
-  %191 = sub i64 %190, %161
-  %192 = and i64 %191, 4294967295
-  %193 = mul nsw i64 %192, %186
-  %194 = add nsw i64 %193, %185
-  %195 = add nsw i64 %194, %186
-  %196 = call i64 @llvm.smin.i64(i64 %195, i64 %184)
-  %197 = load ptr, ptr %142, align 8
-  %198 = load ptr, ptr %143, align 16
-  call void %197(ptr noundef %198, i64 noundef %194, i64 noundef %196, i64 noundef %110) #7
-  %199 = add i32 %159, 1
-  %200 = load atomic i32, ptr %25 monotonic, align 128
-  %201 = load i32, ptr %26, align 4
-  %202 = icmp sgt i32 %200, %201
-  br i1 %202, label %208, label %203
+192:                                              ; preds = %183, %181
+  %193 = phi i64 [ %191, %183 ], [ %165, %181 ]
+  %194 = phi i64 [ %188, %183 ], [ %166, %181 ]
+  %195 = load i64, ptr %147, align 32
+  %196 = xor i64 %194, -1
+  %197 = add i64 %193, %196
+  %198 = add i64 %197, %195
+  %199 = sdiv i64 %198, %195
+  %200 = sub i64 %199, %170
+  %201 = and i64 %200, 4294967295
+  %202 = mul nsw i64 %201, %195
+  %203 = add nsw i64 %202, %194
+  %204 = add nsw i64 %203, %195
+  %205 = call i64 @llvm.smin.i64(i64 %204, i64 %193)
+  %206 = load ptr, ptr %148, align 8
+  %207 = load ptr, ptr %149, align 16
+  call void %206(ptr noundef %207, i64 noundef %203, i64 noundef %205, i64 noundef %113) #7
+  %208 = add i32 %168, 1
+  br i1 %150, label %215, label %209
 
-203:                                              ; preds = %183
-  %204 = load atomic i64, ptr %150 acquire, align 8
-  br label %155
+209:                                              ; preds = %192
+  %210 = load atomic i32, ptr %151 monotonic, align 128
+  %211 = load atomic i32, ptr %101 monotonic, align 128
+  %212 = add nsw i32 %211, %210
+  %213 = load i32, ptr %152, align 4
+  %214 = icmp sgt i32 %212, %213
+  br i1 %214, label %220, label %215
 
-205:                                              ; preds = %160
-  %206 = add nuw nsw i32 %146, 1
-  %207 = icmp eq i32 %206, %104
-  br i1 %207, label %208, label %144
+215:                                              ; preds = %209, %192
+  %216 = load atomic i64, ptr %159 acquire, align 8
+  br label %164
 
-208:                                              ; preds = %205, %183
-  %209 = phi i32 [ %199, %183 ], [ %159, %205 ]
-  %210 = icmp eq i32 %209, 0
-  br i1 %210, label %248, label %211
+217:                                              ; preds = %169
+  %218 = add nuw nsw i32 %155, 1
+  %219 = icmp eq i32 %218, %107
+  br i1 %219, label %220, label %153
 
-211:                                              ; preds = %208
-  %212 = getelementptr inbounds nuw i8, ptr %56, i64 680
-  %213 = load i32, ptr %212, align 8
-  %214 = getelementptr inbounds nuw i8, ptr %56, i64 688
-  %215 = load atomic i64, ptr %214 monotonic, align 16
-  %216 = sub i64 %125, %215
-  br i1 %126, label %217, label %226
+220:                                              ; preds = %217, %209
+  %221 = phi i32 [ %208, %209 ], [ %168, %217 ]
+  %222 = icmp eq i32 %221, 0
+  br i1 %222, label %262, label %223
 
-217:                                              ; preds = %211
-  %218 = load atomic i64, ptr %34 monotonic, align 8
-  %219 = shl nsw i64 %218, 3
-  %220 = icmp sgt i64 %216, %219
-  br i1 %220, label %237, label %221
+223:                                              ; preds = %220
+  %224 = getelementptr inbounds nuw i8, ptr %54, i64 40
+  %225 = load i32, ptr %224, align 8
+  %226 = getelementptr inbounds nuw i8, ptr %54, i64 48
+  %227 = load atomic i64, ptr %226 monotonic, align 16
+  %228 = sub i64 %128, %227
+  br i1 %129, label %229, label %239
 
-221:                                              ; preds = %217
-  %222 = sub nsw i64 %216, %218
-  %223 = sdiv i64 %222, 8
-  %224 = add nsw i64 %223, %218
-  %225 = call i64 @llvm.smax.i64(i64 %224, i64 50)
-  store atomic i64 %225, ptr %34 monotonic, align 8
-  br label %237
+229:                                              ; preds = %223
+  %230 = getelementptr inbounds nuw i8, ptr %69, i64 168
+  %231 = load atomic i64, ptr %230 monotonic, align 8
+  %232 = shl nsw i64 %231, 3
+  %233 = icmp sgt i64 %228, %232
+  br i1 %233, label %251, label %234
 
-226:                                              ; preds = %211
-  %227 = icmp slt i64 %43, %215
-  br i1 %227, label %228, label %237
+234:                                              ; preds = %229
+  %235 = sub nsw i64 %228, %231
+  %236 = sdiv i64 %235, 8
+  %237 = add nsw i64 %236, %231
+  %238 = call i64 @llvm.smax.i64(i64 %237, i64 50)
+  store atomic i64 %238, ptr %230 monotonic, align 8
+  br label %251
 
-228:                                              ; preds = %226
-  %229 = load atomic i64, ptr %33 monotonic, align 8
-  %230 = shl nsw i64 %229, 3
-  %231 = icmp sgt i64 %216, %230
-  br i1 %231, label %237, label %232
+239:                                              ; preds = %223
+  %240 = icmp slt i64 %103, %227
+  br i1 %240, label %241, label %251
 
-232:                                              ; preds = %228
-  %233 = sub nsw i64 %216, %229
-  %234 = sdiv i64 %233, 8
-  %235 = add nsw i64 %234, %229
-  %236 = call i64 @llvm.smax.i64(i64 %235, i64 50)
-  store atomic i64 %236, ptr %33 monotonic, align 8
-  br label %237
+241:                                              ; preds = %239
+  %242 = getelementptr inbounds nuw i8, ptr %69, i64 160
+  %243 = load atomic i64, ptr %242 monotonic, align 8
+  %244 = shl nsw i64 %243, 3
+  %245 = icmp sgt i64 %228, %244
+  br i1 %245, label %251, label %246
 
-237:                                              ; preds = %232, %228, %226, %221, %217
-  %238 = getelementptr inbounds nuw i8, ptr %56, i64 768
-  %239 = atomicrmw add ptr %238, i32 %209 acq_rel, align 128
-  %240 = and i32 %239, 1073741824
-  %241 = icmp eq i32 %240, 0
-  br i1 %241, label %248, label %242
+246:                                              ; preds = %241
+  %247 = sub nsw i64 %228, %243
+  %248 = sdiv i64 %247, 8
+  %249 = add nsw i64 %248, %243
+  %250 = call i64 @llvm.smax.i64(i64 %249, i64 50)
+  store atomic i64 %250, ptr %242 monotonic, align 8
+  br label %251
 
-242:                                              ; preds = %237
-  %243 = and i32 %239, -1073741825
-  %244 = add i32 %243, %209
-  %245 = icmp eq i32 %244, %213
-  br i1 %245, label %246, label %248
+251:                                              ; preds = %246, %241, %239, %234, %229
+  %252 = getelementptr inbounds nuw i8, ptr %54, i64 128
+  %253 = atomicrmw add ptr %252, i32 %221 acq_rel, align 128
+  %254 = and i32 %253, 1073741824
+  %255 = icmp eq i32 %254, 0
+  br i1 %255, label %262, label %256
 
-246:                                              ; preds = %242
-  %247 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %238, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %248
+256:                                              ; preds = %251
+  %257 = and i32 %253, -1073741825
+  %258 = add i32 %257, %221
+  %259 = icmp eq i32 %258, %225
+  br i1 %259, label %260, label %262
 
-248:                                              ; preds = %106, %208, %237, %242, %246
-  %249 = atomicrmw sub ptr %25, i32 1 monotonic, align 128
-  %250 = icmp eq i32 %95, 0
-  br i1 %250, label %257, label %251
+260:                                              ; preds = %256
+  %261 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %252, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %262
 
-251:                                              ; preds = %248
-  call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
-  %252 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #7
-  %253 = icmp sgt i32 %252, 0
-  br i1 %253, label %254, label %256
-
-254:                                              ; preds = %251
-  %255 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #7
-  br label %256
-
-256:                                              ; preds = %251, %254
-  call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
-  br label %257
-
-257:                                              ; preds = %256, %248
-  call void @llvm.lifetime.start.p0(ptr nonnull %6) #7
-  %258 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #7
-  %259 = load i64, ptr %6, align 8
-  %260 = mul nsw i64 %259, 1000000000
-  %261 = load i64, ptr %35, align 8
-  %262 = add nsw i64 %260, %261
-  call void @llvm.lifetime.end.p0(ptr nonnull %6) #7
-  br label %347
-
-263:                                              ; preds = %68, %39, %48
-  call void @llvm.x86.sse2.pause()
-  %264 = and i32 %40, 15
+262:                                              ; preds = %109, %260, %256, %251, %220
+  %263 = atomicrmw sub ptr %101, i32 1 monotonic, align 128
+  %264 = load i32, ptr %34, align 4
   %265 = icmp eq i32 %264, 0
-  br i1 %265, label %266, label %347
+  br i1 %265, label %273, label %266
 
-266:                                              ; preds = %263
+266:                                              ; preds = %262
+  call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
+  %267 = getelementptr inbounds nuw i8, ptr %69, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %267, i64 128, i1 false)
+  %268 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #7
+  %269 = icmp sgt i32 %268, 0
+  br i1 %269, label %270, label %272
+
+270:                                              ; preds = %266
+  %271 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #7
+  br label %272
+
+272:                                              ; preds = %270, %266
+  call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
+  br label %273
+
+273:                                              ; preds = %262, %272
+  store i32 0, ptr %34, align 4
+  call void @llvm.lifetime.start.p0(ptr nonnull %6) #7
+  %274 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #7
+  %275 = load i64, ptr %6, align 8
+  %276 = mul nsw i64 %275, 1000000000
+  %277 = load i64, ptr %36, align 8
+  %278 = add nsw i64 %276, %277
+  call void @llvm.lifetime.end.p0(ptr nonnull %6) #7
+  store i64 %278, ptr %16, align 8
+  br label %379
+
+279:                                              ; preds = %65, %39, %47
+  call void @llvm.x86.sse2.pause()
+  %280 = and i32 %40, 15
+  %281 = icmp eq i32 %280, 0
+  br i1 %281, label %282, label %379
+
+282:                                              ; preds = %279
   call void @llvm.lifetime.start.p0(ptr nonnull %5) #7
-  %267 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #7
-  %268 = load i64, ptr %5, align 8
-  %269 = mul nsw i64 %268, 1000000000
-  %270 = load i64, ptr %36, align 8
+  %283 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #7
+  %284 = load i64, ptr %5, align 8
+  %285 = mul nsw i64 %284, 1000000000
+  %286 = load i64, ptr %37, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %5) #7
-  %271 = sub i64 %270, %44
-  %272 = add i64 %271, %269
-  %273 = icmp slt i64 %272, 100000
-  br i1 %273, label %347, label %274
+  %287 = sub i64 %286, %41
+  %288 = add i64 %287, %285
+  %289 = icmp slt i64 %288, 100000
+  br i1 %289, label %379, label %290
 
-274:                                              ; preds = %266
-  %275 = load atomic i32, ptr %32 seq_cst, align 128
+290:                                              ; preds = %282
+  %291 = load ptr, ptr %13, align 8
+  %292 = getelementptr inbounds nuw i8, ptr %291, i64 640
+  %293 = load atomic i32, ptr %292 seq_cst, align 128
+  %294 = load ptr, ptr %13, align 8
+  %295 = load i32, ptr %17, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %4) #7
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
-  %276 = icmp ult i32 %42, 1024
-  br i1 %276, label %277, label %286
+  %296 = getelementptr inbounds nuw i8, ptr %294, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %296, i64 128, i1 false)
+  %297 = icmp ult i32 %295, 1024
+  br i1 %297, label %298, label %307
 
-277:                                              ; preds = %274
-  %278 = zext nneg i32 %42 to i64
-  %279 = and i64 %278, 63
-  %280 = shl nuw i64 1, %279
-  %281 = xor i64 %280, -1
-  %282 = lshr i64 %278, 6
-  %283 = getelementptr inbounds nuw i64, ptr %4, i64 %282
-  %284 = load i64, ptr %283, align 8
-  %285 = and i64 %284, %281
-  store i64 %285, ptr %283, align 8
-  br label %286
+298:                                              ; preds = %290
+  %299 = zext nneg i32 %295 to i64
+  %300 = and i64 %299, 63
+  %301 = shl nuw i64 1, %300
+  %302 = xor i64 %301, -1
+  %303 = lshr i64 %299, 6
+  %304 = getelementptr inbounds nuw i64, ptr %4, i64 %303
+  %305 = load i64, ptr %304, align 8
+  %306 = and i64 %305, %302
+  store i64 %306, ptr %304, align 8
+  br label %307
 
-286:                                              ; preds = %277, %274
-  %287 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #7
-  %288 = icmp sgt i32 %287, 0
-  br i1 %288, label %289, label %291
+307:                                              ; preds = %298, %290
+  %308 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #7
+  %309 = icmp sgt i32 %308, 0
+  br i1 %309, label %310, label %312
 
-289:                                              ; preds = %286
-  %290 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #7
-  br label %291
+310:                                              ; preds = %307
+  %311 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #7
+  br label %312
 
-291:                                              ; preds = %289, %286
+312:                                              ; preds = %310, %307
   call void @llvm.lifetime.end.p0(ptr nonnull %4) #7
-  %292 = atomicrmw add ptr %30, i32 1 seq_cst, align 128
-  %293 = load atomic i32, ptr %25 monotonic, align 128
-  %294 = load i32, ptr %26, align 4
-  %295 = icmp slt i32 %293, %294
-  br i1 %295, label %296, label %317
+  store i32 1, ptr %34, align 4
+  %313 = getelementptr inbounds nuw i8, ptr %291, i64 512
+  %314 = atomicrmw add ptr %313, i32 1 seq_cst, align 128
+  %315 = getelementptr inbounds nuw i8, ptr %291, i64 256
+  %316 = load atomic i32, ptr %315 monotonic, align 128
+  %317 = getelementptr inbounds nuw i8, ptr %291, i64 384
+  %318 = load atomic i32, ptr %317 monotonic, align 128
+  %319 = add nsw i32 %318, %316
+  %320 = getelementptr inbounds nuw i8, ptr %291, i64 4
+  %321 = load i32, ptr %320, align 4
+  %322 = icmp slt i32 %319, %321
+  br i1 %322, label %323, label %346
 
-296:                                              ; preds = %291
-  %297 = load atomic i32, ptr %27 acquire, align 4
-  %298 = icmp sgt i32 %297, 0
-  br i1 %298, label %299, label %317
+323:                                              ; preds = %312
+  %324 = getelementptr inbounds nuw i8, ptr %291, i64 152
+  %325 = load atomic i32, ptr %324 acquire, align 8
+  %326 = icmp sgt i32 %325, 0
+  br i1 %326, label %327, label %346
 
-299:                                              ; preds = %296
-  %300 = zext nneg i32 %297 to i64
-  br label %301
+327:                                              ; preds = %323
+  %328 = getelementptr inbounds nuw i8, ptr %291, i64 768
+  %329 = zext nneg i32 %325 to i64
+  br label %330
 
-301:                                              ; preds = %314, %299
-  %302 = phi i64 [ 0, %299 ], [ %315, %314 ]
-  %303 = getelementptr inbounds nuw %struct.region, ptr %37, i64 %302
-  %304 = load atomic i64, ptr %303 acquire, align 128
-  %305 = lshr i64 %304, 32
-  %306 = getelementptr inbounds nuw i64, ptr %13, i64 %302
-  %307 = load i64, ptr %306, align 8
-  %308 = icmp eq i64 %305, %307
-  br i1 %308, label %314, label %309
+330:                                              ; preds = %343, %327
+  %331 = phi i64 [ 0, %327 ], [ %344, %343 ]
+  %332 = getelementptr inbounds nuw %struct.region, ptr %328, i64 %331
+  %333 = load atomic i64, ptr %332 acquire, align 128
+  %334 = lshr i64 %333, 32
+  %335 = getelementptr inbounds nuw i64, ptr %28, i64 %331
+  %336 = load i64, ptr %335, align 8
+  %337 = icmp eq i64 %334, %336
+  br i1 %337, label %343, label %338
 
-309:                                              ; preds = %301
-  %310 = and i64 %304, 65535
-  %311 = lshr i64 %304, 16
-  %312 = and i64 %311, 65535
-  %313 = icmp samesign ult i64 %310, %312
-  br i1 %313, label %319, label %314
+338:                                              ; preds = %330
+  %339 = and i64 %333, 65535
+  %340 = lshr i64 %333, 16
+  %341 = and i64 %340, 65535
+  %342 = icmp samesign ult i64 %339, %341
+  br i1 %342, label %348, label %343
 
-314:                                              ; preds = %309, %301
-  %315 = add nuw nsw i64 %302, 1
-  %316 = icmp eq i64 %315, %300
-  br i1 %316, label %317, label %301
+343:                                              ; preds = %338, %330
+  %344 = add nuw nsw i64 %331, 1
+  %345 = icmp eq i64 %344, %329
+  br i1 %345, label %346, label %330
 
-317:                                              ; preds = %314, %296, %291
-  %318 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %32, i32 noundef 128, i32 noundef %275, ptr noundef null, ptr noundef null, i32 noundef 0) #7
-  br label %319
+346:                                              ; preds = %343, %323, %312
+  %347 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %292, i32 noundef 128, i32 noundef %293, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %348
 
-319:                                              ; preds = %309, %317
-  %320 = atomicrmw sub ptr %30, i32 1 seq_cst, align 128
-  %321 = load atomic i32, ptr %31 monotonic, align 4
-  %322 = call i32 @sched_getcpu() #7
-  %323 = icmp eq i32 %322, %321
-  br i1 %323, label %324, label %341
+348:                                              ; preds = %338, %346
+  %349 = atomicrmw sub ptr %313, i32 1 seq_cst, align 128
+  %350 = getelementptr inbounds nuw i8, ptr %291, i64 644
+  %351 = load atomic i32, ptr %350 monotonic, align 4
+  store i32 %351, ptr %17, align 8
+  %352 = call i32 @sched_getcpu() #7
+  %353 = icmp eq i32 %352, %351
+  br i1 %353, label %354, label %373
 
-324:                                              ; preds = %319
+354:                                              ; preds = %348
+  %355 = load ptr, ptr %13, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %3) #7
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %28, i64 128, i1 false)
-  %325 = icmp ult i32 %321, 1024
-  br i1 %325, label %326, label %335
+  %356 = getelementptr inbounds nuw i8, ptr %355, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %356, i64 128, i1 false)
+  %357 = icmp ult i32 %351, 1024
+  br i1 %357, label %358, label %367
 
-326:                                              ; preds = %324
-  %327 = zext nneg i32 %321 to i64
-  %328 = and i64 %327, 63
-  %329 = shl nuw i64 1, %328
-  %330 = xor i64 %329, -1
-  %331 = lshr i64 %327, 6
-  %332 = getelementptr inbounds nuw i64, ptr %3, i64 %331
-  %333 = load i64, ptr %332, align 8
-  %334 = and i64 %333, %330
-  store i64 %334, ptr %332, align 8
-  br label %335
+358:                                              ; preds = %354
+  %359 = zext nneg i32 %351 to i64
+  %360 = and i64 %359, 63
+  %361 = shl nuw i64 1, %360
+  %362 = xor i64 %361, -1
+  %363 = lshr i64 %359, 6
+  %364 = getelementptr inbounds nuw i64, ptr %3, i64 %363
+  %365 = load i64, ptr %364, align 8
+  %366 = and i64 %365, %362
+  store i64 %366, ptr %364, align 8
+  br label %367
 
-335:                                              ; preds = %326, %324
-  %336 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #7
-  %337 = icmp sgt i32 %336, 0
-  br i1 %337, label %338, label %340
+367:                                              ; preds = %358, %354
+  %368 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #7
+  %369 = icmp sgt i32 %368, 0
+  br i1 %369, label %370, label %372
 
-338:                                              ; preds = %335
-  %339 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #7
-  br label %340
+370:                                              ; preds = %367
+  %371 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #7
+  br label %372
 
-340:                                              ; preds = %335, %338
+372:                                              ; preds = %370, %367
   call void @llvm.lifetime.end.p0(ptr nonnull %3) #7
-  br label %341
+  store i32 1, ptr %34, align 4
+  br label %373
 
-341:                                              ; preds = %340, %319
+373:                                              ; preds = %348, %372
+  store i64 -1, ptr %16, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %2) #7
-  %342 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #7
-  %343 = load i64, ptr %2, align 8
-  %344 = mul nsw i64 %343, 1000000000
-  %345 = load i64, ptr %38, align 8
-  %346 = add nsw i64 %344, %345
+  %374 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #7
+  %375 = load i64, ptr %2, align 8
+  %376 = mul nsw i64 %375, 1000000000
+  %377 = load i64, ptr %38, align 8
+  %378 = add nsw i64 %376, %377
   call void @llvm.lifetime.end.p0(ptr nonnull %2) #7
-  br label %347
+  br label %379
 
-347:                                              ; preds = %263, %266, %341, %257
-  %348 = phi i32 [ 0, %257 ], [ 1, %341 ], [ %41, %266 ], [ %41, %263 ]
-  %349 = phi i32 [ %74, %257 ], [ %321, %341 ], [ %42, %266 ], [ %42, %263 ]
-  %350 = phi i64 [ %262, %257 ], [ -1, %341 ], [ %43, %266 ], [ %43, %263 ]
-  %351 = phi i64 [ %262, %257 ], [ %346, %341 ], [ %44, %266 ], [ %44, %263 ]
-  %352 = add i32 %40, 1
+379:                                              ; preds = %279, %282, %373, %273
+  %380 = phi i64 [ %278, %273 ], [ %378, %373 ], [ %41, %282 ], [ %41, %279 ]
+  %381 = add i32 %40, 1
   br label %39
 }
 
@@ -1901,10 +1970,10 @@ declare i32 @pthread_attr_destroy(ptr noundef) local_unnamed_addr #3
 declare i32 @sched_getcpu() local_unnamed_addr #3
 
 ; Function Attrs: nounwind
-declare i32 @sched_setaffinity(i32 noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
+declare i64 @syscall(i64 noundef, ...) local_unnamed_addr #3
 
 ; Function Attrs: nounwind
-declare i64 @syscall(i64 noundef, ...) local_unnamed_addr #3
+declare i32 @sched_setaffinity(i32 noundef, i64 noundef, ptr noundef) local_unnamed_addr #3
 
 ; Function Attrs: nounwind memory(argmem: write)
 declare void @llvm.x86.sse.stmxcsr(ptr) #9

@@ -71,11 +71,12 @@ struct pool {
   int32_t cores;         /* that this process may use */
   cpu_set_t cpus;        /* where its threads may run */
   pid_t process;
-  _Atomic int32_t workers, starting;
+  _Atomic int32_t workers, most_workers, starting;
   _Atomic int32_t regions; /* how many of them were ever used */
   _Atomic int64_t hand_ns, wake_ns; /* from publishing to an active, a sleeping worker's first step */
   _Atomic int64_t debt_ns, alone_ns; /* work done alone while workers slept; when it ended */
-  _Alignas(LINE) _Atomic int32_t busy; /* calls, and workers in a region */
+  _Alignas(LINE) _Atomic int32_t calls; /* in progress */
+  _Alignas(LINE) _Atomic int32_t working; /* workers in a region */
   _Alignas(LINE) _Atomic int32_t sleepers;
   _Alignas(LINE) _Atomic uint32_t signal; /* that sleepers wait for */
   _Atomic int32_t waker_cpu;
@@ -152,6 +153,7 @@ static struct pool *ready_pool(void) {
   if (!atomic_compare_exchange_strong(&pool->state, &nothing, 1)) return NULL;
   pool->cores = usable_cores(&pool->cpus);
   pool->process = getpid();
+  atomic_store(&pool->most_workers, pool->cores - 1);
   atomic_store(&pool->hand_ns, 250);
   atomic_store(&pool->wake_ns, 30000);
   atomic_store(&pool->state, 2);
@@ -170,9 +172,11 @@ static void start_workers(struct pool *pool, int32_t wanted) {
   pthread_attr_init(&detached);
   pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  while (atomic_load(&pool->workers) < wanted &&
-         pthread_create(&thread, &detached, worker, pool) == 0)
-    atomic_fetch_add(&pool->workers, 1);
+  while (atomic_load(&pool->workers) < wanted)
+    if (pthread_create(&thread, &detached, worker, pool) == 0)
+      atomic_fetch_add(&pool->workers, 1);
+    else
+      atomic_store(&pool->most_workers, wanted = atomic_load(&pool->workers));
   pthread_attr_destroy(&detached);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   atomic_store(&pool->starting, 0);
@@ -189,14 +193,14 @@ void tw_enter(struct tw_caller *caller, int32_t threads) {
   caller->outer = pthread_getspecific(key);
   if (caller->outer != NULL) caller->inside = caller->outer->inside;
   pthread_setspecific(key, caller);
-  if (caller->outer == NULL) atomic_fetch_add_explicit(&pool->busy, 1, memory_order_relaxed);
+  if (caller->outer == NULL) atomic_fetch_add_explicit(&pool->calls, 1, memory_order_relaxed);
 }
 
 void tw_leave(struct tw_caller *caller) {
   struct pool *pool = atomic_load_explicit(&the_pool, memory_order_acquire);
   if (pool == NULL || pthread_getspecific(key) != caller) return;
   pthread_setspecific(key, caller->outer);
-  if (caller->outer == NULL) atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_relaxed);
+  if (caller->outer == NULL) atomic_fetch_sub_explicit(&pool->calls, 1, memory_order_relaxed);
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -207,6 +211,12 @@ static int64_t bound(const struct region *region, int64_t share, int64_t shares)
 
 static uint32_t steps_between(int64_t begin, int64_t end, int64_t step) {
   return (uint32_t)((end - begin + step - 1) / step);
+}
+
+/* Cores that calls and workers take. */
+static int32_t in_use(const struct pool *pool) {
+  return atomic_load_explicit(&pool->calls, memory_order_relaxed) +
+         atomic_load_explicit(&pool->working, memory_order_relaxed);
 }
 
 /* Take steps of region number `epoch` until there are none; returns how many. A worker (`pool` is
@@ -233,9 +243,7 @@ static uint32_t take_steps(struct region *region, uint32_t epoch, uint32_t share
       const int64_t high = low + region->step < end ? low + region->step : end;
       region->work(region->context, low, high, member);
       taken++;
-      if (pool != NULL &&
-          atomic_load_explicit(&pool->busy, memory_order_relaxed) > pool->cores)
-        return taken;
+      if (pool != NULL && in_use(pool) > pool->cores) return taken;
       seen = atomic_load_explicit(left, memory_order_acquire);
     }
   }
@@ -253,6 +261,12 @@ static void learn(_Atomic int64_t *average, int64_t found) {
   atomic_store_explicit(average, after > 50 ? after : 50, memory_order_relaxed);
 }
 
+/* An average that keeps itself from being tested wears off. */
+static void wear(_Atomic int64_t *average) {
+  const int64_t before = atomic_load_explicit(average, memory_order_relaxed);
+  atomic_store_explicit(average, before - before / 256, memory_order_relaxed);
+}
+
 /* Let this worker run anywhere but on CPU `cpu`, where a caller runs (-1: anywhere). Linux may wake
    a thread on its waker's CPU though another one is idle: on a virtual machine, an idle CPU counts
    as one that the host has taken away. It would take turns with the thread that it is to help. */
@@ -268,13 +282,12 @@ static void wake(struct pool *pool, int32_t count) {
   futex_wake(&pool->signal, count);
 }
 
-/* Join `region` if it is open; whether any step was taken. `idle_ns` is since when the worker has
-   waited, less than 0 since when it has slept. */
-static int join(struct pool *pool, struct region *region, int64_t idle_ns) {
+/* Join `region` if it is open. `idle_ns`: see struct worker. */
+static void join(struct pool *pool, struct region *region, int64_t idle_ns) {
   uint64_t seen = atomic_load_explicit(&region->members, memory_order_acquire);
   const uint32_t epoch = (uint32_t)(seen >> 32), shares = seen >> 16 & 0xffff;
   do {
-    if (seen >> 32 != epoch || (seen & 0xffff) >= shares) return 0;
+    if (seen >> 32 != epoch || (seen & 0xffff) >= shares) return;
     TW_TEST_PAUSE("join");
   } while (!atomic_compare_exchange_weak_explicit(&region->members, &seen, seen + 1,
                                                   memory_order_acq_rel, memory_order_acquire));
@@ -282,7 +295,7 @@ static int join(struct pool *pool, struct region *region, int64_t idle_ns) {
   const int64_t arrived_ns = tw_clock_ns();
   if (idle_ns < 0 && member + 1 < shares && atomic_load(&pool->sleepers) > 0) wake(pool, 2);
   const uint32_t taken = take_steps(region, epoch, shares, member, pool);
-  if (taken == 0) return 0;
+  if (taken == 0) return;
   const uint32_t all = region->steps;
   const int64_t waited = arrived_ns - atomic_load_explicit(&region->published_ns,
                                                            memory_order_relaxed);
@@ -294,12 +307,11 @@ static int join(struct pool *pool, struct region *region, int64_t idle_ns) {
   const uint32_t before = atomic_fetch_add_explicit(&region->done, taken, memory_order_acq_rel);
   if (before & SLEEPER && (before & ~(uint32_t)SLEEPER) + taken == all)
     futex_wake(&region->done, 1);
-  return 1;
 }
 
 /* Whether some region has steps for one more member: not those that this worker has left. */
 static struct region *open_region(struct pool *pool, const uint64_t *seen) {
-  if (atomic_load_explicit(&pool->busy, memory_order_relaxed) >= pool->cores) return NULL;
+  if (in_use(pool) >= pool->cores) return NULL;
   const int32_t count = atomic_load_explicit(&pool->regions, memory_order_acquire);
   for (int32_t i = 0; i < count; i++) {
     const uint64_t members =
@@ -310,44 +322,63 @@ static struct region *open_region(struct pool *pool, const uint64_t *seen) {
   return NULL;
 }
 
-/* Wait for a caller's signal; returns the CPU that it came from. */
-static int32_t sleep_off(struct pool *pool, const uint64_t *seen, int32_t caller_cpu) {
-  const uint32_t signal = atomic_load(&pool->signal);
-  stay_off(pool, caller_cpu);
-  TW_TEST_PAUSE("sleep");
-  atomic_fetch_add(&pool->sleepers, 1);
-  if (open_region(pool, seen) == NULL) futex_wait(&pool->signal, signal);
-  atomic_fetch_sub(&pool->sleepers, 1);
-  return atomic_load_explicit(&pool->waker_cpu, memory_order_relaxed);
+/* What a worker knows. */
+struct worker {
+  struct pool *pool;
+  uint64_t seen[REGIONS]; /* the number of the last region in that place that it was in */
+  int64_t idle_ns;        /* since when it has waited; less than 0: it has slept meanwhile */
+  int32_t caller_cpu;     /* where the last caller ran */
+  int32_t bound;          /* whether it must not run there */
+};
+
+static void keep_off(struct worker *me) {
+  stay_off(me->pool, me->caller_cpu);
+  me->bound = 1;
 }
 
-static void *worker(void *given) {
-  struct pool *pool = given;
-  uint64_t seen[REGIONS] = {0}; /* the number of the last region that it was in */
-  struct tw_caller me = {0, 1, NULL};
-  int64_t since = tw_clock_ns(), idle_ns = -1; /* it comes as late as one that slept */
-  int32_t caller_cpu = -1, bound = 0;
-  pthread_setspecific(key, &me);
+static void work_in(struct worker *me, struct region *region) {
+  struct pool *pool = me->pool;
+  me->caller_cpu = atomic_load_explicit(&region->cpu, memory_order_relaxed);
+  if (sched_getcpu() == me->caller_cpu) keep_off(me);
+  me->seen[region - pool->region] = atomic_load(&region->members) >> 32;
+  atomic_fetch_add_explicit(&pool->working, 1, memory_order_relaxed);
+  join(pool, region, me->idle_ns);
+  atomic_fetch_sub_explicit(&pool->working, 1, memory_order_relaxed);
+  if (me->bound) stay_off(pool, -1);
+  me->bound = 0;
+  me->idle_ns = tw_clock_ns();
+}
+
+/* Sleep until a caller's signal. */
+static void sleep_off(struct worker *me) {
+  struct pool *pool = me->pool;
+  const uint32_t signal = atomic_load(&pool->signal);
+  keep_off(me);
+  TW_TEST_PAUSE("sleep");
+  atomic_fetch_add(&pool->sleepers, 1);
+  if (open_region(pool, me->seen) == NULL) futex_wait(&pool->signal, signal);
+  atomic_fetch_sub(&pool->sleepers, 1);
+  me->caller_cpu = atomic_load_explicit(&pool->waker_cpu, memory_order_relaxed);
+  if (sched_getcpu() == me->caller_cpu) keep_off(me);
+  me->idle_ns = -1;
+}
+
+static void *worker(void *pool) {
+  struct worker me = {.pool = pool, .idle_ns = -1, .caller_cpu = -1}; /* as if it had slept */
+  struct tw_caller caller = {0, 1, NULL};
+  pthread_setspecific(key, &caller);
   tw_flush_denormals();
+  int64_t since = tw_clock_ns();
   for (uint32_t looks = 1;; looks++) {
-    struct region *region = open_region(pool, seen);
+    struct region *region = open_region(pool, me.seen);
     if (region != NULL) {
-      caller_cpu = atomic_load_explicit(&region->cpu, memory_order_relaxed);
-      if (sched_getcpu() == caller_cpu) stay_off(pool, caller_cpu), bound = 1;
-      seen[region - pool->region] = atomic_load(&region->members) >> 32;
-      atomic_fetch_add_explicit(&pool->busy, 1, memory_order_relaxed);
-      join(pool, region, idle_ns);
-      atomic_fetch_sub_explicit(&pool->busy, 1, memory_order_relaxed);
-      if (bound) stay_off(pool, -1), bound = 0;
-      idle_ns = since = tw_clock_ns();
+      work_in(&me, region);
+      since = me.idle_ns;
       continue;
     }
     relax();
     if (looks % LOOKS != 0 || tw_clock_ns() - since < SPIN_NS) continue;
-    caller_cpu = sleep_off(pool, seen, caller_cpu);
-    bound = 1;
-    if (sched_getcpu() == caller_cpu) stay_off(pool, caller_cpu);
-    idle_ns = -1;
+    sleep_off(&me);
     since = tw_clock_ns();
   }
   return NULL;
@@ -369,6 +400,7 @@ static void note_cost(int64_t *cost_ns, int64_t found) {
 static int worth_waking(struct pool *pool, int64_t cost, int64_t now_ns) {
   const int64_t price = 2 * atomic_load_explicit(&pool->wake_ns, memory_order_relaxed);
   if (cost == 0 || cost > price) return 1;
+  wear(&pool->wake_ns);
   const int64_t ended = atomic_load_explicit(&pool->alone_ns, memory_order_relaxed);
   int64_t debt = now_ns - ended > SPIN_NS
                      ? 0
@@ -384,14 +416,19 @@ static int worth_waking(struct pool *pool, int64_t cost, int64_t now_ns) {
 static int32_t to_wake(struct pool *pool, int32_t threads, const int64_t *cost_ns, int64_t now_ns) {
   const int64_t cost = cost_ns == NULL ? 0 : __atomic_load_n(cost_ns, __ATOMIC_RELAXED);
   const int64_t hand = atomic_load_explicit(&pool->hand_ns, memory_order_relaxed);
-  if (cost > 0 && cost < 4 * hand) return -1;
-  if (atomic_load_explicit(&pool->busy, memory_order_relaxed) > pool->cores) return -1;
-  if (atomic_load_explicit(&pool->workers, memory_order_relaxed) < threads - 1)
-    start_workers(pool, threads - 1);
+  if (atomic_load_explicit(&pool->calls, memory_order_relaxed) >= pool->cores) return -1;
+  if (cost > 0 && cost < 4 * hand) {
+    wear(&pool->hand_ns);
+    return -1;
+  }
+  const int32_t most = atomic_load_explicit(&pool->most_workers, memory_order_relaxed);
+  const int32_t wanted = threads - 1 < most ? threads - 1 : most;
+  if (atomic_load_explicit(&pool->workers, memory_order_relaxed) < wanted)
+    start_workers(pool, wanted);
   const int32_t sleepers = atomic_load_explicit(&pool->sleepers, memory_order_relaxed);
   const int32_t awake = atomic_load_explicit(&pool->workers, memory_order_relaxed) - sleepers;
-  if (awake >= threads - 1 || sleepers == 0) return awake > 0 ? 0 : -1;
-  if (worth_waking(pool, cost, now_ns)) return threads - 1 - awake < 2 ? 1 : 2;
+  const int32_t lacking = wanted - awake;
+  if (lacking > 0 && sleepers > 0 && worth_waking(pool, cost, now_ns)) return lacking < 2 ? 1 : 2;
   return awake > 0 ? 0 : -1;
 }
 
