@@ -74,6 +74,19 @@ class NetworkSubject:
         clock = device_clock(net.function, inputs)
         return Side(lambda: net(*inputs), lambda: net(*inputs)[0], mode, facts, clock)
 
+    def library(self, target: Target, db: Path | None) -> Side:
+        """Saved as a shared library, loaded again without a compiler; the file is gone then."""
+        import tilewright as tw
+
+        records = db if db is not None and db.exists() else None
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "net.so"
+            net = tw.compile(tw.load(self.file), records, target)
+            net.save(file)
+            saved = tw.load_library(file)
+        mode = "untuned" if records is None else "tuned"
+        return Side(lambda: saved(*self.inputs), lambda: saved(*self.inputs)[0], mode)
+
     def onnx(self) -> str:
         return str(self.file)
 

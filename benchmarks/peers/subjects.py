@@ -28,7 +28,8 @@ class Side:
 
     `mode` says how it runs, `facts` are figures for the results. `clock` runs so many times on a
     device, its arguments being there, and gives the seconds of each by the device's clock; None is
-    the CPU, where calls are timed.
+    the CPU, where calls are timed. `another` makes a call that other threads may run beside `call`;
+    None: they run `call` itself.
     """
 
     call: Callable[[], Any]
@@ -36,6 +37,7 @@ class Side:
     mode: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     clock: Callable[[int], Sequence[float]] | None = None
+    another: Callable[[], Callable[[], Any]] | None = None
 
 
 def device_clock(
