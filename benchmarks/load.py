@@ -225,7 +225,7 @@ class Measurement:
             self.results.write()
 
     def _started(self, stack: contextlib.ExitStack) -> dict[str, SideProcess]:
-        subject = f"network:{self.network}:{self.options.folder}"
+        subject = f"served:{self.network}:{self.options.folder}"
         records = self.options.db or Path("none")
         return started(stack, self.names, subject, self.target, records, WAIT)
 

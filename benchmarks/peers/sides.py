@@ -36,9 +36,9 @@ def _untuned(subject: Subject, target: Target, db: Path | None) -> Side:
 
 def _library(subject: Subject, target: Target, db: Path | None) -> Side:
     """The network saved as a shared library and loaded again; records where there are any."""
-    from benchmarks.peers.network_subject import NetworkSubject
+    from benchmarks.peers.network_subject import ServedNetwork
 
-    assert isinstance(subject, NetworkSubject)
+    assert isinstance(subject, ServedNetwork)
     return subject.library(target, db)
 
 

@@ -2,6 +2,7 @@
 
     subject = subject_of("operator:C2D-2-b1")               an operator of benchmarks.cases
     subject = subject_of("network:resnet50-b1:networks")    a network, its ONNX file in networks/
+    subject = subject_of("served:resnet50-b1:networks")     the same where calls alone are timed
 
 A subject crosses to a side's process by its name. A new kind is a class and a line in KINDS.
 """
@@ -85,7 +86,18 @@ def _network(name: str) -> Subject:
     return NetworkSubject(case, Path(folder))
 
 
-KINDS: dict[str, Callable[[str], Subject]] = {"operator": _operator, "network": _network}
+def _served(name: str) -> Subject:
+    from benchmarks.peers.network_subject import ServedNetwork
+
+    case, _, folder = name.partition(":")
+    return ServedNetwork(case, Path(folder))
+
+
+KINDS: dict[str, Callable[[str], Subject]] = {
+    "operator": _operator,
+    "network": _network,
+    "served": _served,
+}
 
 
 def subject_of(name: str) -> Subject:

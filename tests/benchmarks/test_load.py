@@ -28,12 +28,12 @@ def test_cells_are_measured_once_and_kept(
     file = tmp_path / "load.json"
     words = ["--networks", "tiny-b1", "--folder", str(tmp_path / "onnx"), "--json", str(file)]
     words += ["--loads", "1", "--pauses", "1", "--processes", "", "--turns", "2"]
-    words += ["--seconds", "0.01", "--calls", "1", "--sides", "untuned,onnxruntime"]
+    words += ["--seconds", "0.01", "--calls", "1", "--sides", "untuned,library,onnxruntime"]
     assert main([*words, "--threads", ""]) == 0
     (entry,) = json.loads(file.read_text())["cases"]
     assert entry["case"] == "tiny-b1, 1 loops, 1 ms"
     assert entry["machine"] and entry["commit"] and entry["date"]
-    assert list(entry["sides"]) == ["untuned", "onnxruntime"]
+    assert list(entry["sides"]) == ["untuned", "library", "onnxruntime"]
     for one in entry["sides"].values():
         assert 0 < one["median_s"] <= one["p95_s"] <= one["p99_s"] <= one["worst_s"]
         assert len(one["turn_medians_s"]) == 2 <= one["calls"]
@@ -44,7 +44,7 @@ def test_cells_are_measured_once_and_kept(
     found = json.loads(file.read_text())
     assert found["cases"][0] == entry, "what the file holds is not measured again"
     assert [e["threads"] for e in found["cases"]] == [1, 2] and not found["failed"]
-    assert len(found["summary"]["bars"]) == 3
+    assert len(found["summary"]["bars"]) == 2 * 3
 
 
 def alive(pid: int) -> bool:
