@@ -20,6 +20,13 @@ from tiny_network import save_tiny
 from tilewright.api import host_target
 
 
+@pytest.fixture(autouse=True)
+def few_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parallel region takes milliseconds where other processes need the cores."""
+    for name in ("HOT_CALLS", "RESTED_CALLS", "WARM_CALLS"):
+        monkeypatch.setattr(f"benchmarks.parallel_call.{name}", 2)
+
+
 def test_cells_are_measured_once_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
