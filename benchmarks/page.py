@@ -17,6 +17,10 @@ from typing import Any
 from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.gpu_candidates import rows as candidate_rows
+from benchmarks.load_report import HEAD as LOAD_HEAD
+from benchmarks.load_report import bars as load_bars
+from benchmarks.load_report import rows as load_rows
+from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
 from tilewright.text import duration
 
@@ -225,6 +229,28 @@ def _match_row(entry: Content) -> list[str]:
     return [entry["case"], *shown]
 
 
+# ---- load ---------------------------------------------------------------------------------------
+
+
+def load(found: Content) -> str:
+    """Latency beside other programs."""
+    entries = found["cases"]
+    demands = [*map(str, load_bars(entries))]
+    demands += parallel_call_lines(found["machine"]["parallel_call"])
+    commits = ", ".join(sorted({entry["commit"] for entry in entries}))
+    return (
+        "## Latency beside other programs\n\n"
+        "`python -m benchmarks.load --json benchmarks/results/load.json`: networks beside busy "
+        "loops, with pauses between calls, called by several threads and by two processes. Sides "
+        "take turns, each in a process of its own; all use as many threads. Peers run in their "
+        "default settings, OpenVINO in float32. "
+        f"{origin(found['provenance'])} Cells: commit {commits}.\n\n"
+        f"{table(LOAD_HEAD, load_rows(entries))}\n"
+        + "\n".join(f"- {line}" for line in demands)
+        + "\n"
+    )
+
+
 # ---- the search ---------------------------------------------------------------------------------
 
 
@@ -407,6 +433,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators": operators,
     "operators_avx2": operators_avx2,
     "networks": networks,
+    "load": load,
     "convergence": convergence,
     "search_speed": search_speed,
     "ablation": ablation,

@@ -84,6 +84,34 @@ class NetworkSubject:
         return y
 
 
+class ServedNetwork(NetworkSubject):
+    """The same for what times calls alone: compiled with the user's cache, without figures of the
+    build, called on the peers' arrays.
+    """
+
+    def tilewright(self, target: Target, db: Path | None) -> Side:
+        net, mode = self._compiled(target, db)
+        return Side(lambda: net(*self.inputs), lambda: net(*self.inputs)[0], mode)
+
+    def library(self, target: Target, db: Path | None) -> Side:
+        """Saved as a shared library, loaded again; the file is gone then."""
+        from tilewright import load_library
+
+        net, mode = self._compiled(target, db)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "net.so"
+            net.save(file)
+            saved = load_library(file)
+        return Side(lambda: saved(*self.inputs), lambda: saved(*self.inputs)[0], mode)
+
+    def _compiled(self, target: Target, db: Path | None) -> tuple[Any, str]:
+        import tilewright as tw
+
+        records = db if db is not None and db.exists() else None
+        net = tw.compile(tw.load(self.file), records, target)
+        return net, "untuned" if records is None else "tuned"
+
+
 def _warm_up(tw: Any, target: Any) -> None:
     """Compile and run a product, so that libraries are loaded, with the pages of their code that
     compilation touches, and do not count.

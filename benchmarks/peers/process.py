@@ -4,6 +4,7 @@
         side.mode, side.facts              "compile, channels-last", figures of the build
         side.output(file)                  writes the result as .npy
         side.time(0.05)                    Block(median_s, least_s, calls)
+        side.latencies(Pace(1.5))          seconds of every call of a turn
 
 Between requests the process and its children are stopped (SIGSTOP), so that no thread pool of its
 takes cores from another side. A peer's OpenMP threads wait passively unless `wait` says otherwise:
@@ -20,11 +21,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from benchmarks.peers.paced import Pace
 from benchmarks.peers.sides import OWN
 from tilewright.target import Target
 
@@ -84,6 +86,11 @@ class SideProcess:
     def time(self, seconds: float) -> Block:
         """Call for about `seconds`, at least once."""
         return Block(**self._ask({"seconds": seconds}))
+
+    def latencies(self, pace: Pace) -> list[float]:
+        """Call at that pace; seconds of every call."""
+        found: list[float] = self._ask({"pace": asdict(pace)})["latencies"]
+        return found
 
     def close(self) -> None:
         """End the process; harmless when it has ended."""

@@ -21,6 +21,7 @@ from tilewright.target import CpuTarget, Target
 
 OURS = "tilewright"
 UNTUNED = "untuned"
+LIBRARY = "library"
 ROOFLINE = "roofline"
 
 
@@ -31,6 +32,14 @@ def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
 
 def _untuned(subject: Subject, target: Target, db: Path | None) -> Side:
     return subject.tilewright(target, None)
+
+
+def _library(subject: Subject, target: Target, db: Path | None) -> Side:
+    """The network saved as a shared library and loaded again; records where there are any."""
+    from benchmarks.peers.network_subject import ServedNetwork
+
+    assert isinstance(subject, ServedNetwork)
+    return subject.library(target, db)
 
 
 def _roofline(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -79,23 +88,25 @@ def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
             "INFERENCE_PRECISION_HINT": "f32",
         },
     )
-    request = compiled.create_infer_request()
 
-    def call() -> Any:
-        return request.infer(subject.inputs, share_inputs=True, share_outputs=True)
+    def another() -> Callable[[], Any]:
+        request = compiled.create_infer_request()
+        return lambda: request.infer(subject.inputs, share_inputs=True, share_outputs=True)
 
-    return Side(call, lambda: subject.restore(np.array(call()[0])))
+    call = another()
+    return Side(call, lambda: subject.restore(np.array(call()[0])), another=another)
 
 
 SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     OURS: _tilewright,
     UNTUNED: _untuned,
+    LIBRARY: _library,
     ROOFLINE: _roofline,
     "torch": _torch,
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
 }
-OWN = (OURS, UNTUNED, ROOFLINE)
+OWN = (OURS, UNTUNED, LIBRARY, ROOFLINE)
 PEERS = tuple(name for name in SIDES if name not in OWN)
 
 

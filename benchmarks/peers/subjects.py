@@ -2,6 +2,7 @@
 
     subject = subject_of("operator:C2D-2-b1")               an operator of benchmarks.cases
     subject = subject_of("network:resnet50-b1:networks")    a network, its ONNX file in networks/
+    subject = subject_of("served:resnet50-b1:networks")     the same where calls alone are timed
 
 A subject crosses to a side's process by its name. A new kind is a class and a line in KINDS.
 """
@@ -28,7 +29,8 @@ class Side:
 
     `mode` says how it runs, `facts` are figures for the results. `clock` runs so many times on a
     device, its arguments being there, and gives the seconds of each by the device's clock; None is
-    the CPU, where calls are timed.
+    the CPU, where calls are timed. `another` makes a call that other threads may run beside `call`;
+    None: they run `call` itself.
     """
 
     call: Callable[[], Any]
@@ -36,6 +38,7 @@ class Side:
     mode: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     clock: Callable[[int], Sequence[float]] | None = None
+    another: Callable[[], Callable[[], Any]] | None = None
 
 
 def device_clock(
@@ -83,7 +86,18 @@ def _network(name: str) -> Subject:
     return NetworkSubject(case, Path(folder))
 
 
-KINDS: dict[str, Callable[[str], Subject]] = {"operator": _operator, "network": _network}
+def _served(name: str) -> Subject:
+    from benchmarks.peers.network_subject import ServedNetwork
+
+    case, _, folder = name.partition(":")
+    return ServedNetwork(case, Path(folder))
+
+
+KINDS: dict[str, Callable[[str], Subject]] = {
+    "operator": _operator,
+    "network": _network,
+    "served": _served,
+}
 
 
 def subject_of(name: str) -> Subject:

@@ -7,6 +7,7 @@ Reads one JSON request a line from standard input, answers one line each:
     (when built)              {"mode": "compile, channels-last", "facts": {}}
     {"output": "y.npy"}       {}                      the result is saved, channels-last
     {"seconds": 0.05}         {"median_s": ..., "least_s": ..., "calls": ...}
+    {"pace": {...}}           {"latencies": [...]}    seconds of every call of a Pace
     any failure               {"error": "..."}
 
 Standard output is the protocol's alone: what libraries print goes to standard error.
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.paced import Pace, latencies
 from benchmarks.peers.sides import SIDES
 from benchmarks.peers.subjects import Side, subject_of
 from tilewright.target import Target
@@ -81,6 +83,8 @@ def main() -> int:
                 if "output" in request:
                     np.save(request["output"], np.ascontiguousarray(side.output()))
                     reply({})
+                elif "pace" in request:
+                    reply({"latencies": latencies(side, Pace(**request["pace"]))})
                 else:
                     reply(timed(side, request["seconds"]))
         except Exception as error:

@@ -87,6 +87,14 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
             ],
         },
     }
+    times = {"median_s": 1e-3, "p95_s": 2e-3, "p99_s": 3e-3, "worst_s": 4e-3, "calls": 200}
+    sides = {"untuned": times, "onnxruntime": {**times, "median_s": 2e-3}}
+    cost = {"median_us": 1.0, "p95_us": 2.0}
+    found["load"] = {
+        "provenance": ORIGIN,
+        "cases": [{"case": "n-b1, 2 loops, 0 ms", "commit": "def", "sides": sides}],
+        "machine": {"parallel_call": {"hot": cost, "rested": cost}},
+    }
     for name, content in found.items():
         (tmp_path / f"{name}.json").write_text(json.dumps({**ORIGIN, **content}))
     lines = page(tmp_path).splitlines()
@@ -96,6 +104,9 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
         "| random 20 %, all | 9 | 0.100 | 0.900 | 0.800 |  |  |  |",
         "| 50% | 0.600 | 0.300 |",
         "| sum | 1.00 | 3.25 |",
+        "| n-b1, 2 loops, 0 ms | untuned | 1 ms | 2 ms | 3 ms | 4 ms | 0.50 1.00 1.00 | 200 |",
+        "- untuned: median at most onnxruntime's: met in all 1 cells",
+        "- a parallel call costs at most 5 µs hot: met (1.0 µs; 95 %: 2.0 µs)",
         "| node | 8 | 7 | 87.5% | 85% | 2 | 1 |",
         "| node | 7 | 1 | 2 |",
         "Counted node cases that do not pass: Det (1).",
