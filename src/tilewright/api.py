@@ -305,9 +305,11 @@ class TaskMeasurer:
     def confirm(
         self, task: TuningTask, default: str, traces: Sequence[str]
     ) -> list[tuple[float, ...]]:
-        """Latencies of finalists from fresh processes; empty for one that failed there."""
+        """Latencies of finalists, in turns with the default program in fresh processes; empty for
+        one that failed there.
+        """
         requests = [self._request(task, t) for t in traces]
-        results = self.local.confirm(self._task(task, default), requests, processes=2, passes=2)
+        results = self.local.confirm(self._task(task, default), requests)
         return [r.latencies_s for r in results]
 
     def close(self) -> None:
