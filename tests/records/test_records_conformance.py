@@ -125,6 +125,11 @@ def test_a_confirmation_decides_the_best_but_not_the_history(db: Database) -> No
     assert db.best("w0", MACHINE.fingerprint, confirmed=True) is None
     db.confirm(fast or 0, [1.3, 1.2, 1.4])
     assert db.best("w0", MACHINE.fingerprint, confirmed=True) == db.trial(fast or 0)
+    other = db.best("w0", MACHINE.fingerprint, confirmed=False)
+    assert other is not None and other.id == slow
+    assert db.best("w0", MACHINE.fingerprint) == db.trial(fast or 0), "its figure is to be believed"
+    assert db.summary().coverage[0].best_s == 1.3
+    db.confirm(slow or 0, [1.2])
     best = db.best("w0", MACHINE.fingerprint)
     assert best is not None and best.id == slow
     confirmed = db.trial(fast or 0)

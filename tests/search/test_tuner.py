@@ -18,9 +18,10 @@ from tilewright.expr.tensors import placeholder
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.schedule.trace import trace_hash
+from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.tasks import TuningTask, recorded_space
-from tilewright.search.tuner import LUCK, Budget, Tuner
+from tilewright.search.tuner import Budget, Tuner
 from workloads import given
 
 

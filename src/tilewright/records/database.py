@@ -23,7 +23,7 @@ from statistics import median
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, delete, insert, select, update
+from sqlalchemy import Connection, Select, Table, case, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tilewright.errors import RecordsError
@@ -239,20 +239,23 @@ class Database:
             return queries.history(connection, machine)
 
     def best(
-        self, workload_hash: str, machine: str | None = None, confirmed: bool = False
+        self, workload_hash: str, machine: str | None = None, confirmed: bool | None = None
     ) -> Trial | None:
         """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first.
 
-        `confirmed`: of those that were measured again.
+        Of those that were measured again in turns, if there are any: figures of different moments
+        do not compare. With `confirmed`, of those or the others only.
         """
+        again = trials.c.confirmed_s != codec.to_json(())
         query = self._trials.where(
             trials.c.workload_hash == workload_hash, trials.c.latency_s.is_not(None)
         )
         if machine is not None:
             query = query.where(trials.c.machine == machine)
-        if confirmed:
-            query = query.where(trials.c.confirmed_s != codec.to_json(()))
-        rows = self._all(query.order_by(trials.c.latency_s, trials.c.id).limit(1))
+        if confirmed is not None:
+            query = query.where(again if confirmed else ~again)
+        order = (case((again, 0), else_=1), trials.c.latency_s, trials.c.id)
+        rows = self._all(query.order_by(*order).limit(1))
         return codec.trial_of(rows[0]) if rows else None
 
     def trials(

@@ -168,7 +168,9 @@ class Measurer(Protocol):
     def confirm(
         self, task: TuningTask, default: str, traces: Sequence[str]
     ) -> Sequence[Sequence[float]]:
-        """Latencies of finalists, measured in turns in fresh processes."""
+        """Latencies of finalists, one for each of some fresh processes, where they take turns with
+        the default program; none of a program that failed.
+        """
         ...
 
     def close(self) -> None:
@@ -178,7 +180,12 @@ class Measurer(Protocol):
 
 @dataclass
 class TaskSearch:
-    """Search state of one task."""
+    """Search state of one task.
+
+    `reference_s` is what the default program took first, which all figures of the search compare
+    with. `default_s` and `best_s` are what is told: the search's own figures, and once `confirmed`
+    those of turns that the two programs took.
+    """
 
     task: TuningTask
     space: Space
@@ -188,12 +195,13 @@ class TaskSearch:
     trials: int = 0
     errors: int = 0
     default_s: float | None = None
-    reference_s: float | None = None  # of the default program, as it was measured first
+    reference_s: float | None = None
     default_trace: str = ""
     best_s: float | None = None
     best_trace: str | None = None
     finalists: list[tuple[float, str]] = field(default_factory=list)
     exhausted: bool = False
+    confirmed: bool = False
 
     @staticmethod
     def start(task: TuningTask, space: Space, model: CostModel, make: Maker) -> TaskSearch:

@@ -23,6 +23,7 @@ from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import RunRow, Trial
 from tilewright.schedule.trace import trace_hash, trace_to_json
+from tilewright.search.confirmation import Confirmation
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.memory import Candidate
 from tilewright.search.strategies import STRATEGIES
@@ -47,10 +48,6 @@ from tilewright.target import Target
 
 SEARCH_SHARE = 0.9  # of a budget in minutes; the rest confirms winners
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
-FINALISTS = 2  # and the default program
-CONFIRM_MORE = 4  # leaders by a lucky figure that get a second measurement, per task
-CONFIRM_MOST = 32  # the same of leaders by more than luck: their figures are of another state
-LUCK = 0.95  # of what the best confirmed program takes
 MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
 DEFAULT = "default"  # origin and sketch key of the default program's record
 
@@ -154,7 +151,13 @@ class Tuner:
             self._round(task, size, scheduler)
             self._keep_run()
             observe(self._progress(task, budget))
-        self._confirm(budget, observe)
+
+        def is_late() -> bool:
+            return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
+
+        Confirmation(self.database, self.machine.fingerprint, self.measurer).run(
+            self.searches, is_late, lambda i: observe(self._progress(i, budget, "confirming"))
+        )
         self._keep_run()
         return self.searches
 
@@ -201,7 +204,7 @@ class Tuner:
             if known is None:
                 results = [*self._results(search, [default]), *early.get(i, ())]
                 (known,) = self._record(search, [default], [min(results, key=_seconds)])
-            search.default_s, search.reference_s = known.latency_s, known.measured_s
+            search.default_s = search.reference_s = known.measured_s
             if known.measured_s is not None:  # a later confirmation must not change the search
                 search.note(known.measured_s, default.trace)
                 if parent is not None:
@@ -385,60 +388,6 @@ class Tuner:
                 round_id=0,
                 region_s=group.region_s,
             )
-
-    def _confirm(self, budget: Budget, observe: Observer) -> None:
-        """Measure finalists and the default program again, in turns and in processes that did not
-        search, the costliest tasks first.
-
-        The paper has no such step; on a shared machine the best of many noisy figures is not the
-        best program. A budget in minutes ends it.
-        """
-        costs = [s.task.weight * (s.best_s or 0.0) for s in self.searches]
-        for i in sorted(range(len(costs)), key=lambda i: -costs[i]):
-            if budget.minutes is not None and self.elapsed_s >= budget.minutes * 60:
-                return
-            if len(self.searches[i].finalists) > 1:
-                self._confirm_task(self.searches[i])
-                observe(self._progress(i, budget, "confirming"))
-
-    def _confirm_task(self, search: TaskSearch) -> None:
-        """Finalists together; then any program that still leads by an unconfirmed figure.
-
-        A whole round may have been measured while the machine was in a state that suits some
-        programs better (docs/architecture.md, section 8): of 21 programs at 48 µs, among others at
-        75, each took 80 when it was measured again.
-        """
-        leading = [trace for _, trace in search.finalists[:FINALISTS]]
-        self._confirm_traces(search, list(dict.fromkeys((*leading, search.default_trace))))
-        best = self._best(search)
-        for more in range(CONFIRM_MOST):
-            if best is None or best.confirmed_s:
-                break
-            if more >= CONFIRM_MORE and not self._leads(search, best):
-                break
-            self._confirm_traces(search, [best.trace])
-            best = self._best(search)
-        if best is not None:  # what will be compiled, and how fast it is to be believed
-            search.best_s, search.best_trace = best.latency_s, best.trace
-
-    def _best(self, search: TaskSearch, confirmed: bool = False) -> Trial | None:
-        return self.database.best(search.task.hash, self.machine.fingerprint, confirmed)
-
-    def _leads(self, search: TaskSearch, best: Trial) -> bool:
-        """Whether it is faster than all that is confirmed, by more than luck."""
-        sure = self._best(search, confirmed=True)
-        return sure is None or (best.latency_s or 0.0) < LUCK * (sure.latency_s or 0.0)
-
-    def _confirm_traces(self, search: TaskSearch, traces: Sequence[str]) -> None:
-        latencies = self.measurer.confirm(search.task, search.default_trace, traces)
-        known = self._known(search, traces)
-        for trace, seconds in zip(traces, latencies, strict=True):
-            trial = known.get(trace_hash(trace))
-            # the default program may have failed before
-            if trial is not None and trial.ok and trial.id is not None and len(seconds):
-                self.database.confirm(trial.id, seconds)
-                if trial.sketch_key == DEFAULT:
-                    search.default_s = median(seconds)
 
 
 def _seconds(result: Measured) -> float:
