@@ -31,11 +31,15 @@ CALMER = 0.9  # a default program quicker than this share of its figure: that wa
 
 @dataclass(frozen=True)
 class Confirmation:
-    """Measures finalists again and keeps that in the records of `machine` (a fingerprint)."""
+    """Measures finalists again and keeps that in the records of `machine` (a fingerprint).
+
+    `drifted` hears what a default program took when it was measured first, and what it takes now.
+    """
 
     database: Database
     machine: str
     measurer: Measurer
+    drifted: Callable[[float, float], None] = lambda *_: None
 
     def run(
         self,
@@ -67,6 +71,8 @@ class Confirmation:
         """Take a task's figures from its confirmed records, where it has such: what will be
         compiled, and the default program, of the same turns.
         """
+        if not search.begun:
+            return
         best, default = self._best(search), self._default(search)
         if best is None:
             return
@@ -120,6 +126,8 @@ class Confirmation:
         default, *found = self.measurer.confirm(search.task, search.default_trace, together)
         if not default:
             return
+        if search.reference_s is not None:
+            self.drifted(search.reference_s, min(default))
         untuned_s = self._untuned(search, default)
         for trace, seconds in zip(traces, found, strict=True):
             ratios = [s / usual for s, usual in zip(seconds, default, strict=False)]

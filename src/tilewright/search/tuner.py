@@ -25,6 +25,7 @@ from tilewright.records.rows import RunRow, Trial
 from tilewright.schedule.trace import trace_hash, trace_to_json
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.cost_model import GradientBoostedModel
+from tilewright.search.disturbance import Disturbance
 from tilewright.search.memory import Candidate
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
@@ -46,7 +47,11 @@ from tilewright.space.rules import RULES
 from tilewright.space.space import Population
 from tilewright.target import Target
 
-SEARCH_SHARE = 0.9  # of a budget in minutes; the rest confirms winners
+# Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
+LEAST_CONFIRM, MOST_CONFIRM, CONFIRM_TASK_S = 0.1, 0.3, 2.0
+# Default programs are measured first of tasks that each make up so much of the estimated sum, while
+# that takes no more than such a share of a budget in minutes; of the others when they are tuned.
+MINOR, DEFAULTS_SHARE = 0.01, 0.3
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
 MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
 DEFAULT = "default"  # origin and sketch key of the default program's record
@@ -89,6 +94,8 @@ class Progress:
     budget: Budget
     shares: Shares
     phase: str = "search"
+    default_programs_s: float = 0.0
+    load: Disturbance = field(default_factory=Disturbance)
 
 
 Observer = Callable[[Progress], None]
@@ -97,7 +104,7 @@ Observer = Callable[[Progress], None]
 @dataclass
 class Tuner:
     """Tunes tasks together. `strategy` names an entry of STRATEGIES; `rules` are the user's sketch
-    rules, tried before those of the target.
+    rules, tried before those of the target. `default_programs_s` is how long default programs took.
     """
 
     tasks: Sequence[TuningTask]
@@ -110,6 +117,8 @@ class Tuner:
     seed: int = 0
     rules: Sequence[Rule] = ()
     shares: Shares = field(default_factory=Shares)
+    disturbance: Disturbance = field(default_factory=Disturbance)
+    default_programs_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.model = GradientBoostedModel(seed=self.seed)
@@ -138,13 +147,13 @@ class Tuner:
         """
         self.started, self.started_at = time.monotonic(), time.time()
         self.register()
-        self._defaults(budget, observe)
-        scheduler = self.schedule(
-            self.tasks, [s.best_s or float("inf") for s in self.searches], self.seed
-        )
+        self._defaults(self._first(budget), budget, observe)
+        latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
+        scheduler = self.schedule(self.tasks, latencies, self.seed)
         self._pretrain()
         self.recorded = self._recorded()
         unit = unit_trials(budget.expected_trials, len(self.tasks))
+        task = 0
         while not (self._spent(budget) or scheduler.done):
             task = scheduler.next()
             size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
@@ -155,9 +164,13 @@ class Tuner:
         def is_late() -> bool:
             return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
 
-        Confirmation(self.database, self.machine.fingerprint, self.measurer).run(
+        confirmation = Confirmation(
+            self.database, self.machine.fingerprint, self.measurer, self.disturbance.drifted
+        )
+        confirmation.run(
             self.searches, is_late, lambda i: observe(self._progress(i, budget, "confirming"))
         )
+        observe(self._progress(task, budget, "confirming"))
         self._keep_run()
         return self.searches
 
@@ -169,11 +182,27 @@ class Tuner:
     def _spent(self, budget: Budget) -> bool:
         if budget.trials is not None and self.trials >= budget.trials:
             return True
-        return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60 * SEARCH_SHARE
+        if budget.minutes is None:
+            return False
+        seconds = budget.minutes * 60
+        winners = sum(
+            s.begun and s.best_trace not in (None, s.default_trace) for s in self.searches
+        )
+        wanted = min(MOST_CONFIRM * seconds, CONFIRM_TASK_S * winners)
+        return self.elapsed_s >= seconds - max(LEAST_CONFIRM * seconds, wanted)
 
     def _progress(self, task: int, budget: Budget, phase: str = "search") -> Progress:
+        self.disturbance.note(self.elapsed_s)
         return Progress(
-            self.searches, task, self.trials, self.elapsed_s, budget, self.shares, phase
+            self.searches,
+            task,
+            self.trials,
+            self.elapsed_s,
+            budget,
+            self.shares,
+            phase,
+            self.default_programs_s,
+            self.disturbance,
         )
 
     def register(self) -> None:
@@ -182,34 +211,88 @@ class Tuner:
         for task in self.tasks:
             self.database.add_workload(task.row)
 
-    def _defaults(self, budget: Budget, observe: Observer) -> None:
-        """Measure every task's default program; it is the first record of the task, and the first
-        parent, too: what the estimate takes for best among thousands.
+    def _first(self, budget: Budget) -> list[int]:
+        """The tasks whose default programs are measured before the search begins: without a limit
+        of time all, else those that cost most by the estimate, and those that have records.
+        """
+        numbers = list(range(len(self.searches)))
+        if budget.minutes is None:
+            return numbers
+        for search in self.searches:
+            search.expected_s = search.estimate_s()
+        costs = np.array([s.task.weight * (s.expected_s or 0.0) for s in self.searches])
+        least = MINOR * float(costs.sum())
+        measured = {r.workload_hash for r in self.database.rounds(self.machine.fingerprint)}
+        order = sorted(numbers, key=lambda i: -costs[i])
+        return [i for i in order if costs[i] >= least or self.tasks[i].hash in measured]
+
+    def _defaults(self, first: Sequence[int], budget: Budget, observe: Observer) -> None:
+        """Measure the default programs of some tasks; each is the first record of its task.
 
         Tasks are weighed by these figures, and all others of a task may be relative to its own. A
         moment in which the machine was slow would spoil what follows, so each is measured twice,
         the other tasks' between.
         """
-        defaults: list[tuple[Candidate, Candidate | None]] = []
         early: dict[int, Sequence[Measured]] = {}
-        for i, search in enumerate(self.searches):
-            default, parent = self._default(search)
-            search.default_trace = default.trace
-            defaults.append((default, parent))
-            if not self._known(search, [default.trace]):
-                early[i] = self._results(search, [default])
-                observe(self._progress(i, budget, "default programs"))
-        for i, (search, (default, parent)) in enumerate(zip(self.searches, defaults, strict=True)):
-            known = self._known(search, [default.trace]).get(default.trace_hash)
-            if known is None:
-                results = [*self._results(search, [default]), *early.get(i, ())]
-                (known,) = self._record(search, [default], [min(results, key=_seconds)])
-            search.default_s = search.reference_s = known.measured_s
-            if known.measured_s is not None:  # a later confirmation must not change the search
-                search.note(known.measured_s, default.trace)
-                if parent is not None:
-                    search.strategy.tell([parent], [known.measured_s])
+        estimates_s = [s.expected_s for s in self.searches]
+
+        def is_late() -> bool:
+            limit = None if budget.minutes is None else budget.minutes * 60 * DEFAULTS_SHARE
+            return limit is not None and bool(early) and self.elapsed_s >= limit
+
+        defaults: dict[int, tuple[Candidate, Candidate | None]] = {}
+        for i in first:
+            if is_late():
+                break
+            search = self.searches[i]
+            defaults[i] = self._default(search)
+            early[i] = ()
+            if not self._known(search, [defaults[i][0].trace]):
+                early[i] = self._results(search, [defaults[i][0]])
             observe(self._progress(i, budget, "default programs"))
+        for i, (default, parent) in defaults.items():
+            again = () if is_late() else None
+            self._begin(self.searches[i], default, parent, early[i], again)
+            observe(self._progress(i, budget, "default programs"))
+        self._expect(estimates_s)
+        self.default_programs_s = self.elapsed_s
+
+    def _begin(
+        self,
+        search: TaskSearch,
+        default: Candidate,
+        parent: Candidate | None,
+        early: Sequence[Measured],
+        again: Sequence[Measured] | None,
+    ) -> None:
+        """Record a default program, unless it is known, and take it for the first parent, too: it
+        is what the estimate takes for best among thousands. `again` None measures once more.
+        """
+        known = self._known(search, [default.trace]).get(default.trace_hash)
+        if known is None:
+            results = [*(self._results(search, [default]) if again is None else again), *early]
+            if all(r.latencies_s for r in results) and len(results) > 1:
+                self.disturbance.drifted(*map(_seconds, results))
+            (known,) = self._record(search, [default], [min(results, key=_seconds)])
+        search.default_s = search.reference_s = known.measured_s
+        search.expected_s = None
+        if known.measured_s is not None:  # a later confirmation must not change the search
+            search.note(known.measured_s, default.trace)
+            if parent is not None:
+                search.strategy.tell([parent], [known.measured_s])
+
+    def _expect(self, estimates_s: Sequence[float | None]) -> None:
+        """What is not measured takes as much of its estimate as what is measured, in the sum."""
+        pairs = [
+            (s.task.weight * estimate_s, s.task.weight * s.default_s)
+            for s, estimate_s in zip(self.searches, estimates_s, strict=True)
+            if s.default_s is not None and estimate_s is not None
+        ]
+        if pairs:
+            usual = sum(took for _, took in pairs) / sum(estimated for estimated, _ in pairs)
+            for search in self.searches:
+                if search.expected_s is not None:
+                    search.expected_s *= usual
 
     def _default(self, search: TaskSearch) -> tuple[Candidate, Candidate | None]:
         """The default program, and the same as a candidate of the task's space if it is one."""
@@ -220,12 +303,17 @@ class Tuner:
         else:
             default = default_of(space, search.extractor)
         sketch, row = int(default.sketch[0]), default.rows[0]
-        trace = trace_to_json(space.trace(sketch, row))
+        search.default_trace = trace = trace_to_json(space.trace(sketch, row))
         parent = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
         return Candidate(0, (), trace, DEFAULT), parent if space is search.space else None
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
+        if not search.begun:
+            started = time.monotonic()
+            self._begin(search, *self._default(search), (), None)
+            scheduler.begin(index, search.best_s or float("inf"))
+            self.default_programs_s += time.monotonic() - started
         batch = self._batch(index, size)
         if not batch:
             scheduler.exhausted(index)
