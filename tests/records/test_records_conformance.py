@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from record_samples import (
     CEILINGS,
+    LOAD,
     MACHINE,
     OTHER_MACHINE,
     OTHER_WORKLOAD,
@@ -318,13 +319,16 @@ def test_an_older_database_lacks_what_was_added_until_it_is_written(target: str)
             for table in ADDED:
                 table.drop(connection)
     with Database.open(target, create=False, readonly=True) as database:
-        assert (database.runs(), database.ceilings()) == ([], [])
+        assert (database.runs(), database.loads(), database.ceilings()) == ([], [], [])
         assert list(database.trials()) == [trial(1)]
         assert np.isnan(database.training_set(MACHINE.fingerprint)[0].region_s).all()
     with Database.open(target, create=False) as database:
         database.keep_run(RUN)
         database.keep_ceilings(CEILINGS)
+        database.keep_load(replace(LOAD, reason="busy for a while"))
+        database.keep_load(LOAD)
         assert (database.runs(), database.ceilings()) == ([RUN], [CEILINGS])
+        assert database.loads() == [LOAD]
         database.add_trials([trial(2, region_s=1e-6)])
         assert list(database.trials()) == [trial(1), trial(2, region_s=1e-6)]
 

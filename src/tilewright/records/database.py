@@ -32,6 +32,7 @@ from tilewright.records.connection import Store, connect
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
+    LoadRow,
     ModelRow,
     Round,
     RunRow,
@@ -47,6 +48,7 @@ from tilewright.records.rows import (
 from tilewright.records.tables import (
     ceilings,
     conditions,
+    loads,
     machines,
     model_tasks,
     models,
@@ -185,6 +187,10 @@ class Database:
         """Record how far a run has come, in place of what was recorded of it before."""
         self._replace(runs, codec.run_columns(run))
 
+    def keep_load(self, load: LoadRow) -> None:
+        """Record that a run's machine was busy, in place of what was recorded of it before."""
+        self._replace(loads, codec.load_columns(load))
+
     def keep_ceilings(self, found: CeilingsRow) -> None:
         """Record what a machine can do at best, in place of what was recorded before."""
         self._replace(ceilings, codec.ceilings_columns(found))
@@ -227,6 +233,11 @@ class Database:
         """All tuning runs, by machine and start."""
         with self._store.read() as connection:
             return [RunRow(**row) for row in queries.added(connection, runs)]
+
+    def loads(self) -> list[LoadRow]:
+        """Of the runs whose machine was busy, by machine and start."""
+        with self._store.read() as connection:
+            return [LoadRow(**row) for row in queries.added(connection, loads)]
 
     def ceilings(self) -> list[CeilingsRow]:
         """What is known of machines' limits, by machine."""
@@ -319,10 +330,12 @@ class Database:
             with self._store.read() as connection:
                 last = queries.last_trial(connection)
             models, found_runs, found_ceilings = self.models(), self.runs(), self.ceilings()
+            found_loads = self.loads()
             yield from self.machines()
             yield from self.workloads()
             yield from models
             yield from found_runs
+            yield from found_loads
             yield from found_ceilings
             for trial in takewhile(lambda trial: (trial.id or 0) <= last, self.trials()):
                 written += 1
@@ -357,6 +370,8 @@ class Database:
                         counts["models"] += 1
                     case RunRow():
                         counts["runs"] += self._add(runs, codec.run_columns(item))
+                    case LoadRow():
+                        self._add(loads, codec.load_columns(item))
                     case CeilingsRow():
                         self._add(ceilings, codec.ceilings_columns(item))
                     case TrialSource():

@@ -21,7 +21,7 @@ import numpy as np
 
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import RunRow, Trial
+from tilewright.records.rows import LoadRow, RunRow, Trial
 from tilewright.schedule.trace import trace_hash, trace_to_json
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.cost_model import GradientBoostedModel
@@ -356,8 +356,10 @@ class Tuner:
         self.shares.train += time.monotonic() - started
 
     def _keep_run(self) -> None:
-        """Record how far the run has come, and where its time went."""
+        """Record how far the run has come, where its time went, and that the machine was busy."""
         shares = {f"{name}_s": seconds for name, seconds in vars(self.shares).items()}
+        if reason := self.disturbance.summary:
+            self.database.keep_load(LoadRow(self.machine.fingerprint, self.started_at, reason))
         self.database.keep_run(
             RunRow(
                 self.machine.fingerprint,
