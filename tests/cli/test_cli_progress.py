@@ -30,7 +30,8 @@ from tilewright.cli.progress import (
     task_table,
 )
 from tilewright.records.database import Database
-from tilewright.search.tuner import Budget, Progress, Shares
+from tilewright.search.measuring import Shares
+from tilewright.search.tuner import Budget, Progress
 
 
 def progress(
