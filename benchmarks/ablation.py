@@ -35,7 +35,7 @@ from benchmarks.template_space import TEMPLATE_RULES
 from tilewright import api
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
-from tilewright.search.tuner import DEFAULT
+from tilewright.search.measuring import DEFAULT
 from tilewright.space.derivation import Rule
 
 Floats = NDArray[np.float64]

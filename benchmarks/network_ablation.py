@@ -49,9 +49,9 @@ from tilewright.build import default_trace_of
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.schedule.trace import trace_to_json
+from tilewright.search.measuring import DEFAULT
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
-from tilewright.search.tuner import DEFAULT
 
 FULL = Variant("full")
 SEARCHES = (

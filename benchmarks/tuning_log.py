@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.records.rows import Trial
-from tilewright.search.tuner import DEFAULT
+from tilewright.search.measuring import DEFAULT
 
 STEP = 0.995  # a new point of a curve is at least that much better than the one before
 INF = float("inf")

@@ -29,6 +29,7 @@ from tilewright.graph.variants import NetworkSet
 from tilewright.measure.ceilings import Traffic, working_sets
 from tilewright.measure.ceilings import measure as measure_ceilings
 from tilewright.measure.device_trial import device_of
+from tilewright.measure.load import LoadWatch
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.pools import BuilderPool, Built
 from tilewright.measure.task import MeasureTask
@@ -47,11 +48,12 @@ from tilewright.runtime.pool import ConstantPool
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Model as ObjectiveModel
 from tilewright.search.objectives import Objective, TotalLatency
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler
-from tilewright.search.tasks import AllFailedError, TuningTask
+from tilewright.search.tasks import AllFailedError, TaskSearch, TuningTask
 from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
 from tilewright.space.derivation import Rule
@@ -112,7 +114,11 @@ def as_target(target: Target | str | None) -> Target:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """One task after tuning; latencies in seconds, None where nothing ran."""
+    """One task after tuning; latencies in seconds, None where nothing ran.
+
+    `confirmed`: both latencies are of turns that the two programs took, in processes that did not
+    search; else they are of different moments, and do not compare on a busy machine.
+    """
 
     name: str
     weight: float
@@ -121,16 +127,21 @@ class TaskResult:
     errors: int
     default_s: float | None
     best_s: float | None
+    confirmed: bool = False
 
 
 @dataclass(frozen=True)
 class TuneResult:
-    """What a tuning run did. `shares` are wall seconds by activity."""
+    """What a tuning run did. `shares` are wall seconds by activity, `default_programs_s` those
+    until the search began. `busy` says when this machine was busy and why, nothing if it was not.
+    """
 
     tasks: tuple[TaskResult, ...]
     trials: int
     seconds: float
     shares: dict[str, float]
+    default_programs_s: float = 0.0
+    busy: str = ""
 
     @property
     def latency_s(self) -> float | None:
@@ -191,6 +202,7 @@ def tune(
             strategy=strategy,
             seed=seed,
             rules=tuple(rules),
+            disturbance=Disturbance() if runner else Disturbance(LoadWatch().look),
         )
         tuner.register()
         is_here = chosen == replace(host_target(), cores=chosen.cores)
@@ -199,14 +211,27 @@ def tune(
         for model, group in zip(given, groups, strict=True):
             database.add_model(_model_row(model, group, tasks))
         searches = tuner.run(Budget(trials, minutes), observe)
-    results = tuple(
-        TaskResult(
-            s.task.name, s.task.weight, s.task.flops, s.trials, s.errors, s.default_s, s.best_s
-        )
-        for s in searches
+    return TuneResult(
+        tuple(map(_task_result, searches)),
+        tuner.trials,
+        tuner.elapsed_s,
+        dict(vars(tuner.shares)),
+        tuner.default_programs_s,
+        tuner.disturbance.summary,
     )
-    elapsed = tuner.elapsed_s
-    return TuneResult(results, tuner.trials, elapsed, dict(vars(tuner.shares)))
+
+
+def _task_result(search: TaskSearch) -> TaskResult:
+    return TaskResult(
+        name=search.task.name,
+        weight=search.task.weight,
+        flops=search.task.flops,
+        trials=search.trials,
+        errors=search.errors,
+        default_s=search.default_s,
+        best_s=search.best_s,
+        confirmed=search.confirmed,
+    )
 
 
 def _parts(models: Tunable | Sequence[Tunable]) -> list[Task | Model]:
@@ -305,9 +330,11 @@ class TaskMeasurer:
     def confirm(
         self, task: TuningTask, default: str, traces: Sequence[str]
     ) -> list[tuple[float, ...]]:
-        """Latencies of finalists from fresh processes; empty for one that failed there."""
+        """Latencies of finalists, in turns with the default program in fresh processes; empty for
+        one that failed there.
+        """
         requests = [self._request(task, t) for t in traces]
-        results = self.local.confirm(self._task(task, default), requests, processes=2, passes=2)
+        results = self.local.confirm(self._task(task, default), requests)
         return [r.latencies_s for r in results]
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,15 +19,36 @@ from rich.console import Console
 import tilewright as tw
 from cli_models import cli
 from processes import processes_with
-from tilewright.cli.progress import LiveTable, PlainLines, Snapshot, share_line, state_line
+from tilewright.cli.progress import (
+    LiveTable,
+    PlainLines,
+    Snapshot,
+    doubt_line,
+    share_line,
+    state_line,
+    summary_line,
+    task_table,
+)
 from tilewright.records.database import Database
-from tilewright.search.tuner import Budget, Progress, Shares
+from tilewright.search.measuring import Shares
+from tilewright.search.tuner import Budget, Progress
 
 
-def progress(best: float | None = 0.002, phase: str = "search", tasks: int = 3) -> Progress:
+def progress(
+    best: float | None = 0.002, phase: str = "search", tasks: int = 3, **changes: object
+) -> Progress:
     """A moment of a run of `tasks` equal tasks."""
     task = SimpleNamespace(name="conv", weight=2.0, flops=4_000_000)
-    search: Any = SimpleNamespace(task=task, default_s=0.004, best_s=best, trials=10, errors=1)
+    search: Any = SimpleNamespace(
+        task=task,
+        default_s=0.004,
+        best_s=best,
+        trials=10,
+        errors=1,
+        confirmed=False,
+        expected_s=None,
+    )
+    vars(search).update(changes)
     shares = Shares(search=1.0, run=3.0)
     return Progress([search] * tasks, 0, 30, 20.0, Budget(90, 2.0), shares, phase)
 
@@ -46,6 +68,39 @@ def test_a_snapshot_of_tasks_that_did_not_run_yet() -> None:
     assert Snapshot.of(progress(best=None)).best_s is None
 
 
+def mixed() -> Snapshot:
+    """A confirmed task, one that is not, and one that was not even measured, of 4, 4 and 1 ms."""
+    parts = [
+        progress(tasks=1, confirmed=True),
+        progress(tasks=1),
+        progress(None, tasks=1, default_s=None, expected_s=0.001),
+    ]
+    return Snapshot.of(replace(parts[0], searches=[p.searches[0] for p in parts]))
+
+
+def test_a_speed_up_counts_what_is_not_confirmed_as_untuned() -> None:
+    assert summary_line(mixed()) == "estimated latency 14 ms (untuned 18 ms, 1.29x)"
+    assert doubt_line(mixed()) == (
+        "1 task not confirmed (44% of the untuned latency), "
+        "1 task not measured (11% of the untuned latency): counted as untuned"
+    )
+    text = io.StringIO()
+    Console(file=text, width=120).print(task_table(mixed()))
+    assert text.getvalue().count("2.00x") == 1, "of the confirmed task"
+
+
+def test_a_busy_machine_is_one_line() -> None:
+    text = io.StringIO()
+    moment = progress()
+    moment.load.look = lambda: "another program takes 1.0 of 2 cores"
+    moment.load.note(10.0)
+    with PlainLines(Console(file=text, width=200)) as show:
+        show(moment)
+    assert text.getvalue().count("busy machine: another program takes 1.0 of 2 cores") == 1
+    assert show.last is not None
+    assert show.last.busy == "busy for 100 % of the time: another program takes 1.0 of 2 cores"
+
+
 def test_plain_lines_are_few() -> None:
     text = io.StringIO()
     with PlainLines(Console(file=text, width=200)) as show:
@@ -55,7 +110,7 @@ def test_plain_lines_are_few() -> None:
     lines = text.getvalue().splitlines()
     assert len(lines) == 2
     assert "0:20  search · conv · 30 of 90 trials · 3 errors" in lines[0]
-    assert "estimated latency 12 ms (untuned 24 ms, 2.00x)" in lines[0]
+    assert "estimated latency 12 ms (untuned 24 ms, not confirmed yet)" in lines[0]
 
 
 def test_the_live_table_fits_the_terminal() -> None:
@@ -65,7 +120,7 @@ def test_the_live_table_fits_the_terminal() -> None:
         show(progress(tasks=40))
         assert show.last is not None
     assert "GFLOP/s" in text.getvalue()
-    assert "… and 35 more tasks" in text.getvalue()
+    assert "… and 36 more tasks" in text.getvalue()
 
 
 def test_ctrl_c_prints_what_was_reached(

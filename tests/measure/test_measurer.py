@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import fault_builds
 import pytest
@@ -128,15 +129,34 @@ def test_a_bad_reference_stops_the_task(
         measurer.measure(replace(task, points=(tuple(range(488, 1000)),)), [request("good")])
 
 
-def test_confirm_interleaves_fresh_processes(measurer: LocalMeasurer) -> None:
+def test_confirm_takes_turns_in_fresh_processes(measurer: LocalMeasurer) -> None:
     requests = [request("slow", us=3000), request("good"), request("wrong")]
-    slow, good, wrong = measurer.confirm(make_task(), requests, processes=3, passes=2)
+    slow, good, wrong = measurer.confirm(make_task(), requests, processes=3)
     assert len(slow.latencies_s) == len(good.latencies_s) == 3
     assert good.latency_s == statistics.median(good.latencies_s)
     assert good.latency_s < slow.latency_s
     assert slow.latency_s >= 3e-3
     assert not slow.stopped_early
     assert (wrong.stage, wrong.error, wrong.latencies_s) == ("check", "WrongAnswer", ())
+
+
+def test_a_confirmed_figure_is_the_references_times_what_turns_tell(
+    measurer: LocalMeasurer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a network's task, too; a machine twice as slow in one process changes no ratio."""
+    usual = iter([1e-3, 2e-3])
+
+    def measured(*given: Any) -> MeasureResult:
+        options = given[-1]
+        assert options.between == 64
+        seconds = next(usual) if options.reference_s is None else 0.5 * options.reference_s
+        return MeasureResult("ok", latencies_s=(seconds,))
+
+    monkeypatch.setattr("tilewright.measure.measurer._measure_one", measured)
+    task = replace(make_task("turns"), between=64)
+    default, other = measurer.confirm(task, [task.reference, request("good", number=1)])
+    assert default.latencies_s == (1e-3, 2e-3)
+    assert other.latencies_s == (0.5e-3, 1e-3)
 
 
 def test_a_runner_behind_a_command_overlaps_builds(worker_env: Mapping[str, str]) -> None:

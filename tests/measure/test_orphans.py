@@ -54,8 +54,6 @@ def test_confirmations_share_processes_that_no_search_uses(
 ) -> None:
     kinds = ("good", "killed", "wrong")
     for _ in range(2):
-        confirmed = measurer.confirm(
-            make_task(), [request(k) for k in kinds], processes=2, passes=1
-        )
+        confirmed = measurer.confirm(make_task(), [request(k) for k in kinds], processes=2)
         assert [r.stage for r in confirmed] == ["ok", "run", "check"]
         assert len(processes_with(mark) - workers(measurer)) <= 2

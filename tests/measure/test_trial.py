@@ -282,6 +282,23 @@ def test_little_is_enough_of_what_is_not_near_the_best(
     assert candidate.runs == 1 + 1 + turns
 
 
+def test_turns_of_a_networks_task_read_other_data_between_calls() -> None:
+    asked: list[tuple[str, float, int]] = []
+
+    class Noted(Shared):
+        def bench_within(self, budget_s: float, between: int) -> Floats:
+            asked.append(("reference" if self is reference else "candidate", budget_s, between))
+            return super().bench_within(budget_s, between)
+
+    machine = Machine(2.0)
+    candidate, reference = Noted(2e-3, machine), Noted(1e-3, machine)
+    options = RunOptions(between=1 << 20, reference_s=1e-3)
+    found = run_trial(candidate, options, Spent(), once, reference).latencies_s
+    assert found == pytest.approx([2e-3])
+    assert {name for name, *_ in asked} == {"reference", "candidate"}
+    assert {(budget_s, between) for _, budget_s, between in asked} == {(20e-3, 1 << 20)}
+
+
 def test_a_slow_machine_ends_no_trial_of_a_good_candidate() -> None:
     machine = Machine(4.0)
     machine.slowness = 4.0

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from record_samples import (
     CEILINGS,
+    LOAD,
     MACHINE,
     OTHER_MACHINE,
     OTHER_WORKLOAD,
@@ -125,6 +126,11 @@ def test_a_confirmation_decides_the_best_but_not_the_history(db: Database) -> No
     assert db.best("w0", MACHINE.fingerprint, confirmed=True) is None
     db.confirm(fast or 0, [1.3, 1.2, 1.4])
     assert db.best("w0", MACHINE.fingerprint, confirmed=True) == db.trial(fast or 0)
+    other = db.best("w0", MACHINE.fingerprint, confirmed=False)
+    assert other is not None and other.id == slow
+    assert db.best("w0", MACHINE.fingerprint) == db.trial(fast or 0), "its figure is to be believed"
+    assert db.summary().coverage[0].best_s == 1.3
+    db.confirm(slow or 0, [1.2])
     best = db.best("w0", MACHINE.fingerprint)
     assert best is not None and best.id == slow
     confirmed = db.trial(fast or 0)
@@ -313,13 +319,16 @@ def test_an_older_database_lacks_what_was_added_until_it_is_written(target: str)
             for table in ADDED:
                 table.drop(connection)
     with Database.open(target, create=False, readonly=True) as database:
-        assert (database.runs(), database.ceilings()) == ([], [])
+        assert (database.runs(), database.loads(), database.ceilings()) == ([], [], [])
         assert list(database.trials()) == [trial(1)]
         assert np.isnan(database.training_set(MACHINE.fingerprint)[0].region_s).all()
     with Database.open(target, create=False) as database:
         database.keep_run(RUN)
         database.keep_ceilings(CEILINGS)
+        database.keep_load(replace(LOAD, reason="busy for a while"))
+        database.keep_load(LOAD)
         assert (database.runs(), database.ceilings()) == ([RUN], [CEILINGS])
+        assert database.loads() == [LOAD]
         database.add_trials([trial(2, region_s=1e-6)])
         assert list(database.trials()) == [trial(1), trial(2, region_s=1e-6)]
 

@@ -79,8 +79,9 @@ def test_the_best_trial_is_the_fastest_correct_one() -> None:
 def test_a_confirmed_latency_is_the_one_to_believe() -> None:
     lucky = line(1, 1.0, 0.0, latency_s=3.0, confirmed=True)
     one = task([lucky, line(2, 2.0, 1.0)])
-    assert one.best_s == 2.0
-    assert one.improvements.tolist() == [0, 1]
+    assert one.best_s == 3.0
+    assert one.latency_s.tolist() == [3.0, 3.0], "no unconfirmed figure counts for faster"
+    assert one.improvements.tolist() == [0]
 
 
 def test_a_task_of_failures_has_no_best() -> None:

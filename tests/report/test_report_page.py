@@ -14,6 +14,7 @@ import pytest
 from page_reader import Page, read_page
 from sample_tuning import (
     CEILINGS,
+    LOAD,
     MACHINE,
     RUN,
     START,
@@ -149,6 +150,11 @@ def test_the_roofline_has_a_dot_for_every_task_that_ran(page: Page, history: His
         speed = task.workload.flops / (task.best_s or 0) / 1e9
         assert traces["tuned"]["y"][number] == pytest.approx(speed, rel=1e-3)
     assert len(traces["tuned"]["x"]) == 2
+
+
+def test_a_busy_machine_is_told(page: Page, history: History) -> None:
+    assert history.busy == ((1, LOAD.reason),)
+    assert "in run 1: busy for 80 % of the time: <another> program" in page.text
 
 
 def test_errors_are_summed_up(page: Page, history: History) -> None:

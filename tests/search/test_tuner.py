@@ -18,9 +18,10 @@ from tilewright.expr.tensors import placeholder
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.schedule.trace import trace_hash
+from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.tasks import TuningTask, recorded_space
-from tilewright.search.tuner import LUCK, Budget, Tuner
+from tilewright.search.tuner import Budget, Tuner
 from workloads import given
 
 
@@ -247,3 +248,52 @@ def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, between: int) ->
     for space in (search.space, task.space(TARGET), recorded_space(row, TARGET)):
         assert [s.key for s in space.sketches] == [s.key for s in search.space.sketches]
         assert ("y.streamed" in {d.name for d in space.decisions}) == (not between)
+
+
+class SoundMachine(SimulatedMachine):
+    """Runs everything, in a hundredth of a second."""
+
+    def measure(self, *given: Any) -> list[MeasureResult]:
+        return [MeasureResult("ok", latencies_s=(0.01,)) for _ in super().measure(*given)]
+
+    def confirm(self, *given: Any) -> list[tuple[float, ...]]:
+        return [(0.01,) for _ in super().confirm(*given)]
+
+
+@pytest.mark.parametrize("minutes", [None, 60.0])
+def test_with_limited_time_small_tasks_wait_until_they_are_tuned(
+    tmp_path: Path, minutes: float | None
+) -> None:
+    """Their default programs are not measured before the search begins, but estimated."""
+    big = TuningTask("big", ComputeDAG([ops.matmul(given(256, 256, name="a"), given(256, 256))]))
+    small = [TuningTask(f"s{n}", ComputeDAG([ops.relu(given(2, n))])) for n in (16, 32, 48)]
+    with Database.open(tmp_path / "t.db") as database:
+        machine = SoundMachine()
+        one = Tuner([*small, big], database, MACHINE, machine, TARGET, make_scheduler)
+        seen: list[list[float | None]] = []
+        searches = one.run(
+            Budget(trials=4, minutes=minutes),
+            lambda p: seen.append([s.default_s for s in p.searches]),
+        )
+        recorded = {t.workload_hash for t in database.trials()}
+    assert one.trials == 4
+    if minutes is None:
+        assert recorded == {t.hash for t in one.tasks}
+        return
+    assert recorded == {big.hash}
+    assert [s.expected_s is not None for s in searches] == [True, True, True, False]
+    assert sum(s.expected_s or 0.0 for s in searches) < 0.1 * (searches[-1].default_s or 0.0)
+    assert all(s[:3] == [None] * 3 for s in seen)
+
+
+def test_a_small_task_is_measured_when_its_turn_comes(tmp_path: Path) -> None:
+    big = TuningTask("big", ComputeDAG([ops.matmul(given(256, 256, name="a"), given(256, 256))]))
+    small = TuningTask("small", ComputeDAG([ops.relu(given(2, 48))]))
+    with Database.open(tmp_path / "t.db") as database:
+        machine = SoundMachine()
+        one = Tuner([small, big], database, MACHINE, machine, TARGET, make_scheduler)
+        first, _ = one.run(Budget(trials=40, minutes=60.0))
+        assert {t.workload_hash for t in database.trials()} == {small.hash, big.hash}
+    assert first.trials and first.begun and first.expected_s is None
+    assert first.best_s is not None and first.default_s is not None
+    assert first.best_s <= first.default_s

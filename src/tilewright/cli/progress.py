@@ -11,6 +11,7 @@ redrawn meanwhile (once a second: a busy core would disturb the measurements).
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
@@ -20,16 +21,21 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from tilewright.search.tasks import TaskSearch
 from tilewright.search.tuner import Progress
 from tilewright.text import NONE, clock, count, duration, factor, rate
 
 LINE_S = 5.0  # between plain lines
-MARGIN = 9  # lines of the terminal that are not rows of the table
+MARGIN = 10  # lines of the terminal that are not rows of the table
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One task; latencies of one call in seconds."""
+    """One task; latencies of one call in seconds.
+
+    `confirmed`: both are of turns that the two programs took. `expected_s` is what its default
+    program is taken for while it was not measured.
+    """
 
     name: str
     weight: float
@@ -38,11 +44,44 @@ class Row:
     best_s: float | None
     trials: int
     errors: int
+    confirmed: bool = False
+    expected_s: float | None = None
+
+    @staticmethod
+    def of(search: TaskSearch) -> Row:
+        """As it stands."""
+        task = search.task
+        return Row(
+            name=task.name,
+            weight=task.weight,
+            flops=task.flops,
+            default_s=search.default_s,
+            best_s=search.best_s,
+            trials=search.trials,
+            errors=search.errors,
+            confirmed=search.confirmed,
+            expected_s=search.expected_s,
+        )
+
+    @property
+    def untuned_s(self) -> float | None:
+        """What it adds to the untuned latency, a call."""
+        return self.expected_s if self.default_s is None else self.default_s
+
+    @property
+    def sure_s(self) -> float | None:
+        """What it takes for sure: unconfirmed programs are taken for no better than untuned."""
+        return self.best_s if self.confirmed or self.untuned_s is None else self.untuned_s
+
+    @property
+    def hoped_s(self) -> float | None:
+        """What it takes by unconfirmed figures, too."""
+        return self.expected_s if self.best_s is None else self.best_s
 
     @property
     def share_s(self) -> float:
-        """What the task adds to the estimated latency, infinite while nothing ran."""
-        return float("inf") if self.best_s is None else self.weight * self.best_s
+        """What the task adds to the estimated latency, infinite while nothing is known."""
+        return float("inf") if self.hoped_s is None else self.weight * self.hoped_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +97,14 @@ class Snapshot:
     shares: dict[str, float]
     phase: str
     taken: float
+    default_programs_s: float = 0.0
+    load: str = ""
+    busy: str = ""
 
     @staticmethod
     def of(progress: Progress) -> Snapshot:
         """Copy what is shown."""
-        rows = tuple(
-            Row(s.task.name, s.task.weight, s.task.flops, s.default_s, s.best_s, s.trials, s.errors)
-            for s in progress.searches
-        )
+        rows = tuple(map(Row.of, progress.searches))
         return Snapshot(
             rows=rows,
             current=progress.current,
@@ -76,17 +115,32 @@ class Snapshot:
             shares=dict(vars(progress.shares)),
             phase=progress.phase,
             taken=time.monotonic(),
+            default_programs_s=progress.default_programs_s,
+            load=progress.load.reason,
+            busy=progress.load.summary,
         )
 
     @property
+    def confirmed(self) -> bool:
+        """Whether there are figures of turns."""
+        return any(r.confirmed for r in self.rows)
+
+    @property
     def best_s(self) -> float | None:
-        """Estimated latency of everything: the weighted sum; None while a task has not run."""
-        return _total([(r.weight, r.best_s) for r in self.rows])
+        """Estimated latency of everything: the weighted sum; None while nothing is known of a task.
+        What is not confirmed counts as untuned, once there are confirmed figures.
+        """
+        figures = [r.sure_s if self.confirmed else r.hoped_s for r in self.rows]
+        return self._total(figures)
 
     @property
     def default_s(self) -> float | None:
         """The same with default programs."""
-        return _total([(r.weight, r.default_s) for r in self.rows])
+        return self._total([r.untuned_s for r in self.rows])
+
+    def _total(self, figures: Sequence[float | None]) -> float | None:
+        known = [r.weight * s for r, s in zip(self.rows, figures, strict=True) if s is not None]
+        return sum(known) if len(known) == len(figures) else None
 
     @property
     def errors(self) -> int:
@@ -103,11 +157,6 @@ class Snapshot:
             by_trials = self.elapsed_s / self.trials * rest
         known = [max(0.0, left) for left in (by_time, by_trials) if left is not None]
         return min(known, default=None)
-
-
-def _total(parts: list[tuple[float, float | None]]) -> float | None:
-    known = [weight * seconds for weight, seconds in parts if seconds is not None]
-    return sum(known) if len(known) == len(parts) else None
 
 
 class Display(Protocol):
@@ -170,6 +219,7 @@ class LiveTable:
             Text(summary_line(self.last), style="bold"),
             Text(state_line(self.last, time.monotonic() - self.last.taken)),
             Text(share_line(self.last), style="dim"),
+            Text(load_line(self.last), style="yellow"),
         )
 
 
@@ -190,6 +240,8 @@ class PlainLines:
         line = f"{clock(snapshot.elapsed_s):>6}  {state_line(snapshot, 0.0, ticking=False)}"
         if snapshot.best_s is not None:
             line += f"; {summary_line(snapshot)}"
+        if snapshot.load:
+            line += f"; {load_line(snapshot)}"
         self._console.print(line, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
@@ -228,22 +280,47 @@ def _cells(row: Row) -> tuple[str, ...]:
         rate(row.flops, row.best_s),
         duration(row.default_s),
         duration(row.best_s),
-        factor(row.default_s, row.best_s),
+        factor(row.default_s, row.best_s) if row.confirmed else NONE,
         str(row.trials),
         str(row.errors) if row.errors else NONE,
     )
 
 
 def summary_line(snapshot: Snapshot) -> str:
-    """`estimated latency 41.0 ms (untuned 74.2 ms, 1.81x)`."""
+    """`estimated latency 41.0 ms (untuned 74.2 ms, 1.81x)`; while nothing is confirmed, without
+    the factor: figures of different moments do not compare.
+    """
     best, default = snapshot.best_s, snapshot.default_s
     if best is None:
-        ran = sum(r.best_s is not None for r in snapshot.rows)
+        ran = sum(r.hoped_s is not None for r in snapshot.rows)
         return f"estimated latency: {ran} of {count(len(snapshot.rows), 'task')} measured"
+    if not snapshot.confirmed:
+        untuned = "" if default is None else f"untuned {duration(default)}, "
+        return f"estimated latency {duration(best)} ({untuned}not confirmed yet)"
     line = f"estimated latency {duration(best)}"
     if default is not None:
         line += f" (untuned {duration(default)}, {factor(default, best)})"
     return line
+
+
+def doubt_line(snapshot: Snapshot) -> str:
+    """What is not confirmed, or not even measured, and what that is in the estimated latency."""
+    total = snapshot.default_s or 0.0
+    parts = []
+    for rows, state in (
+        ([r for r in snapshot.rows if r.default_s and not r.confirmed], "not confirmed"),
+        ([r for r in snapshot.rows if not r.default_s and r.expected_s], "not measured"),
+    ):
+        share = sum(r.weight * (r.untuned_s or 0.0) for r in rows) / total if total else 0.0
+        if rows:
+            parts.append(f"{count(len(rows), 'task')} {state} ({share:.0%} of the untuned latency)")
+    counted = ": counted as untuned" if snapshot.confirmed else ""
+    return ", ".join(parts) + counted if parts else ""
+
+
+def load_line(snapshot: Snapshot) -> str:
+    """That the machine is busy, and why."""
+    return f"busy machine: {snapshot.load}" if snapshot.load else ""
 
 
 def state_line(snapshot: Snapshot, since_s: float, ticking: bool = True) -> str:

@@ -19,8 +19,15 @@ from tilewright.cli.options import (
     load_models,
     parse_objective,
 )
-from tilewright.cli.progress import Snapshot, display, share_line, summary_line, task_table
-from tilewright.text import clock, count
+from tilewright.cli.progress import (
+    Snapshot,
+    display,
+    doubt_line,
+    share_line,
+    summary_line,
+    task_table,
+)
+from tilewright.text import clock, count, duration
 
 INTERRUPTED = 130  # the exit status after Ctrl-C
 DEFAULT_MINUTES = 10.0
@@ -124,7 +131,13 @@ def report(console: Console, snapshot: Snapshot, db: str) -> None:
     """What a run reached."""
     console.print(task_table(snapshot))
     console.print(summary_line(snapshot), style="bold")
+    if doubt := doubt_line(snapshot):
+        console.print(doubt, highlight=False)
+    if snapshot.busy:
+        console.print(f"The machine was {snapshot.busy}.", style="yellow", highlight=False)
     line = f"{count(snapshot.trials, 'trial')} in {clock(snapshot.elapsed_s)}"
+    if snapshot.default_programs_s:
+        line += f"; default programs took {duration(snapshot.default_programs_s)}"
     if shares := share_line(snapshot):
         line += f"; {shares}"
     console.print(line)

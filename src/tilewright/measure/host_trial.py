@@ -29,7 +29,6 @@ from tilewright.measure.trial import (
     Spent,
     Timing,
     elements_at,
-    is_paced,
     logical_constants,
     once,
     run_trial,
@@ -103,7 +102,7 @@ class HostTask:
         with LoadedKernel(artifact) as kernel:
             spent.mark("load")
             candidate = _OnHost(self, kernel, artifact, self._results)
-            reference = self._reference if is_paced(options) else None
+            reference = None if options.reference_s is None else self._reference
             timing = run_trial(candidate, options, spent, retry, reference)
         spent.mark("unload")
         timing.spent_s = spent.seconds

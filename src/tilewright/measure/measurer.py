@@ -2,7 +2,7 @@
 
     with LocalMeasurer() as measurer:
         results = measurer.measure(task, [request, …])       one MeasureResult each
-        best = measurer.confirm(task, finalists)             again, in other processes, interleaved
+        again = measurer.confirm(task, finalists)            in turns with the default program
 
 Builds of a batch and its timings do not overlap unless cores are free for builds: a compiler on a
 core that a kernel's threads wait for costs a parallel region milliseconds. The reference of a task
@@ -33,6 +33,8 @@ BUILD = "tilewright.build:build_request"
 # A smaller batch may fail alike by chance.
 ALIKE_BATCH = 8
 BUILDER_MEMORY_BYTES = 8 << 30
+# Figures are relative to references of at most so long: in a longer run the machine changes.
+LONGEST_PACE_S = 0.1
 # Variables that say where an OpenCL driver keeps what it compiles. A candidate is compiled for its
 # trial and perhaps to be confirmed: its code need not stay.
 DRIVER_CACHES = ("POCL_CACHE_DIR",)
@@ -158,20 +160,22 @@ class LocalMeasurer:
         """One result per candidate (a build request), in order.
 
         `reference_s` is what the task's reference took, to which figures are then relative (see
-        `RunOptions`). `best_s` is the best latency known from elsewhere (an earlier run): with the
-        best measured here it decides which candidates are too slow to be timed further. A failing
-        candidate costs its own trial only. A new best is measured again and the slower figure
-        counts: of many figures the least is most often a lucky one. Raises BatchFailedError when at
-        least eight candidates failed and all alike, and what `prepare` raises.
+        `RunOptions`; not those of a network's task: with so much data read between calls, the few
+        calls of a trial's length would be noise of their own). `best_s` is the best latency known
+        from elsewhere (an earlier run): with the best measured here it decides which candidates are
+        too slow to be timed further. A failing candidate costs its own trial only. A new best is
+        measured again and the slower figure counts: of many figures the least is most often a lucky
+        one. Raises BatchFailedError when at least eight candidates failed and all alike, and what
+        `prepare` raises.
         """
         spec = self.prepare(task)
         known = [s for s in (best_s, self._best_s.get(task.name)) if s is not None]
         best = min(known, default=None)
         results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
+        is_paced = reference_s is not None and reference_s <= LONGEST_PACE_S and not task.between
+        usual_s = reference_s if is_paced else None
         for index, outcome in self._built(task, candidates):
-            options = replace(
-                self.options, between=task.between, best_s=best, reference_s=reference_s
-            )
+            options = replace(self.options, between=task.between, best_s=best, reference_s=usual_s)
             result = _measure_one(self._runner, spec, outcome, options)
             if best is not None and result.latency_s < best:
                 result = _slower(result, _measure_one(self._runner, spec, outcome, options))
@@ -182,30 +186,30 @@ class LocalMeasurer:
         return results
 
     def confirm(
-        self,
-        task: MeasureTask,
-        candidates: Sequence[bytes],
-        processes: int = 3,
-        passes: int = 2,
+        self, task: MeasureTask, candidates: Sequence[bytes], processes: int = 2
     ) -> list[MeasureResult]:
-        """Measure finalists again: in each of `processes` runners, `passes` times in turn.
+        """Measure finalists again, in each of `processes` runners in turns with the reference: on
+        a shared machine figures of different moments do not compare, and one program's times differ
+        between processes.
 
-        No search has used these runners; they serve later confirmations, too. `latencies_s` has the
-        median of each process; a candidate that failed once has failed.
+        No search has used these runners; they serve later confirmations, too. `latencies_s` has one
+        figure a process: the reference's own, where a candidate is the reference, else how much
+        longer the candidate took in their turns, times that. Failed once is failed.
         """
         spec = self.prepare(task)
-        options = replace(self.options, between=task.between)
+        plain = replace(self.options, between=task.between)
         outcomes = dict(self._built(task, candidates))
         found: list[list[MeasureResult]] = [[] for _ in candidates]
         while len(self._confirmers) < processes:
             self._confirmers.append(RunnerClient(self._command, self._env))
         for process, runner in enumerate(self._confirmers[:processes]):
-            rows: list[list[MeasureResult]] = [[] for _ in candidates]
-            for turn in range(passes):
-                for i in _rotated(len(candidates), process + turn):
-                    rows[i].append(_measure_one(runner, spec, outcomes[i], options))
-            for i, row in enumerate(rows):
-                found[i].append(_combined(row, [m for r in row for m in r.latencies_s]))
+            usual = _measure_one(runner, spec, self._references[task.name], plain)
+            for i in _rotated(len(candidates), process):
+                result = usual
+                if usual.stage == "ok" and candidates[i] != task.reference:
+                    paced = replace(plain, reference_s=usual.latency_s)
+                    result = _measure_one(runner, spec, outcomes[i], paced)
+                found[i].append(result)
         return [_combined(each, [r.latency_s for r in each]) for each in found]
 
     def _built(

@@ -43,8 +43,8 @@ NEAR = 1.25
 # megabytes is theirs after eight. So many turns, or fewer of what is not near the best: figures of
 # one program, loaded five times, have a standard deviation of 1.9, 1.1, 0.4 and 0.4 % after six
 # turns (four operators) and of 1.7, 1.2, 0.3 and 0.3 % after nine.
-# References that take longer than a tenth of a second do not help: the machine changes in a run.
-TURN_CALLS, SHORTEST_TURN_S, LONGEST_TURN_S, LONGEST_PACE_S = 10, 2e-3, 10e-3, 0.1
+# Where other data are read between calls, most of a turn goes by with that.
+TURN_CALLS, SHORTEST_TURN_S, LONGEST_TURN_S, TURN_BETWEEN_S = 10, 2e-3, 10e-3, 20e-3
 TURNS, FEW_TURNS = 6, 3
 # What both are compared by, of all their calls: one in ten is quiet when the others are not. Of the
 # estimators tried (median, quartile, least, median ratio of neighbours) it repeats best.
@@ -66,7 +66,7 @@ class RunOptions:
     a run, gate included.
     `reference_s` is what the task's reference takes on this machine: the two then run in turns,
     within the time of all repeats, and the one figure is relative to the reference's, given as if
-    that took `reference_s` (None: figures as they are; so, too, with something `between`).
+    that took `reference_s` (None: figures as they are).
     """
 
     repeats: int = 3
@@ -202,14 +202,6 @@ def _time(
     return Timing(medians)
 
 
-def is_paced(options: RunOptions) -> bool:
-    """Whether figures are relative to the reference's. With other data between calls so few calls
-    fit into a figure that the reference's would be noise of its own.
-    """
-    usual_s = options.reference_s
-    return usual_s is not None and usual_s <= LONGEST_PACE_S and not options.between
-
-
 class Baseline:
     """How fast the machine is, by its time for the reference.
 
@@ -221,7 +213,9 @@ class Baseline:
         assert options.reference_s is not None
         self._reference = reference
         self._usual_s = options.reference_s
-        self._turn_s = min(max(TURN_CALLS * self._usual_s, SHORTEST_TURN_S), LONGEST_TURN_S)
+        self._between = options.between
+        turn_s = min(max(TURN_CALLS * self._usual_s, SHORTEST_TURN_S), LONGEST_TURN_S)
+        self._turn_s = TURN_BETWEEN_S if options.between else turn_s
         reference.bench(1)  # wakes threads
         self._turns = [self._turn()]
 
@@ -231,7 +225,7 @@ class Baseline:
         return _undisturbed(self._turns) / self._usual_s
 
     def _turn(self) -> Floats:
-        return self._reference.bench_within(self._turn_s, between=0)
+        return self._reference.bench_within(self._turn_s, self._between)
 
     def relative(self, candidate: Candidate, near: float, enough_s: float) -> float:
         """The candidate's time divided by the slowness meanwhile, from turns until all took
@@ -240,7 +234,7 @@ class Baseline:
         turns: list[Floats] = []
         spent_s = 0.0
         while True:
-            turns.append(candidate.bench_within(self._turn_s, between=0))
+            turns.append(candidate.bench_within(self._turn_s, self._between))
             self._turns.append(self._turn())
             found = _undisturbed(turns) / self.slowness
             spent_s += float(turns[-1].sum() + self._turns[-1].sum())

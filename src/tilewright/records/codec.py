@@ -13,7 +13,15 @@ from dataclasses import fields
 from typing import Any
 
 from tilewright.records.machine import Machine
-from tilewright.records.rows import CeilingsRow, ModelRow, ModelTask, RunRow, Trial, WorkloadRow
+from tilewright.records.rows import (
+    CeilingsRow,
+    LoadRow,
+    ModelRow,
+    ModelTask,
+    RunRow,
+    Trial,
+    WorkloadRow,
+)
 
 Columns = dict[str, Any]
 
@@ -91,6 +99,10 @@ def trial_of(columns: Columns) -> Trial:
 
 def run_columns(run: RunRow) -> Columns:
     return {field.name: getattr(run, field.name) for field in fields(run)}
+
+
+def load_columns(load: LoadRow) -> Columns:
+    return {field.name: getattr(load, field.name) for field in fields(load)}
 
 
 def ceilings_columns(ceilings: CeilingsRow) -> Columns:

@@ -23,7 +23,7 @@ from statistics import median
 from types import TracebackType
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, delete, insert, select, update
+from sqlalchemy import Connection, Select, Table, case, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tilewright.errors import RecordsError
@@ -32,6 +32,7 @@ from tilewright.records.connection import Store, connect
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
+    LoadRow,
     ModelRow,
     Round,
     RunRow,
@@ -47,6 +48,7 @@ from tilewright.records.rows import (
 from tilewright.records.tables import (
     ceilings,
     conditions,
+    loads,
     machines,
     model_tasks,
     models,
@@ -185,6 +187,10 @@ class Database:
         """Record how far a run has come, in place of what was recorded of it before."""
         self._replace(runs, codec.run_columns(run))
 
+    def keep_load(self, load: LoadRow) -> None:
+        """Record that a run's machine was busy, in place of what was recorded of it before."""
+        self._replace(loads, codec.load_columns(load))
+
     def keep_ceilings(self, found: CeilingsRow) -> None:
         """Record what a machine can do at best, in place of what was recorded before."""
         self._replace(ceilings, codec.ceilings_columns(found))
@@ -228,6 +234,11 @@ class Database:
         with self._store.read() as connection:
             return [RunRow(**row) for row in queries.added(connection, runs)]
 
+    def loads(self) -> list[LoadRow]:
+        """Of the runs whose machine was busy, by machine and start."""
+        with self._store.read() as connection:
+            return [LoadRow(**row) for row in queries.added(connection, loads)]
+
     def ceilings(self) -> list[CeilingsRow]:
         """What is known of machines' limits, by machine."""
         with self._store.read() as connection:
@@ -239,20 +250,23 @@ class Database:
             return queries.history(connection, machine)
 
     def best(
-        self, workload_hash: str, machine: str | None = None, confirmed: bool = False
+        self, workload_hash: str, machine: str | None = None, confirmed: bool | None = None
     ) -> Trial | None:
         """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first.
 
-        `confirmed`: of those that were measured again.
+        Of those that were measured again in turns, if there are any: figures of different moments
+        do not compare. With `confirmed`, of those or the others only.
         """
+        again = trials.c.confirmed_s != codec.to_json(())
         query = self._trials.where(
             trials.c.workload_hash == workload_hash, trials.c.latency_s.is_not(None)
         )
         if machine is not None:
             query = query.where(trials.c.machine == machine)
-        if confirmed:
-            query = query.where(trials.c.confirmed_s != codec.to_json(()))
-        rows = self._all(query.order_by(trials.c.latency_s, trials.c.id).limit(1))
+        if confirmed is not None:
+            query = query.where(again if confirmed else ~again)
+        order = (case((again, 0), else_=1), trials.c.latency_s, trials.c.id)
+        rows = self._all(query.order_by(*order).limit(1))
         return codec.trial_of(rows[0]) if rows else None
 
     def trials(
@@ -316,10 +330,12 @@ class Database:
             with self._store.read() as connection:
                 last = queries.last_trial(connection)
             models, found_runs, found_ceilings = self.models(), self.runs(), self.ceilings()
+            found_loads = self.loads()
             yield from self.machines()
             yield from self.workloads()
             yield from models
             yield from found_runs
+            yield from found_loads
             yield from found_ceilings
             for trial in takewhile(lambda trial: (trial.id or 0) <= last, self.trials()):
                 written += 1
@@ -354,6 +370,8 @@ class Database:
                         counts["models"] += 1
                     case RunRow():
                         counts["runs"] += self._add(runs, codec.run_columns(item))
+                    case LoadRow():
+                        self._add(loads, codec.load_columns(item))
                     case CeilingsRow():
                         self._add(ceilings, codec.ceilings_columns(item))
                     case TrialSource():

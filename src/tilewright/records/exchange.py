@@ -25,6 +25,7 @@ from tilewright.errors import RecordsError
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
+    LoadRow,
     ModelRow,
     ModelTask,
     RunRow,
@@ -36,13 +37,16 @@ from tilewright.records.rows import (
 FORMAT = "tilewright-records"
 VERSION = 1
 
-Item: TypeAlias = Machine | WorkloadRow | ModelRow | RunRow | CeilingsRow | Trial | TrialSource
+Item: TypeAlias = (
+    Machine | WorkloadRow | ModelRow | RunRow | LoadRow | CeilingsRow | Trial | TrialSource
+)
 
 RECORDS: dict[str, type[Item]] = {
     "machine": Machine,
     "workload": WorkloadRow,
     "model": ModelRow,
     "run": RunRow,
+    "load": LoadRow,
     "ceilings": CeilingsRow,
     "trial": Trial,
     "source": TrialSource,

@@ -14,7 +14,7 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 import numpy as np
-from sqlalchemy import Column, Connection, Select, Table, func, inspect, null, select
+from sqlalchemy import Column, Connection, Select, Table, case, func, inspect, null, select
 
 from tilewright.records import codec
 from tilewright.records.rows import (
@@ -206,6 +206,7 @@ def summary(connection: Connection) -> Summary:
 
 
 def _coverage(connection: Connection) -> tuple[Coverage, ...]:
+    again = case((trials.c.confirmed_s != "[]", trials.c.latency_s))  # see `Database.best`
     query = (
         select(
             trials.c.workload_hash,
@@ -213,7 +214,7 @@ def _coverage(connection: Connection) -> tuple[Coverage, ...]:
             trials.c.machine,
             func.count(),
             func.count(trials.c.error),
-            func.min(trials.c.latency_s),
+            func.coalesce(func.min(again), func.min(trials.c.latency_s)),
             func.max(trials.c.created_at),
         )
         .join(workloads, workloads.c.hash == trials.c.workload_hash)

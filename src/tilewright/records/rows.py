@@ -154,6 +154,15 @@ class RunRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadRow:
+    """That a machine was busy during the run that began at `started_at`, and why, in words."""
+
+    machine: str
+    started_at: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class CeilingsRow:
     """What a machine can do at best, all threads together.
 

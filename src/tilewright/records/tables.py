@@ -2,7 +2,7 @@
 
     machines <── trials ──> workloads <── model_tasks ──> models
         ▲          └── traces, sources, conditions      (one row per trial, read on demand)
-        └── runs, ceilings
+        └── runs, loads, ceilings
 
 `trials` is kept narrow: traces are ten times larger than the rest of a trial, and training and
 summaries scan the table without them. Lists are JSON text. UNIQUE (workload, machine, trace)
@@ -166,6 +166,14 @@ runs = Table(
     Column("other_s", Double, nullable=False),
 )
 
+loads = Table(
+    "loads",
+    metadata,
+    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
+    Column("started_at", Double, primary_key=True),
+    Column("reason", FreeText, nullable=False),
+)
+
 ceilings = Table(
     "ceilings",
     metadata,
@@ -176,4 +184,4 @@ ceilings = Table(
     Column("measured_at", Double, nullable=False),
 )
 
-ADDED = (runs, ceilings, conditions)
+ADDED = (runs, loads, ceilings, conditions)

@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import CeilingsRow, ModelRow, ModelTask, RunRow, TrialLine, WorkloadRow
+from tilewright.records.rows import (
+    CeilingsRow,
+    LoadRow,
+    ModelRow,
+    ModelTask,
+    RunRow,
+    TrialLine,
+    WorkloadRow,
+)
 from tilewright.report.clock import Clock
 from tilewright.report.roofline import Roofline
 
@@ -86,13 +94,20 @@ class TaskHistory:
 
     @cached_property
     def latency_s(self) -> Floats:
-        """Of each trial; infinite where it failed."""
-        return _floats([line.latency_s for line in self.lines])
+        """Of each trial; infinite where it failed. Where programs were measured again in turns,
+        none that was not counts for faster than the best of them.
+        """
+        found = _floats([line.latency_s for line in self.lines])
+        again = np.array([line.confirmed for line in self.lines], bool)
+        if not (again & np.isfinite(found)).any():
+            return found
+        return np.where(again, found, np.maximum(found, found[again].min()))
 
     @cached_property
     def best(self) -> TrialLine | None:
-        """The fastest correct trial; ties: the first."""
-        number = int(np.argmin(self.latency_s)) if self.lines else 0
+        """The fastest correct trial, of those measured again if there are any; ties: the first."""
+        later = np.array([not line.confirmed for line in self.lines], bool)
+        number = int(np.lexsort((later, self.latency_s))[0]) if self.lines else 0
         return self.lines[number] if np.isfinite(self.latency_s[number]) else None
 
     @property
@@ -102,8 +117,14 @@ class TaskHistory:
 
     @property
     def default_s(self) -> float | None:
-        """The latency of the untuned program."""
-        return next((x.latency_s for x in self.lines if x.origin == DEFAULT), None)
+        """The latency of the untuned program, unless it does not compare with that of the best:
+        one was measured again in turns and the other was not.
+        """
+        default = next((x for x in self.lines if x.origin == DEFAULT), None)
+        if default is None or self.best is None:
+            return None if default is None else default.latency_s
+        is_same = self.best.confirmed == default.confirmed
+        return default.latency_s if is_same or self.best is default else None
 
     @property
     def failed(self) -> int:
@@ -248,6 +269,7 @@ class History:
     ceilings: CeilingsRow | None
     clock: Clock
     others: tuple[tuple[Machine, int], ...] = field(default=())
+    loads: tuple[LoadRow, ...] = ()
 
     @property
     def trials(self) -> int:
@@ -270,6 +292,22 @@ class History:
         sums = {name: sum(getattr(run, f"{name}_s") for run in self.runs) for name in names}
         rest = sum(run.seconds for run in self.runs) - sum(sums.values())
         return {**sums, "other": sums["other"] + max(0.0, rest)} if self.runs else {}
+
+    @property
+    def unconfirmed(self) -> int:
+        """How many tasks' best programs were not measured again in turns with the untuned ones."""
+        best = [task.best for task in self.tasks if task.best is not None]
+        return sum(not x.confirmed and x.origin != DEFAULT for x in best)
+
+    @property
+    def busy(self) -> tuple[tuple[int, str], ...]:
+        """The numbers, from 1, of runs whose machine was busy, and why."""
+        starts = [run.started_at for run in self.runs]
+        return tuple(
+            (starts.index(load.started_at) + 1, load.reason)
+            for load in self.loads
+            if load.started_at in starts
+        )
 
     @property
     def ranking(self) -> tuple[int, int]:
@@ -306,6 +344,7 @@ def read_history(
         ceilings=ceilings,
         clock=clock,
         others=tuple((m, n) for m, n in others if n),
+        loads=tuple(x for x in database.loads() if x.machine == machine.fingerprint),
     )
 
 

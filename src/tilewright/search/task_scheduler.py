@@ -112,6 +112,10 @@ class TaskScheduler:
         self._curves[task].append(float(self._best[task]))
         self.history.append(Unit(task, best_latency_s, trials))
 
+    def begin(self, task: int, default_latency_s: float) -> None:
+        """The default program of `task` was measured (inf: it fails): no estimate counts longer."""
+        self._best[task] = default_latency_s
+
     def exhausted(self, task: int) -> None:
         """`task` has no program left to measure: it is not chosen again."""
         self._exhausted[task] = True

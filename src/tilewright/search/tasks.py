@@ -39,6 +39,8 @@ from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Space
 from tilewright.target import Target
 
+FEW = 64  # programs of a space that tell roughly what a task takes, by their estimates
+
 
 @dataclass(frozen=True, eq=False)
 class TuningTask:
@@ -168,7 +170,9 @@ class Measurer(Protocol):
     def confirm(
         self, task: TuningTask, default: str, traces: Sequence[str]
     ) -> Sequence[Sequence[float]]:
-        """Latencies of finalists, measured in turns in fresh processes."""
+        """Latencies of finalists, one for each of some fresh processes, where they take turns with
+        the default program; none of a program that failed.
+        """
         ...
 
     def close(self) -> None:
@@ -178,7 +182,13 @@ class Measurer(Protocol):
 
 @dataclass
 class TaskSearch:
-    """Search state of one task."""
+    """Search state of one task.
+
+    `reference_s` is what the default program took first, which all figures of the search compare
+    with. `default_s` and `best_s` are what is told: the search's own figures, and once `confirmed`
+    those of turns that the two programs took. `expected_s` is what the default program is taken
+    for while it was not measured.
+    """
 
     task: TuningTask
     space: Space
@@ -188,18 +198,30 @@ class TaskSearch:
     trials: int = 0
     errors: int = 0
     default_s: float | None = None
-    reference_s: float | None = None  # of the default program, as it was measured first
+    reference_s: float | None = None
     default_trace: str = ""
     best_s: float | None = None
     best_trace: str | None = None
     finalists: list[tuple[float, str]] = field(default_factory=list)
     exhausted: bool = False
+    confirmed: bool = False
+    expected_s: float | None = None
 
     @staticmethod
     def start(task: TuningTask, space: Space, model: CostModel, make: Maker) -> TaskSearch:
         """A search that has measured nothing."""
         extractor = FeatureExtractor(space)
         return TaskSearch(task, space, make(space, extractor, model), extractor)
+
+    @property
+    def begun(self) -> bool:
+        """Whether its default program is known, though it may have failed."""
+        return bool(self.default_trace)
+
+    def estimate_s(self) -> float:
+        """About what its default program takes: the least estimate of a few programs."""
+        few = self.space.sample(np.random.default_rng(0), FEW)
+        return float(self.extractor.latency(few).min())
 
     def propose(self, seed: int, n: int) -> list[Candidate]:
         """The candidates of the next round; the same ones whenever the state is the same."""

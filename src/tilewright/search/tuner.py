@@ -15,21 +15,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 
 import numpy as np
 
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import RunRow, Trial
-from tilewright.schedule.trace import trace_hash, trace_to_json
+from tilewright.records.rows import LoadRow, RunRow
+from tilewright.search.confirmation import Confirmation
 from tilewright.search.cost_model import GradientBoostedModel
+from tilewright.search.default_programs import DefaultPrograms
+from tilewright.search.disturbance import Disturbance
+from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.memory import Candidate
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
-    AllFailedError,
-    Measured,
     Measurer,
     TaskSearch,
     TuningTask,
@@ -37,7 +37,6 @@ from tilewright.search.tasks import (
     recorded_space,
 )
 from tilewright.search.training_set import TrainingSet
-from tilewright.space.default import default_of
 from tilewright.space.derivation import Rule
 from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.features import COLUMNS
@@ -45,14 +44,11 @@ from tilewright.space.rules import RULES
 from tilewright.space.space import Population
 from tilewright.target import Target
 
-SEARCH_SHARE = 0.9  # of a budget in minutes; the rest confirms winners
+# Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
+LEAST_CONFIRM, MOST_CONFIRM, CONFIRM_TASK_S = 0.1, 0.3, 2.0
+DEFAULTS_SHARE = 0.3  # of a budget in minutes, for default programs before the search begins
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
-FINALISTS = 2  # and the default program
-CONFIRM_MORE = 4  # leaders by a lucky figure that get a second measurement, per task
-CONFIRM_MOST = 32  # the same of leaders by more than luck: their figures are of another state
-LUCK = 0.95  # of what the best confirmed program takes
 MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
-DEFAULT = "default"  # origin and sketch key of the default program's record
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +67,6 @@ class Budget:
 
 
 @dataclass
-class Shares:
-    """Wall seconds by activity."""
-
-    search: float = 0.0
-    train: float = 0.0
-    build: float = 0.0
-    run: float = 0.0
-    other: float = 0.0
-
-
-@dataclass
 class Progress:
     """What an observer sees after every round."""
 
@@ -92,6 +77,8 @@ class Progress:
     budget: Budget
     shares: Shares
     phase: str = "search"
+    default_programs_s: float = 0.0
+    load: Disturbance = field(default_factory=Disturbance)
 
 
 Observer = Callable[[Progress], None]
@@ -100,7 +87,7 @@ Observer = Callable[[Progress], None]
 @dataclass
 class Tuner:
     """Tunes tasks together. `strategy` names an entry of STRATEGIES; `rules` are the user's sketch
-    rules, tried before those of the target.
+    rules, tried before those of the target. `default_programs_s` is how long default programs took.
     """
 
     tasks: Sequence[TuningTask]
@@ -113,6 +100,8 @@ class Tuner:
     seed: int = 0
     rules: Sequence[Rule] = ()
     shares: Shares = field(default_factory=Shares)
+    disturbance: Disturbance = field(default_factory=Disturbance)
+    default_programs_s: float = 0.0
 
     def __post_init__(self) -> None:
         self.model = GradientBoostedModel(seed=self.seed)
@@ -125,6 +114,12 @@ class Tuner:
             TaskSearch.start(task, task.space(self.target, self._all_rules), self.model, make)
             for task in self.tasks
         ]
+        self.ledger = Ledger(
+            self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares
+        )
+        self.defaults = DefaultPrograms(
+            self.ledger, self.searches, self.target, bool(self.rules), self.disturbance
+        )
         self.trials = 0
         self.started, self.started_at = time.monotonic(), time.time()
 
@@ -141,20 +136,30 @@ class Tuner:
         """
         self.started, self.started_at = time.monotonic(), time.time()
         self.register()
-        self._defaults(budget, observe)
-        scheduler = self.schedule(
-            self.tasks, [s.best_s or float("inf") for s in self.searches], self.seed
-        )
+        self._measure_defaults(budget, observe)
+        latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
+        scheduler = self.schedule(self.tasks, latencies, self.seed)
         self._pretrain()
         self.recorded = self._recorded()
         unit = unit_trials(budget.expected_trials, len(self.tasks))
+        task = 0
         while not (self._spent(budget) or scheduler.done):
             task = scheduler.next()
             size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
             self._round(task, size, scheduler)
             self._keep_run()
             observe(self._progress(task, budget))
-        self._confirm(budget, observe)
+
+        def is_late() -> bool:
+            return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
+
+        confirmation = Confirmation(
+            self.database, self.machine.fingerprint, self.measurer, self.disturbance.drifted
+        )
+        confirmation.run(
+            self.searches, is_late, lambda i: observe(self._progress(i, budget, "confirming"))
+        )
+        observe(self._progress(task, budget, "confirming"))
         self._keep_run()
         return self.searches
 
@@ -166,11 +171,27 @@ class Tuner:
     def _spent(self, budget: Budget) -> bool:
         if budget.trials is not None and self.trials >= budget.trials:
             return True
-        return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60 * SEARCH_SHARE
+        if budget.minutes is None:
+            return False
+        seconds = budget.minutes * 60
+        winners = sum(
+            s.begun and s.best_trace not in (None, s.default_trace) for s in self.searches
+        )
+        wanted = min(MOST_CONFIRM * seconds, CONFIRM_TASK_S * winners)
+        return self.elapsed_s >= seconds - max(LEAST_CONFIRM * seconds, wanted)
 
     def _progress(self, task: int, budget: Budget, phase: str = "search") -> Progress:
+        self.disturbance.note(self.elapsed_s)
         return Progress(
-            self.searches, task, self.trials, self.elapsed_s, budget, self.shares, phase
+            self.searches,
+            task,
+            self.trials,
+            self.elapsed_s,
+            budget,
+            self.shares,
+            phase,
+            self.default_programs_s,
+            self.disturbance,
         )
 
     def register(self) -> None:
@@ -179,57 +200,32 @@ class Tuner:
         for task in self.tasks:
             self.database.add_workload(task.row)
 
-    def _defaults(self, budget: Budget, observe: Observer) -> None:
-        """Measure every task's default program; it is the first record of the task, and the first
-        parent, too: what the estimate takes for best among thousands.
+    def _measure_defaults(self, budget: Budget, observe: Observer) -> None:
+        def is_late() -> bool:
+            limit = None if budget.minutes is None else budget.minutes * 60 * DEFAULTS_SHARE
+            return limit is not None and self.elapsed_s >= limit
 
-        Tasks are weighed by these figures, and all others of a task may be relative to its own. A
-        moment in which the machine was slow would spoil what follows, so each is measured twice,
-        the other tasks' between.
-        """
-        defaults: list[tuple[Candidate, Candidate | None]] = []
-        early: dict[int, Sequence[Measured]] = {}
-        for i, search in enumerate(self.searches):
-            default, parent = self._default(search)
-            search.default_trace = default.trace
-            defaults.append((default, parent))
-            if not self._known(search, [default.trace]):
-                early[i] = self._results(search, [default])
-                observe(self._progress(i, budget, "default programs"))
-        for i, (search, (default, parent)) in enumerate(zip(self.searches, defaults, strict=True)):
-            known = self._known(search, [default.trace]).get(default.trace_hash)
-            if known is None:
-                results = [*self._results(search, [default]), *early.get(i, ())]
-                (known,) = self._record(search, [default], [min(results, key=_seconds)])
-            search.default_s, search.reference_s = known.latency_s, known.measured_s
-            if known.measured_s is not None:  # a later confirmation must not change the search
-                search.note(known.measured_s, default.trace)
-                if parent is not None:
-                    search.strategy.tell([parent], [known.measured_s])
-            observe(self._progress(i, budget, "default programs"))
-
-    def _default(self, search: TaskSearch) -> tuple[Candidate, Candidate | None]:
-        """The default program, and the same as a candidate of the task's space if it is one."""
-        space = search.space
-        if self.rules:  # of users do not change the default program
-            space = search.task.space(self.target)
-            default = default_of(space)
-        else:
-            default = default_of(space, search.extractor)
-        sketch, row = int(default.sketch[0]), default.rows[0]
-        trace = trace_to_json(space.trace(sketch, row))
-        parent = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
-        return Candidate(0, (), trace, DEFAULT), parent if space is search.space else None
+        self.defaults.measure(
+            self.defaults.first(budget.minutes is not None),
+            is_late,
+            lambda i: observe(self._progress(i, budget, "default programs")),
+        )
+        self.default_programs_s = self.elapsed_s
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
+        if not search.begun:
+            started = time.monotonic()
+            self.defaults.begin(search)
+            scheduler.begin(index, search.best_s or float("inf"))
+            self.default_programs_s += time.monotonic() - started
         batch = self._batch(index, size)
         if not batch:
             scheduler.exhausted(index)
             return
-        known = self._known(search, [c.trace for c in batch])
+        known = self.ledger.known(search, [c.trace for c in batch])
         missing = [c for c in batch if c.trace_hash not in known]
-        known |= {t.trace_hash: t for t in self._measure(search, missing)}
+        known |= {t.trace_hash: t for t in self.ledger.measure(search, missing)}
         trials = [known[c.trace_hash] for c in batch]
         latencies = [t.measured_s for t in trials]
         search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
@@ -265,8 +261,10 @@ class Tuner:
         self.shares.train += time.monotonic() - started
 
     def _keep_run(self) -> None:
-        """Record how far the run has come, and where its time went."""
+        """Record how far the run has come, where its time went, and that the machine was busy."""
         shares = {f"{name}_s": seconds for name, seconds in vars(self.shares).items()}
+        if reason := self.disturbance.summary:
+            self.database.keep_load(LoadRow(self.machine.fingerprint, self.started_at, reason))
         self.database.keep_run(
             RunRow(
                 self.machine.fingerprint,
@@ -278,75 +276,7 @@ class Tuner:
             )
         )
 
-    # ---- measuring and records ----------------------------------------------------------------
-
-    def _known(self, search: TaskSearch, traces: Sequence[str]) -> dict[str, Trial]:
-        hashes = [trace_hash(t) for t in traces]
-        return self.database.lookup(search.task.hash, self.machine.fingerprint, hashes)
-
-    def _measure(self, search: TaskSearch, batch: Sequence[Candidate]) -> list[Trial]:
-        """Measure and record; the trials as the database has them, whoever was first."""
-        if not batch:
-            return []
-        try:
-            return self._record(search, batch, self._results(search, batch))
-        except AllFailedError as error:
-            self._record(search, batch, error.results)
-            raise
-
-    def _results(self, search: TaskSearch, batch: Sequence[Candidate]) -> Sequence[Measured]:
-        """Measure, and count the time."""
-        started = time.monotonic()
-        results: Sequence[Measured] = ()
-        try:
-            results = self.measurer.measure(
-                search.task,
-                search.default_trace,
-                [c.trace for c in batch],
-                search.best_s,
-                search.reference_s,
-            )
-        except AllFailedError as error:
-            results = error.results
-            raise
-        finally:
-            elapsed, run = time.monotonic() - started, sum(r.run_s for r in results)
-            build = min(sum(r.build_s for r in results), max(0.0, elapsed - run))  # in parallel
-            self.shares.build += build
-            self.shares.run += run
-            self.shares.other += max(0.0, elapsed - build - run)
-        return results
-
-    def _record(
-        self, search: TaskSearch, batch: Sequence[Candidate], results: Sequence[Measured]
-    ) -> list[Trial]:
-        """The trials as the database has them, whoever was first."""
-        trials = [self._trial(search, c, r) for c, r in zip(batch, results, strict=True)]
-        if None in self.database.add_trials(trials):  # another run measured the same meanwhile
-            return list(self._known(search, [c.trace for c in batch]).values())
-        return trials
-
-    def _trial(self, search: TaskSearch, candidate: Candidate, result: Measured) -> Trial:
-        sketch = search.space.sketches[candidate.sketch]
-        return Trial(
-            workload_hash=search.task.hash,
-            machine=self.machine.fingerprint,
-            trace_hash=candidate.trace_hash,
-            trace=candidate.trace,
-            sketch_key=sketch.key if candidate.row else DEFAULT,
-            row=candidate.row,
-            round=search.rounds,
-            seed=self.seed,
-            latencies_s=tuple(result.latencies_s),
-            predicted=candidate.predicted,
-            origin=candidate.origin,
-            stage=result.stage,
-            error=result.error,
-            message=result.message,
-            build_s=result.build_s,
-            run_s=result.run_s,
-            region_s=result.region_s,
-        )
+    # ---- what the records hold ----------------------------------------------------------------
 
     def _recorded(self) -> dict[tuple[int, int], list[Candidate]]:
         """The candidates that this seed's rounds have recorded, by task and number of the round."""
@@ -385,61 +315,3 @@ class Tuner:
                 round_id=0,
                 region_s=group.region_s,
             )
-
-    def _confirm(self, budget: Budget, observe: Observer) -> None:
-        """Measure finalists and the default program again, in turns and in processes that did not
-        search, the costliest tasks first.
-
-        The paper has no such step; on a shared machine the best of many noisy figures is not the
-        best program. A budget in minutes ends it.
-        """
-        costs = [s.task.weight * (s.best_s or 0.0) for s in self.searches]
-        for i in sorted(range(len(costs)), key=lambda i: -costs[i]):
-            if budget.minutes is not None and self.elapsed_s >= budget.minutes * 60:
-                return
-            if len(self.searches[i].finalists) > 1:
-                self._confirm_task(self.searches[i])
-                observe(self._progress(i, budget, "confirming"))
-
-    def _confirm_task(self, search: TaskSearch) -> None:
-        """Finalists together; then any program that still leads by an unconfirmed figure.
-
-        A whole round may have been measured while the machine was in a state that suits some
-        programs better (docs/architecture.md, section 8): of 21 programs at 48 µs, among others at
-        75, each took 80 when it was measured again.
-        """
-        leading = [trace for _, trace in search.finalists[:FINALISTS]]
-        self._confirm_traces(search, list(dict.fromkeys((*leading, search.default_trace))))
-        best = self._best(search)
-        for more in range(CONFIRM_MOST):
-            if best is None or best.confirmed_s:
-                break
-            if more >= CONFIRM_MORE and not self._leads(search, best):
-                break
-            self._confirm_traces(search, [best.trace])
-            best = self._best(search)
-        if best is not None:  # what will be compiled, and how fast it is to be believed
-            search.best_s, search.best_trace = best.latency_s, best.trace
-
-    def _best(self, search: TaskSearch, confirmed: bool = False) -> Trial | None:
-        return self.database.best(search.task.hash, self.machine.fingerprint, confirmed)
-
-    def _leads(self, search: TaskSearch, best: Trial) -> bool:
-        """Whether it is faster than all that is confirmed, by more than luck."""
-        sure = self._best(search, confirmed=True)
-        return sure is None or (best.latency_s or 0.0) < LUCK * (sure.latency_s or 0.0)
-
-    def _confirm_traces(self, search: TaskSearch, traces: Sequence[str]) -> None:
-        latencies = self.measurer.confirm(search.task, search.default_trace, traces)
-        known = self._known(search, traces)
-        for trace, seconds in zip(traces, latencies, strict=True):
-            trial = known.get(trace_hash(trace))
-            # the default program may have failed before
-            if trial is not None and trial.ok and trial.id is not None and len(seconds):
-                self.database.confirm(trial.id, seconds)
-                if trial.sketch_key == DEFAULT:
-                    search.default_s = median(seconds)
-
-
-def _seconds(result: Measured) -> float:
-    return median(result.latencies_s) if result.latencies_s else float("inf")

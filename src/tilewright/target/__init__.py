@@ -11,7 +11,14 @@ is a class of its own: `CpuTarget`, `CudaTarget`, `OpenclTarget`.
 """
 
 from tilewright.target.base import KIB, MIB, Scalar, Target
-from tilewright.target.cpu import CpuTarget, available_cores, host_cpu, known_cpus, named_cpu
+from tilewright.target.cpu import (
+    CpuTarget,
+    available_cores,
+    available_cpus,
+    host_cpu,
+    known_cpus,
+    named_cpu,
+)
 from tilewright.target.gpu import EMULATED, CudaTarget, GpuTarget, OpenclTarget, known_gpus
 
 __all__ = [
@@ -25,6 +32,7 @@ __all__ = [
     "Scalar",
     "Target",
     "available_cores",
+    "available_cpus",
     "host_cpu",
     "known_cpus",
     "known_gpus",

@@ -203,13 +203,17 @@ def _vector_facts(triple: str, present: dict[str, bool]) -> tuple[int, int]:
     return (256, 16) if present.get("avx") else (128, 16)
 
 
+def available_cpus() -> set[int]:
+    """Numbers of the CPUs that this process may run on."""
+    affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
+    return affinity(0) if affinity is not None else set(range(os.cpu_count() or 1))
+
+
 def available_cores(cgroups: Path = CGROUPS, own: Path = OWN_CGROUP) -> int:
     """How many cores this process may use: those that it may run on, and no more than the time of
     its control group pays for (a container with 1.5 CPUs has two cores, the second half the time).
     """
-    affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
-    cpus = len(affinity(0)) if affinity is not None else os.cpu_count() or 1
-    return max(1, min([cpus, *(ceil(quota) for quota in _quotas(cgroups, own))]))
+    return max(1, min([len(available_cpus()), *(ceil(q) for q in _quotas(cgroups, own))]))
 
 
 def _quotas(cgroups: Path, own: Path) -> Iterator[float]:

@@ -1,0 +1,170 @@
+"""What the search found, measured again in turns with the default programs.
+
+    confirmation = Confirmation(database, machine, measurer)
+    confirmation.run(searches, is_late, told)      the records then say what to compile with
+    confirmation.settle(search)                    its figures are the records' from now on
+
+The paper has no such step. On a shared machine the best of many noisy figures is not the best
+program, and the default program's first figure may be of a moment in which everything took twice as
+long. So what is told as a speed-up is a ratio of turns that the two programs took in processes that
+did not search; a program that is no faster than the default one there is not compiled with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from statistics import median
+
+from tilewright.records.database import Database
+from tilewright.records.rows import Trial
+from tilewright.schedule.trace import trace_hash
+from tilewright.search.tasks import Measurer, TaskSearch
+
+FINALISTS = 2
+MORE = 4  # leaders by a lucky figure that get a second measurement, per task
+MOST = 32  # the same of leaders by more than luck: their figures are of another state
+LUCK = 0.95  # of what the best confirmed program takes
+CALMER = 0.9  # a default program quicker than this share of its figure: that was of a busy moment
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Measures finalists again and keeps that in the records of `machine` (a fingerprint).
+
+    `drifted` hears what a default program took when it was measured first, and what it takes now.
+    """
+
+    database: Database
+    machine: str
+    measurer: Measurer
+    drifted: Callable[[float, float], None] = lambda *_: None
+
+    def run(
+        self,
+        searches: Sequence[TaskSearch],
+        is_late: Callable[[], bool] = lambda: False,
+        told: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Finalists of all tasks, those that cost most first; then, in the same order, any program
+        that still leads by an unconfirmed figure. `told` hears the number of every task that is
+        done with; when it `is_late` nothing more is measured.
+
+        A whole round may have been measured while the machine was in a state that suits some
+        programs better (docs/architecture.md, section 8): of 21 programs at 48 µs, among others at
+        75, each took 80 when it was measured again.
+        """
+        costs = [s.task.weight * (s.best_s or 0.0) for s in searches]
+        order = sorted(range(len(costs)), key=lambda i: -costs[i])
+        for finish in (self._finalists, self._leaders):
+            for i in order:
+                if is_late():
+                    break
+                if finish(searches[i], is_late):
+                    self.settle(searches[i])
+                    told(i)
+        for search in searches:
+            self.settle(search)
+
+    def settle(self, search: TaskSearch) -> None:
+        """Take a task's figures from its confirmed records, where it has such: what will be
+        compiled, and the default program, of the same turns.
+        """
+        if not search.begun:
+            return
+        best, default = self._best(search), self._default(search)
+        if best is None:
+            return
+        if best.trace_hash == trace_hash(search.default_trace):
+            search.default_s = search.best_s = best.latency_s
+            search.best_trace, search.confirmed = best.trace, True
+        elif best.confirmed_s:
+            search.default_s = default.latency_s if default and default.confirmed_s else None
+            search.best_s, search.best_trace, search.confirmed = best.latency_s, best.trace, True
+
+    def _finalists(self, search: TaskSearch, _: Callable[[], bool]) -> bool:
+        """The best of the search's figures; whether there are any."""
+        leading = [trace for _, trace in search.finalists if trace != search.default_trace]
+        if leading:
+            self._measure(search, leading[:FINALISTS])
+        return bool(leading)
+
+    def _leaders(self, search: TaskSearch, is_late: Callable[[], bool]) -> bool:
+        """Programs that lead by figures of the search, until the best one is confirmed; whether
+        there were any.
+        """
+        measured = 0
+        while measured < MOST and not is_late():
+            leader, ahead = self._leader(search)
+            if leader is None or not (ahead < 1.0 if measured < MORE else ahead < LUCK):
+                break
+            self._measure(search, [leader.trace])
+            measured += 1
+            if not self._trial(search, leader.trace).confirmed_s:
+                break  # it fails in another process
+        return measured > 0
+
+    def _leader(self, search: TaskSearch) -> tuple[Trial | None, float]:
+        """The best unconfirmed program, and its share of what the best confirmed one takes: both
+        relative to the default program, one as measured in the search, the other in turns.
+        """
+        leader = self._best(search, confirmed=False)
+        sure, default = self._best(search, confirmed=True), self._default(search)
+        if leader is None or leader.trace == search.default_trace:
+            return None, inf
+        if sure is None:
+            return leader, 0.0
+        usual = 1.0
+        if default is not None and default.measured_s and default.latency_s:
+            usual = default.latency_s / default.measured_s
+        return leader, (leader.latency_s or inf) * usual / (sure.latency_s or inf)
+
+    def _measure(self, search: TaskSearch, traces: Sequence[str]) -> None:
+        """Keep confirmed figures of some programs and of the default one."""
+        together = [search.default_trace, *traces]
+        default, *found = self.measurer.confirm(search.task, search.default_trace, together)
+        if not default:
+            return
+        if search.reference_s is not None:
+            self.drifted(search.reference_s, min(default))
+        untuned_s = self._untuned(search, default)
+        for trace, seconds in zip(traces, found, strict=True):
+            ratios = [s / usual for s, usual in zip(seconds, default, strict=False)]
+            trial = self._trial(search, trace)
+            if ratios and trial.id is not None:
+                self.database.confirm(trial.id, [untuned_s * ratio for ratio in ratios])
+
+    def _untuned(self, search: TaskSearch, found: Sequence[float]) -> float:
+        """What the default program takes; the quietest process tells.
+
+        It stays what it was, so that all confirmed figures of the task compare, unless that was of
+        a busier moment: then they are all put right.
+        """
+        now_s, default = min(found), self._default(search)
+        if default is None or default.id is None:
+            return now_s  # it failed when it was to be recorded
+        if not default.confirmed_s:
+            self.database.confirm(default.id, [now_s])
+            return now_s
+        known_s = median(default.confirmed_s)
+        if now_s >= CALMER * known_s:
+            return known_s
+        for trial in self.database.trials(search.task.hash, self.machine):
+            if trial.ok and trial.id is not None and trial.confirmed_s:
+                right = [s * now_s / known_s for s in trial.confirmed_s]
+                self.database.confirm(trial.id, right)
+        return now_s
+
+    def _best(self, search: TaskSearch, confirmed: bool | None = None) -> Trial | None:
+        return self.database.best(search.task.hash, self.machine, confirmed)
+
+    def _default(self, search: TaskSearch) -> Trial | None:
+        """The default program's record, unless it failed."""
+        key = trace_hash(search.default_trace)
+        found = self.database.lookup(search.task.hash, self.machine, [key]).get(key)
+        return found if found is not None and found.ok else None
+
+    def _trial(self, search: TaskSearch, trace: str) -> Trial:
+        key = trace_hash(trace)
+        return self.database.lookup(search.task.hash, self.machine, [key])[key]

@@ -1,0 +1,137 @@
+"""The default programs of a run's tasks: the first record of each, and what tasks are weighed by.
+
+    defaults = DefaultPrograms(ledger, searches, target, bool(rules), disturbance)
+    defaults.measure(defaults.first(minutes), is_late, told)     of the tasks that matter
+    defaults.begin(search)                                       of another, when its turn comes
+
+With a budget in minutes, tasks of less than one percent of the estimated sum wait until they are
+tuned: among eighty of them no time was left to search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from tilewright.schedule.trace import trace_to_json
+from tilewright.search.disturbance import Disturbance
+from tilewright.search.measuring import DEFAULT, Ledger
+from tilewright.search.memory import Candidate
+from tilewright.search.tasks import Measured, TaskSearch
+from tilewright.space.default import default_of
+from tilewright.target import Target
+
+MINOR = 0.01  # of the estimated sum
+
+
+@dataclass(frozen=True)
+class DefaultPrograms:
+    """`own_rules`: the spaces have rules of the user, which do not change the default programs."""
+
+    ledger: Ledger
+    searches: Sequence[TaskSearch]
+    target: Target
+    own_rules: bool
+    disturbance: Disturbance
+
+    def first(self, is_timed: bool) -> list[int]:
+        """The tasks whose default programs are measured before the search begins: without a limit
+        of time all, else those that cost most by the estimate, and those that have records.
+        """
+        numbers = list(range(len(self.searches)))
+        if not is_timed:
+            return numbers
+        for search in self.searches:
+            search.expected_s = search.estimate_s()
+        costs = np.array([s.task.weight * (s.expected_s or 0.0) for s in self.searches])
+        least = MINOR * float(costs.sum())
+        measured = {r.workload_hash for r in self.ledger.database.rounds(self.ledger.machine)}
+        order = sorted(numbers, key=lambda i: -costs[i])
+        return [i for i in order if costs[i] >= least or self.searches[i].task.hash in measured]
+
+    def measure(
+        self, first: Sequence[int], is_late: Callable[[], bool], told: Callable[[int], None]
+    ) -> None:
+        """Measure those of some tasks, at least of one, until it `is_late`.
+
+        Tasks are weighed by these figures, and all others of a task may be relative to its own. A
+        moment in which the machine was slow would spoil what follows, so each is measured twice,
+        the other tasks' between.
+        """
+        estimates_s = [s.expected_s for s in self.searches]
+        early: dict[int, Sequence[Measured]] = {}
+        found: dict[int, tuple[Candidate, Candidate | None]] = {}
+        for i in first:
+            if found and is_late():
+                break
+            search = self.searches[i]
+            found[i] = default, _ = self._default(search)
+            is_known = bool(self.ledger.known(search, [default.trace]))
+            early[i] = () if is_known else self.ledger.results(search, [default])
+            told(i)
+        for i, (default, parent) in found.items():
+            self._keep(self.searches[i], default, parent, early[i], bool(early[i]) and is_late())
+            told(i)
+        self._expect(estimates_s)
+
+    def begin(self, search: TaskSearch) -> None:
+        """Measure that of one task."""
+        self._keep(search, *self._default(search))
+
+    def _keep(
+        self,
+        search: TaskSearch,
+        default: Candidate,
+        parent: Candidate | None,
+        early: Sequence[Measured] = (),
+        is_enough: bool = False,
+    ) -> None:
+        """Record a default program, unless it is known, and take it for the first parent, too: it
+        is what the estimate takes for best among thousands. It is measured once more, unless the
+        `early` results are enough.
+        """
+        known = self.ledger.known(search, [default.trace]).get(default.trace_hash)
+        if known is None:
+            results = [*(() if is_enough else self.ledger.results(search, [default])), *early]
+            if len(results) > 1 and all(r.latencies_s for r in results):
+                self.disturbance.drifted(*map(_seconds, results))
+            (known,) = self.ledger.record(search, [default], [min(results, key=_seconds)])
+        search.default_s = search.reference_s = known.measured_s
+        search.expected_s = None
+        if known.measured_s is not None:  # a later confirmation must not change the search
+            search.note(known.measured_s, default.trace)
+            if parent is not None:
+                search.strategy.tell([parent], [known.measured_s])
+
+    def _expect(self, estimates_s: Sequence[float | None]) -> None:
+        """What is not measured takes as much of its estimate as what is measured, in the sum."""
+        pairs = [
+            (s.task.weight * estimate_s, s.task.weight * s.default_s)
+            for s, estimate_s in zip(self.searches, estimates_s, strict=True)
+            if s.default_s is not None and estimate_s is not None
+        ]
+        if pairs:
+            usual = sum(took for _, took in pairs) / sum(estimated for estimated, _ in pairs)
+            for search in self.searches:
+                if search.expected_s is not None:
+                    search.expected_s *= usual
+
+    def _default(self, search: TaskSearch) -> tuple[Candidate, Candidate | None]:
+        """The default program, and the same as a candidate of the task's space if it is one."""
+        space = search.space
+        if self.own_rules:
+            space = search.task.space(self.target)
+            default = default_of(space)
+        else:
+            default = default_of(space, search.extractor)
+        sketch, row = int(default.sketch[0]), default.rows[0]
+        search.default_trace = trace = trace_to_json(space.trace(sketch, row))
+        parent = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
+        return Candidate(0, (), trace, DEFAULT), parent if space is search.space else None
+
+
+def _seconds(result: Measured) -> float:
+    return median(result.latencies_s) if result.latencies_s else float("inf")

@@ -1,0 +1,111 @@
+"""Measuring for the records: what anyone measured is looked up, what is new is recorded at once.
+
+ledger = Ledger(database, machine, measurer, seed, shares)
+ledger.known(search, [trace])                the recorded trials, by trace hash
+ledger.measure(search, candidates)           measured and recorded trials
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.records.database import Database
+from tilewright.records.rows import Trial
+from tilewright.schedule.trace import trace_hash
+from tilewright.search.memory import Candidate
+from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSearch
+
+DEFAULT = "default"  # origin and sketch key of the default program's record
+
+
+@dataclass
+class Shares:
+    """Wall seconds by activity."""
+
+    search: float = 0.0
+    train: float = 0.0
+    build: float = 0.0
+    run: float = 0.0
+    other: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The records of one run on `machine` (a fingerprint); `shares` counts the time."""
+
+    database: Database
+    machine: str
+    measurer: Measurer
+    seed: int
+    shares: Shares
+
+    def known(self, search: TaskSearch, traces: Sequence[str]) -> dict[str, Trial]:
+        """Those of some traces that are recorded, by trace hash."""
+        hashes = [trace_hash(t) for t in traces]
+        return self.database.lookup(search.task.hash, self.machine, hashes)
+
+    def measure(self, search: TaskSearch, batch: Sequence[Candidate]) -> list[Trial]:
+        """Measure and record; the trials as the database has them, whoever was first."""
+        if not batch:
+            return []
+        try:
+            return self.record(search, batch, self.results(search, batch))
+        except AllFailedError as error:
+            self.record(search, batch, error.results)
+            raise
+
+    def results(self, search: TaskSearch, batch: Sequence[Candidate]) -> Sequence[Measured]:
+        """Measure, and count the time."""
+        started = time.monotonic()
+        results: Sequence[Measured] = ()
+        try:
+            results = self.measurer.measure(
+                search.task,
+                search.default_trace,
+                [c.trace for c in batch],
+                search.best_s,
+                search.reference_s,
+            )
+        except AllFailedError as error:
+            results = error.results
+            raise
+        finally:
+            elapsed, run = time.monotonic() - started, sum(r.run_s for r in results)
+            build = min(sum(r.build_s for r in results), max(0.0, elapsed - run))  # in parallel
+            self.shares.build += build
+            self.shares.run += run
+            self.shares.other += max(0.0, elapsed - build - run)
+        return results
+
+    def record(
+        self, search: TaskSearch, batch: Sequence[Candidate], results: Sequence[Measured]
+    ) -> list[Trial]:
+        """The trials as the database has them, whoever was first."""
+        trials = [self._trial(search, c, r) for c, r in zip(batch, results, strict=True)]
+        if None in self.database.add_trials(trials):  # another run measured the same meanwhile
+            return list(self.known(search, [c.trace for c in batch]).values())
+        return trials
+
+    def _trial(self, search: TaskSearch, candidate: Candidate, result: Measured) -> Trial:
+        sketch = search.space.sketches[candidate.sketch]
+        return Trial(
+            workload_hash=search.task.hash,
+            machine=self.machine,
+            trace_hash=candidate.trace_hash,
+            trace=candidate.trace,
+            sketch_key=sketch.key if candidate.row else DEFAULT,
+            row=candidate.row,
+            round=search.rounds,
+            seed=self.seed,
+            latencies_s=tuple(result.latencies_s),
+            predicted=candidate.predicted,
+            origin=candidate.origin,
+            stage=result.stage,
+            error=result.error,
+            message=result.message,
+            build_s=result.build_s,
+            run_s=result.run_s,
+            region_s=result.region_s,
+        )

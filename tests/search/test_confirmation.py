@@ -1,0 +1,122 @@
+"""Speed-ups come from turns of one moment: what was measured on a busy machine is put right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from simulated_tuning import MACHINE, TARGET, make_scheduler
+
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.measure.measurer import MeasureResult
+from tilewright.records.database import Database
+from tilewright.schedule.trace import trace_hash
+from tilewright.search.confirmation import Confirmation
+from tilewright.search.tasks import TaskSearch, TuningTask
+from tilewright.search.tuner import Budget, Tuner
+from workloads import given
+
+DEFAULT_S = 1e-3
+
+
+@dataclass
+class BusyMachine:
+    """The default program takes a millisecond, all others `share` of it. While searching, figures
+    of the default program are `first` times that, of all others `then` times; when confirming,
+    those of each call are the next of `slowness` times that.
+    """
+
+    share: float = 0.5
+    first: float = 1.0
+    then: float = 1.0
+    slowness: Iterator[float] = field(default_factory=lambda: iter([]))
+    confirmed: list[tuple[str, ...]] = field(default_factory=list)
+
+    def measure(
+        self, task: TuningTask, default: str, traces: Sequence[str], *_: Any
+    ) -> list[MeasureResult]:
+        slow = {True: self.first, False: self.then}
+        return [
+            MeasureResult("ok", latencies_s=(slow[t == default] * self.really(t == default),))
+            for t in traces
+        ]
+
+    def confirm(
+        self, task: TuningTask, default: str, traces: Sequence[str]
+    ) -> list[tuple[float, ...]]:
+        self.confirmed.append(tuple(traces))
+        slow = next(self.slowness, 1.0)
+        return [(slow * self.really(t == default),) * 2 for t in traces]
+
+    def really(self, is_default: bool) -> float:
+        return DEFAULT_S if is_default else DEFAULT_S * self.share
+
+    def close(self) -> None: ...
+
+
+def tuned(file: Path, machine: BusyMachine, trials: int = 16) -> tuple[TaskSearch, Database]:
+    task = TuningTask("gemm", ComputeDAG([ops.matmul(given(64, 64, name="a"), given(64, 64))]))
+    database = Database.open(file)
+    (search,) = Tuner([task], database, MACHINE, machine, TARGET, make_scheduler).run(
+        Budget(trials=trials)
+    )
+    return search, database
+
+
+@pytest.mark.parametrize("first", [1.0, 3.0, 1 / 3])
+@pytest.mark.parametrize("then", [1.0, 2.0, 0.1])
+def test_the_speed_up_is_that_of_turns(tmp_path: Path, first: float, then: float) -> None:
+    """Whatever the search took the default program and the others for."""
+    machine = BusyMachine(first=first, then=then, slowness=iter([1.3] * 99))
+    search, database = tuned(tmp_path / "t.db", machine)
+    if then / 2 < first:  # else the default program seemed best throughout
+        assert search.confirmed
+        assert search.default_s is not None and search.best_s is not None
+        assert search.default_s / search.best_s == pytest.approx(2.0)
+    best = database.best(search.task.hash, MACHINE.fingerprint)
+    assert best is not None and best.latency_s == search.best_s
+
+
+def test_what_is_no_faster_in_turns_is_not_compiled_with(tmp_path: Path) -> None:
+    search, database = tuned(tmp_path / "t.db", BusyMachine(share=1.1, then=0.2))
+    assert search.confirmed
+    assert search.best_s == search.default_s == DEFAULT_S
+    assert search.best_trace == search.default_trace
+    best = database.best(search.task.hash, MACHINE.fingerprint)
+    assert best is not None and best.trace == search.default_trace
+
+
+def test_confirmations_of_different_moments_compare(tmp_path: Path) -> None:
+    """The first finds all four times slower; a later one of a quiet moment puts that right."""
+    search, database = tuned(tmp_path / "t.db", BusyMachine(slowness=iter([4.0] * 99)))
+    assert search.default_s == pytest.approx(4 * DEFAULT_S)
+    again, database = tuned(tmp_path / "t.db", BusyMachine(share=0.25), trials=32)
+    assert again.default_s == pytest.approx(DEFAULT_S)
+    confirmed = [t for t in database.trials() if t.confirmed_s]
+    ratios = {round(DEFAULT_S / (t.latency_s or 1.0), 6) for t in confirmed}
+    assert ratios == {1.0, 2.0, 4.0}
+    once_more, _ = tuned(tmp_path / "t.db", BusyMachine(slowness=iter([9.0] * 99)), trials=32)
+    assert once_more.default_s == pytest.approx(DEFAULT_S)
+
+
+def test_without_time_nothing_is_confirmed_and_nothing_is_slower_than_untuned(
+    tmp_path: Path,
+) -> None:
+    search, _ = tuned(tmp_path / "t.db", BusyMachine(first=2.0))
+    search.confirmed = False
+    machine = BusyMachine()
+    with Database.open(tmp_path / "other.db") as database:
+        Confirmation(database, MACHINE.fingerprint, machine).run([search], is_late=lambda: True)
+    assert not machine.confirmed and not search.confirmed
+
+
+def test_the_default_program_takes_part_in_every_confirmation(tmp_path: Path) -> None:
+    machine = BusyMachine()
+    search, _ = tuned(tmp_path / "t.db", machine)
+    assert machine.confirmed
+    assert {traces[0] for traces in machine.confirmed} == {search.default_trace}
+    assert all(len(set(map(trace_hash, traces))) == len(traces) for traces in machine.confirmed)
