@@ -98,8 +98,8 @@ class Loop:
         return replace(self, body=bodies[0])
 
     def __str__(self) -> str:
-        often = "trips" if self.counted else ("while" if self.trips is None else str(self.trips))
-        return f"x{often}{' while' if self.conditional and self.trips is not None else ''}"
+        often = "xtrips" if self.counted else ("" if self.trips is None else f"x{self.trips}")
+        return " ".join(filter(None, (often, "while" if self.conditional else "")))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

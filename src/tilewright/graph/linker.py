@@ -137,7 +137,7 @@ class Linker:
         return Buffer(len(self.inputs) + len(self.constants) + i)
 
     def place(self, value: Value) -> Place:
-        """Where `value` is: the caller's or a constant's buffer, a row of it, a slot of the arena."""
+        """Where `value` is: the caller's or a constant's buffer, a row of it, or the arena."""
         root = self.partition.root(value)
         return self._places[root] if root in self._places else Slot(self.plan.offsets[root])
 
