@@ -69,7 +69,7 @@ def if_(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequen
             results.append([_tensor(v) for v in region.within(body, attributes[name], ())])
     except Rejected as refusal:
         raise Rejected(
-            f"{refusal or 'a branch cannot be taken'}; where its condition ({condition}) is known "
+            f"{str(refusal) or 'a branch cannot be taken'}; where its condition ({condition}) is known "
             f"at compile time (constants={{...}}), only one branch is compiled",
             condition,
         ) from None

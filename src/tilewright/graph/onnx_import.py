@@ -199,7 +199,7 @@ class _Importer:
             return True
         if node.domain in STANDARD and node.op_type in TRANSLATORS:
             return True
-        if _key(node) in CONTROL:
+        if _key(node) in CONTROL or _key(node) in (("", "Shape"), ("", "Size")):
             return True
         try:
             return (

@@ -184,6 +184,8 @@ def recurrent(cell: Cell, defaults: Sequence[str], states: int) -> Translator:
 
     def translate(call: Call) -> Sequence[Known]:
         x = call.input(0)
+        if x.rank != 3:
+            call.reject(f"its input {x} is no sequence: it must have 3 dimensions")
         batch_first = bool(call.attribute("layout", 0))
         if batch_first:
             x = call.builder.transpose(x, (1, 0, 2))
