@@ -69,8 +69,8 @@ def if_(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequen
             results.append([_tensor(v) for v in region.within(body, attributes[name], ())])
     except Rejected as refusal:
         raise Rejected(
-            f"{str(refusal) or 'a branch cannot be taken'}; where its condition ({condition}) is known "
-            f"at compile time (constants={{...}}), only one branch is compiled",
+            f"{str(refusal) or 'a branch cannot be taken'}; where its condition ({condition}) is "
+            f"known at compile time (constants={{...}}), only one branch is compiled",
             condition,
         ) from None
     for a, b in zip(*results, strict=True):
