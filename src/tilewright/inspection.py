@@ -30,7 +30,8 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
-from tilewright.graph.executor import Linker, link
+from tilewright.graph.executor import link
+from tilewright.graph.linker import Linker
 from tilewright.graph.memory import Memory
 from tilewright.graph.onnx_support import Operator, operators
 from tilewright.models import Model, Task

@@ -8,7 +8,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.cli.console import complain, remark
-from tilewright.cli.options import assignments, parse_objective, parse_shape
+from tilewright.cli.options import assignments, parse_constants, parse_objective, parse_shape
 from tilewright.cli.timing import interleaved
 from tilewright.errors import InputError
 from tilewright.text import clock, count, duration, factor, rate, sentence, size
@@ -49,6 +49,19 @@ def test_shapes_and_objectives_parse() -> None:
     assert parse_objective("requirement:0.02,0.1", 2) == tw.LatencyRequirement((0.02, 0.1))
     assert parse_objective("geomean:0.04", 1) == tw.GeomeanSpeedup((0.04,))
     assert parse_objective("early-stopping", 1) == tw.EarlyStopping()
+
+
+def test_constants_have_the_types_that_their_text_has() -> None:
+    found = parse_constants(["sr=16000", "axes=1,-2", "scale=0.5", "flag=true"])
+    assert {n: (str(a.dtype), a.tolist()) for n, a in found.items()} == {
+        "sr": ("int64", 16000),
+        "axes": ("int64", [1, -2]),
+        "scale": ("float32", 0.5),
+        "flag": ("bool", True),
+    }
+    for text in ("sr", "=3", "sr=x", "sr="):
+        with pytest.raises(InputError, match="is not NAME=N,N"):
+            parse_constants([text])
 
 
 class Clock:

@@ -11,7 +11,7 @@ import onnx.shape_inference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.graph.ir import Graph, Node, Value, verify
+from tilewright.graph.ir import Choice, Graph, Loop, Node, Value, verify
 from tilewright.graph.partition import Partition
 from tilewright.graph.passes.fold_constants import evaluate
 
@@ -21,13 +21,43 @@ Array = np.ndarray[Any, Any]
 def run_graph(graph: Graph, inputs: Mapping[str, Array]) -> list[Array]:
     """Outputs of `graph`, node by node, each by the reference semantics of its math."""
     verify(graph)
-    known: dict[Value, Array] = {v: inputs[v.name] for v in graph.inputs}
+    return _run(graph, [inputs[v.name] for v in graph.inputs])
+
+
+def _run(graph: Graph, arrays: Sequence[Array]) -> list[Array]:
+    known: dict[Value, Array] = dict(zip(graph.inputs, arrays, strict=True))
     for node in graph.nodes:
+        if node.control is not None:
+            given = [known[v] if v.constant is None else v.constant for v in node.inputs]
+            known.update(zip(node.outputs, _control(node.control, given), strict=True))
+            continue
         operands = tuple(
             v if v.is_constant else Value(v.name, v.shape, v.dtype, known[v]) for v in node.inputs
         )
         known[node.output] = evaluate(Node(node.op, operands, node.attributes, node.output))
     return [known[v] if v.constant is None else v.constant for v in graph.outputs]
+
+
+def _control(what: Loop | Choice, given: list[Array]) -> list[Array]:
+    """The results of a loop or a choice, as `ir` defines them."""
+    if isinstance(what, Choice):
+        return _run(what.then if given[0] else what.otherwise, given[1:])
+    trips = int(given.pop(0)) if what.counted else what.trips
+    carried, rest = given[: what.carried], given[what.carried :]
+    scanned, captured = rest[: what.scanned], rest[what.scanned :]
+    columns: list[list[Array]] = [[] for _ in range(what.stacked)]
+    t = 0
+    while (trips is None or t < trips) and (not what.conditional or carried[0]):
+        pairs = zip(scanned, what.backwards, strict=False)
+        rows = [a[-1 - t if back else t] for a, back in pairs]
+        results = _run(what.body, [np.array(t), *carried, *rows, *captured])
+        carried = results[: what.carried]
+        for column, row in zip(columns, results[what.carried :], strict=True):
+            column.append(row)
+        t += 1
+    backwards = what.backwards[what.scanned :]
+    stacked = [np.stack(c[::-1] if b else c) for c, b in zip(columns, backwards, strict=True)]
+    return [*carried, *stacked]
 
 
 def run_partition(partition: Partition, inputs: Mapping[str, Array]) -> list[Array]:

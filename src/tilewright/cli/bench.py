@@ -15,6 +15,7 @@ from tilewright.cli.arrays import difference, read_inputs
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import (
     EXTRA,
+    Constants,
     ModelFile,
     Records,
     Seed,
@@ -22,6 +23,7 @@ from tilewright.cli.options import (
     TargetSpec,
     each_shape,
     load_model,
+    parse_constants,
 )
 from tilewright.cli.peers import Peer, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
@@ -36,6 +38,7 @@ def bench(
     model: ModelFile,
     db: Records = None,
     shape: Shapes = None,
+    constant: Constants = None,
     target: TargetSpec = None,
     seconds: Annotated[
         float, typer.Option(min=0.0, help="How long to measure, all programs together.")
@@ -57,15 +60,16 @@ def bench(
     Example: tilewright bench resnet50.onnx --db tuning.db
     """
     console = output()
-    loaded = load_model(model, shape)
+    loaded = load_model(model, shape, constant)
     other = onnxruntime_peer(model, host_target().cores) if peer else None
     if peer and other is None:
         console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")
+    known = parse_constants(constant)
     variants = each_shape(loaded)
     for one in variants:
         if one is not loaded:
             console.print(one.name, style="bold", markup=False)
-        bench_one(console, one, db, target, other, seconds / len(variants), seed, profile)
+        bench_one(console, one, db, target, other, known, seconds / len(variants), seed, profile)
 
 
 def bench_one(
@@ -74,11 +78,15 @@ def bench_one(
     db: str | None,
     target: str | None,
     other: Peer | None,
+    known: Mapping[str, Array],
     seconds: float,
     seed: int,
     profile: bool,
 ) -> None:
-    """Time the programs of a model and print the table, and the last one's kernels if asked."""
+    """Time the programs of a model and print the table, and the last one's kernels if asked.
+
+    `known` are inputs that are constants for us, but not for the other.
+    """
     net = untuned = tw.compile(model, target=target)
     arrays, _ = read_inputs((), untuned.artifact.inputs, seed)
     programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
@@ -86,7 +94,7 @@ def bench_one(
         net = tuned = tw.compile(model, db, target, notes=remark)
         programs["tuned"] = lambda: tuned.run(arrays)
     if other is not None:
-        programs[PEER] = lambda: other(arrays)
+        programs[PEER] = lambda: other({**arrays, **known})
     results = {name: program() for name, program in programs.items()}
     print_timings(console, interleaved(programs, seconds), results)
     if profile:

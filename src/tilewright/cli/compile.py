@@ -12,7 +12,15 @@ from rich.table import Table
 import tilewright as tw
 from tilewright.api import as_target
 from tilewright.cli.console import output
-from tilewright.cli.options import ModelFile, Records, Shapes, TargetSpec, each_shape, load_model
+from tilewright.cli.options import (
+    Constants,
+    ModelFile,
+    Records,
+    Shapes,
+    TargetSpec,
+    each_shape,
+    load_model,
+)
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, CudaTarget, GpuTarget
@@ -23,6 +31,7 @@ def compile(
     model: ModelFile,
     db: Records = None,
     shape: Shapes = None,
+    constant: Constants = None,
     target: TargetSpec = None,
     save: Annotated[
         Path | None,
@@ -44,7 +53,7 @@ def compile(
     Example: tilewright compile resnet50.onnx --db tuning.db -o resnet50.so
     """
     console = output()
-    loaded = load_model(model, shape)
+    loaded = load_model(model, shape, constant)
     chosen = as_target(target)
     for one in each_shape(loaded):
         if one is not loaded:

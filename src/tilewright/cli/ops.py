@@ -19,7 +19,8 @@ def ops(
     """List the ONNX operators that models may use, and those that they may not.
 
     "kernels": computed by kernels of its own. "by its definition": as ONNX defines it in terms of
-    others. "at import": what it decides must be known when a model is loaded.
+    others. "control flow": loops and branches. "at import": what it decides must be known when a
+    model is loaded.
 
     Example: tilewright ops Reduce
     """

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
+import numpy as np
 import typer
 
 import tilewright as tw
 from tilewright.errors import InputError
+from tilewright.runtime.artifact import Array
 from tilewright.search.objectives import Objective
 
 DEFAULT_DB = "tuning.db"
@@ -31,6 +33,16 @@ Shapes: TypeAlias = Annotated[
         "repeated; an input that is given again gets a second shape, beside the first. With "
         "several models, MODEL:NAME=... (MODEL: the file's name without .onnx) names the model "
         "that is meant.",
+        show_default=False,
+    ),
+]
+Constants: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constant",
+        metavar="NAME=N,N,...",
+        help="An input whose value is known now, so that shapes and branches may depend on it: "
+        "sr=16000. It is no input of what is compiled then. May be repeated.",
         show_default=False,
     ),
 ]
@@ -57,16 +69,21 @@ Records: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 
 
-def load_model(file: Path, shapes: Sequence[str] | None) -> tw.Model | tw.ModelSet:
+def load_model(
+    file: Path, shapes: Sequence[str] | None, constants: Sequence[str] | None = None
+) -> tw.Model | tw.ModelSet:
     """The model of a command that takes one."""
-    (model,) = load_models([file], shapes)
+    (model,) = load_models([file], shapes, constants)
     return model
 
 
 def load_models(
-    files: Sequence[Path], shapes: Sequence[str] | None
+    files: Sequence[Path],
+    shapes: Sequence[str] | None,
+    constants: Sequence[str] | None = None,
 ) -> list[tw.Model | tw.ModelSet]:
     """Import every model with the shapes given for it."""
+    known = parse_constants(constants)
     given = [parse_shape(text) for text in shapes or ()]
     stems = [file.stem for file in files]
     for stem, name, _ in given:
@@ -76,9 +93,9 @@ def load_models(
     for file, stem in zip(files, stems, strict=True):
         mine = assignments([(name, dims) for which, name, dims in given if which in (None, stem)])
         if len(mine) > 1:
-            models.append(tw.load(file, shapes=mine))
+            models.append(tw.load(file, shapes=mine, constants=known))
         else:
-            models.append(tw.load(file, shapes=mine[0] if mine else None))
+            models.append(tw.load(file, shapes=mine[0] if mine else None, constants=known))
     return models
 
 
@@ -119,6 +136,30 @@ def parse_shape(text: str) -> tuple[str | None, str, tuple[int, ...]]:
     if not equals or not name or not all(d.isdecimal() and int(d) > 0 for d in sizes):
         raise InputError(f"--shape {text!r} is not NAME=N,N,...; for example x=1,3,224,224")
     return (stem if colon else None), name, tuple(int(d) for d in sizes)
+
+
+def parse_constants(given: Sequence[str] | None) -> dict[str, Array]:
+    """Arrays from `NAME=N` (a scalar) and `NAME=N,N,...` (a vector); raises InputError.
+
+    Whole numbers are int64, others float32, `true` and `false` bools.
+    """
+    found: dict[str, Array] = {}
+    for text in given or ():
+        name, equals, listed = text.rpartition("=")
+        words = [w.strip() for w in listed.split(",")]
+        try:
+            if all(w in ("true", "false") for w in words):
+                values = np.array([w == "true" for w in words])
+            elif all(w.lstrip("-").isdecimal() for w in words):
+                values = np.array([int(w) for w in words], np.int64)
+            else:
+                values = np.array([float(w) for w in words], np.float32)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise InputError(f"--constant {text!r} is not NAME=N,N,...; for example sr=16000")
+        found[name] = values if "," in listed else values.reshape(())
+    return found
 
 
 def parse_objective(text: str, models: int) -> Objective:

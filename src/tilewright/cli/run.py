@@ -12,7 +12,17 @@ import tilewright as tw
 from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
 from tilewright.cli.console import output, remark
-from tilewright.cli.options import EXTRA, ModelFile, Records, Seed, Shapes, TargetSpec, load_model
+from tilewright.cli.options import (
+    EXTRA,
+    Constants,
+    ModelFile,
+    Records,
+    Seed,
+    Shapes,
+    TargetSpec,
+    load_model,
+    parse_constants,
+)
 from tilewright.cli.peers import onnxruntime_peer
 from tilewright.errors import InputError
 from tilewright.runtime.artifact import Array
@@ -40,6 +50,7 @@ def run(
     ] = None,
     db: Records = None,
     shape: Shapes = None,
+    constant: Constants = None,
     target: TargetSpec = None,
     seed: Seed = 0,
     check: Annotated[
@@ -51,7 +62,7 @@ def run(
     Example: tilewright run resnet50.onnx --input x=image.npy --output y.npz --db tuning.db
     """
     console = output()
-    loaded = load_model(model, shape)
+    loaded = load_model(model, shape, constant)
     if isinstance(loaded, tw.ModelSet):
         nets = tw.compile(loaded, db, target, notes=remark)
         networks, call = nets.networks, nets.run
@@ -77,7 +88,7 @@ def run(
         peer = onnxruntime_peer(model, host_target().cores)
         if peer is None:
             raise InputError(f"--check needs onnxruntime: pip install '{EXTRA}'")
-        worst, relative = difference(outputs, peer(arrays))
+        worst, relative = difference(outputs, peer(arrays | parse_constants(constant)))
         console.print(
             f"Largest difference from onnxruntime: {worst:.3g} ({relative:.2g} of the largest "
             "value)"

@@ -18,7 +18,17 @@ import numpy as np
 
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.graph.ir import Array, Attribute, Graph, Node, Value, live_nodes, verify
+from tilewright.graph.ir import (
+    Array,
+    Attribute,
+    Choice,
+    Graph,
+    Loop,
+    Node,
+    Value,
+    live_nodes,
+    verify,
+)
 from tilewright.graph.ops import infer
 
 
@@ -66,6 +76,24 @@ class GraphBuilder:
         self.nodes.append(Node(op, inputs, attributes, output))
         return output
 
+    def control(
+        self, what: Loop | Choice, inputs: Sequence[Value], name: str | None = None
+    ) -> tuple[Value, ...]:
+        """Append a control-flow node, whose outputs are returned."""
+        match what:
+            case Loop():
+                op, results, trips = "loop", what.body.outputs, what.trips
+                leading = [()] * what.carried + [(trips or 0,)] * what.stacked
+            case Choice():
+                op, results = "if", what.then.outputs
+                leading = [()] * len(results)
+        outputs = [
+            Value(self.unique(name or op), (*rows, *v.shape), v.dtype)
+            for v, rows in zip(results, leading, strict=True)
+        ]
+        self.nodes.append(Node(op, tuple(inputs), {}, outputs[0], what, tuple(outputs[1:])))
+        return tuple(outputs)
+
     def copy(self, node: Node, inputs: Sequence[Value], **changes: Attribute) -> Value:
         """`node` again on other inputs, with `changes` to its attributes, under its name."""
         attributes = {**node.attributes, **changes}
@@ -105,6 +133,52 @@ class GraphBuilder:
         return graph
 
 
+class BodyBuilder(GraphBuilder):
+    """A builder of a graph within another one: what it reads of that becomes an input.
+
+    body = BodyBuilder("step")
+    t = body.input("t", (), "int64")          of a loop; a branch has captured inputs only
+    h, row = body.carry(h0), body.row(x)      before anything is captured
+    w = body.capture(weights)
+    loop = Loop(body.finish([body.emit("mul", h, w)]), …)
+    outer.control(loop, [h0, x, *body.captured])
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._inner: dict[Value, Value] = {}
+
+    @property
+    def captured(self) -> tuple[Value, ...]:
+        """The values of the graph around, in the order of the inputs."""
+        return tuple(self._inner)
+
+    def carry(self, start: Value) -> Value:
+        """What a loop carries, `start` at first."""
+        return self.input(start.name, start.shape, start.dtype)
+
+    def row(self, array: Value) -> Value:
+        """The row of `array` that belongs to a step."""
+        return self.input(f"{array.name}.row", array.shape[1:], array.dtype)
+
+    def capture(self, value: Value) -> Value:
+        """What `value` of the graph around is in this one; constants are themselves."""
+        if value.is_constant:
+            return value
+        if value not in self._inner:
+            self._inner[value] = self.input(value.name, value.shape, value.dtype)
+        return self._inner[value]
+
+    def share(self, others: Sequence[Value]) -> None:
+        """Capture `others` and nothing else: the inputs of both branches of a choice."""
+        self.inputs = [self.capture(v) for v in others]
+        self._inner = {v: self._inner[v] for v in others}
+
+    def finish(self, outputs: Sequence[Value]) -> Graph:
+        """The graph."""
+        return self.build(outputs, [f"{v.name}" for v in outputs])
+
+
 class Rewriter:
     """A pass over `graph` in order: maps each old value to its replacement in a new graph.
 
@@ -135,7 +209,11 @@ class Rewriter:
 
     def keep(self, node: Node) -> None:
         """`node` as it is, on the replacements of its inputs."""
-        self.replace(node.output, self.builder.copy(node, self.operands(node)))
+        if node.control is None:
+            self.replace(node.output, self.builder.copy(node, self.operands(node)))
+            return
+        outputs = self.builder.control(node.control, self.operands(node), node.output.name)
+        self.values.update(zip(node.outputs, outputs, strict=True))
 
     def finish(self) -> Graph:
         """The new graph."""

@@ -6,16 +6,20 @@
       call void @t3_conv(ptr %args, ptr null, ptr %workspace)
       …
 
+A loop is a loop there, too, and a choice a branch: their counts and conditions are read from
+memory. Rows of arrays are reached by the number of the step, without copies.
+
 Intermediate values are at fixed offsets in `scratch`; the kernels' own scratch follows the arena.
 Nothing of Python runs between two kernels.
 
 Beside it stands `@resnet50_timed`, which does the same and takes the time before, between and
-after the calls: `params` points there at one `struct timespec` (two int64: s, ns) for each.
+after the actions (a loop is one): `params` points there at one `struct timespec` (two int64: s,
+ns) for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -36,7 +40,17 @@ class Slot:
     offset: int
 
 
-Place: TypeAlias = Buffer | Slot
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The bytes at `offset + stride * t` of `base`, where t counts the steps of loop `loop`."""
+
+    base: Place
+    offset: int
+    stride: int
+    loop: int
+
+
+Place: TypeAlias = Buffer | Slot | Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +70,29 @@ class Copy:
     size: int
 
 
-Action: TypeAlias = KernelCall | Copy
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """`actions` for t = 0, 1, … of loop number `loop`: `trips` times (an int64 in memory, a number,
+    or None: without end), and while the bool at `condition` is true. t is stored at `counter`.
+    """
+
+    loop: int
+    trips: Place | int | None
+    condition: Place | None
+    counter: Place | None
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """`then` where the bool at `condition` is true, else `otherwise`."""
+
+    condition: Place
+    then: tuple[Action, ...]
+    otherwise: tuple[Action, ...]
+
+
+Action: TypeAlias = KernelCall | Copy | Repeat | Branch
 
 
 CLOCK_MONOTONIC = 1
@@ -68,61 +104,154 @@ def entry_ir(name: str, buffers: int, actions: Sequence[Action], workspace: int)
 
     `workspace` is the offset in scratch where the kernels' own scratch begins.
     """
-    calls = [a for a in actions if isinstance(a, KernelCall)]
-    head = _prologue(buffers, actions, workspace, max((len(c.places) for c in calls), default=1))
-    plain = [line for action in actions for line in _action(action)]
-    timed = _stamp(0)
-    for number, action in enumerate(actions, 1):
-        timed += [*_action(action), *_stamp(number)]
+    every = list(_every(actions))
+    calls = [a for a in every if isinstance(a, KernelCall)]
+    head = _prologue(buffers, every, workspace, max((len(c.places) for c in calls), default=1))
     lines = [
         *(f"declare void @{e}(ptr, ptr, ptr)" for e in dict.fromkeys(c.entry for c in calls)),
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
         "declare i32 @clock_gettime(i32, ptr)",
     ]
-    for entry, body in ((timed_entry(name), timed), (name, plain)):
+    for entry, timed in ((timed_entry(name), True), (name, False)):
+        body = _Body()
+        if timed:
+            body.stamp(0)
+        for number, action in enumerate(actions, 1):
+            body.action(action)
+            if timed:
+                body.stamp(number)
         lines.append(f"define void @{entry}(ptr %buffers, ptr %params, ptr %scratch) {{")
-        lines += [*head, *body, "  ret void", "}"]
+        lines += [*head, *body.lines, "  ret void", "}"]
     return "\n".join([*lines, ""])
 
 
-def _prologue(buffers: int, actions: Sequence[Action], workspace: int, widest: int) -> list[str]:
-    """Every address that a call may need."""
+def _prologue(buffers: int, every: Sequence[Action], workspace: int, widest: int) -> list[str]:
+    """Every address that a call may need, and the counters of loops."""
     lines = [
         f"  %args = alloca [{widest} x ptr], align 16",
+        *(f"  %t{a.loop} = alloca i64, align 8" for a in every if isinstance(a, Repeat)),
         f"  %workspace = getelementptr i8, ptr %scratch, i64 {workspace}",
     ]
     for i in range(buffers):
         lines.append(f"  %a{i} = getelementptr ptr, ptr %buffers, i64 {i}")
         lines.append(f"  %b{i} = load ptr, ptr %a{i}")
     lines += [f"  %s{i} = getelementptr ptr, ptr %args, i64 {i}" for i in range(widest)]
-    slots = {p.offset for a in actions for p in _places(a) if isinstance(p, Slot)}
+    bases = (_base(p) for a in every for p in _places(a))
+    slots = {p.offset for p in bases if isinstance(p, Slot)}
     return lines + [f"  %m{o} = getelementptr i8, ptr %scratch, i64 {o}" for o in sorted(slots)]
 
 
-def _stamp(number: int) -> list[str]:
-    at = STAMP_BYTES * number
-    return [
-        f"  %t{number} = getelementptr i8, ptr %params, i64 {at}",
-        f"  call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr %t{number})",
-    ]
+def _every(actions: Sequence[Action]) -> Iterator[Action]:
+    """`actions` and those within them."""
+    for action in actions:
+        yield action
+        match action:
+            case Repeat(actions=inner):
+                yield from _every(inner)
+            case Branch(then=then, otherwise=otherwise):
+                yield from _every((*then, *otherwise))
 
 
-def _places(action: Action) -> tuple[Place, ...]:
-    if isinstance(action, Copy):
-        return (action.source, action.destination)
-    return action.places
+def _places(action: Action) -> list[Place]:
+    """The places that an action names itself."""
+    match action:
+        case Copy(source=source, destination=destination):
+            return [source, destination]
+        case KernelCall(places=places):
+            return list(places)
+        case Branch(condition=condition):
+            return [condition]
+        case Repeat(trips=trips, condition=condition, counter=counter):
+            named = (trips, condition, counter)
+            return [p for p in named if p is not None and not isinstance(p, int)]
 
 
-def _pointer(place: Place) -> str:
-    return f"%b{place.index}" if isinstance(place, Buffer) else f"%m{place.offset}"
+def _base(place: Place) -> Buffer | Slot:
+    """The array that `place` is in."""
+    while isinstance(place, Row):
+        place = place.base
+    return place
 
 
-def _action(action: Action) -> list[str]:
-    if isinstance(action, Copy):
-        source, destination = _pointer(action.source), _pointer(action.destination)
-        return [
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr {destination}, ptr {source}, "
-            f"i64 {action.size}, i1 false)"
+class _Body:
+    """Writes the instructions of one function, in order."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names = 0
+
+    def new(self, instruction: str) -> str:
+        """The name of a new value."""
+        name = f"%v{self.names}"
+        self.names += 1
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def stamp(self, number: int) -> None:
+        self.lines += [
+            f"  %at{number} = getelementptr i8, ptr %params, i64 {STAMP_BYTES * number}",
+            f"  call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr %at{number})",
         ]
-    stores = [f"  store ptr {_pointer(p)}, ptr %s{i}" for i, p in enumerate(action.places)]
-    return [*stores, f"  call void @{action.entry}(ptr %args, ptr null, ptr %workspace)"]
+
+    def pointer(self, place: Place) -> str:
+        match place:
+            case Buffer(index):
+                return f"%b{index}"
+            case Slot(offset):
+                return f"%m{offset}"
+            case Row(base, offset, stride, loop):
+                step = self.new(f"load i64, ptr %t{loop}")
+                moved = self.new(f"mul i64 {step}, {stride}")
+                start = self.new(f"add i64 {moved}, {offset}")
+                return self.new(f"getelementptr i8, ptr {self.pointer(base)}, i64 {start}")
+
+    def action(self, action: Action) -> None:
+        match action:
+            case KernelCall(entry, places):
+                stores = [f"  store ptr {self.pointer(p)}, ptr %s{i}" for i, p in enumerate(places)]
+                call = f"  call void @{entry}(ptr %args, ptr null, ptr %workspace)"
+                self.lines += [*stores, call]
+            case Copy(source, destination, size):
+                ends = f"ptr {self.pointer(destination)}, ptr {self.pointer(source)}"
+                self.lines.append(
+                    f"  call void @llvm.memcpy.p0.p0.i64({ends}, i64 {size}, i1 false)"
+                )
+            case Repeat():
+                self.repeat(action)
+            case Branch():
+                self.branch(action)
+
+    def repeat(self, action: Repeat) -> None:
+        """A loop that tests before each step."""
+        at, counter, trips = action.loop, f"%t{action.loop}", action.trips
+        last = trips if trips is None or isinstance(trips, int) else self.loaded("i64", trips)
+        self.lines += [f"  store i64 0, ptr {counter}", f"  br label %test{at}", f"test{at}:"]
+        step = self.new(f"load i64, ptr {counter}")
+        going = "true" if last is None else self.new(f"icmp slt i64 {step}, {last}")
+        if action.condition is not None:
+            going = self.new(f"and i1 {going}, {self.truth(action.condition)}")
+        self.lines += [f"  br i1 {going}, label %step{at}, label %done{at}", f"step{at}:"]
+        if action.counter is not None:
+            self.lines.append(f"  store i64 {step}, ptr {self.pointer(action.counter)}")
+        for each in action.actions:
+            self.action(each)
+        following = self.new(f"add i64 {step}, 1")
+        self.lines += [f"  store i64 {following}, ptr {counter}", f"  br label %test{at}"]
+        self.lines.append(f"done{at}:")
+
+    def branch(self, action: Branch) -> None:
+        chosen = self.truth(action.condition)
+        at = self.names
+        self.lines += [f"  br i1 {chosen}, label %then{at}, label %else{at}", f"then{at}:"]
+        for each in action.then:
+            self.action(each)
+        self.lines += [f"  br label %end{at}", f"else{at}:"]
+        for each in action.otherwise:
+            self.action(each)
+        self.lines += [f"  br label %end{at}", f"end{at}:"]
+
+    def loaded(self, kind: str, place: Place) -> str:
+        return self.new(f"load {kind}, ptr {self.pointer(place)}, align 1")
+
+    def truth(self, place: Place) -> str:
+        return self.new(f"icmp ne i8 {self.loaded('i8', place)}, 0")

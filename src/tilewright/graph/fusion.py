@@ -19,8 +19,9 @@ a contraction (which may copy it in the order in which it reads) and any reader 
 contiguous rows by it; arithmetic joins only a reader that uses each element once, since it would
 be repeated otherwise.
 
-(3) Views stay outside. A group has one exit (only its last value is read outside), hence groups
-never depend on each other in a circle.
+(3) Views stay outside, and so does control flow, whose graphs are cut by themselves. A group has
+one exit (only its last value is read outside), hence groups never depend on each other in a
+circle.
 """
 
 from __future__ import annotations
@@ -72,15 +73,16 @@ class _Fuser:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.order = {node: i for i, node in enumerate(graph.nodes)}
-        self.math = {node: NodeMath.of(node) for node in graph.nodes}
+        self.plain = [n for n in graph.nodes if n.control is None]
+        self.math = {node: NodeMath.of(node) for node in self.plain}
         self.readers = graph.consumers()
         self.returned = set(graph.outputs)
-        self.views = {n for n in graph.nodes if self.math[n].is_view}
+        self.views = {n for n in self.plain if self.math[n].is_view}
         self.owner: dict[Node, Group] = {}
         self.made: dict[Value, Node] = graph.producers()
 
     def run(self) -> Fusion:
-        for node in self.graph.nodes:
+        for node in self.plain:
             if node not in self.owner and node not in self.views:
                 self.place(node)
         for group in sorted(self.groups(), key=self.position, reverse=True):
@@ -162,9 +164,9 @@ class _Fuser:
 
     def follows(self, node: Node, inside: set[Value], group: Group, alone: bool) -> bool:
         """Whether `node` may be computed where `group` computes the values `inside`."""
-        math = self.math[node]
-        if node in self.owner or node in self.views:
+        if node in self.owner or node in self.views or node.control is not None:
             return False
+        math = self.math[node]
         fused = [v for v in dict.fromkeys(node.inputs) if v in inside]
         if all(math.is_elementwise_in(v) for v in fused):
             return True
@@ -196,6 +198,8 @@ class _Fuser:
             path.append(readers[0])
             value = readers[0].output
         reader = readers[0]
+        if reader.control is not None:
+            return
         target = self.owner[reader]
         if target is group or not self.may_feed(group, path, reader, value):
             return
@@ -207,7 +211,8 @@ class _Fuser:
         maths = [self.math[n] for n in group.nodes]
         moving = all(m.moves and len(m.node.inputs) == 1 for m in maths)
         if not self.owner[reader].anchored:
-            return moving and math.reads_once(value)
+            once = math.reads_once(value) and (moving or math.is_elementwise_in(value))
+            return once and (moving or not path)
         if not moving:
             return not path and math.reads_once(value)
         if math.reuses or not math.vectors_along(value):

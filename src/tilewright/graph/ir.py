@@ -4,18 +4,21 @@
       %t = conv(%x, $w: float32[1, 1, 64, 64]; strides=(1, 1))   : float32[1, 56, 56, 64]
       %y = relu(%t)                                              : float32[1, 56, 56, 64]
 
-A `Value` is a constant, a graph input or the output of one `Node`; a node has exactly one output
-(an operator with several becomes several nodes). Operator names and their math are the table of
-`tilewright.graph.ops`; images are channels-last there. Values and nodes compare by identity; a
-graph is never changed: a pass returns a new one. `verify` checks the invariants, `str(graph)`
-prints it.
+A `Value` is a constant, a graph input or the output of one `Node`. Operator names and their math
+are the table of `tilewright.graph.ops`, where each has exactly one output (an operator with several
+becomes several nodes); images are channels-last there. Two operators are none of that table: `loop`
+and `if` hold graphs of their own, which see nothing of the graph around them but their inputs, and
+have an output for each result (`Loop`, `Choice`).
+
+Values and nodes compare by identity; a graph is never changed: a pass returns a new one. `verify`
+checks the invariants, `str(graph)` prints it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -58,19 +61,94 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """What a `loop` node does: `body` again and again, `trips` times at most.
+
+    node inputs     [trips], start of every carried value, scanned arrays, captured values
+    body inputs     number of the step (int64), carried values, one row of each scanned array,
+                    captured values
+    body outputs    carried values after the step, one row of each stacked array
+    node outputs    carried values after the last step, stacked arrays
+
+    `trips` None: the first input of the node says how often where the loop is `counted`; else only
+    the condition ends it. With `conditional` the first carried value is a bool: a step runs while
+    it is true. Rows are those of the leading dimension; `backwards` names, for each scanned and
+    then each stacked array, whether the first step has the last row.
+    """
+
+    body: Graph
+    trips: int | None
+    carried: int
+    scanned: int
+    backwards: tuple[bool, ...]
+    counted: bool = False
+    conditional: bool = False
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return (self.body,)
+
+    @property
+    def stacked(self) -> int:
+        """How many arrays are made of a row a step."""
+        return len(self.body.outputs) - self.carried
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Loop:
+        """The same loop of another body."""
+        return replace(self, body=bodies[0])
+
+    def __str__(self) -> str:
+        often = "xtrips" if self.counted else ("" if self.trips is None else f"x{self.trips}")
+        return " ".join(filter(None, (often, "while" if self.conditional else "")))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """What an `if` node does: one of two graphs whose inputs are the captured values.
+
+    The node's inputs are a bool and the captured values; its outputs are the graph's.
+    """
+
+    then: Graph
+    otherwise: Graph
+
+    @property
+    def bodies(self) -> tuple[Graph, ...]:
+        return (self.then, self.otherwise)
+
+    def with_bodies(self, bodies: Sequence[Graph]) -> Choice:
+        """The same choice between other graphs."""
+        return Choice(*bodies)
+
+    def __str__(self) -> str:
+        return "then, else"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """`output = op(inputs; attributes)`."""
+    """`output = op(inputs; attributes)`; with `control`, `output` and `more` are its results."""
 
     op: str
     inputs: tuple[Value, ...]
     attributes: Attributes
     output: Value
+    control: Loop | Choice | None = None
+    more: tuple[Value, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        return (self.output, *self.more)
 
     def __str__(self) -> str:
         operands = ", ".join(f"${v}" if v.is_constant else f"%{v.name}" for v in self.inputs)
         listed = ", ".join(f"{k}={v!r}" for k, v in self.attributes.items())
-        text = f"{self.op}({operands}{'; ' + listed if listed else ''})"
-        return f"%{self.output.name} = {text} : {str(self.output).partition(': ')[2]}"
+        if self.control is None:
+            text = f"{self.op}({operands}{'; ' + listed if listed else ''})"
+            return f"%{self.output.name} = {text} : {str(self.output).partition(': ')[2]}"
+        results = ", ".join(f"%{v}" for v in self.outputs)
+        inner = [line for g in self.control.bodies for line in str(g).splitlines()]
+        head = f"{results} = {self.op} {self.control} ({operands})"
+        return "\n".join([head, *(f"    {line}" for line in inner)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +174,7 @@ class Graph:
 
     def producers(self) -> dict[Value, Node]:
         """Value → the node that computes it; inputs and constants have none."""
-        return {node.output: node for node in self.nodes}
+        return {value: node for node in self.nodes for value in node.outputs}
 
     def __str__(self) -> str:
         head = f"graph {self.name}({', '.join(map(str, self.inputs))})"
@@ -123,9 +201,11 @@ def verify(graph: Graph) -> None:
             if value not in known and not value.is_constant:
                 raise VerifyError(f"{graph.name}: {node} reads {value}, which is not defined yet")
             _check_constant(value)
-        if node.output.is_constant:
-            raise VerifyError(f"{graph.name}: the output of {node} is a constant")
-        _define(node.output, known, names)
+        for output in node.outputs:
+            if output.is_constant:
+                raise VerifyError(f"{graph.name}: the output of {node} is a constant")
+            _define(output, known, names)
+        _check_control(node)
     if len(graph.outputs) != len(graph.output_names):
         raise VerifyError(f"{graph.name}: {len(graph.outputs)} outputs, {graph.output_names=}")
     for value in graph.outputs:
@@ -139,6 +219,32 @@ def _define(value: Value, known: set[Value], names: dict[str, Value]) -> None:
     as_dtype(value.dtype)
     known.add(value)
     names[value.name] = value
+
+
+def _check_control(node: Node) -> None:
+    """The graphs of a control-flow node are valid, and agree with its inputs and outputs."""
+    match node.control:
+        case None:
+            return
+        case Loop(body=body) as loop:
+            given = [_type(v) for v in node.inputs[loop.counted :]]
+            rows = range(loop.carried, loop.carried + loop.scanned)
+            given = [(t[0][1:], t[1]) if i in rows else t for i, t in enumerate(given)]
+            results = [_type(v) for v in node.outputs]
+            made = results[: loop.carried] + [(s[1:], d) for s, d in results[loop.carried :]]
+            pairs = [(body, [((), "int64"), *given], made)]
+        case Choice() as choice:
+            given = [_type(v) for v in node.inputs[1:]]
+            pairs = [(g, given, [_type(v) for v in node.outputs]) for g in choice.bodies]
+    for graph, inputs, outputs in pairs:
+        verify(graph)
+        found = [[_type(v) for v in values] for values in (graph.inputs, graph.outputs)]
+        if found != [inputs, outputs]:
+            raise VerifyError(f"{node}: its graph has {found} where {[inputs, outputs]} is meant")
+
+
+def _type(value: Value) -> tuple[tuple[int, ...], str]:
+    return value.shape, value.dtype
 
 
 def _check_constant(value: Value) -> None:
@@ -155,7 +261,7 @@ def live_nodes(nodes: Iterable[Node], outputs: Iterable[Value]) -> tuple[Node, .
     needed = set(outputs)
     kept: list[Node] = []
     for node in reversed(list(nodes)):
-        if node.output in needed:
+        if not needed.isdisjoint(node.outputs):
             kept.append(node)
             needed.update(node.inputs)
     return tuple(reversed(kept))

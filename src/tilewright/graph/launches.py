@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from tilewright.build import build
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
-from tilewright.graph.entry import Action, Buffer, Copy, Place
+from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Row
 from tilewright.runtime.artifact import Artifact, Launch, Step
 from tilewright.schedule.steps import Split
 from tilewright.schedule.worker_steps import Bind
@@ -61,6 +61,7 @@ def launches_of(
     launches: list[Launch] = []
     each: list[Step] = []
     for action, step in zip(actions, steps, strict=True):
+        assert isinstance(action, (Copy, KernelCall)), "the linker refuses control flow"
         if isinstance(action, Copy):
             name = _copy_name(action.size)
             places: tuple[Place, ...] = (action.source, action.destination)
@@ -78,4 +79,5 @@ def launches_of(
 
 
 def _position(place: Place) -> int:
+    assert not isinstance(place, Row), "only loops have rows"
     return place.index if isinstance(place, Buffer) else -1 - place.offset

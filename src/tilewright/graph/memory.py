@@ -4,7 +4,8 @@
     print(plan)                          arena 3.20 MB for 57 values (38.1 MB without reuse)
     print(Memory.of(artifact, plan.arena_bytes))      peak memory 106 MB (constants 102 MB, …)
 
-A value lives from the call that writes it to the last call that reads it or a view of it. Values
+A value lives from the call that writes it to the last call that reads it or a view of it; a loop
+is one call to the values that it reads from outside. Values
 are placed largest first, each into the smallest gap that its lifetime leaves free (greedy best
 fit by size). Every offset is a multiple of 64 bytes, or of what a device asks for. Inputs,
 constants and outputs are the caller's; an output's kernel writes it directly.
@@ -12,10 +13,18 @@ constants and outputs are the caller's; an output's kernel writes it directly.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.graph.ir import Value
-from tilewright.graph.partition import Partition
+from tilewright.graph.partition import (
+    Call,
+    ChoiceCall,
+    LoopCall,
+    Partition,
+    Region,
+    Subgraph,
+)
 from tilewright.runtime.artifact import ALIGNMENT, Artifact, aligned
 from tilewright.text import size
 
@@ -96,21 +105,87 @@ def plan_memory(partition: Partition, alignment: int = ALIGNMENT) -> MemoryPlan:
 
 def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]:
     """Lifetimes of the values that need memory of their own, in the order they are written."""
-    outside = {partition.root(v) for v in partition.graph.outputs}
-    last: dict[Value, int] = {}
-    for call, subgraph in enumerate(partition.subgraphs):
-        for value in subgraph.inputs:
-            last[partition.root(value)] = call
+    clock = _Clock(partition)
+    clock.walk(partition.whole)
+    outside = set(direct_results(partition, partition.whole))
     return [
-        Lifetime(
-            s.output,
-            aligned(s.output.bytes, alignment),
-            call,
-            max(call, last.get(s.output, call)),
-        )
-        for call, s in enumerate(partition.subgraphs)
-        if s.output not in outside
+        Lifetime(value, aligned(value.bytes, alignment), first, clock.last[value])
+        for value, first in clock.first.items()
+        if value not in outside and value not in clock.within
     ]
+
+
+class _Clock:
+    """Numbers all calls in order, those of loops and branches, too: `first` and `last` uses.
+
+    What a loop reads from outside is needed until it ends, and so are the values that it carries;
+    what is made within one step is free again within that step. `within` are values that lie in
+    the memory of a loop's or a choice's result.
+    """
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.now = 0
+        self.first: dict[Value, int] = {}
+        self.last: dict[Value, int] = {}
+        self.within: set[Value] = set()
+
+    def made(self, value: Value) -> None:
+        self.first[value] = self.last[value] = self.now
+
+    def used(self, values: Iterable[Value]) -> None:
+        for value in values:
+            root = self.partition.root(value)
+            if root in self.first:
+                self.last[root] = self.now
+
+    def walk(self, region: Region) -> None:
+        for call in region.calls:
+            match call:
+                case Subgraph():
+                    self.used(call.inputs)
+                    self.made(call.output)
+                case LoopCall() | ChoiceCall():
+                    self.control(call)
+            self.now += 1
+
+    def control(self, call: LoopCall | ChoiceCall) -> None:
+        self.used(call.node.inputs)
+        for value in call.node.outputs:
+            self.made(value)
+        if isinstance(call, LoopCall):
+            for value in (call.body.graph.inputs[0], *call.spares.values()):
+                self.made(value)
+        self.now += 1
+        for region in call.regions:
+            self.walk(region)
+            self.used(region.graph.outputs)
+            self.within |= set(direct_results(self.partition, region, call))
+            self.now += 1
+        self.used(call.node.outputs)
+        if isinstance(call, LoopCall):
+            self.used(call.node.inputs)
+            self.used((call.body.graph.inputs[0], *call.spares.values()))
+
+
+def direct_results(
+    partition: Partition, region: Region, call: Call | None = None
+) -> dict[Value, int]:
+    """Values that `region` computes where they are wanted: value → the first output it is.
+
+    That is the caller's buffer, the result of the choice `call`, or a row of a stacked result of
+    the loop `call`. Values that the loop carries are needed while the next are computed.
+    """
+    made: set[Value] = set()
+    for each in region.calls:
+        made.update((each.output,) if isinstance(each, Subgraph) else each.node.outputs)
+    start = call.loop.carried if isinstance(call, LoopCall) else 0
+    found: dict[Value, int] = {}
+    for i, value in enumerate(region.graph.outputs[start:], start):
+        root = partition.root(value)
+        if root in made:
+            found.setdefault(root, i)
+    return found
 
 
 def _best_gap(rivals: list[tuple[int, int]], size: int) -> int:

@@ -4,14 +4,15 @@
 
 Nodes are taken in order. For each, the first of these that can: evaluate it, when all its inputs
 are known (`onnx_fold`; `Shape` always gives a constant); hand it to the translator of its type
-(`onnx_ops`), which emits graph operators; run the subgraph that a constant condition or trip count
-chooses (`onnx_control`); take its definition node by node (`onnx_functions`). What cannot be taken
+(`onnx_ops`), which emits graph operators; run its subgraphs, or make loops and branches of them
+(`onnx_control`); take its definition node by node (`onnx_functions`). What cannot be taken
 is collected, so that one error lists all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,7 +23,7 @@ import onnx.numpy_helper
 from tilewright.errors import ExprError, UnsupportedModel
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.builder import BodyBuilder, GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.onnx_control import CONTROL
 from tilewright.graph.onnx_file import Shapes, Source, opset_of, read_model
@@ -55,6 +56,7 @@ class Scope:
 
     `used` are names that something in it reads; `parent` is the scope around a subgraph; `inside`
     says in messages where its nodes come from, `outermost` is the model's node around all of them.
+    A subgraph that becomes a graph of its own reads what is around it through `capture`.
     """
 
     opset: int
@@ -64,6 +66,7 @@ class Scope:
     parent: Scope | None = None
     inside: str = ""
     outermost: onnx.NodeProto | None = None
+    capture: Callable[[Value], Value] | None = None
 
     def find(self, name: str) -> Scope | None:
         """The scope that defines `name`."""
@@ -119,7 +122,7 @@ class _Importer:
 
     def _unknown_inputs(self) -> tuple[str, ...]:
         """Inputs that decide the values which had to be known."""
-        made = {n.output: n for n in self.builder.nodes}
+        made = {v: n for n in self.builder.nodes for v in n.outputs}
         waiting, found = list(self.unknown), set[Value]()
         while waiting:
             value = waiting.pop()
@@ -131,14 +134,21 @@ class _Importer:
 
     def value(self, name: str, scope: Scope) -> Known:
         """What `name` stands for; weights are converted when first used."""
-        owner = scope.find(name)
-        assert owner is not None, f"{name} is not defined"
-        if name not in owner.values:
-            found = owner.weights[name]
+        if name in scope.values:
+            return scope.values[name]
+        if name in scope.weights:
+            found = scope.weights[name]
             if isinstance(found, onnx.TensorProto):
                 found = onnx.numpy_helper.to_array(found)
-            owner.values[name] = self.constant(name, found)
-        return owner.values[name]
+            scope.values[name] = self.constant(name, found)
+            return scope.values[name]
+        assert scope.parent is not None, f"{name} is not defined"
+        outer = self.value(name, scope.parent)
+        if scope.capture is None or outer is None:
+            return outer
+        if isinstance(outer, tuple):
+            return tuple(map(scope.capture, outer))
+        return scope.capture(outer)
 
     def constant(self, name: str, array: Array) -> Value:
         """A value known now."""
@@ -189,7 +199,7 @@ class _Importer:
             return True
         if node.domain in STANDARD and node.op_type in TRANSLATORS:
             return True
-        if _key(node) in CONTROL:
+        if _key(node) in CONTROL or _key(node) in (("", "Shape"), ("", "Size")):
             return True
         try:
             return (
@@ -326,7 +336,35 @@ class _Region:
             raise Rejected(f"{name} is not defined")
         return self.importer.value(name, self.scope)
 
-    def run(self, graph: onnx.GraphProto, inputs: Sequence[Known]) -> Sequence[Known]:
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """What is noted within is forgotten when the attempt ends in a refusal."""
+        importer = self.importer
+        noted, refused = len(importer.problems), dict(importer.refused)
+        try:
+            yield
+        except (Rejected, ExprError):
+            del importer.problems[noted:]
+            importer.refused = refused
+            raise
+
+    def within(
+        self, body: BodyBuilder, graph: onnx.GraphProto, inputs: Sequence[Known]
+    ) -> Sequence[Known]:
+        """The outputs of a subgraph whose nodes go to `body`."""
+        outer = self.importer.builder
+        self.importer.builder = body
+        try:
+            return self.run(graph, inputs, body.capture)
+        finally:
+            self.importer.builder = outer
+
+    def run(
+        self,
+        graph: onnx.GraphProto,
+        inputs: Sequence[Known],
+        capture: Callable[[Value], Value] | None = None,
+    ) -> Sequence[Known]:
         """The outputs of a subgraph, which sees the names around it."""
         outputs = [o.name for o in graph.output]
         inner = Scope(
@@ -337,6 +375,7 @@ class _Region:
             self.scope,
             f"{self.scope.inside}{_label(self.node)}: ",
             self.scope.outermost or self.node,
+            capture,
         )
         return self.importer.body(graph.node, outputs, inner)
 

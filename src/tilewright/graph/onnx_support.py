@@ -54,7 +54,9 @@ def _how(name: str, schema: Any) -> str:
         return ""
     if name in TRANSLATORS:
         return "kernels"
-    if ("", name) in CONTROL or name in IMPORT_ONLY:
+    if ("", name) in CONTROL:
+        return "control flow"
+    if name in IMPORT_ONLY:
         return "at import"
     if schema.has_function or schema.has_context_dependent_function:
         return "by its definition"

@@ -1,7 +1,8 @@
 """From a simplified graph to kernels and tasks.
 
     p = partition(graph)
-    p.subgraphs      one kernel call each, in the order of execution
+    p.calls          kernel calls (subgraphs), loops and choices, in the order of execution
+    p.subgraphs      the kernel calls of all of them
     p.tasks          the different ones among them; weight = how many calls are this one
     p.views          values that share the memory of another
 
@@ -13,8 +14,9 @@ subgraphs have equal DAGs, and one compiled kernel serves all of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
@@ -23,7 +25,7 @@ from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.serialize import workload_hash
 from tilewright.expr.tensors import placeholder
 from tilewright.graph.fusion import Group, fuse
-from tilewright.graph.ir import Graph, Value
+from tilewright.graph.ir import Choice, Graph, Loop, Node, Value
 from tilewright.graph.ops import literals, lower
 
 
@@ -52,13 +54,68 @@ class Subgraph:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Partition:
-    """A graph cut into kernel calls. `views` maps an output to the value whose memory it is."""
+class Region:
+    """A graph within another one: its calls, and what it returns."""
 
     graph: Graph
-    subgraphs: tuple[Subgraph, ...]
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopCall:
+    """A loop. The carried values are the node's outputs: a step's inputs are views of them, and
+    its results are copied there when it is over.
+
+    `spares` are memory for such results as lie in another carried value (an exchange of two), by
+    their position: they are copied there first.
+    """
+
+    node: Node
+    loop: Loop
+    body: Region
+    spares: Mapping[int, Value]
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.body,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChoiceCall:
+    """One of two regions, which leaves its results in the node's outputs."""
+
+    node: Node
+    then: Region
+    otherwise: Region
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.then, self.otherwise)
+
+
+Call: TypeAlias = Subgraph | LoopCall | ChoiceCall
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """A graph cut into kernel calls. `views` maps an output to the value whose memory it is; what
+    a graph within the graph captures is a view of what is captured.
+    """
+
+    graph: Graph
+    calls: tuple[Call, ...]
     tasks: tuple[Task, ...]
     views: dict[Value, Value]
+
+    @property
+    def subgraphs(self) -> tuple[Subgraph, ...]:
+        """The kernel calls, also those within loops and branches, in order."""
+        return tuple(_kernel_calls(self.calls))
+
+    @property
+    def whole(self) -> Region:
+        """The outermost region."""
+        return Region(self.graph, self.calls)
 
     def task(self, key: str) -> Task:
         """The task with this key."""
@@ -78,22 +135,93 @@ class Partition:
         return "\n  ".join([head, *map(str, self.tasks)])
 
 
+def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall]:
+    """The loops and choices among `calls` and within them, in order."""
+    for call in calls:
+        if not isinstance(call, Subgraph):
+            yield call
+            for region in call.regions:
+                yield from control_calls(region.calls)
+
+
+def _kernel_calls(calls: Sequence[Call]) -> Iterator[Subgraph]:
+    for call in calls:
+        if isinstance(call, Subgraph):
+            yield call
+        else:
+            for region in call.regions:
+                yield from _kernel_calls(region.calls)
+
+
 def partition(graph: Graph) -> Partition:
     """Cut `graph` into kernels; a graph that only reshapes or returns constants needs none."""
-    fusion = fuse(graph)
-    subgraphs: list[Subgraph] = []
-    dags: dict[str, tuple[str, ComputeDAG]] = {}
-    for group in fusion.groups:
+    cutter = _Cutter()
+    calls = cutter.calls(graph, 1)
+    tasks = tuple(
+        Task(name, key, dag, cutter.weights[key]) for key, (name, dag) in cutter.dags.items()
+    )
+    return Partition(graph, calls, tasks, cutter.views)
+
+
+class _Cutter:
+    """Cuts a graph and those within it; equal subgraphs have one DAG wherever they are."""
+
+    def __init__(self) -> None:
+        self.dags: dict[str, tuple[str, ComputeDAG]] = {}
+        self.weights: Counter[str] = Counter()
+        self.views: dict[Value, Value] = {}
+
+    def calls(self, graph: Graph, times: int) -> tuple[Call, ...]:
+        """The calls of `graph`, which runs `times` times, as far as that is known."""
+        fusion = fuse(graph)
+        self.views.update(fusion.views)
+        order = {v: i for i, node in enumerate(graph.nodes) for v in node.outputs}
+        found: list[tuple[int, Call]] = [
+            (order[g.exit], self.subgraph(g, times)) for g in fusion.groups
+        ]
+        for node in graph.nodes:
+            if node.control is not None:
+                found.append((order[node.output], self.control(node, node.control, times)))
+        return tuple(call for _, call in sorted(found, key=lambda f: f[0]))
+
+    def subgraph(self, group: Group, times: int) -> Subgraph:
         dag, values = group_dag(group)
         key = workload_hash(dag)
-        if key not in dags:
-            dags[key] = (_task_name(group, len(dags)), dag)
+        if key not in self.dags:
+            self.dags[key] = (_task_name(group, len(self.dags)), dag)
+        self.weights[key] += times
         inputs = tuple(values[t.name] for t in dag.inputs)
         constants = tuple(values[t.name] for t in dag.constants)
-        subgraphs.append(Subgraph(group.exit.name, key, inputs, constants, group.exit))
-    weights = Counter(s.key for s in subgraphs)
-    tasks = tuple(Task(name, key, dag, weights[key]) for key, (name, dag) in dags.items())
-    return Partition(graph, tuple(subgraphs), tasks, fusion.views)
+        return Subgraph(group.exit.name, key, inputs, constants, group.exit)
+
+    def control(self, node: Node, what: Loop | Choice, times: int) -> LoopCall | ChoiceCall:
+        match what:
+            case Choice():
+                then, otherwise = (self.branch(g, node, times) for g in what.bodies)
+                return ChoiceCall(node, then, otherwise)
+            case Loop(body=body):
+                end = 1 + what.carried
+                self.views.update(zip(body.inputs[1:end], node.outputs, strict=False))
+                captured = body.inputs[end + what.scanned :]
+                outside = node.inputs[what.counted + end - 1 + what.scanned :]
+                self.views.update(zip(captured, outside, strict=True))
+                region = Region(body, self.calls(body, times * (what.trips or 1)))
+                return LoopCall(node, what, region, self.spares(node, what))
+
+    def branch(self, graph: Graph, node: Node, times: int) -> Region:
+        self.views.update(zip(graph.inputs, node.inputs[1:], strict=True))
+        return Region(graph, self.calls(graph, times))
+
+    def spares(self, node: Node, loop: Loop) -> dict[int, Value]:
+        carried = node.outputs[: loop.carried]
+        found = {}
+        for i, value in enumerate(loop.body.outputs[: loop.carried]):
+            root = value
+            while root in self.views and root not in carried:
+                root = self.views[root]
+            if root in carried and root is not carried[i]:
+                found[i] = Value(f"{node.output.name}.spare{i}", value.shape, value.dtype)
+        return found
 
 
 def group_dag(group: Group) -> tuple[ComputeDAG, dict[str, Value]]:

@@ -35,7 +35,8 @@ SHAPE = "the shape of its result depends on data"
 RANDOM = "it is random"
 STRING = "strings are not supported"
 OPTIONAL = "optional values are not supported"
-STATIC = "its trip count and conditions must be known at import"
+STATIC = "both branches must give the same types, unless its condition is constant"
+ROWS = "arrays that it stacks need a number of steps that is known at import"
 
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(("NonMaxSuppression", "NonZero", "Unique"), SHAPE),
@@ -50,7 +51,8 @@ UNSUPPORTED: dict[str, str] = {
 """Operators that are refused, with the reason."""
 
 LIMITS: dict[str, str] = {
-    **dict.fromkeys(("If", "Loop"), STATIC),
+    "If": STATIC,
+    "Loop": ROWS,
     **dict.fromkeys(("Range", "ConstantOfShape", "MelWeightMatrix"), "its inputs must be constant"),
     **dict.fromkeys(("BatchNormalization", "Dropout"), "inference only"),
     "Compress": "its condition must be constant",

@@ -1,25 +1,30 @@
-"""ONNX's recurrent operators, unrolled over time: sequences have a known length.
+"""ONNX's recurrent operators: a loop over time whose body is one step.
 
-    h = tanh(x[t] @ W' + h @ R' + b)  for every t
+    gates = x @ W' + b                       one product for all times
+    loop (t):  h = tanh(gates[t] + h @ R')   a step; longer cells have more kernels
 
-What depends on the input alone is one matrix product for all times. Sequences that are shorter than
-the others keep their last state, and give zeros afterwards.
+Both directions of a bidirectional node run side by side, in one step of one loop: all values of a
+step have a leading dimension for them, and the second one's input is in reverse order. Very short
+sequences are written out step by step. Sequences that are shorter than the others keep their last
+state, and give zeros afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.builder import BodyBuilder
+from tilewright.graph.ir import Loop, Value
+from tilewright.graph.onnx_ops.call import Call, Known, Translator
 
-Activation: TypeAlias = Callable[[Value], Value]
-Cell: TypeAlias = Callable[["Direction", Value, Sequence[Value]], list[Value]]
+Cell: TypeAlias = Callable[["Weights", Value, Sequence[Value]], list[Value]]
 """Gates of the input at one time, the states before → the states after; the first is h."""
+
+LONGEST_WRITTEN_OUT = 2  # steps: their kernels read the gates where they are, without a loop
 
 # Name → graph operator, and its attributes with ONNX's defaults for alpha and beta.
 ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
@@ -37,15 +42,37 @@ ACTIVATIONS: dict[str, tuple[str, dict[str, float]]] = {
 
 
 @dataclass(frozen=True)
-class Direction:
-    """One direction of a recurrent node: its weights [gates · hidden, ..] and activations."""
+class Chosen:
+    """An activation with its parameters; `limit` clips what it is applied to."""
+
+    op: str
+    values: tuple[tuple[str, float], ...]
+    limit: float | None
+
+    def __call__(self, call: Call, x: Value) -> Value:
+        values = dict(self.values)
+        if self.limit is not None:
+            x = call.emit("clip", x, low=-self.limit, high=self.limit)
+        if self.op == "affine":
+            scaled = call.emit("mul", x, call.literal(values["alpha"], x))
+            return call.emit("add", scaled, call.literal(values["beta"], x))
+        return call.emit(self.op, x, **values)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What a step needs: weights [directions, gates · hidden, ..], without the first dimension
+    where there is one direction; biases [directions, 1, gates · hidden] or [gates · hidden].
+
+    `call` emits into the graph that the step belongs to.
+    """
 
     call: Call
     w: Value
     r: Value
     bias: tuple[Value, Value] | None
     peepholes: Value | None
-    activations: Sequence[Activation]
+    activations: Sequence[Chosen]
     hidden: int
 
     def part(self, x: Value, gate: int, count: int = 1) -> Value:
@@ -53,9 +80,30 @@ class Direction:
         low = gate * self.hidden
         return cut(self.call, x, x.rank - 1, low, low + count * self.hidden)
 
+    def rows(self, weights: Value, gate: int, count: int = 1) -> Value:
+        """The weights of `count` gates from `gate` on."""
+        low = gate * self.hidden
+        return cut(self.call, weights, weights.rank - 2, low, low + count * self.hidden)
+
     def times(self, x: Value, weights: Value) -> Value:
         """`x` @ `weights`'."""
-        return self.call.emit("matmul", x, self.call.builder.transpose(weights, (1, 0)))
+        order = (1, 0) if weights.rank == 2 else (0, 2, 1)
+        return self.call.emit("matmul", x, self.call.builder.transpose(weights, order))
+
+    def apply(self, number: int, x: Value) -> Value:
+        """Activation `number` of `x`."""
+        return self.activations[number](self.call, x)
+
+    def within(self, body: BodyBuilder) -> Weights:
+        """The same for steps that are emitted into `body`."""
+        bias = self.bias and (body.capture(self.bias[0]), body.capture(self.bias[1]))
+        return replace(
+            self,
+            call=replace(self.call, builder=body),
+            r=body.capture(self.r),
+            bias=bias,
+            peepholes=None if self.peepholes is None else body.capture(self.peepholes),
+        )
 
 
 def cut(call: Call, x: Value, axis: int, low: int, high: int) -> Value:
@@ -67,19 +115,17 @@ def cut(call: Call, x: Value, axis: int, low: int, high: int) -> Value:
     return call.emit("slice", x, starts=(low,), stops=(high,), steps=(1,), axes=(axis,))
 
 
-def rnn(d: Direction, gates: Value, states: Sequence[Value]) -> list[Value]:
+def rnn(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     total = d.call.emit("add", gates, d.times(states[0], d.r))
-    return [d.activations[0](total)]
+    return [d.apply(0, total)]
 
 
-def gru(d: Direction, gates: Value, states: Sequence[Value]) -> list[Value]:
+def gru(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     """Gates z, r, h. The reset gate comes before the product with R, or after it."""
     emit, h = d.call.emit, states[0]
-    rows = cut(d.call, d.r, 0, 0, 2 * d.hidden)
-    both = emit("add", d.part(gates, 0, 2), d.times(h, rows))
-    f, g = d.activations[:2]
-    z, r = f(d.part(both, 0)), f(d.part(both, 1))
-    last = cut(d.call, d.r, 0, 2 * d.hidden, 3 * d.hidden)
+    both = d.apply(0, emit("add", d.part(gates, 0, 2), d.times(h, d.rows(d.r, 0, 2))))
+    z, r = d.part(both, 0), d.part(both, 1)
+    last = d.rows(d.r, 2)
     bias = None if d.bias is None else d.part(d.bias[1], 2)
     if d.call.attribute("linear_before_reset", 0):
         inner = d.times(h, last)
@@ -87,76 +133,100 @@ def gru(d: Direction, gates: Value, states: Sequence[Value]) -> list[Value]:
     else:
         inner = d.times(emit("mul", r, h), last)
         inner = inner if bias is None else emit("add", inner, bias)
-    new = g(emit("add", d.part(gates, 2), inner))
+    new = d.apply(1, emit("add", d.part(gates, 2), inner))
     return [emit("add", new, emit("mul", z, emit("sub", h, new)))]
 
 
-def lstm(d: Direction, gates: Value, states: Sequence[Value]) -> list[Value]:
+def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     """Gates i, o, f, c; peepholes i, o, f."""
     emit = d.call.emit
     h, c = states
     total = emit("add", gates, d.times(h, d.r))
-    f, g, last = d.activations[:3]
+    if _is_plain_lstm(d):
+        all_gates = _activated(d, total)
+        i, o, forget, fresh = (d.part(all_gates, n) for n in range(4))
+        new = emit("add", emit("mul", forget, c), emit("mul", i, fresh))
+        return [emit("mul", o, emit("tanh", new)), new]
 
     def gate(number: int, cell: Value) -> Value:
         x = d.part(total, number)
         if d.peepholes is not None:
             x = emit("add", x, emit("mul", d.part(d.peepholes, number), cell))
-        return f(x)
+        return d.apply(0, x)
 
     i = gate(0, c)
     if d.call.attribute("input_forget", 0):
         forget = emit("sub", d.call.literal(1.0, i), i)
     else:
         forget = gate(2, c)
-    new = emit("add", emit("mul", forget, c), emit("mul", i, g(d.part(total, 3))))
-    return [emit("mul", gate(1, new), last(new)), new]
+    new = emit("add", emit("mul", forget, c), emit("mul", i, d.apply(1, d.part(total, 3))))
+    return [emit("mul", gate(1, new), d.apply(2, new)), new]
+
+
+def _is_plain_lstm(d: Weights) -> bool:
+    """Whether all gates can be activated at once, where the product leaves its registers."""
+    usual = [Chosen("sigmoid", (), None), Chosen("tanh", (), None), Chosen("tanh", (), None)]
+    odd = d.peepholes is not None or d.call.attribute("input_forget", 0)
+    return not odd and list(d.activations) == usual
+
+
+def _activated(d: Weights, total: Value) -> Value:
+    """sigmoid of the gates i, o, f and tanh(x) = 2 · sigmoid(2 x) - 1 of the last."""
+    emit = d.call.emit
+    last = np.repeat([0.0, 0.0, 0.0, 1.0], d.hidden)
+    scale = d.call.literal(1.0 + last, total)
+    s = emit("sigmoid", emit("mul", total, scale))
+    return emit("sub", emit("mul", s, scale), d.call.literal(last, total))
 
 
 def recurrent(cell: Cell, defaults: Sequence[str], states: int) -> Translator:
     """A node whose `cell` has the activations `defaults` and `states` states."""
 
-    def translate(call: Call) -> Sequence[Value]:
-        x, w, r, lengths = call.input(0), call.input(1), call.input(2), call.optional(4)
+    def translate(call: Call) -> Sequence[Known]:
+        x = call.input(0)
+        if x.rank != 3:
+            call.reject(f"its input {x} is no sequence: it must have 3 dimensions")
         batch_first = bool(call.attribute("layout", 0))
         if batch_first:
             x = call.builder.transpose(x, (1, 0, 2))
         names = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
         ways = names[call.attribute("direction", b"forward").decode()]
+        listed = [_activations(call, n, defaults) for n in range(len(ways))]
+        together = all(a == listed[0] for a in listed)
+        sides = [range(len(ways))] if together else [range(n, n + 1) for n in range(len(ways))]
         results = []
-        for n, backwards in enumerate(ways):
-            d = _direction(call, n, defaults, w, r)
-            start = [_initial(call, 5 + s, n, x, d, batch_first) for s in range(states)]
-            results.append(_unrolled(call, d, cell, x, start, lengths, backwards))
+        for side in sides:
+            d = _weights(call, side, listed[side.start])
+            start = [_initial(call, 5 + s, side, x, d, batch_first) for s in range(states)]
+            backwards = tuple(ways[n] for n in side)
+            results.append(_Sequence(call, d, cell, x, backwards).run(start))
         return _outputs(call, results, batch_first)
 
     return translate
 
 
-def _row(call: Call, x: Value, n: int) -> Value:
-    """`x[n]`."""
-    return call.builder.reshape(cut(call, x, 0, n, n + 1), x.shape[1:])
+def _side(call: Call, x: Value, side: range) -> Value:
+    """The part of `x` [directions, ..] that is of these; without that dimension if it is one."""
+    part = cut(call, x, 0, side.start, side.stop)
+    return part if len(side) > 1 else call.builder.reshape(part, part.shape[1:])
 
 
-def _direction(call: Call, n: int, defaults: Sequence[str], w: Value, r: Value) -> Direction:
-    hidden = r.shape[-1]
+def _weights(call: Call, side: range, activations: Sequence[Chosen]) -> Weights:
     both, peepholes = call.optional(3), call.optional(7)
+    w, r = (_side(call, call.input(i), side) for i in (1, 2))
     bias = None
     if both is not None:
-        row, half = _row(call, both, n), both.shape[1] // 2
-        bias = (cut(call, row, 0, 0, half), cut(call, row, 0, half, 2 * half))
-    listed = [a.decode() for a in call.attribute("activations") or ()]
-    chosen = listed[n * len(defaults) : (n + 1) * len(defaults)] or list(defaults)
-    before = sum("alpha" in _activation(call, a)[1] for a in listed[: n * len(defaults)])
-    return Direction(
-        call,
-        _row(call, w, n),
-        _row(call, r, n),
-        bias,
-        None if peepholes is None else _row(call, peepholes, n),
-        _activations(call, chosen, before),
-        hidden,
-    )
+        half = both.shape[1] // 2
+        parts = [cut(call, both, 1, low, low + half) for low in (0, half)]
+        bias = (_wide(call, parts[0], side), _wide(call, parts[1], side))
+    found = None if peepholes is None else _wide(call, peepholes, side)
+    return Weights(call, w, r, bias, found, activations, r.shape[-1])
+
+
+def _wide(call: Call, x: Value, side: range) -> Value:
+    """`x` [directions, n] such that it meets [directions, batch, n]."""
+    part = _side(call, x, side)
+    return part if part.rank == 1 else call.builder.reshape(part, (len(side), 1, part.shape[1]))
 
 
 def _activation(call: Call, name: str) -> tuple[str, dict[str, float]]:
@@ -165,87 +235,199 @@ def _activation(call: Call, name: str) -> tuple[str, dict[str, float]]:
     return ACTIVATIONS[name.lower()]
 
 
-def _activations(call: Call, names: Sequence[str], before: int) -> list[Activation]:
-    """Functions; alphas and betas are listed for those activations that have them, in order."""
+def _activations(call: Call, n: int, defaults: Sequence[str]) -> list[Chosen]:
+    """Those of direction `n`; alphas and betas are listed for those that have them, in order."""
+    listed = [a.decode() for a in call.attribute("activations") or ()]
+    chosen = listed[n * len(defaults) : (n + 1) * len(defaults)] or list(defaults)
+    before = sum("alpha" in _activation(call, a)[1] for a in listed[: n * len(defaults)])
     limit = call.attribute("clip")
-    found: list[Activation] = []
-    for name in names:
-        op, defaults = _activation(call, name)
-        values = dict(defaults)
+    found: list[Chosen] = []
+    for name in chosen:
+        op, usual = _activation(call, name)
+        values = dict(usual)
         for key in values:
-            listed = call.attribute(f"activation_{key}") or ()
-            if before < len(listed):
-                values[key] = float(listed[before])
-        before += bool(defaults)
-
-        def apply(x: Value, op: str = op, values: dict[str, float] = values) -> Value:
-            if limit is not None:
-                x = call.emit("clip", x, low=-float(limit), high=float(limit))
-            if op == "affine":
-                scaled = call.emit("mul", x, call.literal(values["alpha"], x))
-                return call.emit("add", scaled, call.literal(values["beta"], x))
-            return call.emit(op, x, **values)
-
-        found.append(apply)
+            given = call.attribute(f"activation_{key}") or ()
+            if before < len(given):
+                values[key] = float(given[before])
+        before += bool(usual)
+        found.append(Chosen(op, tuple(values.items()), None if limit is None else float(limit)))
     return found
 
 
-def _initial(call: Call, position: int, n: int, x: Value, d: Direction, batch_first: bool) -> Value:
+def _initial(
+    call: Call, position: int, side: range, x: Value, d: Weights, batch_first: bool
+) -> Value:
     given = call.optional(position)
     if given is None:
-        return call.literal(np.zeros((x.shape[1], d.hidden)), x)
-    return _row(call, call.builder.transpose(given, (1, 0, 2)) if batch_first else given, n)
+        lead = (len(side),) if len(side) > 1 else ()
+        return call.literal(np.zeros((*lead, x.shape[1], d.hidden)), x)
+    return _side(call, call.builder.transpose(given, (1, 0, 2)) if batch_first else given, side)
 
 
-def _unrolled(
-    call: Call,
-    d: Direction,
-    cell: Cell,
-    x: Value,
-    states: list[Value],
-    lengths: Value | None,
-    backwards: bool,
-) -> tuple[Value, list[Value]]:
-    """h at every time [time, 1, batch, hidden], and the states after the last one."""
-    emit, time = call.emit, x.shape[0]
-    gates = d.times(x, d.w)
-    if d.bias is not None:
-        gates = emit("add", gates, d.bias[0])
-        # The recurrent bias of the GRU's last gate is scaled by its reset gate.
-        ours = d.bias[1]
-        if cell is gru:
-            kept = d.part(ours, 0, 2)
-            ours = emit("concat", kept, call.literal(np.zeros(d.hidden), x), axis=0)
-        gates = emit("add", gates, ours)
-    if lengths is not None and lengths.constant is not None and (lengths.constant == time).all():
-        lengths = None
-    rows: list[Value] = [x] * time
-    for t in range(time)[:: -1 if backwards else 1]:
-        new = cell(d, _row(call, gates, t), states)
-        shown = new[0]
-        if lengths is not None:
-            running = emit("gt", lengths, call.literal(t, lengths))
-            column = call.builder.reshape(running, (x.shape[1], 1))
-            new = [emit("where", column, a, b) for a, b in zip(new, states, strict=True)]
-            shown = emit("where", column, shown, call.literal(0.0, shown))
-        states = new
-        rows[t] = call.builder.reshape(shown, (1, 1, *shown.shape))
-    return rows[0] if time == 1 else emit("concat", *rows, axis=0), states
+@dataclass(frozen=True)
+class _Sequence:
+    """One direction, or two side by side, over the input `x` [time, batch, features].
+
+    `backwards` says which of them begin with the last time. Two take their inputs in the order of
+    their steps, since one of them is then reversed as a whole; one alone is read backwards.
+    """
+
+    call: Call
+    d: Weights
+    cell: Cell
+    x: Value
+    backwards: tuple[bool, ...]
+
+    @property
+    def both(self) -> bool:
+        return len(self.backwards) > 1
+
+    @property
+    def reverse(self) -> bool:
+        """Whether the first step takes the last row."""
+        return self.backwards == (True,)
+
+    def run(self, states: list[Value]) -> tuple[Value | None, list[Value]]:
+        """h at every time [time, directions, batch, hidden] if it is used, and the last states
+        [directions, batch, hidden].
+        """
+        gates, running = self.gates(), self.running()
+        shown = self.call.used_outputs[:1] != (False,)
+        y: Value | None
+        if self.x.shape[0] <= LONGEST_WRITTEN_OUT:
+            y, states = self.written_out(gates, running, states)
+        else:
+            y, states = self.looped(gates, running, states, shown)
+        count, batch = len(self.backwards), self.x.shape[1]
+        wide = [self.call.builder.reshape(s, (count, batch, self.d.hidden)) for s in states]
+        return (self.in_time(y) if shown and y is not None else None), wide
+
+    def gates(self) -> Value:
+        """What depends on the input alone, with biases: a row for every step."""
+        d, x, emit = self.d, self.x, self.call.emit
+        time, batch, features = x.shape
+        if self.both:
+            x = emit("concat", x, self.reversed(x, 0), axis=0)
+            x = self.call.builder.reshape(x, (2, time * batch, features))
+        gates = d.times(x, d.w)
+        if d.bias is not None:
+            gates = emit("add", gates, self.bias(d.bias))
+        if self.both:
+            gates = self.call.builder.reshape(gates, (2, time, batch, gates.shape[-1]))
+            gates = self.call.builder.transpose(gates, (1, 0, 2, 3))
+        return gates
+
+    def bias(self, parts: tuple[Value, Value]) -> Value:
+        """Both biases; the recurrent one of the GRU's last gate is scaled by its reset gate."""
+        first, second = parts
+        if self.cell is gru:
+            kept = self.d.part(second, 0, 2)
+            shape = (*kept.shape[:-1], self.d.hidden)
+            zeros = self.call.literal(np.zeros(shape), self.x)
+            second = self.call.emit("concat", kept, zeros, axis=kept.rank - 1)
+        return self.call.emit("add", first, second)
+
+    def running(self) -> Value | None:
+        """For every step, whether a sequence still runs [time, (directions,) batch, 1]."""
+        lengths, (time, batch, _) = self.call.optional(4), self.x.shape
+        if lengths is None:
+            return None
+        if lengths.constant is not None and (lengths.constant == time).all():
+            return None
+        steps = np.arange(time).reshape(time, 1, 1)
+        if self.both:
+            steps = np.stack([steps, steps[::-1]], 1)
+        row = self.call.builder.reshape(lengths, (batch, 1))
+        return self.call.emit("gt", row, self.call.literal(steps, lengths))
+
+    def step(
+        self, d: Weights, gates: Value, running: Value | None, states: Sequence[Value]
+    ) -> tuple[Value, list[Value]]:
+        """What is shown of a step, and the states after it."""
+        new = self.cell(d, gates, states)
+        if running is None:
+            return new[0], new
+        emit = d.call.emit
+        shown = emit("where", running, new[0], d.call.literal(0.0, new[0]))
+        pairs = zip(new, states, strict=True)
+        return shown, [emit("where", running, a, b) for a, b in pairs]
+
+    def looped(
+        self, gates: Value, running: Value | None, states: list[Value], shown: bool
+    ) -> tuple[Value | None, list[Value]]:
+        """One loop node; the rows are left out when nobody reads them."""
+        body = BodyBuilder(f"{self.call.name or self.call.op_type}.step")
+        body.input("t", (), "int64")
+        inner = [body.carry(s) for s in states]
+        rows = [body.row(v) for v in (gates, running) if v is not None]
+        d = self.d.within(body)
+        row, after = self.step(d, rows[0], rows[1] if running is not None else None, inner)
+        graph = body.finish([*after, row] if shown else after)
+        scanned = [v for v in (gates, running) if v is not None]
+        results = self.call.builder.control(
+            Loop(
+                graph,
+                self.x.shape[0],
+                len(states),
+                len(scanned),
+                (self.reverse,) * (len(scanned) + shown),
+            ),
+            [*states, *scanned, *body.captured],
+            self.call.name or self.call.op_type,
+        )
+        return (results[-1] if shown else None), list(results[: len(states)])
+
+    def written_out(
+        self, gates: Value, running: Value | None, states: list[Value]
+    ) -> tuple[Value, list[Value]]:
+        """All steps one after the other."""
+        rows: dict[int, Value] = {}
+        for t in range(self.x.shape[0])[:: -1 if self.reverse else 1]:
+            given, goes = (v and _row(self.call, v, t) for v in (gates, running))
+            assert given is not None, "there are always gates"
+            row, states = self.step(self.d, given, goes, states)
+            rows[t] = self.call.builder.reshape(row, (1, *row.shape))
+        ordered = [rows[t] for t in sorted(rows)]
+        y = ordered[0] if len(ordered) == 1 else self.call.emit("concat", *ordered, axis=0)
+        return y, states
+
+    def in_time(self, y: Value) -> Value:
+        """`y`, in the order of steps, as [time, directions, batch, hidden]."""
+        time, batch, _ = self.x.shape
+        y = self.call.builder.reshape(y, (time, len(self.backwards), batch, self.d.hidden))
+        if not self.both:
+            return y
+        ahead, back = (cut(self.call, y, 1, n, n + 1) for n in (0, 1))
+        return self.call.emit("concat", ahead, self.reversed(back, 0), axis=1)
+
+    def reversed(self, x: Value, axis: int) -> Value:
+        """`x` in reverse order along `axis`."""
+        n = x.shape[axis]
+        if n == 1:
+            return x
+        ends = {"starts": (n - 1,), "stops": (-n - 1,)}
+        return self.call.emit("slice", x, **ends, steps=(-1,), axes=(axis,))
+
+
+def _row(call: Call, x: Value, n: int) -> Value:
+    """`x[n]`."""
+    return call.builder.reshape(cut(call, x, 0, n, n + 1), x.shape[1:])
 
 
 def _outputs(
-    call: Call, results: Sequence[tuple[Value, list[Value]]], batch_first: bool
-) -> list[Value]:
+    call: Call, results: Sequence[tuple[Value | None, list[Value]]], batch_first: bool
+) -> list[Value | None]:
     """Y [time, directions, batch, hidden], then each state [directions, batch, hidden]."""
-    whole = [y for y, _ in results]
-    joined = [whole[0] if len(whole) == 1 else call.emit("concat", *whole, axis=1)]
+    whole = [y for y, _ in results if y is not None]
+    joined: list[Value | None] = [None]
+    if whole:
+        joined = [whole[0] if len(whole) == 1 else call.emit("concat", *whole, axis=1)]
     for states in zip(*(s for _, s in results), strict=True):
-        parts = [call.builder.reshape(s, (1, *s.shape)) for s in states]
-        joined.append(parts[0] if len(parts) == 1 else call.emit("concat", *parts, axis=0))
+        joined.append(states[0] if len(states) == 1 else call.emit("concat", *states, axis=0))
     if batch_first:
         orders = [(2, 0, 1, 3), *[(1, 0, 2)] * (len(joined) - 1)]
         pairs = zip(joined, orders, strict=True)
-        joined = [call.builder.transpose(v, order) for v, order in pairs]
+        joined = [None if v is None else call.builder.transpose(v, order) for v, order in pairs]
     return joined
 
 

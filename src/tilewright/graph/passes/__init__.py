@@ -9,8 +9,9 @@ inference-time dropouts are never emitted by importers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from tilewright.graph.ir import Graph
+from tilewright.graph.ir import Graph, Node
 from tilewright.graph.passes.channels_last import channels_last
 from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
@@ -32,7 +33,14 @@ PASSES: tuple[Pass, ...] = (
 
 
 def simplify(graph: Graph) -> Graph:
-    """`graph` after all passes."""
+    """`graph`, and the graphs within it, after all passes."""
     for step in PASSES:
         graph = step(graph)
-    return graph
+    return replace(graph, nodes=tuple(map(_with_simple_bodies, graph.nodes)))
+
+
+def _with_simple_bodies(node: Node) -> Node:
+    if node.control is None:
+        return node
+    bodies = [simplify(g) for g in node.control.bodies]
+    return replace(node, control=node.control.with_bodies(bodies))

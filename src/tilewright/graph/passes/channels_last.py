@@ -63,7 +63,13 @@ class _Pass:
     def run(self) -> Graph:
         graph = self.rewriter.graph
         for node in graph.nodes:
-            self.layouts[node.output] = self.rewrite(node)
+            if node.control is None:
+                self.layouts[node.output] = self.rewrite(node)
+                continue
+            operands = [self.real(v) for v in node.inputs]
+            results = self.builder.control(node.control, operands, node.output.name)
+            for old, new in zip(node.outputs, results, strict=True):
+                self.layouts[old] = Layout(new, identity(new.rank))
         for value in graph.outputs:
             self.rewriter.replace(value, self.real(value))
         return self.rewriter.finish()

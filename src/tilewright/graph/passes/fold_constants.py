@@ -20,7 +20,7 @@ def fold_constants(graph: Graph) -> Graph:
     rewriter = Rewriter(graph)
     for node in graph.nodes:
         operands = rewriter.operands(node)
-        if all(v.is_constant for v in operands):
+        if node.control is None and all(v.is_constant for v in operands):
             array = evaluate(Node(node.op, operands, node.attributes, node.output))
             constant = rewriter.builder.constant(node.output.name, array)
             rewriter.replace(node.output, constant)

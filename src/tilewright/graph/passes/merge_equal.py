@@ -16,6 +16,9 @@ def merge_equal(graph: Graph) -> Graph:
     rewriter = Rewriter(graph)
     seen: dict[Hashable, Value] = {}
     for node in graph.nodes:
+        if node.control is not None:
+            rewriter.keep(node)
+            continue
         operands = rewriter.operands(node)
         key = (node.op, operands, tuple(sorted(node.attributes.items())))
         if key not in seen:

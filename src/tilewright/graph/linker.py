@@ -1,0 +1,294 @@
+"""From a partition to actions: every value gets its place, every call its arguments.
+
+    linker = Linker(partition, kernels, target)
+    linker.constants    packed constants, each once however many kernels share it
+    linker.actions      KernelCall("t0_conv", (Buffer(0), Buffer(1), Slot(512))), Repeat(…), …
+    linker.parts        the kernels that the actions call
+
+Results lie where they are wanted: in the caller's buffer, in a row of the array that a loop stacks,
+in the result that two branches share. What is wanted in several places is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tilewright.errors import BuildError, UnsupportedModel
+from tilewright.graph.entry import (
+    Action,
+    Branch,
+    Buffer,
+    Copy,
+    KernelCall,
+    Place,
+    Repeat,
+    Row,
+    Slot,
+)
+from tilewright.graph.ir import Value
+from tilewright.graph.launches import copy_kernels
+from tilewright.graph.memory import direct_results, plan_memory
+from tilewright.graph.partition import (
+    Call,
+    ChoiceCall,
+    LoopCall,
+    Partition,
+    Region,
+    Subgraph,
+    control_calls,
+)
+from tilewright.runtime.artifact import (
+    ALIGNMENT,
+    DEVICE_ALIGNMENT,
+    Artifact,
+    BufferSpec,
+    Packing,
+    Step,
+)
+from tilewright.target import GpuTarget, Target
+
+
+@dataclass(frozen=True, slots=True)
+class PackedConstant:
+    """A constant in the layout that some kernel reads: one buffer of the network."""
+
+    value: Value
+    spec: BufferSpec
+    packing: Packing
+
+
+class Linker:
+    """Gives every value of a partition its place and writes down the calls (see the module)."""
+
+    def __init__(
+        self, partition: Partition, kernels: Mapping[str, Artifact], target: Target
+    ) -> None:
+        """Raises BuildError when a kernel is missing or does not fit its task, UnsupportedModel for
+        control flow on a GPU.
+        """
+        self.partition = partition
+        self.kernels = kernels
+        self.target = target
+        is_gpu = isinstance(target, GpuTarget)
+        if is_gpu:
+            _refuse_control(partition, target)
+        self.plan = plan_memory(partition, DEVICE_ALIGNMENT if is_gpu else ALIGNMENT)
+        self.constants: list[PackedConstant] = []
+        self._packed: dict[tuple[Any, ...], int] = {}
+        self._loops = 0
+        for call in partition.subgraphs:
+            _check(partition, call, kernels)
+        # All constants are numbered before any place is given, since outputs come after them.
+        self._operands = {c: self._constants_of(c) for c in partition.subgraphs}
+        self._plain = {v: self._as_it_is(v) for v in _read_as_they_are(partition)}
+        self._places: dict[Value, Place] = self._outermost()
+        self.actions = self._network()
+        self.parts = tuple(kernels[t.key] for t in partition.tasks)
+        if isinstance(target, GpuTarget):
+            self.parts += copy_kernels(self.actions, target)
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return self.partition.graph.inputs
+
+    @property
+    def buffer_count(self) -> int:
+        return len(self.inputs) + len(self.constants) + len(self.partition.graph.outputs)
+
+    # ---- constants ----------------------------------------------------------------------------
+
+    def _constants_of(self, call: Subgraph) -> list[int]:
+        """Numbers of the packed constants that a call reads."""
+        artifact = self.kernels[call.key]
+        found = []
+        rows = zip(call.constants, artifact.packings, artifact.constants, strict=True)
+        for value, packing, spec in rows:
+            found.append(self._add(value, packing, spec))
+        return found
+
+    def _add(self, value: Value, packing: Packing, spec: BufferSpec) -> int:
+        key = (value, packing.splits, packing.permutation, packing.maps)
+        if key not in self._packed:
+            self._packed[key] = number = len(self.constants)
+            name = f"w{number}_{value.name}"
+            source = BufferSpec(name, value.shape, value.dtype)
+            packed = BufferSpec(name, spec.shape, spec.dtype)
+            self.constants.append(PackedConstant(value, packed, replace(packing, source=source)))
+        return self._packed[key]
+
+    def _as_it_is(self, value: Value) -> int:
+        """The number of a constant in its own layout."""
+        spec = BufferSpec(value.name, value.shape, value.dtype)
+        return self._add(value, Packing.identity(spec), spec)
+
+    # ---- places -------------------------------------------------------------------------------
+
+    def _outermost(self) -> dict[Value, Place]:
+        """Where inputs, outputs and constants that are read as they are lie."""
+        first = len(self.inputs)
+        found: dict[Value, Place] = {v: Buffer(first + n) for v, n in self._plain.items()}
+        found |= {v: Buffer(i) for i, v in enumerate(self.inputs)}
+        direct = direct_results(self.partition, self.partition.whole)
+        return found | {v: self._output(i) for v, i in direct.items()}
+
+    def _output(self, i: int) -> Buffer:
+        return Buffer(len(self.inputs) + len(self.constants) + i)
+
+    def place(self, value: Value) -> Place:
+        """Where `value` is: the caller's or a constant's buffer, a row of it, or the arena."""
+        root = self.partition.root(value)
+        return self._places[root] if root in self._places else Slot(self.plan.offsets[root])
+
+    # ---- actions ------------------------------------------------------------------------------
+
+    def _network(self) -> tuple[Action, ...]:
+        outputs = self.partition.graph.outputs
+        calls = self._calls(self.partition.whole)
+        return calls + self._results(outputs, [self._output(i) for i in range(len(outputs))])
+
+    def _calls(self, region: Region) -> tuple[Action, ...]:
+        """What `region` does, besides handing on its results."""
+        return tuple(action for call in region.calls for action in self._call(call))
+
+    def _call(self, call: Call) -> tuple[Action, ...]:
+        match call:
+            case Subgraph():
+                places = [
+                    *(self.place(v) for v in call.inputs),
+                    *(Buffer(len(self.inputs) + c) for c in self._operands[call]),
+                    self.place(call.output),
+                ]
+                return (KernelCall(self.kernels[call.key].entry, tuple(places)),)
+            case ChoiceCall():
+                results = [self.place(v) for v in call.node.outputs]
+                then, otherwise = (self._branch(call, r, results) for r in call.regions)
+                return (Branch(self.place(call.node.inputs[0]), then, otherwise),)
+            case LoopCall():
+                return self._loop(call)
+
+    def _branch(
+        self, call: ChoiceCall, region: Region, results: Sequence[Place]
+    ) -> tuple[Action, ...]:
+        for value, i in direct_results(self.partition, region, call).items():
+            self._places[value] = results[i]
+        return self._calls(region) + self._results(region.graph.outputs, results)
+
+    def _loop(self, call: LoopCall) -> tuple[Action, ...]:
+        loop, body, number = call.loop, call.body.graph, self._loops
+        self._loops += 1
+        carried = [self.place(v) for v in call.node.outputs[: loop.carried]]
+        inputs = call.node.inputs[loop.counted :]
+        starts = self._results(inputs[: loop.carried], carried)
+        arrays = (*inputs[loop.carried :][: loop.scanned], *call.node.outputs[loop.carried :])
+        rows = [
+            self._row(array, number, backwards)
+            for array, backwards in zip(arrays, loop.backwards, strict=True)
+        ]
+        scanned = body.inputs[1 + loop.carried :][: loop.scanned]
+        self._places.update(zip(scanned, rows, strict=False))
+        stacked = rows[loop.scanned :]
+        for value, i in direct_results(self.partition, call.body, call).items():
+            self._places[value] = stacked[i - loop.carried]
+        actions = (
+            *self._calls(call.body),
+            *self._results(body.outputs[loop.carried :], stacked),
+            *self._hand_on(call, carried),
+        )
+        is_read = any(body.inputs[0] in c.inputs for c in self.partition.subgraphs)
+        repeat = Repeat(
+            number,
+            self.place(call.node.inputs[0]) if loop.counted else loop.trips,
+            carried[0] if loop.conditional else None,
+            self.place(body.inputs[0]) if is_read else None,
+            actions,
+        )
+        return (*starts, repeat)
+
+    def _row(self, array: Value, loop: int, backwards: bool) -> Row:
+        """The row of `array` that a step reads or writes."""
+        stride = array.bytes // array.shape[0]
+        if backwards:
+            return Row(self.place(array), array.bytes - stride, -stride, loop)
+        return Row(self.place(array), 0, stride, loop)
+
+    def _hand_on(self, call: LoopCall, carried: Sequence[Place]) -> tuple[Action, ...]:
+        """Copies from what a step computed to what the next one reads."""
+        spares = {i: self.place(v) for i, v in call.spares.items()}
+        results = call.body.graph.outputs
+        first = self._results([results[i] for i in spares], list(spares.values()))
+        rest = [i for i in range(len(carried)) if i not in spares]
+        second = self._results([results[i] for i in rest], [carried[i] for i in rest])
+        last = (Copy(place, carried[i], results[i].bytes) for i, place in spares.items())
+        return (*first, *second, *last)
+
+    def _results(self, values: Sequence[Value], wanted: Sequence[Place]) -> tuple[Action, ...]:
+        """Copies of those of `values` that are not yet where they are wanted."""
+        pairs = [(self.place(v), w, v.bytes) for v, w in zip(values, wanted, strict=True)]
+        return tuple(Copy(p, w, size) for p, w, size in pairs if p != w)
+
+    # ---- profiles -----------------------------------------------------------------------------
+
+    def steps(self) -> tuple[Step, ...]:
+        """What each action is, for a profile."""
+        tasks = {self.kernels[t.key].entry: t for t in self.partition.tasks}
+
+        def step(action: Action) -> Step:
+            match action:
+                case KernelCall(entry=entry):
+                    return Step(tasks[entry].name, tasks[entry].dag.useful_flops)
+                case Copy():
+                    return Step("copy", 0)
+                case Branch(then=then, otherwise=otherwise):
+                    sides = [[step(a) for a in side] for side in (then, otherwise)]
+                    names = (_listed(side) or "nothing" for side in sides)
+                    most = max(sum(s.flops for s in side) for side in sides)
+                    return Step(f"if: {' else: '.join(names)}", most)
+                case Repeat(trips=trips, actions=actions):
+                    inner = [step(a) for a in actions]
+                    often = trips if isinstance(trips, int) else 1
+                    times = f" x{trips}" if isinstance(trips, int) else ""
+                    total = often * sum(s.flops for s in inner)
+                    return Step(f"loop{times}: {_listed(inner)}", total)
+
+        return tuple(map(step, self.actions))
+
+
+def _listed(steps: Sequence[Step]) -> str:
+    """The kernels among `steps`."""
+    return ", ".join(s.kernel for s in steps if s.kernel != "copy")
+
+
+def _read_as_they_are(partition: Partition) -> Iterator[Value]:
+    """Constants that are no kernel's packed ones: returned, carried, scanned or captured."""
+    named = [*partition.graph.outputs, *(v for c in partition.subgraphs for v in c.inputs)]
+    for call in control_calls(partition.calls):
+        named += call.node.inputs
+        named += (v for r in call.regions for v in r.graph.outputs)
+    return (r for r in dict.fromkeys(map(partition.root, named)) if r.is_constant)
+
+
+def _refuse_control(partition: Partition, target: Target) -> None:
+    """A GPU runs a list of launches, which knows neither loops nor branches."""
+    found = [f"{c.node.op} {c.node.output.name}" for c in control_calls(partition.calls)]
+    if found:
+        raise UnsupportedModel(
+            f"{partition.graph.name}: {target.kind} runs no loops and branches, which the model "
+            f"has: {', '.join(found)}; compile it for a CPU, or give the inputs that decide as "
+            f"constants={{...}}"
+        )
+
+
+def _check(partition: Partition, call: Subgraph, kernels: Mapping[str, Artifact]) -> None:
+    if call.key not in kernels:
+        raise BuildError(f"{partition.graph.name}: no kernel for task {call.key} ({call.name})")
+    artifact = kernels[call.key]
+    wanted = [v.shape for v in (*call.inputs, call.output)]
+    given = [s.shape for s in (*artifact.inputs, *artifact.outputs)]
+    sources = [p.source.shape for p in artifact.packings]
+    if wanted != given or sources != [v.shape for v in call.constants]:
+        raise BuildError(
+            f"{partition.graph.name}: kernel {artifact.entry} takes {given} and constants "
+            f"{sources}; {call.name} has {wanted} and {[v.shape for v in call.constants]}"
+        )
