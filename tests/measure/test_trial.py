@@ -282,6 +282,18 @@ def test_little_is_enough_of_what_is_not_near_the_best(
     assert candidate.runs == 1 + 1 + turns
 
 
+@pytest.mark.parametrize(("between", "figure"), [(0, 5e-3), (1 << 20, 1e-3)])
+def test_a_figure_with_other_data_between_is_of_the_calls_left_alone(
+    between: int, figure: float
+) -> None:
+    class Disturbed(Steady):
+        def bench_within(self, budget_s: float, between: int) -> Floats:
+            return np.array([5e-3, 5e-3, 1e-3, 5e-3, 1e-3])
+
+    found = run_trial(Disturbed(1e-3), RunOptions(between=between), Spent(), once).latencies_s
+    assert found == pytest.approx([figure] * 3)
+
+
 def test_turns_of_a_networks_task_read_other_data_between_calls() -> None:
     asked: list[tuple[str, float, int]] = []
 

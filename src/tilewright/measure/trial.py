@@ -47,7 +47,9 @@ NEAR = 1.25
 TURN_CALLS, SHORTEST_TURN_S, LONGEST_TURN_S, TURN_BETWEEN_S = 10, 2e-3, 10e-3, 20e-3
 TURNS, FEW_TURNS = 6, 3
 # What both are compared by, of all their calls: one in ten is quiet when the others are not. Of the
-# estimators tried (median, quartile, least, median ratio of neighbours) it repeats best.
+# estimators tried (median, quartile, least, median ratio of neighbours) it repeats best. It is the
+# figure, too, of the few calls with other data between: beside busy programs the median of one
+# kernel of half a millisecond was twenty, of another one, and a network is a sum of such figures.
 UNDISTURBED = 0.1
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 
@@ -57,7 +59,7 @@ class RunOptions:
     """How a candidate is timed.
 
     `repeats` figures are taken (fewer of runs that take long), each the median of the calls that
-    fit into `min_repeat_ms`.
+    fit into `min_repeat_ms`, or their quickest tenth if there is something `between`.
     Caches are warm from the call before unless there is something `between`, as in a network: so
     many bytes of other data are read before each timed call, at least enough to pass through the
     cores' own caches and at most through all, then the inputs, any part by any core. A candidate
@@ -194,12 +196,13 @@ def _time(
         return Timing([baseline.relative(candidate, near, enough_s=options.repeats * budget_s)])
 
     def figure() -> float:
-        return float(np.median(candidate.bench_within(budget_s, options.between)))
+        calls = candidate.bench_within(budget_s, options.between)
+        return _undisturbed([calls]) if options.between else float(np.median(calls))
 
-    medians = [figure()]
-    while medians[0] <= near and len(medians) < options.repeats and sum(medians) < ENOUGH_S:
-        medians.append(figure())
-    return Timing(medians)
+    figures = [figure()]
+    while figures[0] <= near and len(figures) < options.repeats and sum(figures) < ENOUGH_S:
+        figures.append(figure())
+    return Timing(figures)
 
 
 class Baseline:
