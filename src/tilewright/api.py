@@ -177,14 +177,14 @@ def tune(
     for a database that cannot be used, TargetError for a device that is not here, BuildError,
     RunError or WrongAnswer when nothing can be measured.
     """
-    given = _parts(models)
+    chosen = as_target(target)
+    given = _parts(models, chosen)
     if strategy not in STRATEGIES:
         raise InputError(f"unknown strategy {strategy!r}; known: {', '.join(STRATEGIES)}")
     if scheduler not in SCHEDULERS:
         raise InputError(f"unknown scheduler {scheduler!r}; known: {', '.join(SCHEDULERS)}")
     if minutes is None and trials is None:
         minutes = 10.0
-    chosen = as_target(target)
     if runner is None and isinstance(chosen, GpuTarget):
         device_of(chosen)
     tasks, groups = _merge(given)
@@ -234,10 +234,11 @@ def _task_result(search: TaskSearch) -> TaskResult:
     )
 
 
-def _parts(models: Tunable | Sequence[Tunable]) -> list[Task | Model]:
+def _parts(models: Tunable | Sequence[Tunable], target: Target) -> list[Task | Model]:
     """What is to be tuned, with every shape of a ModelSet as a model of its own."""
     given = [models] if isinstance(models, (Task, Model, ModelSet)) else models
-    return [m for each in given for m in (each.models if isinstance(each, ModelSet) else [each])]
+    parts = [m for each in given for m in (each.models if isinstance(each, ModelSet) else [each])]
+    return [m if isinstance(m, Task) else m.for_target(target) for m in parts]
 
 
 def _keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> None:
@@ -400,7 +401,8 @@ def compile(
     Networks compiled with one `pool` store equal packed constants once; those of a ModelSet do.
     """
     chosen = as_target(target)
-    tasks, _ = _merge(_parts(model))
+    parts = _parts(model, chosen)
+    tasks, _ = _merge(parts)
     with open_records(db) as database:
         matches = [find_match(t, database, chosen) for t in tasks]
     tell(matches, notes)
@@ -408,11 +410,10 @@ def compile(
     kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
         return loaded(kernels[tasks[0].alone], chosen, arguments=model.arguments)
-    if isinstance(model, ModelSet):
-        common = ConstantPool()
-        nets = [Network(m.partition, kernels, chosen, common) for m in model.models]
-        return NetworkSet(nets, model.name)
-    return Network(model.partition, kernels, chosen, pool)
+    common = ConstantPool() if isinstance(model, ModelSet) else pool
+    networks = [m.partition for m in parts if isinstance(m, Model)]
+    nets = [Network(p, kernels, chosen, common) for p in networks]
+    return NetworkSet(nets, model.name) if isinstance(model, ModelSet) else nets[0]
 
 
 def tell(matches: Sequence[Match], notes: Callable[[str], None] | None) -> None:

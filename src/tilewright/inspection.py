@@ -98,6 +98,7 @@ def plan_of(
     Raises what `compile` raises, but needs no machine that can run the code.
     """
     chosen = as_target(target)
+    model = model if isinstance(model, Task) else model.for_target(chosen)
     tasks = tasks_of(model)
     with open_records(db) as database:
         matches = [find_match(t, database, chosen) for t in tasks]

@@ -18,8 +18,10 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import Compute
 from tilewright.graph.ir import Graph
 from tilewright.graph.onnx_import import load as load_onnx
-from tilewright.graph.partition import Partition, partition
+from tilewright.graph.partition import Partition, control_calls, partition
 from tilewright.graph.passes import simplify
+from tilewright.graph.passes.write_out import write_out
+from tilewright.target import GpuTarget, Target
 
 
 class Task:
@@ -58,6 +60,12 @@ class Model:
 
     name: str
     partition: Partition
+
+    def for_target(self, target: Target) -> Model:
+        """The same network as `target` runs it: GPUs run no loops, whose steps are written out."""
+        if not isinstance(target, GpuTarget) or not any(control_calls(self.partition.calls)):
+            return self
+        return Model(self.name, partition(simplify(write_out(self.partition.graph))))
 
     def __str__(self) -> str:
         return str(self.partition)

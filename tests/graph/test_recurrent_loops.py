@@ -13,6 +13,7 @@ from graph_reference import Array, run_graph, run_onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
+from tilewright.target import Target
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
 TIME, FEATURES, HIDDEN = 5, 6, 8
@@ -122,3 +123,20 @@ def test_a_saved_library_runs_loops(tmp_path: Path) -> None:
     x = inputs_of(model)
     tw.compile(tw.load(model)).save(tmp_path / "net.so")
     agree(tw.load_library(tmp_path / "net.so").run(x), run_onnx(model, x))
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+def test_loops_are_written_out_for_devices(direction: str) -> None:
+    model = tw.load(recurrent("LSTM", direction, batch=2, started=True, lengths=True))
+    written = model.for_target(Target.parse("cuda:a100"))
+    assert any(n.control for n in model.partition.graph.nodes)
+    assert not any(n.control for n in written.partition.graph.nodes)
+    assert model.for_target(Target.parse("cpu:znver4")) is model
+    inputs = inputs_of(recurrent("LSTM", direction, batch=2, started=True, lengths=True))
+    pairs = zip(
+        run_graph(model.partition.graph, inputs),
+        run_graph(written.partition.graph, inputs),
+        strict=True,
+    )
+    for looped, unrolled in pairs:
+        np.testing.assert_allclose(unrolled, looped, rtol=1e-5, atol=1e-6)

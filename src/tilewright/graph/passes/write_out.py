@@ -1,0 +1,78 @@
+"""Loops of a known length as the steps that they make, for targets that run none.
+
+h, rows = loop x3 (h0, x)   →   h1, r1 = step(h0, x[0]); h2, r2 = step(h1, x[1]); …
+                                rows = concat(r1, r2, r3)
+
+A loop whose length or end depends on data stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tilewright.graph.builder import GraphBuilder, Rewriter
+from tilewright.graph.ir import Graph, Loop, Node, Value
+
+
+def write_out(graph: Graph) -> Graph:
+    """`graph`, and the graphs within it, without loops of a known length."""
+    rewriter = Rewriter(graph)
+    for node in graph.nodes:
+        if node.control is not None:
+            bodies = [write_out(body) for body in node.control.bodies]
+            node = replace(node, control=node.control.with_bodies(bodies))
+        match node.control:
+            case Loop(trips=int(), counted=False, conditional=False) as loop:
+                results = _steps(rewriter.builder, loop, rewriter.operands(node))
+                for old, new in zip(node.outputs, results, strict=True):
+                    rewriter.replace(old, new)
+            case _:
+                rewriter.keep(node)
+    return rewriter.finish()
+
+
+def _steps(b: GraphBuilder, loop: Loop, inputs: Sequence[Value]) -> list[Value]:
+    """The results of a loop of these inputs."""
+    assert loop.trips is not None
+    carried = list(inputs[: loop.carried])
+    scanned = inputs[loop.carried : loop.carried + loop.scanned]
+    captured = inputs[loop.carried + loop.scanned :]
+    turned = list(zip(scanned, loop.backwards, strict=False))
+    rows: list[list[Value]] = [[] for _ in range(loop.stacked)]
+    for t in range(loop.trips):
+        step = b.constant("t", np.asarray(t, np.int64))
+        given = [_row(b, x, loop.trips - 1 - t if back else t) for x, back in turned]
+        found = _body(b, loop.body, [step, *carried, *given, *captured])
+        carried = found[: loop.carried]
+        for stack, row in zip(rows, found[loop.carried :], strict=True):
+            stack.append(row)
+    for stack, back in zip(rows, loop.backwards[loop.scanned :], strict=True):
+        wide = [b.reshape(row, (1, *row.shape)) for row in (stack[::-1] if back else stack)]
+        carried.append(wide[0] if len(wide) == 1 else b.emit("concat", *wide, axis=0))
+    return carried
+
+
+def _body(b: GraphBuilder, body: Graph, inputs: Sequence[Value]) -> list[Value]:
+    """The outputs of one step."""
+    values = dict(zip(body.inputs, inputs, strict=True))
+    for node in body.nodes:
+        operands = [values.get(v, v) for v in node.inputs]
+        values.update(zip(node.outputs, _again(b, node, operands), strict=True))
+    return [values.get(v, v) for v in body.outputs]
+
+
+def _again(b: GraphBuilder, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
+    if node.control is not None:
+        return b.control(node.control, operands, node.output.name)
+    return [b.copy(node, operands)]
+
+
+def _row(b: GraphBuilder, x: Value, n: int) -> Value:
+    """`x[n]`."""
+    if x.constant is not None:
+        return b.constant(f"{x.name}.row", x.constant[n])
+    part = b.emit("slice", x, starts=(n,), stops=(n + 1,), steps=(1,), axes=(0,))
+    return b.reshape(part, x.shape[1:])
