@@ -26,7 +26,7 @@ from tilewright.runtime import nvrtc
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.trace import trace_from_json
-from tilewright.search.tuner import Tuner
+from tilewright.search.confirmation import Confirmation
 from tilewright.target import Target
 from workloads import given
 
@@ -80,7 +80,7 @@ def test_nothing_is_measured_twice(
         raise AssertionError("a recorded trial was measured again")
 
     monkeypatch.setattr(LocalMeasurer, "measure", measured)
-    monkeypatch.setattr(Tuner, "_confirm", lambda *_: None)
+    monkeypatch.setattr(Confirmation, "run", lambda *_: None)
     result = tw.tune(product(), target="opencl", trials=TRIALS, db=tuned[0])
     assert result.trials == TRIALS
 
