@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from native_kernels import scale_artifact
 
+from devices import tools
 from tilewright.runtime import CompiledFunction
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.native import SOURCE, native
@@ -21,7 +21,6 @@ from tilewright.runtime.native import SOURCE, native
 pytestmark = pytest.mark.cpu
 
 HERE = Path(__file__).parent
-needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="apt-get install gcc")
 WORK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
 PARALLEL = ctypes.CFUNCTYPE(
     None, WORK, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_void_p
@@ -48,7 +47,7 @@ def built(folder: Path, name: str, *options: str) -> Path:
     return program
 
 
-@needs_gcc
+@tools("gcc")
 @pytest.mark.parametrize("cores", [1, 2, 4])
 def test_every_step_is_taken_once(cores: int, tmp_path: Path, busy: None) -> None:
     """By four callers at once, beside a busy loop, with threads stopped at random places."""
@@ -57,14 +56,14 @@ def test_every_step_is_taken_once(cores: int, tmp_path: Path, busy: None) -> Non
     assert done.stdout == "ok 20000\n", done.stdout + done.stderr
 
 
-@needs_gcc
+@tools("gcc")
 def test_no_thread_reads_what_another_writes(tmp_path: Path) -> None:
     program = built(tmp_path, "stress", "-O1", "-g", "-fsanitize=thread", "-DTW_TEST_CORES=3")
     done = subprocess.run([program, "3", "500", "2"], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("ok 1500\n", "")
 
 
-@needs_gcc
+@tools("gcc")
 @pytest.mark.parametrize("where", ["caller", "worker", "fork"])
 def test_the_process_may_end_inside_a_region(where: str, tmp_path: Path) -> None:
     program = built(tmp_path, "ends", "-O2", "-DTW_TEST_CORES=4")

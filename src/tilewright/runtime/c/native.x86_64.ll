@@ -302,7 +302,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   store i32 1, ptr %50, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #7
   store i32 %51, ptr %50, align 4
-  br label %535
+  br label %514
 
 52:                                               ; preds = %41
   call void @llvm.lifetime.start.p0(ptr nonnull %15) #7
@@ -686,7 +686,7 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   call void @llvm.lifetime.end.p0(ptr nonnull %10) #7
   %301 = sub i64 %300, %58
   %302 = add i64 %301, %298
-  br label %520
+  br label %499
 
 303:                                              ; preds = %170, %167
   %304 = getelementptr inbounds nuw i8, ptr %163, i64 260
@@ -715,322 +715,298 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   store i64 %2, ptr %316, align 8
   %317 = getelementptr inbounds nuw i8, ptr %163, i64 32
   store i64 %3, ptr %317, align 32
-  %318 = sext i64 %2 to i128
-  %319 = zext nneg i32 %39 to i128
-  br label %330
+  %318 = getelementptr inbounds nuw i8, ptr %163, i64 40
+  store i32 0, ptr %318, align 8
+  %319 = getelementptr inbounds nuw i8, ptr %163, i64 48
+  store atomic i64 %58, ptr %319 monotonic, align 16
+  %320 = getelementptr inbounds nuw i8, ptr %163, i64 56
+  %321 = call i32 @sched_getcpu() #7
+  store atomic i32 %321, ptr %320 monotonic, align 8
+  %322 = getelementptr inbounds nuw i8, ptr %163, i64 128
+  store atomic i32 0, ptr %322 monotonic, align 128
+  %323 = zext nneg i32 %39 to i128
+  %324 = getelementptr inbounds nuw i8, ptr %163, i64 384
+  %325 = zext nneg i32 %39 to i64
+  %326 = load i64, ptr %316, align 8
+  %327 = load i32, ptr %318, align 8
+  %328 = sext i64 %326 to i128
+  br label %329
 
-320:                                              ; preds = %330
-  %321 = getelementptr inbounds nuw i8, ptr %163, i64 40
-  store i32 %347, ptr %321, align 8
-  %322 = getelementptr inbounds nuw i8, ptr %163, i64 48
-  store atomic i64 %58, ptr %322 monotonic, align 16
-  %323 = getelementptr inbounds nuw i8, ptr %163, i64 56
-  %324 = call i32 @sched_getcpu() #7
-  store atomic i32 %324, ptr %323 monotonic, align 8
-  %325 = getelementptr inbounds nuw i8, ptr %163, i64 128
-  store atomic i32 0, ptr %325 monotonic, align 128
-  %326 = getelementptr inbounds nuw i8, ptr %163, i64 384
-  %327 = zext nneg i32 %39 to i64
-  %328 = load i64, ptr %316, align 8
-  %329 = sext i64 %328 to i128
-  br label %349
+329:                                              ; preds = %329, %312
+  %330 = phi i32 [ %327, %312 ], [ %343, %329 ]
+  %331 = phi i64 [ 0, %312 ], [ %333, %329 ]
+  %332 = phi i64 [ 0, %312 ], [ %337, %329 ]
+  %333 = add nuw nsw i64 %331, 1
+  %334 = zext nneg i64 %333 to i128
+  %335 = mul nsw i128 %334, %328
+  %336 = sdiv i128 %335, %323
+  %337 = trunc i128 %336 to i64
+  %338 = xor i64 %332, -1
+  %339 = add i64 %3, %338
+  %340 = add i64 %339, %337
+  %341 = sdiv i64 %340, %3
+  %342 = trunc i64 %341 to i32
+  %343 = add i32 %330, %342
+  store i32 %343, ptr %318, align 8
+  %344 = getelementptr inbounds nuw %struct.steps, ptr %324, i64 %331
+  %345 = and i64 %341, 4294967295
+  %346 = or disjoint i64 %345, %313
+  store atomic i64 %346, ptr %344 release, align 128
+  %347 = icmp eq i64 %333, %325
+  br i1 %347, label %348, label %329
 
-330:                                              ; preds = %330, %312
-  %331 = phi i32 [ 0, %312 ], [ %337, %330 ]
-  %332 = phi i32 [ 0, %312 ], [ %347, %330 ]
-  %333 = zext nneg i32 %331 to i128
-  %334 = mul nsw i128 %333, %318
-  %335 = sdiv i128 %334, %319
-  %336 = trunc i128 %335 to i64
-  %337 = add nuw nsw i32 %331, 1
-  %338 = zext nneg i32 %337 to i128
-  %339 = mul nsw i128 %338, %318
-  %340 = sdiv i128 %339, %319
-  %341 = trunc i128 %340 to i64
-  %342 = xor i64 %336, -1
-  %343 = add i64 %3, %342
-  %344 = add i64 %343, %341
-  %345 = sdiv i64 %344, %3
-  %346 = trunc i64 %345 to i32
-  %347 = add i32 %332, %346
-  %348 = icmp eq i32 %337, %39
-  br i1 %348, label %320, label %330
+348:                                              ; preds = %329
+  %349 = shl i32 %39, 16
+  %350 = or disjoint i32 %349, 1
+  %351 = zext i32 %350 to i64
+  %352 = or disjoint i64 %313, %351
+  store atomic i64 %352, ptr %163 release, align 128
+  %353 = load i32, ptr %304, align 4
+  %354 = load atomic i64, ptr %163 monotonic, align 128
+  %355 = trunc i64 %354 to i32
+  %356 = lshr i32 %355, 16
+  %357 = icmp eq i32 %153, 0
+  br i1 %357, label %370, label %358
 
-349:                                              ; preds = %349, %320
-  %350 = phi i64 [ 0, %320 ], [ %355, %349 ]
-  %351 = zext nneg i64 %350 to i128
-  %352 = mul nsw i128 %351, %329
-  %353 = sdiv i128 %352, %319
-  %354 = trunc i128 %353 to i64
-  %355 = add nuw nsw i64 %350, 1
-  %356 = zext nneg i64 %355 to i128
-  %357 = mul nsw i128 %356, %329
-  %358 = sdiv i128 %357, %319
-  %359 = trunc i128 %358 to i64
-  %360 = xor i64 %354, -1
-  %361 = add i64 %3, %360
-  %362 = add i64 %361, %359
-  %363 = sdiv i64 %362, %3
-  %364 = getelementptr inbounds nuw %struct.steps, ptr %326, i64 %350
-  %365 = and i64 %363, 4294967295
-  %366 = or disjoint i64 %365, %313
-  store atomic i64 %366, ptr %364 release, align 128
-  %367 = icmp eq i64 %355, %327
-  br i1 %367, label %368, label %349
-
-368:                                              ; preds = %349
-  %369 = shl i32 %39, 16
-  %370 = or disjoint i32 %369, 1
-  %371 = zext i32 %370 to i64
-  %372 = or disjoint i64 %313, %371
-  store atomic i64 %372, ptr %163 release, align 128
-  %373 = load i32, ptr %304, align 4
-  %374 = load i32, ptr %321, align 8
-  %375 = load atomic i64, ptr %163 monotonic, align 128
-  %376 = trunc i64 %375 to i32
-  %377 = lshr i32 %376, 16
-  %378 = icmp eq i32 %153, 0
-  br i1 %378, label %391, label %379
-
-379:                                              ; preds = %368
-  %380 = getelementptr inbounds nuw i8, ptr %17, i64 644
-  %381 = call i32 @sched_getcpu() #7
-  store atomic i32 %381, ptr %380 monotonic, align 4
-  %382 = getelementptr inbounds nuw i8, ptr %17, i64 640
-  %383 = atomicrmw add ptr %382, i32 1 seq_cst, align 128
-  %384 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %382, i32 noundef 129, i32 noundef range(i32 1, 3) %153, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+358:                                              ; preds = %348
+  %359 = getelementptr inbounds nuw i8, ptr %17, i64 644
+  %360 = call i32 @sched_getcpu() #7
+  store atomic i32 %360, ptr %359 monotonic, align 4
+  %361 = getelementptr inbounds nuw i8, ptr %17, i64 640
+  %362 = atomicrmw add ptr %361, i32 1 seq_cst, align 128
+  %363 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %361, i32 noundef 129, i32 noundef range(i32 1, 3) %153, ptr noundef null, ptr noundef null, i32 noundef 0) #7
   call void @llvm.lifetime.start.p0(ptr nonnull %9) #7
-  %385 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #7
-  %386 = load i64, ptr %9, align 8
-  %387 = mul nsw i64 %386, 1000000000
-  %388 = getelementptr inbounds nuw i8, ptr %9, i64 8
-  %389 = load i64, ptr %388, align 8
-  %390 = add nsw i64 %387, %389
+  %364 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #7
+  %365 = load i64, ptr %9, align 8
+  %366 = mul nsw i64 %365, 1000000000
+  %367 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %368 = load i64, ptr %367, align 8
+  %369 = add nsw i64 %366, %368
   call void @llvm.lifetime.end.p0(ptr nonnull %9) #7
+  br label %370
+
+370:                                              ; preds = %358, %348
+  %371 = phi i64 [ %369, %358 ], [ %58, %348 ]
+  store i32 1, ptr %43, align 4
+  %372 = icmp eq i32 %356, 0
+  br i1 %372, label %373, label %374
+
+373:                                              ; preds = %370
+  store i32 0, ptr %43, align 4
+  br label %448
+
+374:                                              ; preds = %370
+  %375 = zext i32 %353 to i64
+  %376 = zext nneg i32 %356 to i128
+  %377 = zext nneg i32 %356 to i64
+  br label %378
+
+378:                                              ; preds = %432, %374
+  %379 = phi i64 [ %384, %432 ], [ 0, %374 ]
+  %380 = phi i32 [ %390, %432 ], [ 0, %374 ]
+  %381 = getelementptr inbounds nuw %struct.steps, ptr %324, i64 %379
+  %382 = load atomic i64, ptr %381 acquire, align 8
+  %383 = zext nneg i64 %379 to i128
+  %384 = add nuw nsw i64 %379, 1
+  %385 = zext nneg i64 %384 to i128
+  br label %386
+
+386:                                              ; preds = %414, %378
+  %387 = phi i64 [ %415, %414 ], [ -1, %378 ]
+  %388 = phi i64 [ %416, %414 ], [ 0, %378 ]
+  %389 = phi i64 [ %431, %414 ], [ %382, %378 ]
+  %390 = phi i32 [ %430, %414 ], [ %380, %378 ]
   br label %391
 
-391:                                              ; preds = %379, %368
-  %392 = phi i64 [ %390, %379 ], [ %58, %368 ]
-  store i32 1, ptr %43, align 4
-  %393 = icmp eq i32 %377, 0
-  br i1 %393, label %394, label %395
+391:                                              ; preds = %398, %386
+  %392 = phi i64 [ %402, %398 ], [ %389, %386 ]
+  %393 = lshr i64 %392, 32
+  %394 = icmp ne i64 %393, %375
+  %395 = and i64 %392, 4294967295
+  %396 = icmp eq i64 %395, 0
+  %397 = or i1 %394, %396
+  br i1 %397, label %432, label %398
 
-394:                                              ; preds = %391
+398:                                              ; preds = %391
+  %399 = add i64 %392, -1
+  %400 = cmpxchg weak ptr %381, i64 %392, i64 %399 acq_rel acquire, align 8
+  %401 = extractvalue { i64, i1 } %400, 1
+  %402 = extractvalue { i64, i1 } %400, 0
+  br i1 %401, label %403, label %391
+
+403:                                              ; preds = %398
+  %404 = icmp slt i64 %387, 0
+  br i1 %404, label %405, label %414
+
+405:                                              ; preds = %403
+  %406 = load i64, ptr %316, align 8
+  %407 = sext i64 %406 to i128
+  %408 = mul nsw i128 %407, %383
+  %409 = sdiv i128 %408, %376
+  %410 = trunc i128 %409 to i64
+  %411 = mul nsw i128 %407, %385
+  %412 = sdiv i128 %411, %376
+  %413 = trunc i128 %412 to i64
+  br label %414
+
+414:                                              ; preds = %405, %403
+  %415 = phi i64 [ %413, %405 ], [ %387, %403 ]
+  %416 = phi i64 [ %410, %405 ], [ %388, %403 ]
+  %417 = load i64, ptr %317, align 32
+  %418 = xor i64 %416, -1
+  %419 = add i64 %415, %418
+  %420 = add i64 %419, %417
+  %421 = sdiv i64 %420, %417
+  %422 = sub i64 %421, %392
+  %423 = and i64 %422, 4294967295
+  %424 = mul nsw i64 %423, %417
+  %425 = add nsw i64 %424, %416
+  %426 = add nsw i64 %425, %417
+  %427 = call i64 @llvm.smin.i64(i64 %426, i64 %415)
+  %428 = load ptr, ptr %314, align 8
+  %429 = load ptr, ptr %315, align 16
+  call void %428(ptr noundef %429, i64 noundef %425, i64 noundef %427, i64 noundef 0) #7
+  %430 = add i32 %390, 1
+  %431 = load atomic i64, ptr %381 acquire, align 8
+  br label %386
+
+432:                                              ; preds = %391
+  %433 = icmp eq i64 %384, %377
+  br i1 %433, label %434, label %378
+
+434:                                              ; preds = %432
   store i32 0, ptr %43, align 4
-  br label %469
+  %435 = icmp eq i32 %390, 0
+  br i1 %435, label %448, label %436
 
-395:                                              ; preds = %391
-  %396 = zext i32 %373 to i64
-  %397 = zext nneg i32 %377 to i128
-  %398 = zext nneg i32 %377 to i64
-  br label %399
-
-399:                                              ; preds = %453, %395
-  %400 = phi i64 [ %405, %453 ], [ 0, %395 ]
-  %401 = phi i32 [ %411, %453 ], [ 0, %395 ]
-  %402 = getelementptr inbounds nuw %struct.steps, ptr %326, i64 %400
-  %403 = load atomic i64, ptr %402 acquire, align 8
-  %404 = zext nneg i64 %400 to i128
-  %405 = add nuw nsw i64 %400, 1
-  %406 = zext nneg i64 %405 to i128
-  br label %407
-
-407:                                              ; preds = %435, %399
-  %408 = phi i64 [ %436, %435 ], [ -1, %399 ]
-  %409 = phi i64 [ %437, %435 ], [ 0, %399 ]
-  %410 = phi i64 [ %452, %435 ], [ %403, %399 ]
-  %411 = phi i32 [ %451, %435 ], [ %401, %399 ]
-  br label %412
-
-412:                                              ; preds = %419, %407
-  %413 = phi i64 [ %423, %419 ], [ %410, %407 ]
-  %414 = lshr i64 %413, 32
-  %415 = icmp ne i64 %414, %396
-  %416 = and i64 %413, 4294967295
-  %417 = icmp eq i64 %416, 0
-  %418 = or i1 %415, %417
-  br i1 %418, label %453, label %419
-
-419:                                              ; preds = %412
-  %420 = add i64 %413, -1
-  %421 = cmpxchg weak ptr %402, i64 %413, i64 %420 acq_rel acquire, align 8
-  %422 = extractvalue { i64, i1 } %421, 1
-  %423 = extractvalue { i64, i1 } %421, 0
-  br i1 %422, label %424, label %412
-
-424:                                              ; preds = %419
-  %425 = icmp slt i64 %408, 0
-  br i1 %425, label %426, label %435
-
-426:                                              ; preds = %424
-  %427 = load i64, ptr %316, align 8
-  %428 = sext i64 %427 to i128
-  %429 = mul nsw i128 %428, %404
-  %430 = sdiv i128 %429, %397
-  %431 = trunc i128 %430 to i64
-  %432 = mul nsw i128 %428, %406
-  %433 = sdiv i128 %432, %397
-  %434 = trunc i128 %433 to i64
-  br label %435
-
-435:                                              ; preds = %426, %424
-  %436 = phi i64 [ %434, %426 ], [ %408, %424 ]
-  %437 = phi i64 [ %431, %426 ], [ %409, %424 ]
-  %438 = load i64, ptr %317, align 32
-  %439 = xor i64 %437, -1
-  %440 = add i64 %436, %439
-  %441 = add i64 %440, %438
-  %442 = sdiv i64 %441, %438
-  %443 = sub i64 %442, %413
-  %444 = and i64 %443, 4294967295
-  %445 = mul nsw i64 %444, %438
-  %446 = add nsw i64 %445, %437
-  %447 = add nsw i64 %446, %438
-  %448 = call i64 @llvm.smin.i64(i64 %447, i64 %436)
-  %449 = load ptr, ptr %314, align 8
-  %450 = load ptr, ptr %315, align 16
-  call void %449(ptr noundef %450, i64 noundef %446, i64 noundef %448, i64 noundef 0) #7
-  %451 = add i32 %411, 1
-  %452 = load atomic i64, ptr %402 acquire, align 8
-  br label %407
-
-453:                                              ; preds = %412
-  %454 = icmp eq i64 %405, %398
-  br i1 %454, label %455, label %399
-
-455:                                              ; preds = %453
-  store i32 0, ptr %43, align 4
-  %456 = icmp eq i32 %411, 0
-  br i1 %456, label %469, label %457
-
-457:                                              ; preds = %455
+436:                                              ; preds = %434
   call void @llvm.lifetime.start.p0(ptr nonnull %8) #7
-  %458 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
-  %459 = load i64, ptr %8, align 8
-  %460 = mul nsw i64 %459, 1000000000
-  %461 = getelementptr inbounds nuw i8, ptr %8, i64 8
-  %462 = load i64, ptr %461, align 8
+  %437 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #7
+  %438 = load i64, ptr %8, align 8
+  %439 = mul nsw i64 %438, 1000000000
+  %440 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  %441 = load i64, ptr %440, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %8) #7
-  %463 = sub i64 %462, %392
-  %464 = add i64 %463, %460
-  %465 = zext i32 %374 to i64
-  %466 = mul nsw i64 %464, %465
-  %467 = zext i32 %411 to i64
-  %468 = sdiv i64 %466, %467
-  br label %469
+  %442 = sub i64 %441, %371
+  %443 = add i64 %442, %439
+  %444 = zext i32 %343 to i64
+  %445 = mul nsw i64 %443, %444
+  %446 = zext i32 %390 to i64
+  %447 = sdiv i64 %445, %446
+  br label %448
 
-469:                                              ; preds = %457, %455, %394
-  %470 = phi i32 [ %411, %457 ], [ 0, %455 ], [ 0, %394 ]
-  %471 = phi i64 [ %468, %457 ], [ 0, %455 ], [ 0, %394 ]
-  %472 = load i32, ptr %321, align 8
-  %473 = icmp eq i32 %470, %472
-  br i1 %473, label %518, label %474
+448:                                              ; preds = %436, %434, %373
+  %449 = phi i32 [ %390, %436 ], [ 0, %434 ], [ 0, %373 ]
+  %450 = phi i64 [ %447, %436 ], [ 0, %434 ], [ 0, %373 ]
+  %451 = load i32, ptr %318, align 8
+  %452 = icmp eq i32 %449, %451
+  br i1 %452, label %497, label %453
 
-474:                                              ; preds = %469
-  %475 = atomicrmw add ptr %325, i32 %470 acq_rel, align 128
-  %476 = load atomic i32, ptr %325 acquire, align 128
-  %477 = and i32 %476, -1073741825
-  %478 = icmp eq i32 %477, %472
-  br i1 %478, label %518, label %479
+453:                                              ; preds = %448
+  %454 = atomicrmw add ptr %322, i32 %449 acq_rel, align 128
+  %455 = load atomic i32, ptr %322 acquire, align 128
+  %456 = and i32 %455, -1073741825
+  %457 = icmp eq i32 %456, %451
+  br i1 %457, label %497, label %458
 
-479:                                              ; preds = %474
-  %480 = zext i32 %373 to i64
-  %481 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  br label %482
+458:                                              ; preds = %453
+  %459 = zext i32 %353 to i64
+  %460 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  br label %461
 
-482:                                              ; preds = %512, %479
-  %483 = phi i32 [ %476, %479 ], [ %515, %512 ]
-  %484 = phi i64 [ 0, %479 ], [ %513, %512 ]
-  %485 = phi i32 [ 1, %479 ], [ %514, %512 ]
-  %486 = load atomic i64, ptr %163 monotonic, align 128
-  %487 = lshr i64 %486, 32
-  %488 = icmp eq i64 %487, %480
-  br i1 %488, label %489, label %518
+461:                                              ; preds = %491, %458
+  %462 = phi i32 [ %455, %458 ], [ %494, %491 ]
+  %463 = phi i64 [ 0, %458 ], [ %492, %491 ]
+  %464 = phi i32 [ 1, %458 ], [ %493, %491 ]
+  %465 = load atomic i64, ptr %163 monotonic, align 128
+  %466 = lshr i64 %465, 32
+  %467 = icmp eq i64 %466, %459
+  br i1 %467, label %468, label %497
 
-489:                                              ; preds = %482
+468:                                              ; preds = %461
   call void @llvm.x86.sse2.pause()
-  %490 = and i32 %485, 15
-  %491 = icmp eq i32 %490, 0
-  br i1 %491, label %492, label %512
+  %469 = and i32 %464, 15
+  %470 = icmp eq i32 %469, 0
+  br i1 %470, label %471, label %491
 
-492:                                              ; preds = %489
+471:                                              ; preds = %468
   call void @llvm.lifetime.start.p0(ptr nonnull %7) #7
-  %493 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #7
-  %494 = load i64, ptr %7, align 8
-  %495 = mul nsw i64 %494, 1000000000
-  %496 = load i64, ptr %481, align 8
-  %497 = add nsw i64 %495, %496
+  %472 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #7
+  %473 = load i64, ptr %7, align 8
+  %474 = mul nsw i64 %473, 1000000000
+  %475 = load i64, ptr %460, align 8
+  %476 = add nsw i64 %474, %475
   call void @llvm.lifetime.end.p0(ptr nonnull %7) #7
-  %498 = icmp eq i64 %484, 0
-  %499 = select i1 %498, i64 %497, i64 %484
-  %500 = sub nsw i64 %497, %499
-  %501 = icmp slt i64 %500, 30000
-  br i1 %501, label %512, label %502
+  %477 = icmp eq i64 %463, 0
+  %478 = select i1 %477, i64 %476, i64 %463
+  %479 = sub nsw i64 %476, %478
+  %480 = icmp slt i64 %479, 30000
+  br i1 %480, label %491, label %481
 
-502:                                              ; preds = %492
-  %503 = and i32 %483, 1073741824
-  %504 = icmp eq i32 %503, 0
-  br i1 %504, label %505, label %509
+481:                                              ; preds = %471
+  %482 = and i32 %462, 1073741824
+  %483 = icmp eq i32 %482, 0
+  br i1 %483, label %484, label %488
 
-505:                                              ; preds = %502
-  %506 = or disjoint i32 %483, 1073741824
-  %507 = cmpxchg ptr %325, i32 %483, i32 %506 seq_cst seq_cst, align 128
-  %508 = extractvalue { i32, i1 } %507, 1
-  br i1 %508, label %509, label %512
+484:                                              ; preds = %481
+  %485 = or disjoint i32 %462, 1073741824
+  %486 = cmpxchg ptr %322, i32 %462, i32 %485 seq_cst seq_cst, align 128
+  %487 = extractvalue { i32, i1 } %486, 1
+  br i1 %487, label %488, label %491
 
-509:                                              ; preds = %505, %502
-  %510 = phi i32 [ %506, %505 ], [ %483, %502 ]
-  %511 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %325, i32 noundef 128, i32 noundef %510, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+488:                                              ; preds = %484, %481
+  %489 = phi i32 [ %485, %484 ], [ %462, %481 ]
+  %490 = call i64 (i64, ...) @syscall(i64 noundef 202, ptr noundef nonnull %322, i32 noundef 128, i32 noundef %489, ptr noundef null, ptr noundef null, i32 noundef 0) #7
+  br label %491
+
+491:                                              ; preds = %488, %484, %471, %468
+  %492 = phi i64 [ %478, %471 ], [ %478, %488 ], [ %478, %484 ], [ %463, %468 ]
+  %493 = add i32 %464, 1
+  %494 = load atomic i32, ptr %322 acquire, align 128
+  %495 = and i32 %494, -1073741825
+  %496 = icmp eq i32 %495, %451
+  br i1 %496, label %497, label %461
+
+497:                                              ; preds = %491, %461, %453, %448
+  %498 = getelementptr inbounds nuw i8, ptr %163, i64 256
+  store atomic i32 0, ptr %498 release, align 128
+  br label %499
+
+499:                                              ; preds = %497, %294
+  %500 = phi i64 [ %302, %294 ], [ %450, %497 ]
+  %501 = icmp slt i64 %500, 1
+  %502 = or i1 %59, %501
+  br i1 %502, label %514, label %503
+
+503:                                              ; preds = %499
+  %504 = load atomic i64, ptr %5 monotonic, align 8
+  %505 = icmp sgt i64 %504, 0
+  br i1 %505, label %506, label %512
+
+506:                                              ; preds = %503
+  %507 = sub nsw i64 %500, %504
+  %508 = icmp samesign ult i64 %500, %504
+  %509 = select i1 %508, i64 2, i64 8
+  %510 = sdiv i64 %507, %509
+  %511 = add nsw i64 %510, %504
   br label %512
 
-512:                                              ; preds = %509, %505, %492, %489
-  %513 = phi i64 [ %499, %492 ], [ %499, %509 ], [ %499, %505 ], [ %484, %489 ]
-  %514 = add i32 %485, 1
-  %515 = load atomic i32, ptr %325 acquire, align 128
-  %516 = and i32 %515, -1073741825
-  %517 = icmp eq i32 %516, %472
-  br i1 %517, label %518, label %482
+512:                                              ; preds = %506, %503
+  %513 = phi i64 [ %511, %506 ], [ %500, %503 ]
+  store atomic i64 %513, ptr %5 monotonic, align 8
+  br label %514
 
-518:                                              ; preds = %512, %482, %474, %469
-  %519 = getelementptr inbounds nuw i8, ptr %163, i64 256
-  store atomic i32 0, ptr %519 release, align 128
+514:                                              ; preds = %512, %499, %46
+  %515 = phi i1 [ %27, %512 ], [ %27, %499 ], [ %47, %46 ]
+  %516 = or i1 %18, %515
+  br i1 %516, label %520, label %517
+
+517:                                              ; preds = %514
+  %518 = load i32, ptr @key, align 4
+  %519 = call i32 @pthread_setspecific(i32 noundef %518, ptr noundef null) #7
   br label %520
 
-520:                                              ; preds = %518, %294
-  %521 = phi i64 [ %302, %294 ], [ %471, %518 ]
-  %522 = icmp slt i64 %521, 1
-  %523 = or i1 %59, %522
-  br i1 %523, label %535, label %524
-
-524:                                              ; preds = %520
-  %525 = load atomic i64, ptr %5 monotonic, align 8
-  %526 = icmp sgt i64 %525, 0
-  br i1 %526, label %527, label %533
-
-527:                                              ; preds = %524
-  %528 = sub nsw i64 %521, %525
-  %529 = icmp samesign ult i64 %521, %525
-  %530 = select i1 %529, i64 2, i64 8
-  %531 = sdiv i64 %528, %530
-  %532 = add nsw i64 %531, %525
-  br label %533
-
-533:                                              ; preds = %527, %524
-  %534 = phi i64 [ %532, %527 ], [ %521, %524 ]
-  store atomic i64 %534, ptr %5 monotonic, align 8
-  br label %535
-
-535:                                              ; preds = %533, %520, %46
-  %536 = phi i1 [ %27, %533 ], [ %27, %520 ], [ %47, %46 ]
-  %537 = or i1 %18, %536
-  br i1 %537, label %541, label %538
-
-538:                                              ; preds = %535
-  %539 = load i32, ptr @key, align 4
-  %540 = call i32 @pthread_setspecific(i32 noundef %539, ptr noundef null) #7
-  br label %541
-
-541:                                              ; preds = %538, %535
+520:                                              ; preds = %517, %514
   call void @llvm.lifetime.end.p0(ptr nonnull %16) #7
   ret void
 }

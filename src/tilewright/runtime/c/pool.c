@@ -454,15 +454,16 @@ static void publish(struct region *region, tw_work *work, void *context, int64_t
   region->total = total;
   region->step = step;
   region->steps = 0;
-  for (uint32_t i = 0; i < shares; i++)
-    region->steps += steps_between(bound(region, i, shares), bound(region, i + 1, shares), step);
   atomic_store_explicit(&region->published_ns, now_ns, memory_order_relaxed);
   atomic_store_explicit(&region->cpu, sched_getcpu(), memory_order_relaxed);
   atomic_store_explicit(&region->done, 0, memory_order_relaxed);
+  int64_t begin = 0;
   for (uint32_t i = 0; i < shares; i++) {
-    const uint32_t steps =
-        steps_between(bound(region, i, shares), bound(region, i + 1, shares), step);
+    const int64_t end = bound(region, i + 1, shares);
+    const uint32_t steps = steps_between(begin, end, step);
+    region->steps += steps;
     atomic_store_explicit(&region->shares[i].left, number | steps, memory_order_release);
+    begin = end;
   }
   atomic_store_explicit(&region->members, number | shares << 16 | 1, memory_order_release);
 }
