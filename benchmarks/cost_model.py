@@ -45,6 +45,9 @@ from numpy.typing import NDArray
 from benchmarks.metrics import Accuracy, accuracy, pairwise_within, recall_within
 from benchmarks.provenance import provenance
 from tilewright.api import host_target, machine_of
+from tilewright.cost.candidates import Population, concatenate
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.features import COLUMNS
 from tilewright.errors import InputError
 from tilewright.records.database import Database
 from tilewright.records.rows import TrainingGroup
@@ -52,9 +55,7 @@ from tilewright.search.beam import undecided
 from tilewright.search.cost_model import GradientBoostedModel, Settings
 from tilewright.search.tasks import recorded_space
 from tilewright.search.training_set import TrainingSet
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.features import COLUMNS
-from tilewright.space.space import Population, Space, concatenate
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 Floats = NDArray[np.float64]

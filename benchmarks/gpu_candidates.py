@@ -46,6 +46,7 @@ from benchmarks.turns import Deadline
 from tilewright.build import build
 from tilewright.cli.console import output
 from tilewright.codegen.clike import CUDA, emit
+from tilewright.cost.candidates import Population, concatenate
 from tilewright.errors import BuildError, RunError, ScheduleError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
 from tilewright.measure.gate import OutputGate
@@ -58,7 +59,7 @@ from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
-from tilewright.space.space import Population, Space, concatenate
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 SPACE = "cuda:a100"

@@ -23,12 +23,13 @@ import numpy as np
 from benchmarks.cases import CASES
 from benchmarks.provenance import provenance
 from tilewright import api
+from tilewright.cost.candidates import Population
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.features import COLUMNS
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
 from tilewright.search.training_set import TrainingSet
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.features import COLUMNS
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Space
 
 RUNS = 5
 GMM, C2D = "GMM-2-b1", "C2D-2-b1"

@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 
 from tilewright.build import compile_request, make_request
 from tilewright.build.cache import ArtifactCache
+from tilewright.cost.resources import runs_on
 from tilewright.errors import InputError, RunError
 from tilewright.expr.serialize import extents
 from tilewright.graph.executor import Network
@@ -45,6 +46,7 @@ from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded, target_at_hand
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.pool import ConstantPool
+from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import trace_from_json, trace_to_json
@@ -57,7 +59,6 @@ from tilewright.search.tasks import AllFailedError, TaskSearch, TuningTask
 from tilewright.search.tuner import Budget, Observer, Tuner
 from tilewright.settings import Settings
 from tilewright.space.derivation import Rule
-from tilewright.space.resources import runs_on
 from tilewright.target import (
     EMULATED,
     CpuTarget,
@@ -452,7 +453,8 @@ def find_match(task: TuningTask, database: Database | None, target: Target) -> M
     machine, size = machine_of(target), tuple(extents(task.dag))
 
     def runs(trial: Trial) -> bool:
-        return runs_on(State(task.dag).replay(trace_from_json(trial.trace)), target)
+        state = State(task.dag).replay(trace_from_json(trial.trace))
+        return runs_on(lower(state, task.name).program, target)
 
     found = [
         find_record(

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from tilewright.build import build
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.features import COLUMNS, INDEX
+from tilewright.cost.resources import SPARE_REGISTERS
 from tilewright.search.evolution import ORIGINS, Evolution, EvolutionSettings
 from tilewright.space.decisions import TileFactors
 from tilewright.space.default import default_of
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.features import COLUMNS, INDEX
-from tilewright.space.resources import SPARE_REGISTERS
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget, Target
 from workloads import OPERATORS, attention, conv_layer

@@ -7,6 +7,7 @@ import pytest
 from gpu_cases import CASES
 
 from tilewright.build import build
+from tilewright.cost.resources import resources
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import as_expr
@@ -18,11 +19,9 @@ from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.opencl import OpenclDevice
-from tilewright.schedule.bounds import infer_bounds
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
-from tilewright.space.resources import resources
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget, Target
 from workloads import OPERATORS, attention, conv_layer
@@ -122,5 +121,5 @@ def test_shared_bytes_of_a_schedule_count_slots() -> None:
     """Stages one after the other: s and u have the same bytes."""
     case = CASES["chain"]
     state = State(case.dag()).replay(case.trace)
-    amounts = resources(state, infer_bounds(state), MALI)
+    amounts = resources(lower(state, "p").program, MALI)
     assert amounts["y.shared"] == 2 * 48 * 4

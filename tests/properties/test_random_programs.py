@@ -15,13 +15,14 @@ from backends import Array, Backend, compiled, interpreted, shuffled
 from program_tags import ALSO, REQUIRED, tags
 from random_dags import Case, random_case
 
+from tilewright.cost.candidates import Population
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 pytestmark = pytest.mark.no_cover

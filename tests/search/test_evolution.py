@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tilewright.cost.candidates import Population, concatenate
 from tilewright.search.evolution import (
     CROSSOVER,
     ORIGINS,
@@ -16,7 +17,7 @@ from tilewright.search.evolution import (
     fingerprints,
 )
 from tilewright.space.rules import CPU_RULES
-from tilewright.space.space import Population, Space, concatenate
+from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, conv_layer
 

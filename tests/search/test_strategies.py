@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from tilewright.cost.candidates import Population
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -19,8 +21,7 @@ from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.decisions import Decision
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import conv_layer, given
 

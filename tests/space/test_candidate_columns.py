@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tilewright.cost.candidates import Population
 from tilewright.errors import ScheduleError
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.extents import expression
@@ -13,7 +14,7 @@ from tilewright.nest.nodes import Kind
 from tilewright.schedule.bounds import infer_bounds, loop_var, outside
 from tilewright.schedule.state import State
 from tilewright.space.decisions import sample
-from tilewright.space.space import Population, Sketch, Space
+from tilewright.space.space import Sketch, Space
 from tilewright.target import Target
 from workloads import OPERATORS, attention, conv_layer
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilewright.cost.candidates import Population
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import given, weight
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from slow_features import slow_features
 
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.features import COLUMNS, INDEX, PAPER_COLUMNS, Analysis
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import Expr, binary, cast, select
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.features import COLUMNS, INDEX, PAPER_COLUMNS, Analysis
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, attention, conv_layer

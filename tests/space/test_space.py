@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from test_decisions import chi_square_z
 
+from tilewright.cost.candidates import Population, concatenate
 from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -13,7 +14,7 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_to_json
 from tilewright.space.default import default_of, default_trace, default_trace_of
-from tilewright.space.space import Population, Space, concatenate
+from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, conv_layer, given, weight
 

@@ -71,8 +71,8 @@ def substituted(node: Node, values: dict[str, Expr]) -> Node:
         return substitute(e, values)
 
     match node:
-        case Store(tensor, indices, value, reduce):
-            return Store(tensor, tuple(map(on, indices)), on(value), reduce)
+        case Store(_, indices, value):
+            return replace(node, indices=tuple(map(on, indices)), value=on(value))
         case If(cond, body):
             return If(on(cond), substituted(body, values))
         case Alloc(_, offset, body):

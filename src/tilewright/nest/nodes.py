@@ -4,13 +4,15 @@
            | Seq(body...)
            | If(cond, body)
            | Alloc(tensor, offset, body, scope, slot)  storage for [offset, offset + shape)
-           | Store(tensor, indices, value, reduce)
+           | Store(tensor, indices, value, reduce, operations, initial, streamed)
            | Barrier()                       every thread of the block has come this far
            | Hoist(loops, live, body)        (symbolic nests only)
 
 Indices stay logical and multi-dimensional (those of the stage's own axes); `Alloc.offset` says
 where the allocated window starts, so that an access subtracts it only in code generation.
-`Store.reduce` names a reduction (`t[i] = t[i] + value`); None overwrites.
+`Store.reduce` names a reduction (`t[i] = t[i] + value`); None overwrites. What only the math or the
+schedule knows of a node is written on it (`unroll_step`, `operations`, `initial`, `streamed`): who
+scores, checks or compiles a program reads its nest and nothing else, whoever made it.
 
 Extents are ints in a *concrete* nest, expressions over decision variables in a *symbolic* one.
 Two fields exist for symbolic nests: `For.when` (the kind applies only where it holds; otherwise
@@ -65,6 +67,9 @@ THREADS = (Kind.THREAD_X, Kind.THREAD_Y)
 """The dimensions of a block; consecutive threads differ in x."""
 
 WORKERS = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
+
+Operations: TypeAlias = tuple[tuple[tuple[str, str], int], ...]
+"""How many operations of each (class, kind), as `nest.operations` counts them."""
 
 GREATEST_PRAGMA = 128
 """Statements that an auto-unroll pragma (`For.unroll_step`) may write out at most, whatever it asks
@@ -132,12 +137,20 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`tensor[indices] = value`, or the named reduction of the old element and `value`."""
+    """`tensor[indices] = value`, or the named reduction of the old element and `value`.
+
+    `operations` are those of the math (see `Operations`), without what the loops add to indices;
+    None: those of `value`. `initial`: a reduction's accumulator gets its first value, which is no
+    work of its own. `streamed`: 1 where the store passes the caches by.
+    """
 
     tensor: Tensor
     indices: tuple[Expr, ...]
     value: Expr
     reduce: str | None = None
+    operations: Operations | None = None
+    initial: bool = False
+    streamed: Extent = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +176,7 @@ class Program:
 
     `inputs` are read (given at run time), `constants` are read (given at compile time, in the
     layouts of these tensors), `tables` come with their values in `source`, `outputs` are written
-    completely. Buffers are contiguous, row-major. Stores to the outputs named in `streamed` should
-    pass the caches by.
+    completely. Buffers are contiguous, row-major.
     """
 
     name: str
@@ -173,7 +185,12 @@ class Program:
     tables: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     body: Node
-    streamed: tuple[str, ...] = ()
+
+    @property
+    def streamed(self) -> tuple[str, ...]:
+        """The outputs of a concrete program whose stores pass the caches by."""
+        found = {n.tensor.name for n in walk(self.body) if isinstance(n, Store) and n.streamed == 1}
+        return tuple(t.name for t in self.outputs if t.name in found)
 
 
 def seq(*nodes: Node) -> Node:

@@ -53,6 +53,7 @@ from tilewright.nest.nodes import (
     Store,
     seq,
 )
+from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.stage_steps import identity
 from tilewright.schedule.state import Mapped, Split, Stage, State
@@ -136,9 +137,8 @@ class _Lowering:
         assert body is not None
         constants = tuple(self.packed.get(t.name, t) for t in self.state.constants)
         body = with_barriers(with_slots(body))
-        streamed = tuple(s.name for s in stages if s.streamed == 1)
         interface = (dag.inputs, constants, self.state.tables, dag.outputs)
-        program = Program(name, *interface, body, streamed)
+        program = Program(name, *interface, body)
         return Lowered(program, self.layouts, self.state.mapped, self.state.rounding)
 
     # ---- one stage --------------------------------------------------------------------------
@@ -218,9 +218,11 @@ class _Lowering:
         assert isinstance(stage.compute.body, Reduce)
         neutral = identity(stage.compute.body.op, stage.tensor)
         indices = self.indices(stage)
-        body = self.guarded(
-            stage, stage.compute.axes, Store(self.storage(stage.tensor), indices, neutral)
-        )
+        first = Store(
+            self.storage(stage.tensor), indices, neutral, operations=(), initial=True,
+            streamed=stage.streamed,
+        )  # fmt: skip
+        body = self.guarded(stage, stage.compute.axes, first)
         moving = [loop for loop in loops[at:] if not loop.reduce and loop.extent != 1]
         is_outermost = all(outer.extent == 1 for outer in loops[:at])
         for loop in reversed(moving):
@@ -240,7 +242,11 @@ class _Lowering:
         body = source.body.body if isinstance(source.body, Reduce) else source.body
         op = source.body.op if isinstance(source.body, Reduce) and accumulate else None
         value = self.lowered(stage, body)
-        node = Store(self.storage(stage.tensor), self.indices(stage), value, op)
+        axes = frozenset(a.name for a in stage.axes)
+        node = Store(
+            self.storage(stage.tensor), self.indices(stage), value, op,
+            operations=operations(body, op, stage.tensor.dtype, axes), streamed=stage.streamed,
+        )  # fmt: skip
         return self.guarded(stage, stage.axes, node)
 
     def lowered(self, stage: Stage, e: Expr) -> Expr:

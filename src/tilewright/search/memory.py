@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tilewright.cost.candidates import Population
 from tilewright.schedule.trace import trace_hash, trace_to_json
 from tilewright.search.evolution import ORIGINS, Scored, fingerprints
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Space
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from tilewright.cost.candidates import Population
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.search.beam import BeamStrategy
 from tilewright.search.cost_model import CostModel
 from tilewright.search.evolution import (
@@ -32,8 +34,7 @@ from tilewright.search.evolution import (
 )
 from tilewright.search.memory import Candidate, Memory, as_population, unscored
 from tilewright.space.decisions import Ints
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.space import Population, Space
+from tilewright.space.space import Space
 
 EXHAUSTIVE_LIMIT = 100_000
 PER_TRIAL = 128  # population per program to be measured: a small batch needs a short search

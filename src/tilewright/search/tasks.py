@@ -20,6 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import RunError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import (
@@ -35,7 +36,6 @@ from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import Maker, Strategy
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
-from tilewright.space.extractor import FeatureExtractor
 from tilewright.space.space import Space
 from tilewright.target import Target
 

@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tilewright.cost.candidates import Population
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.features import COLUMNS
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import LoadRow, RunRow
@@ -38,10 +41,7 @@ from tilewright.search.tasks import (
 )
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.features import COLUMNS
 from tilewright.space.rules import RULES
-from tilewright.space.space import Population
 from tilewright.target import Target
 
 # Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tilewright.cost.candidates import Ints
 from tilewright.expr.nodes import Var
-
-Ints: TypeAlias = NDArray[np.int64]
 
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # a padded axis may run over its extent by at most extent / WASTE

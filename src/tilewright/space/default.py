@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilewright.cost.candidates import Population, concatenate
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.steps import Step
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.space import Population, Space, concatenate
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 SAMPLES = 4096

@@ -14,18 +14,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tilewright.cost.candidates import Bools, Population, concatenate
+from tilewright.cost.resources import limits, resources
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent
 from tilewright.expr.reference import static_shape
+from tilewright.nest.nodes import Program
 from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
@@ -34,11 +36,9 @@ from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
 from tilewright.space.decisions import Decision, Ints, encode, sample
 from tilewright.space.derivation import Derivation, Rule, derive
-from tilewright.space.resources import limits, resources
 from tilewright.space.rules import RULES
 from tilewright.target import CpuTarget, Target
 
-Bools = NDArray[np.bool_]
 SAMPLE_ROUNDS = 50  # redraws of invalid rows before the space is called empty
 
 
@@ -65,13 +65,23 @@ class Sketch:
 
     @cached_property
     def lowered(self) -> Lowered:
-        """The symbolic loop nest."""
+        """The symbolic loop nest, and how its constants are packed."""
         return lower(self.state, self.name, self.bounds)
+
+    @property
+    def program(self) -> Program:
+        """The symbolic loop nest."""
+        return self.lowered.program
+
+    @property
+    def definitions(self) -> Mapping[str, Expr]:
+        """Names of recurring expressions in it."""
+        return self.bounds.definitions
 
     @cached_property
     def resources(self) -> dict[str, Extent]:
-        """Named amounts as expressions over the decisions (`space.resources`)."""
-        return resources(self.state, self.bounds, self.target)
+        """Named amounts as expressions over the decisions (`cost.resources`)."""
+        return resources(self.program, self.target)
 
     @cached_property
     def validity(self) -> ColumnProgram:
@@ -87,26 +97,6 @@ class Sketch:
         """Concrete steps of one candidate."""
         values = {v: int(row[c]) for v, c in zip(self.variables, self.columns, strict=True)}
         return [step.bind(values) for step in self.state.trace]
-
-
-@dataclass
-class Population:
-    """Candidates: `rows` `[n, columns]` int64 and the sketch index of each `[n]`."""
-
-    rows: Ints
-    sketch: Ints
-
-    def __len__(self) -> int:
-        return len(self.sketch)
-
-    def __getitem__(self, which: Ints | Bools | slice) -> Population:
-        return Population(self.rows[which], self.sketch[which])
-
-
-def concatenate(parts: Sequence[Population]) -> Population:
-    """One population of all rows, in order."""
-    rows = np.concatenate([p.rows for p in parts])
-    return Population(rows, np.concatenate([p.sketch for p in parts]))
 
 
 class Space:

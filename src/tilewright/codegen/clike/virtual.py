@@ -100,10 +100,10 @@ class _Sink:
 
     def rewritten(self, node: Node) -> Node:
         match node:
-            case Store(tensor, indices, value, reduce):
+            case Store(tensor, indices, value):
                 target = self.grown.get(tensor.name, tensor)
-                at = tuple(self.value(i) for i in indices)
-                return Store(target, self.indices(tensor, at), self.value(value), reduce)
+                at = self.indices(tensor, tuple(self.value(i) for i in indices))
+                return replace(node, tensor=target, indices=at, value=self.value(value))
             case If(cond, body):
                 return If(self.value(cond), self.rewritten(body))
             case Alloc():

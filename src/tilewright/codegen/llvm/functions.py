@@ -72,7 +72,8 @@ class _Emission:
             t.name for t in self.program.inputs if nbytes(t) >= target.l2_bytes
         )
         # Lines of streamed outputs do not come into the caches at all.
-        self.outputs = frozenset(t.name for t in self.program.outputs) - {*self.program.streamed}
+        self.streamed = frozenset(self.program.streamed)
+        self.outputs = frozenset(t.name for t in self.program.outputs) - self.streamed
         self.copies = prepared.copies
         self.target = target
         self.m = Module()
@@ -87,7 +88,7 @@ class _Emission:
         bases = [f"%arg{i}" for i in range(len(passed))]
         main = Builder("main", [f"ptr noalias {n}" for n in (*bases, "%scratch")])
         buffers = {t.name: interface_buffer(t, base) for t, base in zip(passed, bases, strict=True)}
-        for name in p.streamed:
+        for name in self.streamed:
             buffers[name].streamed = True
         for t in p.tables:
             if not isinstance(t.source, Table):
@@ -147,7 +148,7 @@ class _Emission:
 
     def settle(self, b: Builder, writes: frozenset[str]) -> None:
         """Wait for stores that pass the caches by, which nothing else orders."""
-        if writes & set(self.program.streamed):
+        if writes & self.streamed:
             b.do("fence seq_cst")
 
     def slots(self, b: Builder, base: str, types: list[str]) -> list[str]:

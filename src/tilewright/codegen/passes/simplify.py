@@ -60,11 +60,11 @@ class _Simplify:
                     return EMPTY
                 start = self.rules(ranges).simplify
                 return replace(node, offset=tuple(map(start, offset)), body=inner)
-            case Store(tensor, indices, value, reduce):
+            case Store(_, indices, value):
                 do = self.rules(ranges).simplify
                 if narrow != ranges:
                     value = self.decided(value, narrow)
-                return Store(tensor, tuple(map(do, indices)), do(value), reduce)
+                return replace(node, indices=tuple(map(do, indices)), value=do(value))
         return node
 
     def loop(self, node: For, ranges: dict[str, Interval], narrow: dict[str, Interval]) -> Node:

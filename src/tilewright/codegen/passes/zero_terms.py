@@ -12,6 +12,8 @@ NaN weight no longer turns a padding zero into NaN.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.passes.simplify import narrowed
 from tilewright.codegen.passes.size import statement_count
@@ -44,7 +46,7 @@ def _store(node: Store, lanes: frozenset[str]) -> Node:
     found = next((s for s in factors if not lanes & free_vars(s.cond)), None)
     if found is None:
         return node
-    inner = Store(node.tensor, node.indices, _taken(node.value, found), node.reduce)
+    inner = replace(node, value=_taken(node.value, found))
     return If(found.cond, _store(inner, lanes))
 
 
@@ -134,5 +136,5 @@ def _selected(node: Node, cond: Expr) -> Node:
     """The condition inside the sums' values."""
     if isinstance(node, Store):
         zero = Const(0.0, node.value.dtype)
-        return Store(node.tensor, node.indices, Select(cond, node.value, zero), node.reduce)
+        return replace(node, value=Select(cond, node.value, zero))
     return rebuilt(node, tuple(_selected(b, cond) for b in bodies(node)))

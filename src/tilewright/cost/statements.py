@@ -1,11 +1,14 @@
-"""Statements of a symbolic loop nest, flattened for whole-column analysis.
+"""Statements of a loop nest, flattened for whole-column analysis.
 
-    statements(program, state) -> [Statement, …]
+    statements(program) -> [Statement, …]
 
 A statement is a `Store` with the loops around it and its accesses. Loops moved out by a position
 decision get extent 1 by a select, so that one list of loops serves all candidates of a sketch.
-Everything here is structure and expressions, made once a sketch; numbers come from evaluating
+Everything here is structure and expressions, made once a program; numbers come from evaluating
 the expressions over the decision columns.
+
+A loop *belongs* to the tensor that the last store in it writes: what is computed inside for that
+one comes before. A root nest belongs to a tensor likewise and is named after it.
 
 On a GPU the worker loops around a statement say who runs it. A cooperative loop deals its
 iterations out to the threads of the block anew: the loops that made these threads get extent 1,
@@ -23,14 +26,11 @@ from functools import reduce
 
 from tilewright.expr.extents import add, floordiv, maximum, minimum, mul, sub
 from tilewright.expr.nodes import (
-    COMPARISONS,
     Binary,
-    Call,
     Const,
     Expr,
     Extent,
     Read,
-    Reduce,
     Select,
     Tensor,
     Var,
@@ -50,16 +50,17 @@ from tilewright.nest.nodes import (
     If,
     Kind,
     Node,
+    Operations,
     Program,
     Scope,
     Seq,
     Store,
+    bodies,
 )
-from tilewright.schedule.bounds import loop_var
-from tilewright.schedule.state import Stage, State
+from tilewright.nest.operations import operations
+from tilewright.nest.workers import kernels
 
 ONE: Extent = 1
-OPERATIONS = ("mad", "addsub", "mul", "divmod", "cmp", "math", "other")
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,10 @@ class Access:
 class Statement:
     """A store in its context. `counts` are operations per iteration by (class, operation).
 
-    `is_init`: it gives the elements of a reduction their first values. `kernel` is the root stage
-    whose loops it stands in; `workers` how many blocks, virtual threads and threads that kernel
-    has, by the kind of their loops (on a CPU: none). `opens_kernel`: no other of that kernel comes
-    before it. `streamed`: 1 where it writes past the caches.
+    `is_init`: it gives the elements of a reduction their first values. `kernel` names the root nest
+    it stands in; `workers` how many blocks, virtual threads and threads that kernel has, by the
+    kind of their loops (on a CPU: none). `opens_kernel`: no other of that kernel comes before it.
+    `streamed`: 1 where it writes past the caches.
     """
 
     stage: str
@@ -130,40 +131,55 @@ class Statement:
     workers: dict[Kind, Extent] = field(default_factory=dict)
 
 
-def statements(program: Program, state: State) -> list[Statement]:
-    """All statements of a program, in order. `state` is what the program was lowered from."""
-    owners = {
-        loop_var(stage.name, leaf).name: stage
-        for stage in state.stages.values()
-        for leaf in stage.leaves
-    }
-    found = list(_walk(program.body, _Context(state, owners)))
+def statements(program: Program) -> list[Statement]:
+    """All statements of a program, in order."""
+    found: list[Statement] = []
+    for root in kernels(program.body):
+        here = list(_walk(root, _Context(owners(root))))
+        workers: dict[Kind, Extent] = {}
+        for s in here:
+            s.kernel, s.opens_kernel = here[-1].stage, s is here[0]
+            workers = {**s.workers, **workers}
+        for s in here:
+            s.workers = workers
+        found += here
     seen: dict[str, int] = {}
     for s in found:
         for name in {a.tensor.name for a in s.accesses}:
             seen[name] = seen.get(name, 0) + 1
     for s in found:
         s.shared = {a.tensor.name for a in s.accesses if seen[a.tensor.name] > 1}
-    kernels: dict[str, dict[Kind, Extent]] = {}
-    for s in found:
-        s.opens_kernel = s.kernel not in kernels
-        kernels[s.kernel] = {**s.workers, **kernels.get(s.kernel, {})}
-    for s in found:
-        s.workers = kernels[s.kernel]
+    return found
+
+
+def owners(root: Node) -> dict[str, str]:
+    """Loop variable -> the tensor that the loop belongs to."""
+    found: dict[str, str] = {}
+
+    def visit(node: Node) -> str:
+        last = ""
+        for inner in bodies(node):
+            last = visit(inner) or last
+        if isinstance(node, Store):
+            return node.tensor.name
+        if isinstance(node, For):
+            found[node.var.name] = last
+        return last
+
+    visit(root)
     return found
 
 
 @dataclass
 class _Context:
-    """Loops entered so far, where buffers were allocated, and which loops are hoisted over.
-
-    `owners` says which stage a loop variable belongs to.
+    """Loops entered so far, what was allocated around how many of them and for whom, and which
+    loops are hoisted over.
     """
 
-    state: State
-    owners: dict[str, Stage]
+    owners: Mapping[str, str]
     loops: tuple[For, ...] = ()
     allocated: dict[str, int] = field(default_factory=dict)
+    scopes: dict[str, Scope] = field(default_factory=dict)
     live: dict[str, Expr] = field(default_factory=dict)
 
 
@@ -175,8 +191,9 @@ def _walk(node: Node, c: _Context) -> Iterator[Statement]:
         case If(_, body):
             yield from _walk(body, c)
         case Alloc(tensor, _, body):
-            inner = {**c.allocated, tensor.name: len(c.loops)}
-            yield from _walk(body, replace(c, allocated=inner))
+            allocated = {**c.allocated, tensor.name: len(c.loops)}
+            scopes = {**c.scopes, tensor.name: node.scope}
+            yield from _walk(body, replace(c, allocated=allocated, scopes=scopes))
         case Hoist(loops, live, body):
             masks = {**c.live, **{v.name: e for v, e in zip(loops, live, strict=True)}}
             yield from _walk(body, replace(c, live=masks))
@@ -189,10 +206,7 @@ def _walk(node: Node, c: _Context) -> Iterator[Statement]:
 def _statement(store: Store, c: _Context) -> Statement:
     written = {name for i in store.indices for name in free_vars(i)}
     is_reduction = store.reduce is not None
-    stage = c.state[store.tensor.name]
-    starts = isinstance(store.value, Const) and isinstance(stage.compute.body, Reduce)
-    is_init = starts and not is_reduction
-    own = c.allocated.get(stage.name, 0)  # the stage's own loops stand inside its allocation
+    own = c.allocated.get(store.tensor.name, 0)  # its own loops stand inside its allocation
     taken_over = _taken_over(c)
     loops = [
         Loop(
@@ -205,40 +219,39 @@ def _statement(store: Store, c: _Context) -> Statement:
         for i, f in enumerate(c.loops)
     ]
     kind = "update" if is_reduction else "write"
-    accesses = [_access(store.tensor, store.indices, kind, loops, c.state)]
-    accesses += [_access(r.tensor, r.indices, "read", loops, c.state) for r in _reads(store.value)]
+    accesses = [_access(store.tensor, store.indices, kind, loops, c.scopes)]
+    accesses += [_access(r.tensor, r.indices, "read", loops, c.scopes) for r in _reads(store.value)]
     return Statement(
-        stage=stage.name,
-        is_init=is_init,
+        stage=store.tensor.name,
+        is_init=store.initial,
         loops=loops,
         accesses=accesses,
-        counts={} if is_init else operations(stage, is_reduction),
+        counts=dict(_operations(store, loops)),
         allocated_outside=own,
-        unroll_step=_unroll_step(loops, c.owners),
-        streamed=stage.streamed,
-        kernel=_kernel(stage, c.state),
+        unroll_step=_unroll_step(loops, c),
+        streamed=store.streamed,
         workers=_workers(c),
     )
 
 
-def _kernel(stage: Stage, state: State) -> str:
-    """The root stage in whose loops `stage` is computed."""
-    while stage.attach is not None:
-        stage = state[stage.attach.target]
-    return stage.name
+def _operations(store: Store, loops: list[Loop]) -> Operations:
+    if store.operations is not None:
+        return store.operations
+    around = [loop.name for loop in loops]
+    return operations(store.value, store.reduce, store.tensor.dtype, around)
 
 
 def _by_owner(c: _Context, kind: Kind) -> dict[str, list[For]]:
-    """The loops of one kind around a statement by the stage they belong to, outermost first."""
+    """The loops of one kind around a statement by what they belong to, outermost first."""
     found: dict[str, list[For]] = {}
     for loop in c.loops:
         if loop.kind is kind:
-            found.setdefault(c.owners[loop.var.name].name, []).append(loop)
+            found.setdefault(c.owners[loop.var.name], []).append(loop)
     return found
 
 
 def _workers(c: _Context) -> dict[Kind, Extent]:
-    """How many workers of each kind the outermost stage that has some makes."""
+    """How many workers of each kind the outermost loops that make some make."""
     found: dict[Kind, Extent] = {}
     for kind in WORKERS:
         for loops in list(_by_owner(c, kind).values())[:1]:
@@ -263,15 +276,16 @@ def _masked(loop: For, live: Expr | None) -> Extent:
     return select(live, as_expr(loop.extent), as_expr(1))
 
 
-def _unroll_step(loops: list[Loop], owners: Mapping[str, Stage]) -> Extent:
-    """The pragma in effect: that of the innermost stage that has one and a loop that runs here."""
+def _unroll_step(loops: list[Loop], c: _Context) -> Extent:
+    """The pragma in effect: that of the innermost owner that has one and a loop that runs here."""
     step: Extent = 0
-    for name in dict.fromkeys(owners[loop.name].name for loop in loops):
-        own = [loop for loop in loops if owners[loop.name].name == name]
-        pragma = owners[own[0].name].unroll_step
+    for owner in dict.fromkeys(c.owners[loop.name] for loop in loops):
+        own = [i for i, loop in enumerate(loops) if c.owners[loop.name] == owner]
+        pragmas = (c.loops[i].unroll_step for i in own)
+        pragma = next((p for p in pragmas if p != 0), 0)
         if pragma == 0:
             continue
-        runs = as_expr(reduce(mul, (loop.extent for loop in own), ONE)) > 1
+        runs = as_expr(reduce(mul, (loops[i].extent for i in own), ONE)) > 1
         test = runs & as_expr(pragma).ne(0)
         step = extent_of(select(test, as_expr(pragma), as_expr(step)))
     return step
@@ -283,12 +297,15 @@ def _reads(e: Expr) -> list[Read]:
 
 
 def _access(
-    tensor: Tensor, indices: tuple[Expr, ...], kind: str, loops: list[Loop], state: State
+    tensor: Tensor,
+    indices: tuple[Expr, ...],
+    kind: str,
+    loops: list[Loop],
+    scopes: Mapping[str, Scope],
 ) -> Access:
     pairs = zip(indices, tensor.shape, strict=True)
-    stage = state.stages.get(tensor.name)
-    scope = None if stage is None or stage.attach is None else stage.scope
-    return Access(tensor, kind, tuple(_dimension(i, extent, loops) for i, extent in pairs), scope)
+    dimensions = tuple(_dimension(i, extent, loops) for i, extent in pairs)
+    return Access(tensor, kind, dimensions, scopes.get(tensor.name))
 
 
 def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:
@@ -404,67 +421,6 @@ def _combined(op: str, a: tuple[Extent, Extent], b: tuple[Extent, Extent]) -> tu
 def extent_of(e: Expr) -> Extent:
     """The int behind a literal, otherwise the expression."""
     return int(e.value) if isinstance(e, Const) else e
-
-
-def operations(stage: Stage, accumulates: bool) -> dict[tuple[str, str], int]:
-    """Operations of one iteration of a stage, by ("float" | "int" | "bool" | "select", operation).
-
-    Counted on the stage's expression, before tiles enter its indices. A product that is summed
-    counts as one multiply-add; a reduction of one element (not `accumulates`) only as that element.
-    """
-    counts: dict[tuple[str, str], int] = {}
-
-    def count(kind: str, op: str) -> None:
-        counts[kind, op] = counts.get((kind, op), 0) + 1
-
-    axes = {a.name for a in stage.axes}
-
-    def visit(e: Expr) -> None:
-        if isinstance(e, Binary) and not reads(e) and not free_vars(e) & axes:
-            return  # an extent: in a program it is a literal
-        if isinstance(e, Select):
-            count("select", "select")
-        elif isinstance(e, Binary) and e.op in ("and", "or"):
-            count("bool", "bool")
-        elif isinstance(e, Binary | Call):
-            count(_class_of(e), _operation(e))
-        for x in children(e):
-            visit(x)
-
-    body = stage.compute.body
-    value = body.body if isinstance(body, Reduce) else body
-    if not isinstance(body, Reduce) or not accumulates:
-        visit(value)
-        return counts
-    kind = "float" if stage.tensor.dtype.is_float else "int"
-    if body.op == "sum" and isinstance(value, Binary) and value.op == "mul":
-        count(kind, "mad")
-        visit(value.a)
-        visit(value.b)
-    else:
-        count(kind, {"sum": "addsub", "prod": "mul"}.get(body.op, "cmp"))
-        visit(value)
-    return counts
-
-
-def _class_of(e: Binary | Call) -> str:
-    operand = e.a if isinstance(e, Binary) else e
-    return "float" if operand.dtype.is_float else "int"
-
-
-def _operation(e: Expr) -> str:
-    match e:
-        case Binary(op, _, _) if op in ("add", "sub"):
-            return "addsub"
-        case Binary("mul", _, _):
-            return "mul"
-        case Binary(op, _, _) if op in ("div", "floordiv", "mod"):
-            return "divmod"
-        case Binary(op, _, _) if op in COMPARISONS or op in ("min", "max"):
-            return "cmp"
-        case Call(fn, _) if fn in ("neg", "abs", "not", "floor", "ceil", "round", "trunc"):
-            return "other"
-    return "math"
 
 
 def tensor_strides(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:

@@ -1,12 +1,12 @@
 """Features of paper appendix B, for one statement of many candidates at once.
 
-    program, plans = compiled(sketch)
-    table = plans[0].table(program.run(sketch.environment(rows)), len(rows))
+    program, plans = compiled(producer)
+    table = plans[0].table(program.run(producer.environment(rows)), len(rows))
     Analysis(plans[0], table, target.line_bytes).columns(out)                out: [columns, n]
 
 A statement is an innermost store. A loop of extent 1 equals an absent loop in every column.
 `COLUMNS` names each column with its unit; the first 164 are the paper's, the rest are ours. The
-tables of an `Analysis` serve the analytical estimate, too; `space.extractor` puts both together.
+tables of an `Analysis` serve the analytical estimate, too; `cost.extractor` puts both together.
 """
 
 from __future__ import annotations
@@ -19,22 +19,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.nodes import Extent
-from tilewright.nest.nodes import Kind
-from tilewright.space.decisions import Ints
-from tilewright.space.space import Bools, Sketch
-from tilewright.space.statements import (
-    OPERATIONS,
+from tilewright.cost.candidates import Bools, Float32s, Floats, Ints, Producer
+from tilewright.cost.statements import (
     Access,
     Dimension,
     Statement,
     statements,
     tensor_strides,
 )
-
-Floats = NDArray[np.float64]
-Float32s = NDArray[np.float32]
+from tilewright.expr.evaluate import ColumnProgram
+from tilewright.expr.nodes import Extent
+from tilewright.nest.nodes import Kind
+from tilewright.nest.operations import OPERATIONS
 
 BUFFERS = 5
 CURVE = 10
@@ -145,8 +141,8 @@ class Plan:
         )
 
 
-def compiled(sketch: Sketch) -> tuple[ColumnProgram, list[Plan]]:
-    """The sketch's column program and a plan for each of its statements."""
+def compiled(producer: Producer) -> tuple[ColumnProgram, list[Plan]]:
+    """The producer's column program and a plan for each of its statements."""
     exprs: list[Extent] = []
 
     def plan(s: Statement) -> Plan:
@@ -180,14 +176,14 @@ def compiled(sketch: Sketch) -> tuple[ColumnProgram, list[Plan]]:
             workers={kind: slot(count) for kind, count in s.workers.items()},
             resources={
                 name.removeprefix(f"{s.kernel}."): slot(amount)
-                for name, amount in sketch.resources.items()
+                for name, amount in producer.resources.items()
                 if name.rpartition(".")[0] == s.kernel and s.workers
             },
             rows=len(exprs) - first,
         )
 
-    plans = [plan(s) for s in statements(sketch.lowered.program, sketch.state)]
-    return ColumnProgram(exprs, sketch.bounds.definitions), plans
+    plans = [plan(s) for s in statements(producer.program)]
+    return ColumnProgram(exprs, producer.definitions), plans
 
 
 def _past(marked: Bools) -> Ints:

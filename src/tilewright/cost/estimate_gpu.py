@@ -14,8 +14,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tilewright.cost.candidates import Floats
+from tilewright.cost.features import Analysis
 from tilewright.nest.nodes import Kind, Scope
-from tilewright.space.features import Analysis, Floats
 from tilewright.target import GpuTarget, Target
 
 CYCLE_S = 1 / 1.5e9

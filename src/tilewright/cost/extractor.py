@@ -22,37 +22,41 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.expr.evaluate import ColumnProgram
-from tilewright.space.decisions import Ints
-from tilewright.space.estimate import ESTIMATES
-from tilewright.space.features import (
+from tilewright.cost.candidates import (
+    Float32s,
+    Floats,
+    Ints,
+    Population,
+    Producer,
+    Producers,
+)
+from tilewright.cost.estimate import ESTIMATES
+from tilewright.cost.features import (
     COLUMNS,
     INDEX,
     PARTS,
     Analysis,
-    Float32s,
-    Floats,
     Plan,
     compiled,
 )
-from tilewright.space.space import Population, Sketch, Space
+from tilewright.expr.evaluate import ColumnProgram
 
 BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
 SAMPLES = 256  # random candidates a sketch, of which the least estimate is usual
 ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
-Groups: TypeAlias = Sequence[tuple[Sketch, Ints]]
+Groups: TypeAlias = Sequence[tuple[Producer, Ints]]
 Which: TypeAlias = tuple[int, int]  # the number of a statement's group, and its own in the sketch
 
 
 class FeatureExtractor:
     """For the candidates of one space. Structure is analysed once a sketch."""
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Producers) -> None:
         self.space = space
         self._sketches: dict[str, tuple[ColumnProgram, list[Plan]]] = {}
         self._usual: Floats | None = None
 
-    def plans(self, sketch: Sketch) -> tuple[ColumnProgram, list[Plan]]:
+    def plans(self, sketch: Producer) -> tuple[ColumnProgram, list[Plan]]:
         """The sketch's column program and per-statement plans."""
         if sketch.name not in self._sketches:
             self._sketches[sketch.name] = compiled(sketch)

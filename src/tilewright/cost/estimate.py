@@ -21,10 +21,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.cost.candidates import Bools, Floats
+from tilewright.cost.estimate_gpu import gpu_estimate
+from tilewright.cost.features import Analysis
 from tilewright.nest.nodes import GREATEST_PRAGMA, Kind
-from tilewright.space.estimate_gpu import gpu_estimate
-from tilewright.space.features import Analysis, Floats
-from tilewright.space.space import Bools
 from tilewright.target import CpuTarget, Target
 
 CYCLE_S = 1 / 2.8e9

@@ -1,0 +1,215 @@
+"""What a program takes of its device: named amounts, as expressions over its decisions.
+
+    resources(program, target)    {"C.registers": …}                        a CPU
+                                  {"D.threads": …, "D.shared": …, …}        a GPU
+    limits(amounts, target)       conditions that rows must satisfy
+    runs_on(program, target)      whether a concrete program, found elsewhere, runs here
+
+Constraints, reuse tuning and reports read them. As `cost.statements` does, loops and root nests are
+named after the tensor they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tilewright.cost.statements import owners
+from tilewright.expr.dtypes import DType
+from tilewright.expr.extents import add, ceildiv, maximum, mul
+from tilewright.expr.nodes import Expr, Extent, Tensor, as_expr, free_vars
+from tilewright.nest.nodes import THREADS, Alloc, For, Kind, Node, Program, Scope, Store, walk
+from tilewright.nest.workers import kernels
+from tilewright.target import CpuTarget, GpuTarget, Target
+
+Amounts: TypeAlias = dict[str, Extent]
+
+
+def resources(program: Program, target: Target) -> Amounts:
+    """Named amounts of one program."""
+    found: Amounts = {}
+    for root in kernels(program.body):
+        nest = _Nest.of(root)
+        if isinstance(target, CpuTarget):
+            found |= _cpu(nest, target)
+        else:
+            assert isinstance(target, GpuTarget)
+            found |= _gpu(nest, target)
+    return found
+
+
+def limits(amounts: Mapping[str, Extent], target: Target) -> list[Expr]:
+    """The conditions under which the device has that much."""
+    return [as_expr(amount) <= limit_of(name, target) for name, amount in amounts.items()]
+
+
+def limit_of(name: str, target: Target) -> int:
+    """The greatest amount of a resource, by the last word of its name."""
+    if isinstance(target, CpuTarget):
+        return target.vector_registers
+    assert isinstance(target, GpuTarget)
+    return {
+        "threads": target.threads,
+        "virtual": target.virtual,
+        "shared": target.shared_bytes,
+        "registers": target.thread_registers,
+        "block_registers": target.registers,
+    }[name.rpartition(".")[2]]
+
+
+IMPOSSIBLE = ("threads", "shared")  # limits beyond which a program does not run at all
+
+
+def runs_on(program: Program, target: Target) -> bool:
+    """Whether a device has what a concrete program takes. (A CPU has; to be short of registers is
+    slow there.)
+    """
+    if not isinstance(target, GpuTarget):
+        return True
+    amounts = {n: a for n, a in resources(program, target).items() if n.endswith(IMPOSSIBLE)}
+    return all(isinstance(a, int) and a <= limit_of(n, target) for n, a in amounts.items())
+
+
+@dataclass
+class _Nest:
+    """A root nest: its loops by owner and variable, its allocations and stores, all in order."""
+
+    loops: dict[str, dict[str, For]] = field(default_factory=dict)
+    allocs: list[Alloc] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+
+    @staticmethod
+    def of(root: Node) -> _Nest:
+        found = _Nest()
+        belongs = owners(root)
+        for node in walk(root):
+            match node:
+                case For(var):
+                    found.loops.setdefault(belongs[var.name], {}).setdefault(var.name, node)
+                case Alloc():
+                    found.allocs.append(node)
+                case Store():
+                    found.stores.append(node)
+        return found
+
+    @property
+    def name(self) -> str:
+        return self.stores[-1].tensor.name
+
+    def of_store(self, store: Store) -> list[For]:
+        """The loops that belong to what `store` writes."""
+        return list(self.loops.get(store.tensor.name, {}).values())
+
+
+def _reduces(store: Store, loop: For) -> bool:
+    return loop.var.name not in {name for i in store.indices for name in free_vars(i)}
+
+
+# ---- CPUs -----------------------------------------------------------------------------------
+
+
+def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
+    """`<tensor>.registers`: vector registers that a register tile takes, its accumulators, one
+    row of the other operand and a broadcast. Only where tiles are decisions: code generation
+    cuts a vector loop that nobody split. A reduction whose loops are all unrolled (Ansor's rule
+    for constant tensors) carries no accumulators through a loop.
+    """
+    found: Amounts = {}
+    for store in nest.stores:
+        loops = nest.of_store(store)
+        marked = [loop for loop in loops if loop.kind in (Kind.VECTOR, Kind.UNROLLED)]
+        running = [loop for loop in loops if loop not in marked and _reduces(store, loop)]
+        is_decided = any(not isinstance(loop.extent, int) for loop in loops)
+        if store.reduce is None or not running or not is_decided:
+            continue
+        rows: Extent = 1
+        vectors: Extent = 1
+        for loop in marked:
+            if _reduces(store, loop):
+                continue
+            if loop.kind is Kind.VECTOR:
+                vectors = ceildiv(loop.extent, target.lanes(store.tensor.dtype))
+            else:
+                rows = mul(rows, loop.extent)
+        found[f"{store.tensor.name}.registers"] = add(add(mul(rows, vectors), vectors), 1)
+    return found
+
+
+# ---- GPUs -----------------------------------------------------------------------------------
+
+SPARE_REGISTERS = 24  # of a thread: addresses, loop counters, operands in flight
+REGISTER_BITS = 32
+
+
+def _gpu(nest: _Nest, target: GpuTarget) -> Amounts:
+    """`threads` of a block, `shared` bytes, `virtual` threads of each thread, `registers` of a
+    thread (what it keeps privately and some to spare) and `block_registers` of all threads where
+    the device says how many there are.
+    """
+    threads = _largest(nest, THREADS)
+    virtual = _largest(nest, (Kind.VIRTUAL,))
+    private: Extent = SPARE_REGISTERS
+    for alloc in nest.allocs:
+        if alloc.scope is Scope.LOCAL:
+            words = ceildiv(_bytes(alloc.tensor), REGISTER_BITS // 8)
+            private = add(private, mul(words, virtual))
+    combining = mul(threads, sum(t.bytes for t in _combined_types(nest)))
+    found: Amounts = {
+        "threads": threads,
+        "virtual": virtual,
+        "shared": add(_shared_bytes(nest), combining),
+        "registers": private,
+    }
+    if target.registers:
+        found["block_registers"] = mul(private, threads)
+    return {f"{nest.name}.{name}": amount for name, amount in found.items()}
+
+
+def _bytes(tensor: Tensor) -> Extent:
+    size: Extent = tensor.dtype.bytes
+    for extent in tensor.shape:
+        size = mul(size, extent)
+    return size
+
+
+def _shared_bytes(nest: _Nest) -> Extent:
+    """Bytes of the shared tensors: of those with one slot, the largest counts."""
+    places: dict[str | int, Extent] = {}
+    for alloc in nest.allocs:
+        if alloc.scope is Scope.SHARED:
+            size = _bytes(alloc.tensor)
+            place = alloc.tensor.name if alloc.slot is None else alloc.slot
+            places[place] = maximum(places[place], size) if place in places else size
+    return _sum(places.values())
+
+
+def _sum(amounts: Iterable[Extent]) -> Extent:
+    total: Extent = 0
+    for amount in amounts:
+        total = add(total, amount)
+    return total
+
+
+def _combined_types(nest: _Nest) -> set[DType]:
+    """In which types threads are combined: each takes an element of shared memory a thread (but
+    where shuffles do it, which depends on how many threads there are).
+    """
+    return {
+        store.tensor.dtype.compute
+        for store in nest.stores
+        if store.reduce is not None
+        and any(loop.kind in THREADS and _reduces(store, loop) for loop in nest.of_store(store))
+    }
+
+
+def _largest(nest: _Nest, kinds: tuple[Kind, ...]) -> Extent:
+    """Iterations of the loops of `kinds`: those of the outermost owner that has some."""
+    for loops in nest.loops.values():
+        extents = [loop.extent for loop in loops.values() if loop.kind in kinds]
+        if extents:
+            total: Extent = 1
+            for extent in extents:
+                total = mul(total, extent)
+            return total
+    return 1
