@@ -3,6 +3,7 @@
 pytest --update-golden          rewrite the golden files, then look at the diff
 pytest --rows 1000              candidates an operator, where features are checked
 pytest --native-rows 50         compiled candidates an operator
+pytest --manifest-rows 64       candidates a workload whose nests the manifest compares
 pytest --programs 20000         random programs of the property tests
 
 Coverage slows this package down by a factor of 2.5 to 3. Tests that put hundreds of programs
@@ -27,6 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
     parser.addoption("--rows", type=int, default=48, help="candidates an operator (features)")
     parser.addoption("--native-rows", type=int, default=4, help="compiled candidates an operator")
+    parser.addoption(
+        "--manifest-rows", type=int, default=2, help="candidates a workload (manifest)"
+    )
     parser.addoption("--programs", type=int, default=2560, help="random programs (properties)")
 
 
