@@ -23,14 +23,15 @@ from manifest_cases import WORKLOADS
 from tilewright.codegen import clike
 from tilewright.codegen.llvm.functions import emit
 from tilewright.codegen.passes import prepared
+from tilewright.cost.candidates import Population
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import BuildError
 from tilewright.nest.nodes import Program
 from tilewright.nest.print import program_text
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.default import default_of
-from tilewright.space.extractor import FeatureExtractor
-from tilewright.space.space import Population, Sketch, Space
+from tilewright.space.space import Sketch, Space
 from tilewright.target import CpuTarget, GpuTarget, Target
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "manifest"

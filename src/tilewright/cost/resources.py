@@ -18,7 +18,8 @@ from typing import TypeAlias
 from tilewright.cost.statements import owners
 from tilewright.expr.dtypes import DType
 from tilewright.expr.extents import add, ceildiv, maximum, mul
-from tilewright.expr.nodes import Expr, Extent, Tensor, as_expr, free_vars
+from tilewright.expr.nodes import Const, Expr, Extent, Tensor, as_expr, free_vars
+from tilewright.expr.simplify import affine
 from tilewright.nest.nodes import THREADS, Alloc, For, Kind, Node, Program, Scope, Store, walk
 from tilewright.nest.workers import kernels
 from tilewright.target import CpuTarget, GpuTarget, Target
@@ -120,8 +121,7 @@ def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
         loops = nest.of_store(store)
         marked = [loop for loop in loops if loop.kind in (Kind.VECTOR, Kind.UNROLLED)]
         running = [loop for loop in loops if loop not in marked and _reduces(store, loop)]
-        is_decided = any(not isinstance(loop.extent, int) for loop in loops)
-        if store.reduce is None or not running or not is_decided:
+        if store.reduce is None or not running or not _is_tiled(store, loops):
             continue
         rows: Extent = 1
         vectors: Extent = 1
@@ -134,6 +134,15 @@ def _cpu(nest: _Nest, target: CpuTarget) -> Amounts:
                 rows = mul(rows, loop.extent)
         found[f"{store.tensor.name}.registers"] = add(add(mul(rows, vectors), vectors), 1)
     return found
+
+
+def _is_tiled(store: Store, loops: list[For]) -> bool:
+    """Whether a decision says how far one of the loops moves what is written: it then walks over
+    tiles.
+    """
+    names = [loop.var.name for loop in loops]
+    moves = (affine(index, names) for index in store.indices)
+    return any(not isinstance(e, Const) for found in moves if found for e in found[0].values())
 
 
 # ---- GPUs -----------------------------------------------------------------------------------

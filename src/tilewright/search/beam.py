@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.cost.candidates import Population, concatenate
+from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.search.evolution import SAMPLE, Score, Scored
 from tilewright.search.memory import Candidate, Memory
-from tilewright.space.decisions import Ints
 from tilewright.space.space import Space
 
 OPTIONS = 64  # values tried per decision and program

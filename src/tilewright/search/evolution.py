@@ -21,8 +21,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.cost.candidates import Population, concatenate
-from tilewright.space.decisions import Decision, Ints, TileFactors
+from tilewright.cost.candidates import Ints, Population, concatenate
+from tilewright.space.decisions import Decision, TileFactors
 from tilewright.space.space import Sketch, Space
 
 Floats: TypeAlias = NDArray[np.float64]

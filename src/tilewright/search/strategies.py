@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from tilewright.cost.candidates import Population
+from tilewright.cost.candidates import Ints, Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.search.beam import BeamStrategy
 from tilewright.search.cost_model import CostModel
@@ -33,7 +33,6 @@ from tilewright.search.evolution import (
     choices,
 )
 from tilewright.search.memory import Candidate, Memory, as_population, unscored
-from tilewright.space.decisions import Ints
 from tilewright.space.space import Space
 
 EXHAUSTIVE_LIMIT = 100_000

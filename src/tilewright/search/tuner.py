@@ -294,15 +294,16 @@ class Tuner:
         groups = self.database.training_set(self.machine.fingerprint)
         measured = {group.workload_hash for group in groups}
         others = (row for row in self.database.workloads() if row.hash in measured)
-        extractors = {
-            row.hash: FeatureExtractor(recorded_space(row, self.target, self._all_rules))
+        spaces = {
+            row.hash: recorded_space(row, self.target, self._all_rules)
             for row in nearest(others, self.tasks, MAX_TRANSFER)
         }
+        extractors = {name: FeatureExtractor(space) for name, space in spaces.items()}
         for group in groups:
             if group.workload_hash not in extractors:
                 continue
             extractor = extractors[group.workload_hash]
-            number = extractor.space.recorded(group.sketch_key, group.rows.shape[1])
+            number = spaces[group.workload_hash].recorded(group.sketch_key, group.rows.shape[1])
             if number is None:
                 continue
             sketch = np.full(len(group.rows), number)

@@ -20,7 +20,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewright.cost.candidates import Bools, Population, concatenate
+from tilewright.cost.candidates import Bools, Ints, Population, concatenate
 from tilewright.cost.resources import limits, resources
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
@@ -34,7 +34,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
 from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
-from tilewright.space.decisions import Decision, Ints, encode, sample
+from tilewright.space.decisions import Decision, encode, sample
 from tilewright.space.derivation import Derivation, Rule, derive
 from tilewright.space.rules import RULES
 from tilewright.target import CpuTarget, Target
