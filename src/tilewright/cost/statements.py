@@ -226,7 +226,7 @@ def _statement(store: Store, c: _Context) -> Statement:
         is_init=store.initial,
         loops=loops,
         accesses=accesses,
-        counts=dict(_operations(store, loops)),
+        counts=dict(_operations(store)),
         allocated_outside=own,
         unroll_step=_unroll_step(loops, c),
         streamed=store.streamed,
@@ -234,11 +234,10 @@ def _statement(store: Store, c: _Context) -> Statement:
     )
 
 
-def _operations(store: Store, loops: list[Loop]) -> Operations:
+def _operations(store: Store) -> Operations:
     if store.operations is not None:
         return store.operations
-    around = [loop.name for loop in loops]
-    return operations(store.value, store.reduce, store.tensor.dtype, around)
+    return operations(store.value, store.reduce, store.tensor.dtype)
 
 
 def _by_owner(c: _Context, kind: Kind) -> dict[str, list[For]]:

@@ -139,8 +139,8 @@ class Alloc:
 class Store:
     """`tensor[indices] = value`, or the named reduction of the old element and `value`.
 
-    `operations` are those of the math (see `Operations`), without what the loops add to indices;
-    None: those of `value`. `initial`: a reduction's accumulator gets its first value, which is no
+    `operations` are those of the math (see `nest.operations`); None: those of `value`, not of its
+    indices. `initial`: a reduction's accumulator gets its first value, which is no
     work of its own. `streamed`: 1 where the store passes the caches by.
     """
 

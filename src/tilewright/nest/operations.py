@@ -16,6 +16,7 @@ from tilewright.expr.nodes import (
     Binary,
     Call,
     Expr,
+    Read,
     Select,
     children,
     free_vars,
@@ -26,33 +27,40 @@ from tilewright.nest.nodes import Operations
 OPERATIONS = ("mad", "addsub", "mul", "divmod", "cmp", "math", "other")
 
 
-def operations(value: Expr, reduce: str | None, dtype: DType, loops: Collection[str]) -> Operations:
+def operations(
+    value: Expr, reduce: str | None, dtype: DType, axes: Collection[str] | None = None
+) -> Operations:
     """Those of `value`, and of its reduction into an element of type `dtype`; a product that is
-    summed counts as one multiply-add. Arithmetic on extents (without any of `loops`, and without
-    reads) is none: in a program it is a literal.
+    summed counts as one multiply-add.
+
+    With `axes`, the variables of the math, indices count, too, but not arithmetic on extents alone
+    (without `axes` and reads): in a program it is a literal. Without, loops are in the indices
+    already, and these do not count.
     """
     counts: dict[tuple[str, str], int] = {}
-    for each in _found(value, reduce, dtype, frozenset(loops)):
+    for each in _found(value, reduce, dtype, None if axes is None else frozenset(axes)):
         counts[each] = counts.get(each, 0) + 1
     return tuple(sorted(counts.items()))
 
 
 def _found(
-    value: Expr, reduce: str | None, dtype: DType, loops: frozenset[str]
+    value: Expr, reduce: str | None, dtype: DType, axes: frozenset[str] | None
 ) -> Iterator[tuple[str, str]]:
     kind = "float" if dtype.is_float else "int"
     if reduce == "sum" and isinstance(value, Binary) and value.op == "mul":
         yield kind, "mad"
-        yield from _of(value.a, loops)
-        yield from _of(value.b, loops)
+        yield from _of(value.a, axes)
+        yield from _of(value.b, axes)
         return
     if reduce is not None:
         yield kind, {"sum": "addsub", "prod": "mul"}.get(reduce, "cmp")
-    yield from _of(value, loops)
+    yield from _of(value, axes)
 
 
-def _of(e: Expr, loops: frozenset[str]) -> Iterator[tuple[str, str]]:
-    if isinstance(e, Binary) and not reads(e) and not free_vars(e) & loops:
+def _of(e: Expr, axes: frozenset[str] | None) -> Iterator[tuple[str, str]]:
+    if axes is None and isinstance(e, Read):
+        return
+    if axes is not None and isinstance(e, Binary) and not reads(e) and not free_vars(e) & axes:
         return
     match e:
         case Select():
@@ -62,7 +70,7 @@ def _of(e: Expr, loops: frozenset[str]) -> Iterator[tuple[str, str]]:
         case Binary() | Call():
             yield _class_of(e), _kind(e)
     for part in children(e):
-        yield from _of(part, loops)
+        yield from _of(part, axes)
 
 
 def _class_of(e: Binary | Call) -> str:

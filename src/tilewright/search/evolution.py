@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.cost.candidates import Ints, Population, concatenate
+from tilewright.space.candidate_space import CandidateSpace, Decided
 from tilewright.space.decisions import Decision, TileFactors
-from tilewright.space.space import Sketch, Space
 
 Floats: TypeAlias = NDArray[np.float64]
 Score: TypeAlias = Callable[[Population], Floats]
@@ -75,7 +75,7 @@ class Seen:
     generation has been met before, for an invalid child is its parent.
     """
 
-    def __init__(self, space: Space, score: Score) -> None:
+    def __init__(self, space: CandidateSpace[Any], score: Score) -> None:
         self._space, self._score = space, score
         none: Ints = np.empty(0, np.int64)
         nobody = Population(np.empty((0, space.width), np.int64), none)
@@ -110,7 +110,7 @@ class Seen:
 class Evolution:
     """Evolves one space. `attempts` and `valid` count children by operator."""
 
-    space: Space
+    space: CandidateSpace[Any]
     settings: EvolutionSettings = field(default_factory=EvolutionSettings)
     attempts: Counter[str] = field(default_factory=Counter)
     valid: Counter[str] = field(default_factory=Counter)
@@ -217,13 +217,13 @@ class Evolution:
             self.valid[ORIGINS[k]] += int(((how == k) & ok).sum())
 
 
-def choices(sketch: Sketch) -> list[Decision]:
+def choices(sketch: Decided) -> list[Decision]:
     """A sketch's decisions that are no tiles, those of few options first."""
     found = [d for d in sketch.decisions if not isinstance(d, TileFactors)]
     return sorted(found, key=lambda d: len(d.table))
 
 
-def changed_choices(space: Space, one: Population) -> Scored:
+def changed_choices(space: CandidateSpace[Any], one: Population) -> Scored:
     """The program of a population of one, with one choice made otherwise: all such that are valid,
     in the order of `choices`.
     """

@@ -10,12 +10,15 @@ measured candidates are compared with.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.steps import Step
+from tilewright.space.candidate_space import CandidateSpace
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -36,7 +39,7 @@ def default_trace_of(space: Space) -> list[Step]:
     return space.trace(int(default.sketch[0]), default.rows[0])
 
 
-def default_of(space: Space, extractor: FeatureExtractor | None = None) -> Population:
+def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Population:
     """The default program as a candidate of its space, whose `extractor` may be at hand."""
     rng = np.random.default_rng(0)
     extractor = extractor or FeatureExtractor(space)
@@ -50,7 +53,9 @@ def default_of(space: Space, extractor: FeatureExtractor | None = None) -> Popul
     return population[np.argmin(latency, keepdims=True)]
 
 
-def _neighbours(space: Space, parents: Population, rng: np.random.Generator) -> Population:
+def _neighbours(
+    space: CandidateSpace[Any], parents: Population, rng: np.random.Generator
+) -> Population:
     """Valid candidates that differ from a parent in one decision of its sketch."""
     parents = parents[np.repeat(np.arange(len(parents)), CHILDREN)]
     rows = parents.rows.copy()

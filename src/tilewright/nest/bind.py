@@ -1,0 +1,114 @@
+"""A symbolic nest made concrete: decision variables become numbers.
+
+    bind(program, {"T": 8}) -> Program
+
+For nests that somebody wrote with free decisions; a schedule is replayed with numbers instead, and
+says itself what may be left out. Loops that have one iteration vanish, `when` is decided, and so
+are conditions that hold for every iteration, or for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tilewright.errors import VerifyError
+from tilewright.expr.intervals import Interval
+from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr, substitute, transform
+from tilewright.expr.simplify import simplify
+from tilewright.nest.nodes import (
+    Alloc,
+    Barrier,
+    For,
+    Hoist,
+    If,
+    Kind,
+    Node,
+    Program,
+    Seq,
+    Store,
+    seq,
+)
+
+NOTHING = Seq(())
+Ranges = Mapping[str, Interval]
+
+
+def bind(program: Program, decisions: Mapping[str, int]) -> Program:
+    """The concrete program for these values. Raises VerifyError for a nest with `Hoist`, or where
+    an extent is no number then.
+    """
+    binding = _Binding(program.name, {name: as_expr(v) for name, v in decisions.items()})
+    interface = (program.inputs, program.constants, program.tables, program.outputs)
+    inputs, constants, tables, outputs = (
+        tuple(binding.tensor(t) for t in tensors) for tensors in interface
+    )
+    return Program(program.name, inputs, constants, tables, outputs, binding.node(program.body, {}))
+
+
+class _Binding:
+    def __init__(self, program: str, values: Mapping[str, Expr]) -> None:
+        self.program, self.values = program, dict(values)
+
+    def node(self, node: Node, ranges: Ranges) -> Node:
+        match node:
+            case Seq(body):
+                return seq(*(self.node(b, ranges) for b in body))
+            case For():
+                return self.loop(node, ranges)
+            case If(cond, body):
+                return self.branch(self.expr(cond, ranges), body, ranges)
+            case Alloc(tensor, offset, body):
+                inner = self.node(body, ranges)
+                start = tuple(self.expr(e, ranges) for e in offset)
+                return replace(node, tensor=self.tensor(tensor), offset=start, body=inner)
+            case Store(tensor, indices, value):
+                return replace(
+                    node,
+                    tensor=self.tensor(tensor),
+                    indices=tuple(self.expr(i, ranges) for i in indices),
+                    value=self.expr(value, ranges),
+                    streamed=self.number(node.streamed),
+                )
+            case Barrier():
+                return node
+            case Hoist():
+                raise VerifyError(f"program {self.program}: a nest with `hoist` needs its schedule")
+
+    def loop(self, loop: For, ranges: Ranges) -> Node:
+        extent = self.number(loop.extent)
+        if extent == 1:
+            self.values[loop.var.name] = as_expr(0)
+            return self.node(loop.body, ranges)
+        applies = loop.when is None or bool(self.number(loop.when))
+        body = self.node(loop.body, {**ranges, loop.var.name: Interval(0, extent - 1)})
+        if body == NOTHING:
+            return body
+        kind = loop.kind if applies else Kind.SERIAL
+        return For(loop.var, extent, body, kind, None, self.number(loop.unroll_step))
+
+    def branch(self, cond: Expr, body: Node, ranges: Ranges) -> Node:
+        if isinstance(cond, Const):
+            return self.node(body, ranges) if cond.value else NOTHING
+        inner = self.node(body, ranges)
+        return inner if inner == NOTHING else If(cond, inner)
+
+    def expr(self, e: Expr, ranges: Ranges) -> Expr:
+        def leaf(x: Expr) -> Expr | None:
+            if not isinstance(x, Read):
+                return None
+            return Read(self.tensor(x.tensor), tuple(transform(i, leaf) for i in x.indices))
+
+        return simplify(substitute(transform(e, leaf), self.values), dict(ranges))
+
+    def tensor(self, tensor: Tensor) -> Tensor:
+        shape = tuple(self.number(e) for e in tensor.shape)
+        return tensor if shape == tensor.shape else replace(tensor, shape=shape)
+
+    def number(self, extent: Extent) -> int:
+        found = extent if isinstance(extent, int) else self.expr(extent, {})
+        if isinstance(found, Const):
+            found = int(found.value)
+        if not isinstance(found, int):
+            raise VerifyError(f"program {self.program}: the extent {found} is not decided")
+        return found

@@ -1,0 +1,205 @@
+"""Producers side by side: their decisions in one integer matrix, whose rows are candidates.
+
+    space = CandidateSpace(target, [producer, ...])
+    population = space.sample(rng, 2048)          rows [n, columns], number of the producer [n]
+    space.valid(population)                       bool [n]
+
+A producer reads its own columns; the others ride along, so that a child may change its producer.
+Decisions that are equal in two producers share their columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from tilewright.cost.candidates import Bools, Ints, Population, concatenate
+from tilewright.cost.resources import limits, resources
+from tilewright.errors import ScheduleError
+from tilewright.expr.evaluate import ColumnProgram
+from tilewright.expr.nodes import Expr, Extent
+from tilewright.nest.nodes import Program
+from tilewright.space.decisions import Decision, encode, sample
+from tilewright.target import Target
+
+SAMPLE_ROUNDS = 50  # redraws of invalid rows before the space is called empty
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A program with free decisions. `columns[j]` is the matrix column of its j-th variable."""
+
+    name: str
+    target: Target
+    decisions: tuple[Decision, ...]
+    constraints: tuple[Expr, ...]
+    columns: Ints
+
+    @property
+    def program(self) -> Program:
+        """The symbolic loop nest."""
+        raise NotImplementedError
+
+    @property
+    def definitions(self) -> Mapping[str, Expr]:
+        """What the names of recurring expressions in the nest stand for."""
+        return {}
+
+    def concrete(self, row: Ints) -> Program:
+        """The program of one candidate (`[all columns]`). Raises ScheduleError or VerifyError."""
+        raise NotImplementedError
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The decision variables, in the order of `columns`."""
+        return tuple(v for decision in self.decisions for v in decision.columns)
+
+    @cached_property
+    def resources(self) -> dict[str, Extent]:
+        """Named amounts as expressions over the decisions (`cost.resources`)."""
+        return resources(self.program, self.target)
+
+    @cached_property
+    def validity(self) -> ColumnProgram:
+        """All constraints as one column program (each result is a bool column)."""
+        tests = limits(self.resources, self.target)
+        return ColumnProgram([*self.constraints, *tests], self.definitions)
+
+    def environment(self, rows: Ints) -> dict[str, Ints]:
+        """Decision variable -> its column in `rows` (`[n, all columns]`)."""
+        return {v: rows[:, c] for v, c in zip(self.variables, self.columns, strict=True)}
+
+    def values(self, row: Ints) -> dict[str, int]:
+        """Decision variable -> its value in one row."""
+        return {v: int(row[c]) for v, c in zip(self.variables, self.columns, strict=True)}
+
+
+P = TypeVar("P", bound=Decided)
+
+
+class CandidateSpace(Generic[P]):
+    """Producers of one task on one target. Inputs named in `shifted` begin anywhere in a cache line
+    (see `cost.candidates.Producers`).
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.shifted: frozenset[str] = frozenset()
+        self.decisions: list[Decision] = []
+        self.starts: list[int] = []
+        self.width = 0
+        self._starts: dict[Decision, int] = {}
+        self.sketches: tuple[P, ...] = ()
+
+    def place(self, decisions: Sequence[Decision]) -> Ints:
+        """Matrix columns of some decisions, those of each shared with who has the same one."""
+        found = [np.zeros(0, np.int64), *(self._place(decision) for decision in decisions)]
+        return np.concatenate(found).astype(np.int64)
+
+    def _place(self, decision: Decision) -> Ints:
+        if decision not in self._starts:
+            self._starts[decision] = self.width
+            self.decisions.append(decision)
+            self.starts.append(self.width)
+            self.width += len(decision.columns)
+        start = self._starts[decision]
+        return np.arange(start, start + len(decision.columns))
+
+    def span(self, decision: Decision) -> slice:
+        """The matrix columns of a decision."""
+        start = self._starts[decision]
+        return slice(start, start + len(decision.columns))
+
+    def groups(self, population: Population) -> list[tuple[P, Ints]]:
+        """The sketches present, each with the indices of its rows."""
+        return [
+            (self.sketches[k], np.flatnonzero(population.sketch == k))
+            for k in np.unique(population.sketch)
+        ]
+
+    def sample(self, rng: np.random.Generator, n: int) -> Population:
+        """`n` valid candidates: a uniform sketch, then uniform over its valid rows.
+
+        Raises ScheduleError when valid rows are not found.
+        """
+        sketch = rng.integers(0, len(self.sketches), n)
+        rows = np.empty((n, self.width), np.int64)
+        todo = np.arange(n)
+        for _ in range(SAMPLE_ROUNDS):
+            rows[todo] = self.draw(rng, len(todo))
+            todo = todo[~self.satisfied(Population(rows[todo], sketch[todo]))]
+            if not len(todo):
+                break
+        if 0 < len(todo) == n:
+            raise ScheduleError(f"no valid candidate in {SAMPLE_ROUNDS} draws of {n}")
+        return Population(np.delete(rows, todo, axis=0), np.delete(sketch, todo))
+
+    def draw(self, rng: np.random.Generator, n: int) -> Ints:
+        """`n` rows, every decision uniform by itself; the constraints are not heeded."""
+        rows = np.empty((n, self.width), np.int64)
+        for decision in self.decisions:
+            rows[:, self.span(decision)] = sample(decision, rng, n)
+        return rows
+
+    def enumerate(self, limit: int) -> Population:
+        """All valid candidates, sketch by sketch. Raises ScheduleError beyond `limit` rows."""
+        parts = []
+        for k, sketch in enumerate(self.sketches):
+            sizes = [len(d.table) for d in sketch.decisions]
+            if math.prod(sizes) > limit:
+                raise ScheduleError(
+                    f"{sketch.name} has {math.prod(sizes)} candidates, more than {limit}; "
+                    "use evolution or random search"
+                )
+            grid = np.indices(sizes).reshape(len(sizes), -1)
+            rows = np.zeros((grid.shape[1], self.width), np.int64)
+            for decision, index in zip(sketch.decisions, grid, strict=True):
+                rows[:, self.span(decision)] = decision.table[index]
+            every = Population(rows, np.full(len(rows), k))
+            parts.append(every[self.satisfied(every)])
+        return concatenate(parts)
+
+    def valid(self, population: Population) -> Bools:
+        """Which candidates satisfy their sketch's decisions and constraints."""
+        ok = self.satisfied(population)
+        for sketch, at in self.groups(population):
+            for decision in sketch.decisions:
+                ok[at] &= encode(decision, population.rows[at, self.span(decision)]) >= 0
+        return ok
+
+    def satisfied(self, population: Population) -> Bools:
+        """Which candidates satisfy their sketch's constraints; every decision must have one of its
+        values.
+        """
+        ok = np.ones(len(population), bool)
+        for sketch, at in self.groups(population):
+            good = np.ones(len(at), bool)
+            for result in sketch.validity.run(sketch.environment(population.rows[at])):
+                good &= np.asarray(result, bool)
+            ok[at] = good
+        return ok
+
+    def completed(self, rng: np.random.Generator, population: Population) -> Population:
+        """Columns that a row's sketch does not read drawn at random: another sketch may read them
+        after a mutation.
+        """
+        rows = np.empty_like(population.rows)
+        for decision in self.decisions:
+            rows[:, self.span(decision)] = sample(decision, rng, len(rows))
+        return self._joined(rows, population)
+
+    def canonical(self, population: Population) -> Population:
+        """Columns that a row's sketch does not read set to zero: equal programs become equal."""
+        return self._joined(np.zeros_like(population.rows), population)
+
+    def _joined(self, rows: Ints, population: Population) -> Population:
+        """`rows` with the columns that each candidate's sketch reads."""
+        for sketch, at in self.groups(population):
+            read = np.ix_(at, sketch.columns)
+            rows[read] = population.rows[read]
+        return Population(rows, population.sketch)
