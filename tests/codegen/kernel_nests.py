@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tilewright.codegen.rewrite import rebuilt
 from tilewright.expr.dtypes import FLOAT32, DType
 from tilewright.expr.nodes import Axis, Const, Expr, Select, Tensor, Var, as_expr, binary
 from tilewright.expr.tensors import placeholder
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, seq
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, bodies, seq
 
 S, P, V, U = Kind.SERIAL, Kind.PARALLEL, Kind.VECTOR, Kind.UNROLLED
 Loop = tuple[str, int, Kind]
@@ -50,6 +51,17 @@ class Tiled:
         for n in self.lengths:
             total *= n
         return [self.index < self.extent] if total > self.extent else []
+
+
+def streamed(program: Program, output: str) -> Program:
+    """The program with stores to an output that pass the caches by."""
+
+    def on(node: Node) -> Node:
+        if isinstance(node, Store):
+            return replace(node, streamed=int(node.tensor.name == output))
+        return rebuilt(node, tuple(map(on, bodies(node))))
+
+    return replace(program, body=on(program.body))
 
 
 def tile(name: str, extent: int, *inner: int) -> Tiled:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest
+from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, streamed
 from kernel_runs import loop_bodies
 
 from tilewright.codegen import Kernel, compile_program
@@ -120,7 +120,7 @@ def test_an_accumulator_without_an_allocation_is_stored_once() -> None:
 
 def streams(program: Program) -> tuple[int, int]:
     """Stores past the caches, and those of whole vectors that are not."""
-    kernel = compile_program(replace(program, streamed=("C",)), AVX512)
+    kernel = compile_program(streamed(program, "C"), AVX512)
     past = kernel.ir.count("!nontemporal")
     assert assembly(kernel.ir, AVX512).count("vmovntps") == past
     assert "fence" in kernel.ir
@@ -139,7 +139,7 @@ def test_part_sums_do_not_pass_the_caches_by() -> None:
     fill = nest([("i", 8, S), ("m", 4, U), ("n", 16, V)], Store(y, (I, M * 16 + N), ZERO))
     update = Store(y, (I, M * 16 + N), x[K, M * 16 + N], "sum")
     body = seq(fill, nest([("k", 4, S), ("i", 8, S), ("m", 4, U), ("n", 16, V)], update))
-    program = Program("sums", (x,), (), (), (y,), body, ("y",))
+    program = streamed(Program("sums", (x,), (), (), (y,), body), "y")
     assert "nontemporal" not in compile_program(program, AVX512).ir
     assert "nontemporal" in compile_program(replace(program, body=fill), AVX512).ir
 

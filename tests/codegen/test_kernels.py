@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, tile, under
+from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, streamed, tile, under
 from kernel_runs import HOST, check, close, random_arrays, run
 
 from tilewright.codegen import compile_program
@@ -48,7 +48,7 @@ def test_gemm(m: int, n: int, k: int, rows: int, columns: int, options: dict[str
 
 @pytest.mark.parametrize("columns", [128, 130])
 def test_a_streamed_output_is_complete_when_the_call_returns(columns: int) -> None:
-    program = replace(gemm(64, columns, 5, 4, 64), streamed=("C",))
+    program = streamed(gemm(64, columns, 5, 4, 64), "C")
     for seed in range(20):
         check(program, TWO_CORES, seed=seed)
 
