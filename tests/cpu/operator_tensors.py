@@ -111,13 +111,6 @@ CONTRACTIONS: dict[str, Callable[[], Made]] = {
     "transposed stride 1": lambda: ops.conv_transpose(x(1, 5, 5, 6), w(3, 3, 6, 4), padding=1),
     "transposed 1d": lambda: ops.conv_transpose(x(2, 7, 5), w(3, 5, 6), stride=3, output_padding=1),
     "depth multiplier": lambda: ops.depthwise_conv(x(1, 7, 7, 6), w(3, 3, 6, 2), padding=1),
-    "winograd 4": lambda: ops.conv2d_winograd(x(1, 8, 8, 16), w(3, 3, 16, 16), padding=1),
-    "winograd 2 odd": lambda: ops.conv2d_winograd(
-        x(1, 7, 5, 6), w(3, 3, 6, 7), w(7, name="bias"), padding=1, tile=2
-    ),
-    "winograd transformed": lambda: ops.conv2d_winograd_transformed(
-        x(1, 10, 10, 8), w(6, 6, 8, 8, name="u")
-    ),
     "residual": _residual,
     "two outputs": _two_outputs,
     "figure 5": _figure_5,

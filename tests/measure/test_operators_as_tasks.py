@@ -40,7 +40,6 @@ OPERATORS: dict[str, Callable[[], Tensor]] = {
     ),
     "matmul of int8": lambda: op.matmul(x(32, 512, dtype="int8"), w(512, 32, dtype="int8")),
     "conv2d": lambda: op.relu(op.conv2d(x(1, 8, 8, 64), w(3, 3, 64, 16), padding=1)),
-    "winograd": lambda: op.conv2d_winograd(x(1, 8, 8, 64), w(3, 3, 64, 16), padding=1),
     "depthwise": lambda: op.depthwise_conv(x(1, 9, 9, 16), w(3, 3, 16, 1), stride=2),
     "norm": lambda: op.matrix_norm(x(2, 64, 64)),
     "softmax": lambda: op.softmax(x(16, 200)),

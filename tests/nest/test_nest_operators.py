@@ -130,7 +130,6 @@ OPERATORS = {
         padding=1,
         stride=2,
     ),
-    "winograd": op.conv2d_winograd(IMAGE, WEIGHTS, padding=1, tile=2),
     "nrm": op.matrix_norm(placeholder((2, 9, 7), name="x")),
     "softmax": op.softmax(placeholder((2, 9, 7), name="x"), 1),
     "layer_norm": op.layer_norm(

@@ -220,20 +220,10 @@ class GradientBoostedModel:
             state = states(region_s, self._least_region_s)
         return self._forest.predict(summary(features, owner, state))
 
-    def to_bytes(self) -> bytes:
-        """The trained trees as LightGBM's text; empty before the first update."""
-        return self._text.encode()
-
-    @staticmethod
-    def from_bytes(
-        data: bytes, seed: int = 0, settings: Settings | None = None
-    ) -> GradientBoostedModel:
-        """A model that predicts as the stored one did; raises RecordsError if it is unreadable."""
-        model = GradientBoostedModel(seed, settings or Settings())
-        if data:
-            model._text = data.decode(errors="replace")
-            model._forest = Forest.parse(model._text)
-        return model
+    @property
+    def text(self) -> str:
+        """The trained trees as LightGBM writes them; empty before the first update."""
+        return self._text
 
     def _validate(self, sample: Sample) -> Validation | None:
         """Train without some rounds and see on them how many trees to have; None if too few."""

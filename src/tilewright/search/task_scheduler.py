@@ -23,7 +23,6 @@ resumed by telling it the past again goes on as the uninterrupted one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -119,27 +118,6 @@ class TaskScheduler:
     def exhausted(self, task: int) -> None:
         """`task` has no program left to measure: it is not chosen again."""
         self._exhausted[task] = True
-
-    def dump(self) -> str:
-        """Everything told, as JSON."""
-        units = [
-            [u.task, u.best_latency_s if u.best_latency_s < np.inf else None, u.trials]
-            for u in self.history
-        ]
-        names = [task.name for task in self.tasks]
-        spent = np.flatnonzero(self._exhausted).tolist()
-        return json.dumps({"tasks": names, "units": units, "exhausted": spent})
-
-    def load(self, text: str) -> None:
-        """Tell again what `dump` wrote; raises InputError if it was of other tasks."""
-        past = json.loads(text)
-        names = [task.name for task in self.tasks]
-        if past["tasks"] != names:
-            raise InputError(f"the history is of tasks {past['tasks']}, not {names}")
-        for task, best, trials in past["units"]:
-            self.tell(task, np.inf if best is None else best, trials)
-        for task in past["exhausted"]:
-            self.exhausted(task)
 
     # ---- where things stand -------------------------------------------------------------------
 

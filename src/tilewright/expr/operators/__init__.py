@@ -165,11 +165,6 @@ from tilewright.expr.operators.trigonometry import (
     sinh,
     tan,
 )
-from tilewright.expr.operators.winograd import (
-    conv2d_winograd,
-    conv2d_winograd_transformed,
-    winograd_weights,
-)
 
 __all__ = [
     "absolute",
@@ -200,8 +195,6 @@ __all__ = [
     "conv",
     "conv1d",
     "conv2d",
-    "conv2d_winograd",
-    "conv2d_winograd_transformed",
     "conv3d",
     "conv_transpose",
     "cos",
@@ -309,6 +302,5 @@ __all__ = [
     "trunc",
     "upsample_nearest",
     "where",
-    "winograd_weights",
     "write_slice",
 ]
