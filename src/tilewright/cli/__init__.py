@@ -5,18 +5,23 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-
-from tilewright.cli.console import FAILED, complain
-from tilewright.errors import TilewrightError
 
 
 def main() -> None:
     """The entry point of the command `tilewright`."""
+    # While modules are loaded nothing is there to be cleaned up.
+    before = signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    from tilewright.cli.console import FAILED, complain
+    from tilewright.errors import TilewrightError
+
     try:
-        # Not at the top: the import fails where no OpenMP runtime is installed.
+        # Fails where no OpenMP runtime is installed.
         from tilewright.cli.app import app
     except TilewrightError as error:
         complain(str(error))
         sys.exit(FAILED)
+    signal.signal(signal.SIGINT, before)
     app()
