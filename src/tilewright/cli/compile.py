@@ -21,7 +21,7 @@ from tilewright.cli.options import (
     each_shape,
     load_model,
 )
-from tilewright.cli.outputs import needed_files
+from tilewright.cli.outputs import protect
 from tilewright.inspection import Plan, plan_of
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
@@ -56,7 +56,7 @@ def compile(
     """
     console = output()
     if save is not None:
-        refuse_library(save, needed_files(model, db))
+        protect([save, refuse_library(save)], model, db)
     loaded = load_model(model, shape, constant)
     chosen = as_target(target)
     variants = each_shape(loaded)

@@ -23,7 +23,7 @@ from tilewright.cli.options import (
     load_model,
     parse_constants,
 )
-from tilewright.cli.outputs import needed_files
+from tilewright.cli.outputs import protect
 from tilewright.cli.peers import onnxruntime_peer
 from tilewright.errors import InputError
 from tilewright.files import refuse_output
@@ -65,8 +65,8 @@ def run(
     """
     console = output()
     if save is not None:
-        files = [input_file(text)[1] for text in inputs or ()]
-        refuse_output(save, (".npz", ".npy"), needed_files(model, db, files))
+        refuse_output(save, (".npz", ".npy"))
+        protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     loaded = load_model(model, shape, constant)
     if isinstance(loaded, tw.ModelSet):
         nets = tw.compile(loaded, db, target, notes=remark)

@@ -128,15 +128,15 @@ def _place_of_digest(file: Path) -> int:
     return start + text.index(before) + len(before)
 
 
-def refuse_library(path: Path, needed: Mapping[str, Sequence[Path]] | None = None) -> Path:
+def refuse_library(path: Path) -> Path:
     """Raise InputError when no library can be saved to `path`; returns its header's path.
 
     Beside what `refuse_output` refuses, that is when the header would replace a file that is
     no header of a library.
     """
-    refuse_output(path, (".so",), needed)
+    refuse_output(path, (".so",))
     header = path.with_name(f"{_prefix(path)}.h")
-    refuse_output(header, (), needed)
+    refuse_output(header, ())
     if header.is_file() and HEADER_MARK not in header.read_bytes():
         raise InputError(
             f"cannot write {path}: its header would replace {header}, which Tilewright did not "
