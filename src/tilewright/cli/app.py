@@ -31,10 +31,10 @@ SHOWN_ERROR = 500  # characters
 
 TRACEBACK = "--traceback"
 # What typer itself raises and reports, wrong usage among it.
-REPORTED = (
+REPORTED: tuple[type[Exception], ...] = (
     typer.Exit,
     typer.Abort,
-    *(c for c in typer.BadParameter.__mro__ if c not in (Exception, BaseException, object)),
+    *(c for c in typer.BadParameter.__mro__ if issubclass(c, Exception) and c is not Exception),
 )
 
 
@@ -65,9 +65,9 @@ class Commands(TyperGroup):
                 return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(exit_status(interrupt)) from None
-        except (*REPORTED, BrokenPipeError):
-            raise
         except Exception as error:
+            if isinstance(error, (*REPORTED, BrokenPipeError)):
+                raise
             if ctx.params["traceback"]:
                 raise
             complain(explanation(error))

@@ -79,7 +79,7 @@ def _simpler(error: UnicodeError) -> tuple[str, int]:
 class _Console(Console):
     """One that shows text as it is: of `:mali:` Rich would make a flag, of `[demo]` nothing."""
 
-    def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
+    def render_str(self, text: str, **options: Any) -> Text:
         """Text without what a terminal would obey."""
         return super().render_str(harmless(text), **options)
 

@@ -113,14 +113,17 @@ class Timing:
         region_s = answer.get("region_s")  # older runners do not say
         if answer.get("type") != "result":
             raise RunError(f"it is of type {answer.get('type')!r:.80}, not 'result'")
-        is_list = isinstance(latencies, list) and len(latencies) > 0
-        if not is_list or not all(_is_time(s) and s > 0 for s in latencies):
+        if not isinstance(latencies, list) or not latencies or not all(map(_is_latency, latencies)):
             raise RunError(f"latencies_s must be a list of seconds, not {latencies!r:.80}")
         if not isinstance(spent, dict) or not all(map(_is_time, spent.values())):
             raise RunError(f"spent_s must be an object of seconds, not {spent!r:.80}")
         if region_s is not None and not _is_time(region_s):
             raise RunError(f"region_s must be seconds, not {region_s!r:.80}")
         return Timing(latencies, answer.get("stopped_early") is True, spent, region_s)
+
+
+def _is_latency(value: Any) -> bool:
+    return _is_time(value) and value > 0
 
 
 def _is_time(value: Any) -> bool:

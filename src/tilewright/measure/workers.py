@@ -171,10 +171,9 @@ class Worker:
             self._stop()  # interrupted in the middle of a frame: this pipe is of no further use
             raise
         if answer["type"] == "error":
-            stage, error, text = (answer.get(k) for k in ("stage", "error", "message"))
-            failure = Failure(
-                stage if stage in STAGES else self.stage, harmless(f"{error}"), harmless(f"{text}")
-            )
+            stage = answer.get("stage")
+            kind, text = (harmless(f"{answer.get(name)}") for name in ("error", "message"))
+            failure = Failure(stage if stage in STAGES else self.stage, kind, text)
             if answer.get("ended"):
                 self._stop()
             raise WorkerFailureError(failure)
