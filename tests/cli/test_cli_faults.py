@@ -67,10 +67,10 @@ def test_other_ends(
 
 
 def test_minutes_without_end(model: Path) -> None:
-    for minutes in ("inf", "nan"):
-        result = cli("tune", model, "--minutes", minutes)
-        assert result.exit_code == 2
-        assert "must be finite" in " ".join(result.stderr.split())
+    result = cli("tune", model, "--minutes", "inf")
+    assert result.exit_code == 2
+    assert "must be finite" in result.stderr
+    assert cli("tune", model, "--minutes", "nan").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,11 @@ def test_what_a_terminal_would_obey_is_shown(capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_an_output_that_is_full() -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = program("ops", "Relu", stdout=full)
-    assert done.returncode == 1
-    assert done.stderr == b"error: cannot write to standard output: No space left on device\n"
+    for command in (("ops", "Relu"), ("--version",)):
+        with Path("/dev/full").open("wb") as full:
+            done = program(*command, stdout=full)
+        assert done.returncode == 1
+        assert done.stderr == b"error: standard output: No space left on device\n"
 
 
 def test_python_without_docstrings() -> None:

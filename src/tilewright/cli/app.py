@@ -16,7 +16,14 @@ import tilewright as tw
 from tilewright.cli.bench import bench
 from tilewright.cli.cache import cache
 from tilewright.cli.compile import compile
-from tilewright.cli.console import FAILED, complain, output_fault, tolerate_encodings
+from tilewright.cli.console import (
+    FAILED,
+    OUTPUT,
+    complain,
+    give_up_output,
+    output_fault,
+    tolerate_encodings,
+)
 from tilewright.cli.interrupts import exit_status, interruptible
 from tilewright.cli.ops import ops
 from tilewright.cli.records import export, records
@@ -46,6 +53,13 @@ class Commands(TyperGroup):
         tolerate_encodings()
         try:
             return super().main(*args, **options)
+        except OSError as error:  # not of a command, so of help that could not be printed
+            if TRACEBACK in sys.argv:
+                raise
+            give_up_output()
+            error.filename = error.filename or OUTPUT
+            complain(explanation(error))
+            sys.exit(FAILED)
         finally:
             if fault := output_fault():
                 complain(fault)
@@ -87,7 +101,7 @@ def explanation(error: Exception) -> str:
             return f"out of memory: {error}" if str(error) else "out of memory"
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            return output_fault() or f"{place}{error.strerror or error}"
+            return f"{place}{error.strerror or error}"
         case _:
             text = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN_ERROR]}"
     return (

@@ -19,6 +19,7 @@ from tilewright.text import harmless
 
 FAILED = 1  # the exit status after an error of ours
 LOG_WIDTH = 132  # columns when the output is no terminal
+OUTPUT = "standard output"  # as messages call it
 SIMPLE = "tilewright-simple"  # the error handler of encodings
 SIMPLER = str.maketrans(
     {"µ": "u", "–": "-", "—": "-", "·": "-", "×": "x", "…": ".", "─": "-", "²": "2", "°": "o"}
@@ -53,18 +54,24 @@ def tolerate_encodings() -> None:
 
 
 def output_fault() -> str | None:
-    """Why nothing more can be written to standard output, told once; None where all is well."""
+    """Why standard output cannot take what is left for it, told once; None where all is well."""
     if sys.stdout is None or sys.stdout.closed:
         return None
     try:
         sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough
+        give_up_output()
     except OSError as error:
-        nothing = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nothing, sys.stdout.fileno())  # for what is left in its buffer
-        os.close(nothing)
-        if not isinstance(error, BrokenPipeError):  # the reader has seen enough
-            return f"cannot write to standard output: {error.strerror or error}"
+        give_up_output()
+        return f"{OUTPUT}: {error.strerror or error}"
     return None
+
+
+def give_up_output() -> None:
+    """Let standard output swallow what is in its buffer and what comes."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, sys.stdout.fileno())
+    os.close(nothing)
 
 
 def _simpler(error: UnicodeError) -> tuple[str, int]:
@@ -78,6 +85,16 @@ def _simpler(error: UnicodeError) -> tuple[str, int]:
 
 class _Console(Console):
     """One that shows text as it is: of `:mali:` Rich would make a flag, of `[demo]` nothing."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; an error over it names the output."""
+        try:
+            super().print(*objects, **options)
+        except OSError as error:
+            if error.filename is None and not self.stderr:
+                error.filename = OUTPUT
+                give_up_output()
+            raise
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Text without what a terminal would obey."""
