@@ -150,7 +150,8 @@ def test_signals_end_a_run_like_ctrl_c(
     monkeypatch: pytest.MonkeyPatch, model: Path, tmp_path: Path, name: str
 ) -> None:
     number = signal.Signals[name]
-    before = signal.getsignal(number)
+    usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+    inherited = signal.signal(number, usual)
 
     def killed(*_: object, observe: Any, **__: object) -> None:
         observe(progress())
@@ -158,16 +159,20 @@ def test_signals_end_a_run_like_ctrl_c(
         raise AssertionError("not interrupted")
 
     monkeypatch.setattr(tw, "tune", killed)
-    result = cli("tune", model, "--db", tmp_path / "t.db")
+    try:
+        result = cli("tune", model, "--db", tmp_path / "t.db")
+        assert signal.getsignal(number) is usual
+    finally:
+        signal.signal(number, inherited)
     assert result.exit_code == 128 + number
     assert "Stopped." in result.output
     assert "estimated latency 12 ms" in result.output
-    assert signal.getsignal(number) is before
 
 
 def test_ctrl_c_while_modules_are_loaded() -> None:
     before = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 class Finder:
     def find_spec(self, name, path=None, target=None):
         if name == "tilewright.cli.app":

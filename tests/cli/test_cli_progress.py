@@ -164,9 +164,9 @@ def test_a_signal_ends_a_real_run_and_keeps_its_records(
     assert process.returncode == 128 + number, err
     assert "Stopped." in out
     assert "Traceback" not in err
+    assert not Path(f"{db}-wal").exists()
     with Database.open(db, readonly=True) as database:
         assert database.summary().trials > 1
-    assert not Path(f"{db}-wal").exists()
     with Database.open(tmp_path / "copy.db", readonly=True) as copy:
         assert copy.summary().workloads == 1
     deadline = time.monotonic() + 10

@@ -12,8 +12,9 @@ import sys
 
 def main() -> None:
     """The entry point of the command `tilewright`."""
-    # While modules are loaded nothing is there to be cleaned up.
-    before = signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:  # while modules are loaded nothing is there to be cleaned up
+        signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     from tilewright.cli.console import FAILED, complain
     from tilewright.errors import TilewrightError
 
@@ -23,5 +24,6 @@ def main() -> None:
     except TilewrightError as error:
         complain(str(error))
         sys.exit(FAILED)
-    signal.signal(signal.SIGINT, before)
+    if usual:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     app()
