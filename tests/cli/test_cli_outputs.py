@@ -11,6 +11,7 @@ import onnx
 import pytest
 from typer.testing import Result
 
+import tilewright as tw
 from cli_models import check_error, cli, save_classifier
 from devices import tools
 
@@ -131,5 +132,4 @@ def test_names_that_are_no_text(tuned: tuple[Path, Result], tmp_path: Path) -> N
     assert (tmp_path / "_.h").is_file()
     page = cli("report", db, "-o", tmp_path / f"{odd}.html")
     assert page.exit_code == 0, page.output
-    again = cli("tune", model, "--trials", 1, "--db", db)
-    assert again.exit_code == 0, again.output
+    assert tw.load(model).name == "net?"  # as the records have it
