@@ -10,7 +10,7 @@ import typer
 
 import tilewright as tw
 from tilewright.api import host_target
-from tilewright.cli.arrays import difference, read_inputs, write_outputs
+from tilewright.cli.arrays import difference, input_file, read_inputs, write_outputs
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import (
     EXTRA,
@@ -23,8 +23,10 @@ from tilewright.cli.options import (
     load_model,
     parse_constants,
 )
+from tilewright.cli.outputs import protect
 from tilewright.cli.peers import onnxruntime_peer
 from tilewright.errors import InputError
+from tilewright.files import refuse_output
 from tilewright.runtime.artifact import Array
 
 
@@ -62,6 +64,9 @@ def run(
     Example: tilewright run resnet50.onnx --input x=image.npy --output y.npz --db tuning.db
     """
     console = output()
+    if save is not None:
+        refuse_output(save, (".npz", ".npy"))
+        protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     loaded = load_model(model, shape, constant)
     if isinstance(loaded, tw.ModelSet):
         nets = tw.compile(loaded, db, target, notes=remark)
@@ -75,14 +80,15 @@ def run(
         arrays, random = read_inputs(inputs or (), specs, seed)
         if all(arrays[s.name].shape == s.shape for s in specs):
             break
-    if random:
-        console.print(f"Random values (seed {seed}) for {', '.join(random)}.")
     outputs = call(arrays)
     names = [s.name for s in network.artifact.outputs]
+    if save is not None:  # before anything is printed, for who reads that may stop reading
+        write_outputs(save, names, outputs)
+    if random:
+        console.print(f"Random values (seed {seed}) for {', '.join(random)}.")
     for name, array in zip(names, outputs, strict=True):
         console.print(describe(name, array), markup=False, soft_wrap=True)
     if save is not None:
-        write_outputs(save, names, outputs)
         console.print(f"Saved to {save}.", soft_wrap=True)
     if check:
         peer = onnxruntime_peer(model, host_target().cores)

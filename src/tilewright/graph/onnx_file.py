@@ -85,6 +85,12 @@ def _parse(source: str | Path | bytes) -> onnx.ModelProto:
     return model
 
 
+def weights_beside(path: Path) -> list[Path]:
+    """The files of a model's external data, whether they are there or not."""
+    folder = path.resolve().parent
+    return sorted({folder / file for _, file in _external(_parse(path)) if file})
+
+
 def _external(model: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
     for tensor in model.graph.initializer:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:

@@ -31,6 +31,7 @@ from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
 from tilewright.graph.onnx_functions import definition
 from tilewright.graph.onnx_ops import TRANSLATORS, UNSUPPORTED
 from tilewright.graph.onnx_ops.call import Call, Known, Rejected
+from tilewright.text import plain
 
 STANDARD = ("", "ai.onnx")
 
@@ -46,7 +47,7 @@ def load(
     that are not supported: then the message lists every such node with its type and the reason.
     """
     model, weights = read_model(source, shapes, constants)
-    stem = Path(source).stem if isinstance(source, (str, Path)) else model.graph.name
+    stem = plain(Path(source).stem) if isinstance(source, (str, Path)) else model.graph.name
     return _Importer(model, weights, stem or "model").run()
 
 
