@@ -15,10 +15,6 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-
-import tilewright as tw
-from cli_models import cli
-from processes import processes_with
 from tilewright.cli.progress import (
     LiveTable,
     PlainLines,
@@ -29,6 +25,10 @@ from tilewright.cli.progress import (
     summary_line,
     task_table,
 )
+
+import tilewright as tw
+from cli_models import cli
+from processes import processes_with
 from tilewright.records.database import Database
 from tilewright.search.measuring import Shares
 from tilewright.search.tuner import Budget, Progress
