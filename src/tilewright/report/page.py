@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import InputError
-from tilewright.report import figures
+from tilewright.report import bars, figures
 from tilewright.report.history import History
-from tilewright.text import NONE, clock, count, duration, factor, rate
+from tilewright.report.words import origin_words, sketch_words
+from tilewright.text import NONE, clock, count, duration, rate
 
 try:
     import plotly.offline
@@ -31,6 +32,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 SOURCE_BYTES = 5_000_000  # of LLVM IR in a page; a fair share of it for each task
+MINUTE = "%Y-%m-%d %H:%M"
 WORDS = "for|in|range|alloc|at|if|hoist|program|input|constant|table|output"
 LIGHT = re.compile(rf"(?P<note>(?<=\s)# .*$)|\b(?P<word>{WORDS})\b", re.MULTILINE)
 
@@ -48,21 +50,57 @@ def render(history: History) -> str:
         "duration": duration,
         "clock": clock,
         "percent": percent,
+        "fine_percent": fine_percent,
+        "times": times,
+        "origin": origin_words,
+        "sketch": sketch_words,
         "light": light,
     }
-    environment.globals |= {"count": count, "factor": factor, "rate": rate, "NONE": NONE}
+    environment.globals |= {"count": count, "rate": rate, "NONE": NONE}
+    environment.globals |= {
+        "latencies": bars.latencies,
+        "gains": bars.gains,
+        "given": bars.given,
+    }
     overview = figures.overview(history)
     plots = overview | {k: v for task in history.tasks for k, v in figures.of_task(task).items()}
     return environment.get_template("page.html").render(
         history=history,
+        runs=run_rows(history),
         plots=plots,
         plots_json=Markup(embedded(plots)),
         plotly=Markup(plotly.offline.get_plotlyjs()),
         style=Markup(_part("page.css")),
         script=Markup(_part("page.js")),
         source_limit=SOURCE_BYTES // max(len(history.tasks), 1),
-        made=f"{datetime.now():%Y-%m-%d %H:%M}",
+        made=f"{datetime.now():{MINUTE}}",
     )
+
+
+def run_rows(history: History) -> list[dict[str, Any]]:
+    """What the page says of each run; a dash for what earlier versions did not record."""
+    rows = []
+    for number, run in enumerate(history.runs, 1):
+        facts = dict(history.facts_of(run))
+        command = facts.pop("command", NONE)
+        limits = [
+            f"{facts.pop(name):g} {name}" if name in facts else "" for name in ("minutes", "trials")
+        ]
+        facts.pop("tasks", None)
+        rows.append(
+            {
+                "number": number,
+                "started": f"{datetime.fromtimestamp(run.started_at):{MINUTE}}",
+                "seconds": run.seconds,
+                "seed": run.seed,
+                "strategy": run.strategy,
+                "budget": ", ".join(filter(None, limits)) or NONE,
+                "command": command,
+                "versions": ", ".join(f"{k} {v}" for k, v in facts.items()) or NONE,
+                "load": history.load_of(run),
+            }
+        )
+    return rows
 
 
 def write(text: str, file: Path) -> None:
@@ -88,6 +126,16 @@ def embedded(value: Any) -> str:
 def percent(share: float | None) -> str:
     """A share as a percentage; a dash for None."""
     return NONE if share is None else f"{100 * share:.0f} %"
+
+
+def fine_percent(share: float | None) -> str:
+    """The same of small shares, with a digit more."""
+    return NONE if share is None else f"{100 * share:.{1 if share < 0.1 else 0}f} %"
+
+
+def times(gain: float | None) -> str:
+    """How many times as fast; a dash for None."""
+    return NONE if gain is None else f"{gain:.2f}×"
 
 
 def light(code: str) -> Markup:
