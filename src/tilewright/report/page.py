@@ -83,18 +83,17 @@ def run_rows(history: History) -> list[dict[str, Any]]:
     for number, run in enumerate(history.runs, 1):
         facts = dict(history.facts_of(run))
         command = facts.pop("command", NONE)
-        limits = [
-            f"{facts.pop(name):g} {name}" if name in facts else "" for name in ("minutes", "trials")
-        ]
         facts.pop("tasks", None)
+        limits = {name: facts.pop(name, "") for name in ("minutes", "trials")}
+        known = [f"{n:g} {name}" for name, n in limits.items() if not isinstance(n, str)]
         rows.append(
             {
                 "number": number,
-                "started": f"{datetime.fromtimestamp(run.started_at):{MINUTE}}",
+                "started": _minute(run.started_at),
                 "seconds": run.seconds,
                 "seed": run.seed,
                 "strategy": run.strategy,
-                "budget": ", ".join(filter(None, limits)) or NONE,
+                "budget": ", ".join(known) or NONE,
                 "command": command,
                 "versions": ", ".join(f"{k} {v}" for k, v in facts.items()) or NONE,
                 "load": history.load_of(run),
@@ -146,6 +145,14 @@ def light(code: str) -> Markup:
         parts.append(Markup(f"<i class={found.lastgroup}>{escape(found.group())}</i>"))
         end = found.end()
     return Markup("").join([*parts, escape(code[end:])])
+
+
+def _minute(at: float) -> str:
+    """A Unix time; a dash for one that no calendar has."""
+    try:
+        return f"{datetime.fromtimestamp(at):{MINUTE}}"
+    except (OverflowError, ValueError, OSError):
+        return NONE
 
 
 def _part(name: str) -> str:
