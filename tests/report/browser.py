@@ -63,7 +63,7 @@ addEventListener("load", () => setTimeout(() => {
   place.hidden = true;
   place.textContent = said;
   document.body.append(place);
-}, 500));
+}, 200));
 </script>
 """
 COLLECT = """
@@ -113,7 +113,7 @@ def chromium(profile: Path, *options: str) -> subprocess.CompletedProcess[bytes]
         "--no-first-run",
         "--disable-background-networking",
         "--host-resolver-rules=MAP * ~NOTFOUND",
-        "--virtual-time-budget=10000",
+        "--virtual-time-budget=1500",
         "--enable-logging=stderr",
         f"--user-data-dir={profile}",
         *(["--no-sandbox"] if os.geteuid() == 0 else []),

@@ -1,6 +1,6 @@
 """The history of a network of many tasks, whose figures and programs are made up.
 
-history = network_history()      26 tasks with long names, one of them not confirmed
+history = network_history()      tasks with long names, one of which is not confirmed
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tilewright.report.history import History, ModelHistory
 from tilewright.report.roofline import Roofline
 from tilewright.report.tasks import Program, TaskHistory
 
-TASKS, TRIALS = 26, 40
+TASKS, TRIALS, ROUND = 20, 33, 8
 NEST = "for i in range(4):  # parallel\n  for j in range(16):\n    y[i, j] = x[i, j] + b[j]\n"
 FACTS = FactsRow(
     MACHINE.fingerprint,
@@ -36,21 +36,26 @@ FACTS = FactsRow(
 
 
 def lines_of(number: int, rng: np.random.Generator, confirmed: bool) -> tuple[TrialLine, ...]:
-    """An untuned program, then better and better ones, a few of which fail."""
-    begin = number * TRIALS
+    """An untuned program, then rounds of better and better ones, a few of which fail."""
+    begin = number
     scale = 2e-4 * (1 + 5 * rng.random())
     found = [line(begin, 2 * scale, START + begin, origin="default", confirmed=confirmed)]
+
+    def at(i: int) -> int:
+        """The tasks' rounds take turns."""
+        return TASKS * (1 + ROUND * ((i - 1) // ROUND)) + ROUND * number + (i - 1) % ROUND
+
     for i in range(1, TRIALS):
         seconds = float(scale * (1 + 2 * rng.random() / np.sqrt(i)))
         score = scale / seconds + 0.1 * rng.random()
         fails = i % 17 == 16
         found.append(
             line(
-                begin + i,
+                at(i),
                 None if fails else seconds,
-                START + begin + i,
+                START + at(i),
                 predicted=score,
-                round=i // 8,
+                round=(i - 1) // ROUND,
                 origin=("tile", "crossover", "sample")[i % 3],
             )
         )
@@ -77,7 +82,7 @@ def task_history(number: int) -> TaskHistory:
         target="cpu:icelake-server",
     )
     at_s = np.array([x.created_at - START for x in lines])
-    row = WorkloadRow(f"{number:032x}", name, "{}", "s", (), flops)
+    row = WorkloadRow(f"{number:02x}{0:030x}", name, "{}", "s", (), flops)
     calls = (("resnet50", 1 + number % 3),)
     best = min(x.latency_s for x in lines if x.latency_s and (x.confirmed or number == 3))
     figures = (best, best * 1.02)
@@ -91,7 +96,7 @@ def network_history() -> History:
     net = ModelHistory("resnet50", tuple(tasks), calls)
     total = net.best_s or 0.0
     measured = {"untuned": 1.7 * total, "tuned": 1.05 * total, "onnxruntime": 1.2 * total}
-    seconds = float(TASKS * TRIALS + 100)
+    seconds = float(TASKS * TRIALS + 100)  # a trial a second, then confirming
     run = replace(RUN, seconds=seconds)
     return History(
         source="tuning.db",

@@ -58,8 +58,8 @@ def test_the_page_draws_offline(page: Path, tmp_path: Path) -> None:
 def test_on_a_phone_nothing_is_cut(page: Path, tmp_path: Path) -> None:
     key = network_history().tasks[0].key
     frame = page.with_name("phone.html")
-    frame.write_text(framed(["report.html", f"report.html#task-{key}"], 400, 5000))
-    seen = opened(frame.as_uri(), tmp_path, "800,5000", KEPT / "phone.png")
+    frame.write_text(framed(["report.html", f"report.html#task-{key}"], 400, 6000))
+    seen = opened(frame.as_uri(), tmp_path, "800,6000", KEPT / "phone.png")
     assert seen.console == ()
     whole, one = sorted(seen.probes, key=lambda probe: len(probe["plots"]))
     assert whole["width"] == one["width"] == 400
@@ -71,7 +71,7 @@ def test_on_a_phone_nothing_is_cut(page: Path, tmp_path: Path) -> None:
 
 def test_a_dark_scheme_is_followed(page: Path, tmp_path: Path) -> None:
     dark = "--blink-settings=preferredColorScheme=0"
-    seen = opened(page.as_uri(), tmp_path, "1280,4200", KEPT / "dark.png", dark)
+    seen = opened(page.as_uri(), tmp_path, "1280,1400", KEPT / "dark.png", dark)
     assert seen.console == ()
     shot = pixels(KEPT / "dark.png")
     assert share_of(shot, DARK) > 0.5
@@ -83,7 +83,7 @@ def test_every_plot_is_printed(page: Path, tmp_path: Path) -> None:
     (probe,) = seen.probes
     assert len(probe["plots"]) == len(OVERVIEW) + 2 * TASKS
     assert {plot["drawn"] for plot in probe["plots"]} == {True}
-    assert {plot["width"] for plot in probe["plots"]} == {660}
+    assert {plot["width"] for plot in probe["plots"]} == {660, 320}
     pdf = KEPT / "report.pdf"
     pdf.unlink(missing_ok=True)
     chromium(tmp_path / "b", f"--print-to-pdf={pdf}", "--no-pdf-header-footer", page.as_uri())

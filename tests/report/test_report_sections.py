@@ -216,7 +216,7 @@ def test_the_page_is_named_after_its_model(page: Page) -> None:
 
 def test_a_run_says_how_it_was_started(page: Page) -> None:
     row = [cell.text for cell in page.table("run")["1"]]
-    assert row[2:6] == ["19:00", "0", "evolution", "10 minutes"]
+    assert row[2:6] == ["12:40", "0", "evolution", "10 minutes"]
     assert row[6] == FACTS.facts["command"]
     assert row[7] == "tilewright 0.1.0, python 3.12.4, llvmlite 0.46.0, lightgbm 4.6.0"
     assert row[8].startswith("busy for 80 %")
@@ -271,7 +271,7 @@ def test_no_word_of_the_source_is_on_the_page(page: Page) -> None:
 
 def test_an_empty_section_is_left_out(history: History) -> None:
     whole = tuple(
-        replace(t, lines=tuple(x for x in t.lines if x.error is None), at_s=t.at_s[:1])
+        replace(t, lines=tuple(x for x in t.lines if x.error is None), at_s=t.at_s)
         for t in history.tasks[:1]
     )
     page = read_page(render(replace(history, tasks=whole, models=(), runs=(), facts=())))

@@ -1,5 +1,5 @@
 "use strict";
-const PAPER = 660; // pixels that a printed page is wide
+const PAPER = { whole: 660, half: 320, height: 260 }; // pixels, of a printed page and of its plots
 const LETTER = 6.9; // pixels, of a label beside a plot
 const config = { displaylogo: false, displayModeBar: false };
 const root = document.documentElement;
@@ -21,20 +21,27 @@ function shortened(name, most) {
 }
 
 // The layout for a place: at most half of it is for labels.
-function layoutOf(plot, width) {
+function layoutOf(plot, width, height) {
   const axis = { ...plot.layout.yaxis };
   if (axis.ticktext) {
     const most = Math.max(8, Math.floor(width / 2 / LETTER));
     axis.ticktext = axis.ticktext.map((name) => shortened(name, most));
   }
-  return { ...plot.layout, yaxis: axis, width };
+  return { ...plot.layout, yaxis: axis, width, height };
 }
 
-function draw(place, width) {
+function draw(place) {
   const plot = plots[place.dataset.plot];
   if (!plot) return;
   const first = !place.dataset.drawn;
-  Plotly.react(place, plot.data, layoutOf(plot, width || place.clientWidth), config);
+  let width = place.clientWidth, height = plot.layout.height;
+  if (root.classList.contains("paper")) {
+    const isHalf = place.closest("figure").matches(".pair > :not(:only-child)");
+    width = isHalf ? PAPER.half : PAPER.whole;
+    height = isHalf ? PAPER.height : height;
+  }
+  place.style.height = height + "px";
+  Plotly.react(place, plot.data, layoutOf(plot, width, height), config);
   place.dataset.drawn = "yes";
   if (first && place.dataset.plot === "roofline") {
     place.on("plotly_click", (event) => {
@@ -89,7 +96,7 @@ addEventListener("beforeprint", () => {
     task.open = true;
   });
   plots = readPlots();
-  all.forEach((place) => draw(place, PAPER));
+  all.forEach((place) => draw(place));
 });
 addEventListener("afterprint", () => {
   root.classList.remove("paper");

@@ -55,6 +55,7 @@ def render(history: History) -> str:
         "origin": origin_words,
         "sketch": sketch_words,
         "light": light,
+        "breakable": breakable,
     }
     environment.globals |= {"count": count, "rate": rate, "NONE": NONE}
     environment.globals |= {
@@ -135,6 +136,11 @@ def fine_percent(share: float | None) -> str:
 def times(gain: float | None) -> str:
     """How many times as fast; a dash for None."""
     return NONE if gain is None else f"{gain:.2f}×"
+
+
+def breakable(name: str) -> Markup:
+    """A name that may go on in the next line after each of its parts."""
+    return escape(name).replace("_", Markup("_<wbr>"))
 
 
 def light(code: str) -> Markup:

@@ -32,6 +32,7 @@ RULES = {
     "add_cache_write": "results gathered before they are written",
     "multi_level_tiling": "tiled",
     "multi_level_tiling_with_fusion": "tiled together with what reads the result",
+    "gpu_tiling": "tiled for blocks and threads",
     "cross_thread_reduction": "threads share a sum",
 }
 SPLIT_SUM = re.compile(r"rfactor (\S+)")
