@@ -198,7 +198,7 @@ def test_sigint_ends_a_real_run_and_keeps_its_records(model: Path, tmp_path: Pat
     )
     assert process.stdout is not None
     for line in process.stdout:
-        if "search" in line:
+        if "search ·" in line:
             break
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)

@@ -70,7 +70,7 @@ def task_history(number: int) -> TaskHistory:
     channels = 64 << number % 4
     name = f"conv_batch_normalization_add_relu_1x{56 >> number % 4}x56x{channels}_3x3_{number}"
     lines = lines_of(number, rng, confirmed=number != 3)
-    flops = int(1e11 * min(x.latency_s or 1.0 for x in lines) * (1 + 2 * rng.random()))
+    flops = int(6e10 * min(x.latency_s or 1.0 for x in lines) * (1 + 2 * rng.random()))
     program = Program(
         least_bytes=flops // (2 << number % 6),
         own_flops=flops // 3 if number % 9 == 1 else None,

@@ -183,9 +183,9 @@ class FactsRow:
         if not 0.0 <= self.at < math.inf:
             raise RecordsError(f"facts of {self.kind!r} have a time that is none: {self.at}")
         for name, value in self.facts.items():
-            is_number = type(value) in (int, float) and math.isfinite(value)
-            if type(name) is not str or not (type(value) is str or is_number):
-                raise RecordsError(f"fact {name!r} must be text or a finite number, not {value!r}")
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not (isinstance(value, str) or (is_number and abs(value) < INT64_MAX)):
+                raise RecordsError(f"fact {name!r} must be text or a number, not {value!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,10 +262,9 @@ def roofline(history: History) -> Figure:
     for task, end in zip(tasks, best, strict=True):
         if task.default_s:
             begin = _point(task, task.workload.flops, task.default_s)
-            link = {"color": PALE, "width": 1}
-            quiet = {"showlegend": False, "hoverinfo": "skip"}
-            ends = zip(begin, end, strict=True)
-            data.append(lines(*map(list, ends), "", line=link, **quiet))
+            x, y = zip(begin, end, strict=True)
+            link = lines(x, y, "", line={"color": PALE, "width": 1})
+            data.append({**link, "showlegend": False, "hoverinfo": "skip"})
     data.append(
         dots(
             [x for x, _ in untuned],
