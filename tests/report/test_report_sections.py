@@ -52,34 +52,45 @@ def page(history: History) -> Page:
 def test_the_largest_gap_comes_first(history: History) -> None:
     bars = gains(history)
     assert len(bars) == MOST + 1 and bars[-1].label == f"{TASKS - MOST} more kernels"
-    gaps = sorted((t.weight * (t.best_s - t.least_s) for t in history.tasks), reverse=True)
-    assert [bar.cells[2] for bar in bars[:-1]] == [duration(gap) for gap in gaps[:MOST]]
-    total = sum(t.weight * t.best_s for t in history.tasks)
+    (net,) = history.models
     by_key = {t.key: t for t in history.tasks}
+    total = net.best_s or 0.0
+    takes = {t.key: t.weight * (t.best_s if t.confirmed else t.default_s) for t in by_key.values()}
+    gaps = {key: takes[key] - task.weight * task.least_s for key, task in by_key.items()}
+    assert [bar.key for bar in bars[:-1]] == sorted(gaps, key=lambda key: -gaps[key])[:MOST]
+    passed = 0.0
     for bar in bars[:-1]:
-        task = by_key[bar.key]
-        cost = task.weight * task.best_s
-        assert bar.cells[0] == duration(cost)
-        assert bar.cells[1] == f"{100 * cost / total:.0f} %"
-        longest = max(t.cost_s for t in history.tasks)
-        assert sum(length for _, length in bar.parts) == pytest.approx(cost / longest)
+        passed += gaps[bar.key]
+        assert bar.cells == (
+            duration(takes[bar.key]),
+            f"{100 * takes[bar.key] / total:.0f} %",
+            duration(gaps[bar.key]),
+            f"{100 * passed / sum(gaps.values()):.0f} %",
+        )
+        parts = dict(bar.parts)
+        longest = max(takes.values())
+        assert parts["gap"] == pytest.approx(gaps[bar.key] / longest)
+        assert sum(parts.values()) == pytest.approx(takes[bar.key] / longest)
     assert bars[-1].cells[3] == "100 %"
-    passed = [int(bar.cells[3].split()[0]) for bar in bars]
-    assert passed == sorted(passed)
+    assert sum(takes.values()) == pytest.approx(total), "the figure at the top of the page"
 
 
 def test_without_limits_what_takes_longest_comes_first(history: History) -> None:
     blind = replace(history.tasks[0].roofline, ceilings=None)
     tasks_ = tuple(replace(t, roofline=blind) for t in history.tasks)
-    bars = gains(replace(history, tasks=tasks_, ceilings=None))
-    assert [bar.key for bar in bars[:-1]] == [t.key for t in tasks_[:MOST]]
-    assert {bar.cells[2] for bar in bars} == {"–"}
+    unknown = replace(history, tasks=tasks_, ceilings=None)
+    seconds = [cost.seconds for cost in unknown.costs]
+    assert seconds == sorted(seconds, reverse=True)
+    assert {bar.cells[2] for bar in gains(unknown)} == {"–"}
+    assert {kind for bar in gains(unknown) for kind, _ in bar.parts} == {"tuned"}
 
 
-def test_a_gap_is_never_below_zero(history: History) -> None:
-    task = history.tasks[0]
-    fast = replace(task, lines=(line(1, 1e-9, START, origin="default"),))
-    assert fast.gap_s == 0.0
+def test_a_program_beyond_the_limits_has_no_gap(history: History) -> None:
+    fast = replace(history.tasks[0], lines=(line(1, 1e-9, START, origin="default"),))
+    one = replace(history, tasks=(fast,), models=())
+    assert gains(one)[0].cells[2:] == ("none", "–")
+    assert one.beyond == 1 and "1 task is faster than that" in read_page(render(one)).text
+    assert history.beyond == 0 and "faster than that" not in read_page(render(history)).text
 
 
 # ---- latency ------------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.report.history import History, ModelHistory
-from tilewright.report.tasks import TaskHistory
+from tilewright.report.history import Cost, History, ModelHistory
 from tilewright.text import NONE, clock, count, duration
 
 MOST = 16  # bars; the rest is one more
@@ -60,39 +59,33 @@ def gains(history: History) -> list[Bar]:
 
     The largest gap comes first; without known limits, what takes longest.
     """
-    tasks = [task for task in history.tasks if task.best_s is not None]
-    tasks.sort(key=lambda task: (-(task.gap_s or 0.0), -task.cost_s))
-    total = history.kernels_s
-    longest = max((task.cost_s for task in tasks), default=0.0)
-    gaps = sum(task.gap_s or 0.0 for task in tasks)
+    costs = history.costs
+    total = sum(cost.seconds for cost in costs)
+    longest = max((cost.seconds for cost in costs), default=0.0)
+    gaps = sum(cost.gap_s or 0.0 for cost in costs)
     bars, passed = [], 0.0
-    for task in tasks[:MOST]:
-        passed += task.gap_s or 0.0
-        bars.append(
-            Bar(
-                task.name,
-                _parts(task, longest),
-                (
-                    duration(task.cost_s),
-                    _share(task.cost_s, total),
-                    duration(task.gap_s),
-                    _share(passed, gaps) if task.gap_s is not None else NONE,
-                ),
-                task.key,
-            )
+    for cost in costs[:MOST]:
+        passed += cost.gap_s or 0.0
+        cells = (
+            duration(cost.seconds),
+            _share(cost.seconds, total),
+            "none" if cost.gap_s == 0.0 else duration(cost.gap_s),
+            _share(passed, gaps),
         )
-    if rest := tasks[MOST:]:
-        cost, gap = sum(t.cost_s for t in rest), sum(t.gap_s or 0.0 for t in rest)
-        cells = (duration(cost), _share(cost, total), duration(gap or None), _share(gaps, gaps))
-        bars.append(Bar(f"{count(len(rest), 'more kernel')}", (), cells))
+        bars.append(Bar(cost.task.name, _parts(cost, longest), cells, cost.task.key))
+    if rest := costs[MOST:]:
+        seconds, gap_s = sum(c.seconds for c in rest), sum(c.gap_s or 0.0 for c in rest)
+        cells = (duration(seconds), _share(seconds, total), duration(gap_s or None))
+        label = count(len(rest), "more kernel")
+        bars.append(Bar(label, (), (*cells, _share(gaps, gaps))))
     return bars
 
 
-def _parts(task: TaskHistory, longest: float) -> tuple[tuple[str, float], ...]:
-    gap_s = task.gap_s
-    if gap_s is None:
-        return (("tuned", task.cost_s / longest),)
-    parts = (("least", (task.cost_s - gap_s) / longest), ("gap", gap_s / longest))
+def _parts(cost: Cost, longest: float) -> tuple[tuple[str, float], ...]:
+    if cost.gap_s is None:
+        return (("tuned", cost.seconds / longest),)
+    least_s = cost.seconds - cost.gap_s
+    parts = (("least", least_s / longest), ("gap", cost.gap_s / longest))
     return tuple((kind, length) for kind, length in parts if length > PART)
 
 

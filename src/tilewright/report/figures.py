@@ -216,7 +216,9 @@ def rounds(history: History) -> Figure:
         for look, points in found.items()
         if points
     ]
-    return _by_task(data, [t.name for t in tasks], "minutes of tuning", showlegend=True)
+    figure = _by_task(data, [t.name for t in tasks], "minutes of tuning", showlegend=True)
+    figure["layout"]["xaxis"]["rangemode"] = "tozero"
+    return figure
 
 
 def _by_task(data: list[Figure], names: Sequence[str], x_title: str, **layout: Any) -> Figure:

@@ -56,14 +56,7 @@ class ModelHistory:
 
         Once there are confirmed figures, a task without them counts as untuned.
         """
-        return self._sum([self._figure(task) for task in self.tasks])
-
-    def _figure(self, task: TaskHistory) -> float | None:
-        return task.best_s if self._counts(task) else task.default_s
-
-    def _counts(self, task: TaskHistory) -> bool:
-        """Whether what was found for a task counts."""
-        return task.confirmed or not self.confirmed or task.default_s is None
+        return self._sum([t.sure_s if self.confirmed else t.best_s for t in self.tasks])
 
     @property
     def speedup(self) -> float | None:
@@ -93,7 +86,7 @@ class ModelHistory:
             (task.lines[i].id, float(task.at_s[i]), number, float(task.latency_s[i]))
             for number, task in enumerate(self.tasks)
             for i in task.improvements
-            if self._counts(task) or task.lines[i].origin == DEFAULT
+            if not self.confirmed or task.sure_s == task.best_s or task.lines[i].origin == DEFAULT
         )
         ids = np.sort(np.array([line.id for task in self.tasks for line in task.lines]))
         best = [float("inf")] * len(self.tasks)
@@ -105,6 +98,17 @@ class ModelHistory:
                 rows.append((at_s, int(np.searchsorted(ids, id_)) + 1, total))
         at, trials, latency = zip(*rows, strict=True) if rows else ((), (), ())
         return Curve(floats(at), np.array(trials, np.int64), floats(latency))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What all calls of a task take in a run, and how much of it is above the machine's limits (the
+    most that could still be gained; None where they are not known).
+    """
+
+    task: TaskHistory
+    seconds: float
+    gap_s: float | None
 
 
 @dataclass(frozen=True)
@@ -155,9 +159,27 @@ class History:
         return sum(task.best is not None and not task.confirmed for task in self.tasks)
 
     @property
-    def kernels_s(self) -> float:
-        """What all calls of all tasks take together, of those that ran."""
-        return sum(task.cost_s for task in self.tasks if task.best_s is not None)
+    def searched(self) -> int:
+        """Trials that are not default programs."""
+        return sum(line.origin != DEFAULT for task in self.tasks for line in task.lines)
+
+    @property
+    def costs(self) -> tuple[Cost, ...]:
+        """What each task that ran adds to one run of every model, the largest gap first."""
+        is_sure = any(model.confirmed for model in self.models)
+        found = []
+        for task in self.tasks:
+            seconds = task.sure_s if is_sure else task.best_s
+            if seconds is not None:
+                least_s = task.least_s
+                gap = None if least_s is None else task.weight * max(0.0, seconds - least_s)
+                found.append(Cost(task, task.weight * seconds, gap))
+        return tuple(sorted(found, key=lambda cost: (-(cost.gap_s or 0.0), -cost.seconds)))
+
+    @property
+    def beyond(self) -> int:
+        """How many tasks are clearly faster than the limits, which were measured too low then."""
+        return sum((task.roofline_fraction or 0.0) > 1.05 for task in self.tasks)
 
     def facts_of(self, run: RunRow) -> dict[str, str | float]:
         """What is known of a run's start; nothing of runs of earlier versions."""

@@ -182,11 +182,9 @@ class TaskHistory:
         return self.program.least_bytes if self.program else 0
 
     @property
-    def gap_s(self) -> float | None:
-        """What all its calls take above that: the most that could still be gained."""
-        if self.best_s is None or self.least_s is None:
-            return None
-        return self.weight * max(0.0, self.best_s - self.least_s)
+    def sure_s(self) -> float | None:
+        """What it takes for sure: what is not confirmed is taken for no better than untuned."""
+        return self.best_s if self.confirmed or self.default_s is None else self.default_s
 
     @property
     def roofline_fraction(self) -> float | None:
