@@ -29,7 +29,7 @@ def test_bench_keeps_what_it_measured(
     done = cli("bench", model, "--db", db, "--seconds", "0.1", "--no-peer")
     assert done.exit_code == 0, done.output
     with Database.open(db, readonly=True) as database:
-        (row,) = database.facts(MEASURED)
+        *_, row = database.facts(MEASURED)  # of several, if others timed it before
     (net,) = write_report(db, tmp_path / "r.html").models
     assert net.measured == {k: v for k, v in row.facts.items() if k != "network"}
     assert net.measured.keys() == {"untuned", "tuned"}
