@@ -75,9 +75,9 @@ def gains(history: History) -> list[Bar]:
         bars.append(Bar(cost.task.name, _parts(cost, longest), cells, cost.task.key))
     if rest := costs[MOST:]:
         seconds, gap_s = sum(c.seconds for c in rest), sum(c.gap_s or 0.0 for c in rest)
-        cells = (duration(seconds), _share(seconds, total), duration(gap_s or None))
+        end = (duration(seconds), _share(seconds, total), duration(gap_s or None))
         label = count(len(rest), "more kernel")
-        bars.append(Bar(label, (), (*cells, _share(gaps, gaps))))
+        bars.append(Bar(label, (), (*end, _share(gaps, gaps))))
     return bars
 
 
