@@ -94,7 +94,13 @@ def run(task: api.Task, variant: Variant, folder: Path, seed: int, trials: int) 
     flops = tuning.flops
     if not file.exists() or not _finished(_trials(file, tuning.hash), trials):
         api.tune(
-            task, trials=trials, db=file, strategy=variant.strategy, seed=seed, rules=variant.rules
+            task,
+            trials=trials,
+            db=file,
+            strategy=variant.strategy,
+            seed=seed,
+            rules=variant.rules,
+            progress=False,
         )
     measured = _trials(file, tuning.hash)
     curve = best_so_far([t.measured_s for t in measured][:trials], trials, flops)

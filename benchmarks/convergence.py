@@ -72,7 +72,7 @@ def run(case: str, trials: int, seed: int, folder: Path) -> Run:
             old.unlink()  # of a run that was stopped: its clock is lost
         task = api.Task(CASES[case].dag().outputs, case)
         started = time.time()
-        result = api.tune(task, trials=trials, db=db, seed=seed)
+        result = api.tune(task, trials=trials, db=db, seed=seed, progress=False)
         with Database.open(db, create=False, readonly=True) as database:
             measured = list(database.trials())
         file.write_text(json.dumps(asdict(_run(seed, started, measured, result))))

@@ -25,9 +25,9 @@ from tilewright.cli.arrays import difference
 from tilewright.cli.bench import PEER, print_timings
 from tilewright.cli.console import complain, output
 from tilewright.cli.peers import onnxruntime_peer
-from tilewright.cli.progress import display
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.cli.tune import report
+from tilewright.progress import display
 from tilewright.runtime.artifact import Array
 from tilewright.text import duration
 
@@ -91,7 +91,7 @@ def tune(console: Console, model: tw.Model, minutes: float, db: Path) -> None:
     """Tune with progress; an interrupt ends it and keeps what was measured."""
     with display(console) as show:
         try:
-            tw.tune(model, minutes=minutes, db=db, observe=show)
+            tw.tune(model, minutes=minutes, db=db, observe=show, progress=False)
         except KeyboardInterrupt:
             console.print("Stopped; what was measured is kept.")
     if show.last is not None:

@@ -136,6 +136,7 @@ def search(
         scheduler=variant.scheduler,
         seed=seed,
         rules=variant.rules,
+        progress=False,
     )
 
 

@@ -63,7 +63,7 @@ from benchmarks.turns import (
 )
 from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.console import complain, output
-from tilewright.cli.progress import display
+from tilewright.progress import display
 from tilewright.records.database import Database
 from tilewright.search.measuring import DEFAULT
 from tilewright.target import Target
@@ -171,6 +171,7 @@ def tune(
             db=options.db,
             target=target,
             observe=observe,
+            progress=False,
         )
     console.print(
         f"tuned {case.name} for {clock(time.monotonic() - began)} after {clock(60 * spent)}: "

@@ -200,7 +200,8 @@ def tune(
         started = time.monotonic()
         # The tuner replays what is recorded, so the budget is the sum of all runs.
         minutes = None if isinf(deadline.minutes) else deadline.minutes
-        found = tw.tune(task, trials=trials, minutes=minutes, db=db, target=target).tasks[0]
+        run = tw.tune(task, trials=trials, minutes=minutes, db=db, target=target, progress=False)
+        found = run.tasks[0]
         console.print(
             f"tuned {case.name}: {known} -> {found.trials} trials in "
             f"{time.monotonic() - started:.0f} s, {duration(found.default_s)} untuned, "

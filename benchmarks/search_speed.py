@@ -74,7 +74,7 @@ def trial_cost(trials: int) -> dict[str, Any]:
     """Wall seconds a trial and the shares of a tuning run."""
     with tempfile.TemporaryDirectory() as folder:
         task = api.Task(CASES[GMM].dag().outputs, "gmm")
-        result = api.tune(task, trials=trials, db=Path(folder) / "tuning.db")
+        result = api.tune(task, trials=trials, db=Path(folder) / "tuning.db", progress=False)
     total = sum(result.shares.values())
     return {
         "seconds_per_trial": result.seconds / result.trials,

@@ -36,6 +36,7 @@ from tilewright.measure.pools import BuilderPool, Built
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.models import Model, ModelSet, Task, Tunable
+from tilewright.progress import showing
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.matching import Match, find_record
@@ -166,6 +167,7 @@ def tune(
     options: RunOptions | None = None,
     rules: Sequence[Rule] = (),
     observe: Observer = lambda _: None,
+    progress: bool | None = None,
 ) -> TuneResult:
     """Search for fast programs of every task and record all trials in `db`.
 
@@ -174,7 +176,8 @@ def tune(
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes). Equal tasks of
     several models are tuned once; `scheduler` allots trials to tasks. The same command with the
     same seed goes on where an earlier one stopped. `runner` is the command of a remote runner.
-    `rules` are sketch rules of one's own, tried before those of the target. Raises RecordsError
+    `rules` are sketch rules of one's own, tried before those of the target. `progress` shows the
+    run on standard error; None does where that is a terminal or a notebook. Raises RecordsError
     for a database that cannot be used, TargetError for a device that is not here, BuildError,
     RunError or WrongAnswer when nothing can be measured.
     """
@@ -190,6 +193,7 @@ def tune(
         device_of(chosen)
     tasks, groups = _merge(given)
     with (
+        showing(progress, observe) as told,
         Database.open(db) as database,
         contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
     ):
@@ -211,7 +215,7 @@ def tune(
             _keep_ceilings(database, tuner.machine, chosen)
         for model, group in zip(given, groups, strict=True):
             database.add_model(_model_row(model, group, tasks))
-        searches = tuner.run(Budget(trials, minutes), observe)
+        searches = tuner.run(Budget(trials, minutes), told)
     return TuneResult(
         tuple(map(_task_result, searches)),
         tuner.trials,

@@ -10,7 +10,9 @@ write_report("tuning.db", "report.html")                   a page with all of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -27,10 +29,11 @@ from tilewright.api import (
 from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
-from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
+from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
 from tilewright.graph.executor import link
 from tilewright.graph.linker import Linker
@@ -40,9 +43,14 @@ from tilewright.graph.onnx_support import Operator, operators
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import Coverage, Trial, WorkloadRow
-from tilewright.report.history import History, Program, read_history
+from tilewright.records.provenance import network_key
+from tilewright.records.rows import MEASURED, Coverage, FactsRow, Trial, WorkloadRow
+from tilewright.report.history import History
+from tilewright.report.reading import read_history
+from tilewright.report.tasks import Program
 from tilewright.runtime.artifact import Artifact
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Step, Winograd
 from tilewright.schedule.trace import trace_from_json
 from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
@@ -246,6 +254,27 @@ def write_report(db: str | Path, out: str | Path, machine: str | None = None) ->
     return history
 
 
+def keep_measured(
+    db: str | Path,
+    model: Task | Model,
+    latencies_s: Mapping[str, float],
+    target: Target | str | None = None,
+) -> None:
+    """Record what a whole network took, for the page to show beside the estimate.
+
+    `latencies_s` are by program: "untuned", "tuned", and others that took turns with them. A
+    database that cannot be written stays as it is.
+    """
+    chosen = as_target(target)
+    part = model if isinstance(model, Task) else model.for_target(chosen)
+    key = network_key([(task.hash, int(task.weight)) for task in tasks_of(part)])
+    machine = machine_of(chosen)
+    facts: dict[str, str | float] = {"network": key, **latencies_s}
+    with suppress(RecordsError), Database.open(db, create=False) as database:
+        database.add_machine(machine)
+        database.keep_facts(FactsRow(machine.fingerprint, MEASURED, time.time(), facts))
+
+
 def _machine(database: Database, wanted: str | None) -> Machine:
     """The machine whose fingerprint begins so; None: the one measured last."""
     newest: dict[str, float] = {}
@@ -299,6 +328,7 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prog
         if trial is None:
             return replace(task, note="No program worked.")
         layers = Layers(dag, trace_from_json(trial.trace), target, name)
+        task = replace(task, own_flops=winograd_flops(dag, layers.steps))
         sketch, values = layers.decided or (None, {})
         return replace(
             task,
@@ -313,6 +343,24 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prog
         raise
     except (TilewrightError, ValueError, KeyError) as error:
         return Program(note=f"This version of Tilewright cannot print the program: {error}")
+
+
+def winograd_flops(dag: ComputeDAG, steps: Sequence[Step]) -> int | None:
+    """Operations of a program in Winograd's form, a multiply-add counted as 2; None for others,
+    whose operations are those of the math.
+    """
+    last = max((i for i, step in enumerate(steps) if isinstance(step, Winograd)), default=-1)
+    if last < 0:
+        return None
+    state, flops = State(dag), float(dag.useful_flops)
+    for step in steps[: last + 1]:
+        if isinstance(step, Winograd) and (found := find(state[step.stage].compute)) is not None:
+            tensor = state[step.stage].tensor
+            windows = tuple(w for w in found.windows if w.axis in step.axes)
+            new = rewrite(tensor, Convolution(found.data, found.weights, windows), step.tile)
+            flops += 2 * multiply_adds(new, len(windows), step.tile) - stage_flops(tensor)
+        state.apply(step)
+    return round(flops)
 
 
 def least_bytes(dag: ComputeDAG) -> int:

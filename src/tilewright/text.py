@@ -1,7 +1,7 @@
 """Numbers as people read them.
 
 duration(0.0377) -> "37.7 ms"      size(2_621_440) -> "2.62 MB"      clock(83) -> "1:23"
-sentence("arena 2 MB") -> "Arena 2 MB"
+sentence("arena 2 MB") -> "Arena 2 MB"      shortened("conv_relu_64x64", 9) -> "conv…4x64"
 parse_size("2 GB") -> 2_000_000_000
 
 And text from elsewhere, so that it can be shown: `harmless`, `plain`.
@@ -65,6 +65,14 @@ def factor(before: float | None, after: float | None) -> str:
 def count(number: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def shortened(name: str, most: int) -> str:
+    """A name in so many characters: its beginning and its end, which often tell it from others."""
+    if len(name) <= most:
+        return name
+    end = (most - 1) // 2
+    return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
 
 
 def sentence(text: str) -> str:

@@ -20,16 +20,10 @@ from rich.console import Console
 import tilewright as tw
 from cli_models import cli
 from processes import processes_with
-from tilewright.cli.progress import (
-    LiveTable,
-    PlainLines,
-    Snapshot,
-    doubt_line,
-    share_line,
-    state_line,
-    summary_line,
-    task_table,
-)
+from tilewright.progress.display import LiveTable, PlainLines, showing
+from tilewright.progress.lines import doubt_line, end_line, share_line, state_line, summary_line
+from tilewright.progress.snapshot import Snapshot
+from tilewright.progress.table import TaskTable
 from tilewright.records.database import Database
 from tilewright.search.measuring import Shares
 from tilewright.search.tuner import Budget, Progress
@@ -86,7 +80,7 @@ def test_a_speed_up_counts_what_is_not_confirmed_as_untuned() -> None:
         "1 task not measured (11% of the untuned latency): counted as untuned"
     )
     text = io.StringIO()
-    Console(file=text, width=120).print(task_table(mixed()))
+    Console(file=text, width=120).print(TaskTable(mixed()))
     assert text.getvalue().count("2.00x") == 1, "of the confirmed task"
 
 
@@ -121,7 +115,59 @@ def test_the_live_table_fits_the_terminal() -> None:
         show(progress(tasks=40))
         assert show.last is not None
     assert "GFLOP/s" in text.getvalue()
-    assert "… and 36 more tasks" in text.getvalue()
+    assert "… and 32 more tasks" in text.getvalue()
+
+
+def test_default_programs_say_when_the_search_begins() -> None:
+    begun = replace(progress(None), trials=0, elapsed_s=7.0, default_programs=81)
+    early = Snapshot.of(replace(begun, default_share=0.2, budget=Budget(None, None)))
+    line = "81 default programs take about 0:35, the search begins then"
+    assert state_line(early, 0.0).startswith(line)
+    late = Snapshot.of(replace(begun, default_share=0.02, budget=Budget(None, 2.0)))
+    assert "take about 0:36," in state_line(late, 0.0), "three tenths of the time, not all of it"
+    assert state_line(Snapshot.of(progress()), 0.0).startswith("search · conv")
+
+
+def test_a_search_without_time_says_so() -> None:
+    spent = replace(progress(), trials=0, elapsed_s=34.0, default_programs_s=34.0)
+    line = end_line(Snapshot.of(replace(spent, budget=Budget(None, 0.5))))
+    assert "0 trials and 3 default programs in 0:34; default programs took 34 s" in line
+    assert "no time was left to search: give it more minutes" in line
+    assert "no time was left" not in end_line(Snapshot.of(progress()))
+
+
+def test_python_shows_progress_where_somebody_looks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[Progress] = []
+
+    def shown(wanted: bool | None) -> str:
+        with showing(wanted, seen.append) as told:
+            told(progress())
+        return capsys.readouterr().err
+
+    assert shown(None) == shown(False) == ""
+    text = shown(True)
+    assert "search · conv · 30 of 90 trials" in text
+    assert "30 trials and 3 default programs in 0:20" in text, "the summary"
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what Rich takes for a terminal
+    assert "GFLOP/s" in shown(None)
+    assert len(seen) == 4, "whoever observes hears of it anyway"
+
+
+def test_tune_hands_its_observer_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def run(tuner: Any, budget: Budget, observe: Any) -> list[Any]:
+        observe(progress())
+        return []
+
+    monkeypatch.setattr("tilewright.search.tuner.Tuner.run", run)
+    seen: list[Progress] = []
+    x = tw.placeholder((8, 8), name="x")
+    task = tw.Task(tw.compute((8, 8), lambda i, j: x[i, j] * 2.0, name="y"))
+    tw.tune(task, trials=1, db=tmp_path / "t.db", observe=seen.append, progress=True)
+    assert len(seen) == 1 and "estimated latency 12 ms" in capsys.readouterr().err
 
 
 def test_ctrl_c_prints_what_was_reached(
@@ -156,7 +202,7 @@ def test_a_signal_ends_a_real_run_and_keeps_its_records(
     )
     assert process.stdout is not None
     for line in process.stdout:
-        if "search" in line:
+        if "search ·" in line:
             break
     shutil.copy(db, tmp_path / "copy.db")
     process.send_signal(number)

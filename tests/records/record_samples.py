@@ -7,7 +7,16 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from tilewright.records import CeilingsRow, Database, LoadRow, Machine, RunRow, Trial, WorkloadRow
+from tilewright.records import (
+    CeilingsRow,
+    Database,
+    FactsRow,
+    LoadRow,
+    Machine,
+    RunRow,
+    Trial,
+    WorkloadRow,
+)
 
 MACHINE = Machine.of(
     "cpu", cpu="icelake-server", features="+avx2,+avx512f", cores=2, compiler="LLVM 22.1.0"
@@ -19,6 +28,12 @@ WORKLOAD = WorkloadRow("w0", "matmul", '{"stages":[]}', "s0", (512, 512, 512), 2
 OTHER_WORKLOAD = WorkloadRow("w1", "conv2d", '{"stages":[]}', "s1", (14, 14, 256), 10**9)
 BATCH = 7
 LOAD = LoadRow(MACHINE.fingerprint, 1_700_000_000.0, "busy for 80 % of the time: a program")
+FACTS = FactsRow(
+    MACHINE.fingerprint,
+    "run",
+    1_700_000_000.0,
+    {"command": "tune µ.onnx", "minutes": 2.5},
+)
 RUN = RunRow(MACHINE.fingerprint, 1_700_000_000.0, 1, "evolution", 60.5, 20.0, 5.0, 10.0, 15.0, 2.5)
 CEILINGS = CeilingsRow(MACHINE.fingerprint, 4e11, (1 << 15, 1 << 20), (5e11, 1e11), 1.7e9)
 

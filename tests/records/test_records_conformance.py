@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from record_samples import (
     CEILINGS,
+    FACTS,
     LOAD,
     MACHINE,
     OTHER_MACHINE,
@@ -320,11 +321,15 @@ def test_an_older_database_lacks_what_was_added_until_it_is_written(target: str)
                 table.drop(connection)
     with Database.open(target, create=False, readonly=True) as database:
         assert (database.runs(), database.loads(), database.ceilings()) == ([], [], [])
+        assert database.facts("run") == []
         assert list(database.trials()) == [trial(1)]
         assert np.isnan(database.training_set(MACHINE.fingerprint)[0].region_s).all()
     with Database.open(target, create=False) as database:
         database.keep_run(RUN)
         database.keep_ceilings(CEILINGS)
+        database.keep_facts(replace(FACTS, facts={}))
+        database.keep_facts(FACTS)
+        assert (database.facts("run"), database.facts("measured")) == ([FACTS], [])
         database.keep_load(replace(LOAD, reason="busy for a while"))
         database.keep_load(LOAD)
         assert (database.runs(), database.ceilings()) == ([RUN], [CEILINGS])

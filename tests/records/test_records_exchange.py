@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from record_samples import (
     CEILINGS,
+    FACTS,
     LOAD,
     MACHINE,
     OTHER_MACHINE,
@@ -170,14 +171,19 @@ def test_runs_and_ceilings_that_are_here_stay(db: Database, tmp_path: Path) -> N
         other.keep_run(replace(RUN, started_at=5.0))
         other.keep_load(replace(LOAD, reason="theirs"))
         other.keep_load(replace(LOAD, started_at=5.0))
+        other.keep_facts(replace(FACTS, facts={"command": "theirs"}))
+        other.keep_facts(replace(FACTS, kind="measured", facts={"tuned": 0.5}))
         other.keep_ceilings(replace(CEILINGS, flops_per_s=1.0))
         other.export(file)
     db.keep_run(RUN)
     db.keep_load(LOAD)
+    db.keep_facts(FACTS)
     db.keep_ceilings(CEILINGS)
     assert db.import_(file) == Imported(runs=1)
     assert db.runs() == [replace(RUN, started_at=5.0), RUN]
     assert db.loads() == [replace(LOAD, started_at=5.0), LOAD]
+    assert db.facts("run") == [FACTS]
+    assert db.facts("measured") == [replace(FACTS, kind="measured", facts={"tuned": 0.5})]
     assert db.ceilings() == [CEILINGS]
 
 

@@ -1,125 +1,109 @@
-"""The page in headless Chromium: it draws without a network and without an error.
+"""The page in headless Chromium: wide, as narrow as a phone, dark, and on paper.
 
 Screenshots are kept in build/report/: look at them after a change of the page.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-from dataclasses import dataclass
+import zlib
 from pathlib import Path
 
-import numpy as np
 import pytest
-from page_reader import read_page
-from sample_tuning import fill, tasks
+from browser import CHROMIUM, chromium, framed, opened, pixels, probed, share_of
+from sample_network import TASKS, network_history
 
-from tilewright.inspection import write_report
-from tilewright.records import Database
+from tilewright.report.page import render
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 KEPT = Path(__file__).parents[2] / "build" / "report"
-TIMEOUT_S = 300
-PNG = b"\x89PNG\r\n\x1a\n"
+OVERVIEW = {"time", "trials", "rounds", "roofline", "model"}
+WHITE, BLUE, DARK = "#ffffff", "#1f5fbf", "#14181f"
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="chromium not found: apt-get install chromium")
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A page as the browser had it after its scripts ran, and what its console said."""
-
-    dom: str
-    console: tuple[str, ...]
-
-
-def opened(url: str, profile: Path, size: str, screenshot: Path | None = None) -> Opened:
-    """Open a page with every host name unknown."""
-    command = [
-        CHROMIUM,
-        "--headless",
-        "--disable-gpu",
-        "--hide-scrollbars",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--host-resolver-rules=MAP * ~NOTFOUND",
-        "--virtual-time-budget=10000",
-        "--enable-logging=stderr",
-        f"--user-data-dir={profile}",
-        f"--window-size={size}",
-        "--dump-dom",
-        *([f"--screenshot={screenshot}"] if screenshot else []),
-        *(["--no-sandbox"] if os.geteuid() == 0 else []),
-        url,
-    ]
-    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=True)
-    said = done.stderr.decode(errors="replace").splitlines()
-    console = tuple(x.split("CONSOLE", 1)[1] for x in said if ":CONSOLE" in x)
-    return Opened(done.stdout.decode(), console)
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("browser")
-    with Database.open(folder / "tuning.db") as database:
-        fill(database)
-    write_report(folder / "tuning.db", folder / "report.html")
-    return folder / "report.html"
+    KEPT.mkdir(parents=True, exist_ok=True)
+    file = tmp_path_factory.mktemp("browser") / "report.html"
+    file.write_text(probed(render(network_history())), encoding="utf-8")
+    return file
 
 
-def pixels(image: Path) -> np.ndarray:
-    """A screenshot as numbers [height, width, colours] from 0 to 1."""
-    assert image.read_bytes().startswith(PNG)
-    read = pytest.importorskip("matplotlib.image").imread
-    return np.asarray(read(image))[:, :, :3]
-
-
-def share_of(image: np.ndarray, colour: str) -> float:
-    """Which part of an image has a colour (#rrggbb), nearly."""
-    wanted = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    return float((np.abs(image - wanted).max(axis=2) < 0.02).mean())
+def check_fit(probe: dict, labels: int = 2) -> None:
+    """Everything is inside the window, and the axes say where on them something lies."""
+    assert probe["overflow"] <= 0
+    assert probe["outside"] == [] and probe["scrolls"] == []
+    for plot in probe["plots"]:
+        assert plot["drawn"], plot["name"]
+        assert len(plot["x"]) >= labels and len(plot["y"]) >= labels, plot
+        assert all(plot["x"]) and all(plot["y"]), plot
+        assert plot["outside"] == [], plot["name"]
 
 
 def test_the_page_draws_offline(page: Path, tmp_path: Path) -> None:
-    KEPT.mkdir(parents=True, exist_ok=True)
-    image = KEPT / "report.png"
-    image.unlink(missing_ok=True)
-    seen = opened(page.as_uri(), tmp_path, "1280,3000", image)
+    seen = opened(page.as_uri(), tmp_path, "1280,4200", KEPT / "report.png")
     assert seen.console == ()
-    drawn = re.findall(r'data-plot="([\w-]+)"[^>]*data-drawn="yes"', seen.dom)
-    assert set(drawn) == {"time", "trials", "given", "rounds", "roofline", "model"}
-    assert len(re.findall(r'class="main-svg"', seen.dom)) >= len(drawn)
-    shot = pixels(image)
-    assert shot.shape == (3000, 1280, 3)
-    assert 0.5 < share_of(shot, "#ffffff") < 0.99, "dark on white"
-    assert share_of(shot, "#1f5fbf") > 0.002, "bars and curves are there"
+    (probe,) = seen.probes
+    assert {plot["name"] for plot in probe["plots"]} == OVERVIEW
+    check_fit(probe, labels=3)
+    (rounds,) = [plot for plot in probe["plots"] if plot["name"] == "rounds"]
+    assert min(map(len, rounds["y"])) > 30, "names use the room that there is"
+    shot = pixels(KEPT / "report.png")
+    assert shot.shape == (4200, 1280, 3)
+    assert 0.5 < share_of(shot, WHITE) < 0.99, "dark on white"
+    assert share_of(shot, BLUE) > 0.002, "bars and curves are there"
 
 
-def test_a_link_opens_its_task_on_a_phone(page: Path, tmp_path: Path) -> None:
-    key = tasks()[0].hash[:12]
-    seen = opened(f"{page.as_uri()}#task-{key}", tmp_path, "500,1500")
-    assert seen.console == ()
-    (attributes,) = [a for _, a in read_page(seen.dom).elements if a.get("id") == f"task-{key}"]
-    assert "open" in attributes
-    assert re.search(rf'data-plot="curve-{key}"[^>]*data-drawn="yes"', seen.dom)
-    other = tasks()[1].hash[:12]
-    assert not re.search(rf'data-plot="curve-{other}"[^>]*data-drawn', seen.dom), "still closed"
-    # A frame is as narrow as a phone; a window of Chromium is not.
+def test_on_a_phone_nothing_is_cut(page: Path, tmp_path: Path) -> None:
+    key = network_history().tasks[0].key
     frame = page.with_name("phone.html")
-    frame.write_text(
-        "<body style='margin:0'>"
-        f"<iframe src='report.html' width=390 height=2400 frameborder=0></iframe>"
-        f"<iframe src='report.html#task-{key}' width=390 height=2400 frameborder=0></iframe>"
-    )
-    image = KEPT / "phone.png"
-    image.unlink(missing_ok=True)
-    assert opened(frame.as_uri(), tmp_path, "800,2400", image).console == ()
-    for half in np.split(pixels(image)[:, :780], 2, axis=1):
-        assert share_of(half, "#1f5fbf") > 0.0003
-        assert share_of(half[:, -4:], "#ffffff") == 1.0, "nothing reaches beyond the margin"
+    frame.write_text(framed(["report.html", f"report.html#task-{key}"], 400, 6000))
+    seen = opened(frame.as_uri(), tmp_path, "800,6000", KEPT / "phone.png")
+    assert seen.console == ()
+    whole, one = sorted(seen.probes, key=lambda probe: len(probe["plots"]))
+    assert whole["width"] == one["width"] == 400
+    check_fit(whole)
+    check_fit(one)
+    names = {plot["name"] for plot in one["plots"]}
+    assert names == {*OVERVIEW, f"curve-{key}", f"model-{key}"}, "the link opened its task only"
+
+
+def test_a_dark_scheme_is_followed(page: Path, tmp_path: Path) -> None:
+    dark = "--blink-settings=preferredColorScheme=0"
+    seen = opened(page.as_uri(), tmp_path, "1280,1400", KEPT / "dark.png", dark)
+    assert seen.console == ()
+    shot = pixels(KEPT / "dark.png")
+    assert share_of(shot, DARK) > 0.5
+    assert share_of(shot, WHITE) < 0.01 and share_of(shot, BLUE) < 0.001
+
+
+def test_every_plot_is_printed(page: Path, tmp_path: Path) -> None:
+    seen = opened(f"{page.as_uri()}?print", tmp_path / "a", "1280,1000")
+    (probe,) = seen.probes
+    assert len(probe["plots"]) == len(OVERVIEW) + 2 * TASKS
+    assert {plot["drawn"] for plot in probe["plots"]} == {True}
+    assert {plot["width"] for plot in probe["plots"]} == {660, 320}
+    pdf = KEPT / "report.pdf"
+    pdf.unlink(missing_ok=True)
+    chromium(tmp_path / "b", f"--print-to-pdf={pdf}", "--no-pdf-header-footer", page.as_uri())
+    drawn = drawing(pdf.read_bytes())
+    red, green, blue = (int(BLUE[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    strokes = re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) RG", drawn)
+    curves = [x for x in strokes if abs(float(x[0]) - red) + abs(float(x[2]) - blue) < 0.01]
+    assert abs(float(curves[0][1]) - green) < 0.01
+    assert len(curves) >= TASKS, "a curve of each task"
+
+
+def drawing(pdf: bytes) -> bytes:
+    """What a PDF's pages are drawn with."""
+    found = []
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            found.append(zlib.decompress(stream))
+        except zlib.error:  # an image or a font
+            continue
+    return b"\n".join(found)
 
 
 def test_errors_and_loads_would_be_noticed(tmp_path: Path) -> None:

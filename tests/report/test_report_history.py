@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from sample_tuning import CEILINGS, MACHINE, line
 
 from tilewright.records import CeilingsRow, RunRow, TrialLine, WorkloadRow
 from tilewright.report.clock import Clock
-from tilewright.report.history import ModelHistory, Program, TaskHistory, failures
+from tilewright.report.history import ModelHistory
+from tilewright.report.ranking import rank_correlation, regret
 from tilewright.report.roofline import Roofline
+from tilewright.report.tasks import Program, TaskHistory, failures
 
 
 def task(
@@ -88,26 +91,67 @@ def test_a_task_of_failures_has_no_best() -> None:
     one = task([line(1, None, 0.0), line(2, None, 1.0)])
     assert (one.best, one.best_s, one.default_s, one.failed) == (None, None, None, 2)
     assert one.improvements.tolist() == [] and math.isinf(one.cost_s)
-    assert one.roofline_fraction is None and one.ranking == (0, 0)
+    assert one.roofline_fraction is None and one.rank_correlation is None
 
 
-def test_rankings_compare_within_a_round() -> None:
+def test_only_figures_of_turns_make_a_speed_up() -> None:
+    default = line(1, 4.0, 0.0, origin="default")
+    lucky = task([default, line(2, 2.0, 1.0)])
+    assert (lucky.best_s, lucky.default_s, lucky.speedup) == (2.0, 4.0, None)
+    sure = task([replace(default, confirmed=True), line(2, 2.0, 1.0, confirmed=True)])
+    assert sure.speedup == 2.0
+    assert task([default, line(2, 5.0, 1.0)]).speedup == 1.0, "the untuned program itself"
+
+
+def test_a_models_speed_up_counts_what_is_not_confirmed_as_untuned() -> None:
+    lucky = task([line(1, 4.0, 0.0, origin="default"), line(2, 1.0, 1.0)], "a")
+    pair = [line(3, 4.0, 2.0, origin="default"), line(4, 2.0, 3.0)]
+    sure = task([replace(x, confirmed=True) for x in pair], "b")
+    model = ModelHistory("net", (lucky, sure), (1, 1))
+    assert (model.default_s, model.best_s) == (8.0, 6.0)
+    assert model.speedup == pytest.approx(8 / 6)
+    assert model.curve.latency_s.tolist() == [8.0, 6.0]
+    hoped = ModelHistory("net", (lucky, task(pair, "b")), (1, 1))
+    assert (hoped.best_s, hoped.speedup) == (3.0, None)
+
+
+def test_the_spread_is_that_of_the_best_programs_figures() -> None:
+    assert replace(task([line(1, 1.0, 0.0)]), figures_s=(1.0, 1.1, 0.9)).spread == pytest.approx(
+        0.2
+    )
+    assert task([line(1, 1.0, 0.0)]).spread is None
+
+
+def test_what_was_predicted_is_compared_with_what_was_measured() -> None:
     one = task(
         [
             line(1, 3.0, 0.0, predicted=0.1),
             line(2, 2.0, 0.0, predicted=0.2),
             line(3, 1.0, 0.0, predicted=0.15),
-            line(4, 1.5, 0.0, predicted=0.0, round=1),  # another round: not compared
+            line(4, 1.5, 0.0, predicted=0.0, round=1),
             line(5, None, 0.0, predicted=9.0),  # failed
             line(6, 0.5, 0.0),  # not predicted
         ]
     )
-    # 1 < 2 and 1 < 3 are right, 3 < 2 is wrong
-    assert one.ranking == (2, 3)
     score, share, number = one.predicted
     assert score.tolist() == [0.1, 0.2, 0.15, 0.0]
     assert share.tolist() == pytest.approx([0.5 / 3, 0.25, 0.5, 0.5 / 1.5])
     assert number.tolist() == [0, 1, 2, 3]
+    # ranks 1 3 2 0 against 0 1 3 2: 1 - 6 (1 + 4 + 1 + 4) / (4 * 15)
+    assert one.rank_correlation == pytest.approx(0.0)
+    assert one.regret == pytest.approx(1.0), "the one liked best took twice as long as the fastest"
+
+
+def test_a_rank_correlation_is_spearmans() -> None:
+    x = np.arange(50.0)
+    assert rank_correlation(x, np.exp(x)) == pytest.approx(1.0)
+    assert rank_correlation(x, -x) == pytest.approx(-1.0)
+    tied = rank_correlation(np.array([1.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]))
+    assert tied == pytest.approx(np.sqrt(3) / 2)
+    assert rank_correlation(x[:2], x[:2]) is None
+    assert rank_correlation(np.ones(9), np.arange(9.0)) is None
+    assert regret(x, x) == 0.0
+    assert regret(-x, x + 1) == pytest.approx(50 / 5 - 1), "the tenth liked best: 1 to 5 of 50"
 
 
 def test_equal_failures_are_counted_together() -> None:
@@ -164,3 +208,10 @@ def test_a_task_is_limited_by_its_operations_or_its_bytes() -> None:
 def test_without_measured_limits_there_is_no_roofline() -> None:
     one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, Program(least_bytes=4_000))
     assert (one.least_s, one.roofline_fraction) == (None, None)
+
+
+def test_a_program_in_winograds_form_counts_with_its_own_operations() -> None:
+    program = Program(least_bytes=4_000, own_flops=1_000_000)
+    one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, program, CEILINGS)
+    assert one.is_winograd and one.flops == 1_000_000
+    assert one.least_s == 2.5e-6

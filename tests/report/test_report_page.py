@@ -32,13 +32,15 @@ from tilewright.api import machine_of
 from tilewright.errors import InputError, RecordsError
 from tilewright.inspection import find_program, least_bytes, write_report
 from tilewright.records import Database, Machine, ModelRow, ModelTask, WorkloadRow
+from tilewright.report.bars import given as bars_given
 from tilewright.report.clock import Clock
 from tilewright.report.figures import best_latency
-from tilewright.report.history import History, ModelHistory, Program, TaskHistory
+from tilewright.report.history import History, ModelHistory
 from tilewright.report.page import embedded, light, render
 from tilewright.report.roofline import Roofline
+from tilewright.report.tasks import Program, TaskHistory
 from tilewright.target import Target
-from tilewright.text import clock, duration, factor, rate
+from tilewright.text import clock, duration, rate
 
 LARGEST_PAGE = 15_000_000
 
@@ -79,13 +81,14 @@ def test_the_table_of_tasks_equals_the_records(db: Path, page: Page) -> None:
         coverage = {c.name: c for c in database.summary().coverage}
         assert rows.keys() == coverage.keys() == {"gemm", "softmax", "hopeless"}
         for task in tasks():
-            _, calls, untuned, tuned, gain, speed, share, trials, failed, given = rows[task.name]
+            row = [rows[task.name][i] for i in (1, 2, 3, 4, 6, 7, 8, 9, 10)]
+            calls, untuned, tuned, gain, speed, share, trials, failed, given = row
             best = database.best(task.hash)
             default = next(t for t in database.trials(task.hash) if t.origin == "default")
             best_s = best and best.latency_s
             assert tuned.value == str(best_s) and tuned.text == duration(best_s)
             assert untuned.value == str(default.latency_s)
-            assert gain.text == factor(default.latency_s, best_s)
+            assert gain.text == (f"{default.latency_s / best_s:.2f}×" if best_s else "–")
             assert speed.text == rate(task.flops, best_s)
             assert calls.text == f"{task.weight:g}"
             assert trials.text == str(coverage[task.name].trials) == str(TRIALS + 1)
@@ -120,8 +123,12 @@ def test_time_is_shared_among_tasks(page: Page, history: History) -> None:
     given = {t.name: t.given_s for t in history.tasks}
     # each task's trials begin 20 s after those of the one before and last 3 s
     assert given == {"gemm": 8.0, "softmax": 20.0, "hopeless": 20.0}
-    bars = page.plots["given"]["data"][0]
-    assert sorted(bars["x"]) == sorted([*given.values(), RUN.seconds - 48.0])
+    bars = {bar.label: bar for bar in bars_given(history)}
+    rest = bars.pop("measuring the best again, preparing")
+    assert rest.cells[0] == clock(RUN.seconds - 48.0) and rest.parts == (("other", 1.0),)
+    for name, seconds in given.items():
+        assert bars[name].cells == (clock(seconds), f"{TRIALS + 1} trials")
+        assert bars[name].parts == (("tuned", pytest.approx(seconds / (RUN.seconds - 48.0))),)
     assert "search 30 %" in page.text and "checking and timing 25 %" in page.text
     assert "other 15 %" in page.text, "what no share names is other"
 
@@ -180,7 +187,7 @@ def test_the_best_programs_are_printed(db: Path, page: Page) -> None:
 
 def test_every_plot_is_one_that_plotly_knows(page: Page) -> None:
     figure = pytest.importorskip("plotly.graph_objects").Figure
-    assert {"time", "trials", "given", "rounds", "roofline", "model"} <= page.plots.keys()
+    assert {"time", "trials", "rounds", "roofline", "model"} <= page.plots.keys()
     for name, plot in page.plots.items():
         assert figure(plot).to_dict()["data"], name
 
@@ -286,7 +293,7 @@ def test_a_task_of_one_trial(tmp_path: Path) -> None:
         database.add_trials(trials_of(gemm, START, fails=False)[:1])
 
     page = report_of(tmp_path, put)
-    assert page.table("task")["gemm"][7].text == "1"
+    assert page.table("task")["gemm"][8].text == "1"
     assert "limits of this machine are not recorded" in page.text
     assert "No measured program was predicted before." in page.text
     assert page.plots["roofline"]["data"][0]["name"] == "the fastest task seen"
@@ -299,7 +306,7 @@ def test_nothing_but_failures(tmp_path: Path) -> None:
             database.add_trials(trials_of(task, START, fails=True))
 
     page = report_of(tmp_path, put)
-    assert page.plots.keys() == {"given", "rounds"}
+    assert page.plots.keys() == {"rounds"}
     assert f"{3 * (TRIALS + 1)} of {3 * (TRIALS + 1)} trials failed (100.00 %)" in page.text
     assert "No model has a working program for every one of its tasks yet." in page.text
 

@@ -27,6 +27,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.peers import Peer, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
+from tilewright.inspection import keep_measured
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.profile import Profile
 from tilewright.text import NONE, duration, factor, rate
@@ -96,7 +97,10 @@ def bench_one(
     if other is not None:
         programs[PEER] = lambda: other({**arrays, **known})
     results = {name: program() for name, program in programs.items()}
-    print_timings(console, interleaved(programs, seconds), results)
+    timings = interleaved(programs, seconds)
+    if db is not None:
+        keep_measured(db, model, {name: t.median_s for name, t in timings.items()}, target)
+    print_timings(console, timings, results)
     if profile:
         print_profile(console, net.profile(arrays))
 

@@ -29,9 +29,11 @@ def report(
 ) -> None:
     """Write one HTML page about what was tuned; it opens in any browser, without a network.
 
-    Shows how latency fell over time and trials, which task got how much time, how near each kernel
-    is to the machine's limits, how well the cost model predicted, what failed, and every task's
-    best program as loop nest and LLVM IR. Needs: pip install 'tilewright[report]'
+    Shows where the next gain is (what each kernel adds to a run, and how far it is above the
+    machine's limits), how latency fell over time and trials, which task got how much time, how
+    well the cost model predicted, what failed, how the runs were started, and every task's best
+    program as loop nest and LLVM IR. What `bench --db` measured stands beside the estimate.
+    Needs: pip install 'tilewright[report]'
 
     Example: tilewright report tuning.db -o report.html
     """

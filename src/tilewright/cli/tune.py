@@ -22,15 +22,7 @@ from tilewright.cli.options import (
     load_models,
     parse_objective,
 )
-from tilewright.cli.progress import (
-    Snapshot,
-    display,
-    doubt_line,
-    share_line,
-    summary_line,
-    task_table,
-)
-from tilewright.text import clock, count, duration
+from tilewright.progress import Snapshot, display, print_summary
 
 DEFAULT_MINUTES = 10.0
 
@@ -130,6 +122,7 @@ def tune(
                 seed=seed,
                 runner=runner,
                 observe=show,
+                progress=False,
             )
         except KeyboardInterrupt as caught:
             interrupt = caught
@@ -144,19 +137,8 @@ def tune(
 
 
 def report(console: Console, snapshot: Snapshot, db: str) -> None:
-    """What a run reached."""
-    console.print(task_table(snapshot))
-    console.print(summary_line(snapshot), style="bold")
-    if doubt := doubt_line(snapshot):
-        console.print(doubt, highlight=False)
-    if snapshot.busy:
-        console.print(f"The machine was {snapshot.busy}.", style="yellow", highlight=False)
-    line = f"{count(snapshot.trials, 'trial')} in {clock(snapshot.elapsed_s)}"
-    if snapshot.default_programs_s:
-        line += f"; default programs took {duration(snapshot.default_programs_s)}"
-    if shares := share_line(snapshot):
-        line += f"; {shares}"
-    console.print(line)
+    """What a run reached, and where the records are."""
+    print_summary(console, snapshot)
     console.print(
         f"Records: {db}. The same command goes on from here; use them with --db {db}.",
         soft_wrap=True,

@@ -37,7 +37,7 @@ from tilewright.expr.nodes import (
     select,
     substitute,
 )
-from tilewright.expr.reference import sizes, static_shape
+from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.simplify import affine
 from tilewright.expr.tensors import Compute, Placeholder, is_constant, table
 
@@ -203,6 +203,26 @@ def rewrite(tensor: Tensor, found: Convolution, m: int) -> Rewritten:
     `<name>.inverse` makes m outputs a window of them; the rest is a copy into place.
     """
     return _Rewriting(tensor, found, m).run()
+
+
+def multiply_adds(new: Rewritten, windows: int, m: int) -> float:
+    """Those of the form in tiles of m outputs along so many windows.
+
+    The products, and the transforms of data and results, whose table products are written out, so
+    that those with 0 vanish. Weights are transformed once, before anything runs.
+    """
+    matrices = MATRICES[m]
+    count = float(prod(sizes(all_axes(new.products))))
+    for part, matrix in ((new.data, matrices.data), (new.inverse, matrices.inverse)):
+        dense = prod(sizes(all_axes(part)))
+        count += dense * (np.count_nonzero(matrix) / matrix.size) ** windows
+    return count
+
+
+def all_axes(tensor: Tensor) -> tuple[Axis, ...]:
+    """A stage's axes, those of its sum included."""
+    source = compute_of(tensor)
+    return (*source.axes, *source.reduce_axes)
 
 
 class _Rewriting:

@@ -12,9 +12,11 @@ import json
 from dataclasses import fields
 from typing import Any
 
+from tilewright.errors import RecordsError
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
+    FactsRow,
     LoadRow,
     ModelRow,
     ModelTask,
@@ -103,6 +105,18 @@ def run_columns(run: RunRow) -> Columns:
 
 def load_columns(load: LoadRow) -> Columns:
     return {field.name: getattr(load, field.name) for field in fields(load)}
+
+
+def facts_columns(row: FactsRow) -> Columns:
+    return {"machine": row.machine, "kind": row.kind, "at": row.at, "facts": to_json(row.facts)}
+
+
+def facts_of(columns: Columns) -> FactsRow:
+    """Raises RecordsError for text that is no JSON object."""
+    try:
+        return FactsRow(**{**columns, "facts": dict(json.loads(columns["facts"]))})
+    except (ValueError, TypeError) as error:
+        raise RecordsError(f"facts of {columns['kind']!r} cannot be read: {error}") from error
 
 
 def ceilings_columns(ceilings: CeilingsRow) -> Columns:

@@ -32,7 +32,9 @@ from tilewright.records import codec, exchange, queries
 from tilewright.records.connection import Store, connect
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
+    FACT_KINDS,
     CeilingsRow,
+    FactsRow,
     LoadRow,
     ModelRow,
     Round,
@@ -49,6 +51,7 @@ from tilewright.records.rows import (
 from tilewright.records.tables import (
     ceilings,
     conditions,
+    facts,
     loads,
     machines,
     model_tasks,
@@ -198,6 +201,10 @@ class Database:
         """Record that a run's machine was busy, in place of what was recorded of it before."""
         self._replace(loads, codec.load_columns(load))
 
+    def keep_facts(self, row: FactsRow) -> None:
+        """Record facts, in place of what was recorded before of the same thing."""
+        self._replace(facts, codec.facts_columns(row))
+
     def keep_ceilings(self, found: CeilingsRow) -> None:
         """Record what a machine can do at best, in place of what was recorded before."""
         self._replace(ceilings, codec.ceilings_columns(found))
@@ -245,6 +252,12 @@ class Database:
         """Of the runs whose machine was busy, by machine and start."""
         with self._store.read() as connection:
             return [LoadRow(**row) for row in queries.added(connection, loads)]
+
+    def facts(self, kind: str) -> list[FactsRow]:
+        """All facts of a kind, by machine and time."""
+        with self._store.read() as connection:
+            rows = queries.added(connection, facts)
+        return [codec.facts_of(row) for row in rows if row["kind"] == kind]
 
     def ceilings(self) -> list[CeilingsRow]:
         """What is known of machines' limits, by machine."""
@@ -343,11 +356,13 @@ class Database:
                 last = queries.last_trial(connection)
             models, found_runs, found_ceilings = self.models(), self.runs(), self.ceilings()
             found_loads = self.loads()
+            found_facts = [row for kind in FACT_KINDS for row in self.facts(kind)]
             yield from self.machines()
             yield from self.workloads()
             yield from models
             yield from found_runs
             yield from found_loads
+            yield from found_facts
             yield from found_ceilings
             for trial in takewhile(lambda trial: (trial.id or 0) <= last, self.trials()):
                 written += 1
@@ -384,6 +399,8 @@ class Database:
                         counts["runs"] += self._add(runs, codec.run_columns(item))
                     case LoadRow():
                         self._add(loads, codec.load_columns(item))
+                    case FactsRow():
+                        self._add(facts, codec.facts_columns(item))
                     case CeilingsRow():
                         self._add(ceilings, codec.ceilings_columns(item))
                     case TrialSource():

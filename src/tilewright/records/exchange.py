@@ -25,6 +25,7 @@ from tilewright.files import replacing
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
+    FactsRow,
     LoadRow,
     ModelRow,
     ModelTask,
@@ -38,7 +39,15 @@ FORMAT = "tilewright-records"
 VERSION = 1
 
 Item: TypeAlias = (
-    Machine | WorkloadRow | ModelRow | RunRow | LoadRow | CeilingsRow | Trial | TrialSource
+    Machine
+    | WorkloadRow
+    | ModelRow
+    | RunRow
+    | LoadRow
+    | FactsRow
+    | CeilingsRow
+    | Trial
+    | TrialSource
 )
 
 RECORDS: dict[str, type[Item]] = {
@@ -47,6 +56,7 @@ RECORDS: dict[str, type[Item]] = {
     "model": ModelRow,
     "run": RunRow,
     "load": LoadRow,
+    "facts": FactsRow,
     "ceilings": CeilingsRow,
     "trial": Trial,
     "source": TrialSource,
@@ -189,6 +199,12 @@ def _tuple_of(element: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     return convert
 
 
+def _facts(name: str, value: Any) -> dict[str, str | float]:
+    if not isinstance(value, dict):
+        raise RecordsError(f"{name!r} must be an object, not {value!r:.80}")
+    return value  # the row checks what is in it
+
+
 def _task(name: str, value: Any) -> ModelTask:
     match value:
         case [str(workload_hash), int(weight)]:
@@ -208,4 +224,5 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "tuple[float, ...]": _tuple_of(_NUMBER),
     "tuple[str, ...]": _tuple_of(_of(str)),
     "tuple[ModelTask, ...]": _tuple_of(_task),
+    "dict[str, str | float]": _facts,
 }

@@ -22,6 +22,7 @@ from tilewright.errors import RecordsError
 from tilewright.records.machine import Machine
 
 INT64_MAX = 2**63 - 1
+RUN, MEASURED = FACT_KINDS = ("run", "measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,31 @@ class LoadRow:
     machine: str
     started_at: float
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FactsRow:
+    """What else is known of something that happened on a machine, by name: of a tuning run
+    (`kind` RUN, `at` its start) or of a whole network that was timed (MEASURED, `at` then).
+
+    Values are text or numbers: {"command": "tilewright tune m.onnx", "tuned": 0.0317}.
+    """
+
+    machine: str
+    kind: str
+    at: float
+    facts: dict[str, str | float]
+
+    def __post_init__(self) -> None:
+        """Raises RecordsError for anything else."""
+        if self.kind not in FACT_KINDS:
+            raise RecordsError(f"there are no facts of {self.kind!r}, but of {FACT_KINDS}")
+        if not 0.0 <= self.at < math.inf:
+            raise RecordsError(f"facts of {self.kind!r} have a time that is none: {self.at}")
+        for name, value in self.facts.items():
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not (isinstance(value, str) or (is_number and abs(value) < INT64_MAX)):
+                raise RecordsError(f"fact {name!r} must be text or a number, not {value!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
     machines <── trials ──> workloads <── model_tasks ──> models
         ▲          └── traces, sources, conditions      (one row per trial, read on demand)
-        └── runs, loads, ceilings
+        └── runs, loads, facts, ceilings
 
 `trials` is kept narrow: traces are ten times larger than the rest of a trial, and training and
 summaries scan the table without them. Lists are JSON text. UNIQUE (workload, machine, trace)
@@ -174,6 +174,15 @@ loads = Table(
     Column("reason", FreeText, nullable=False),
 )
 
+facts = Table(
+    "facts",
+    metadata,
+    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
+    Column("kind", Text, primary_key=True),
+    Column("at", Double, primary_key=True),
+    Column("facts", FreeText, nullable=False),
+)
+
 ceilings = Table(
     "ceilings",
     metadata,
@@ -184,4 +193,4 @@ ceilings = Table(
     Column("measured_at", Double, nullable=False),
 )
 
-ADDED = (runs, loads, ceilings, conditions)
+ADDED = (runs, loads, facts, ceilings, conditions)

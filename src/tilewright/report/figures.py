@@ -1,10 +1,9 @@
 """The page's plots, as Plotly figures in plain data: {"data": [...], "layout": {...}}.
 
-    figures = overview(history)               {"time": …, "trials": …, "given": …, …}
+    figures = overview(history)               {"time": …, "trials": …, "rounds": …, …}
     figures |= of_task(history.tasks[0])      {"curve-3f2a…": …, "model-3f2a…": …}
 
-Latencies are drawn in the unit that suits their size; axes of latencies are logarithmic, because
-what counts is how many times faster a program is.
+Latencies are drawn in the unit that suits their size.
 """
 
 from __future__ import annotations
@@ -14,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.report.history import Curve, History, ModelHistory, TaskHistory
+from tilewright.report.history import Curve, History, ModelHistory
 from tilewright.report.plot import (
     BLUE,
     GREY,
+    GROUND,
+    INK,
     ORANGE,
     PALE,
     PALETTE,
@@ -27,12 +28,14 @@ from tilewright.report.plot import (
     binary_size,
     dots,
     framed,
+    from_zero,
     lines,
     numbers,
     scale_of,
-    shortened,
     thinned,
 )
+from tilewright.report.tasks import DEFAULT, TaskHistory
+from tilewright.report.words import origin_words
 from tilewright.text import clock, duration
 
 FEW_MODELS = 3  # more are drawn as speed-ups, which can be compared
@@ -41,13 +44,19 @@ MOST_POINTS = 4000  # of the scatter of all tasks: a browser draws so many at on
 TASK_POINTS = 2000  # of one task's plots
 GIGA = 1e9
 
+# How rounds are drawn, by what they brought; what is drawn later covers the earlier.
+ROUNDS: dict[str, Figure] = {
+    "untuned program": {"size": 7, "color": GROUND, "line": {"width": 1.5, "color": GREY}},
+    "nothing better found": {"size": 7, "color": PALE},
+    "a better program found": {"size": 9, "color": BLUE},
+}
+
 
 def overview(history: History) -> dict[str, Figure]:
     """The plots about the whole run."""
     found = {
         "time": best_latency(history, "time"),
         "trials": best_latency(history, "trials"),
-        "given": time_given(history),
         "rounds": rounds(history),
         "roofline": roofline(history),
         "model": predictions(history.tasks, MOST_POINTS, by_task=True),
@@ -85,12 +94,12 @@ def best_latency(history: History, over: str) -> Figure:
             name = f"{model.name}, untuned"
             data.append(lines(ends, level, name, line=dash, hoverinfo="name+y", showlegend=False))
     legend = {"showlegend": len(models) > 1}
-    return framed(data, _over(over), f"estimated latency ({unit})", log="y", **legend)
+    return from_zero(data, _over(over), f"estimated latency ({unit})", **legend)
 
 
 def _speedups(history: History, models: Sequence[ModelHistory], over: str) -> Figure:
     """How many times faster than untuned each model is, and their geometric mean."""
-    known = [m for m in models if m.default_s is not None]
+    known = [m for m in models if m.speedup is not None]
     data = []
     for model in known:
         x, y = _steps(model.curve, over, history, model.trials)
@@ -103,7 +112,7 @@ def _speedups(history: History, models: Sequence[ModelHistory], over: str) -> Fi
         line = {"shape": "hv", "color": BLUE, "width": 3}
         name = f"geometric mean of {len(known)} models"
         data.append(lines(x, y, name, line=line, hovertemplate="%{y:.2f}×<extra>mean</extra>"))
-    return framed(data, _over(over), "times faster than untuned", log="y", showlegend=True)
+    return from_zero(data, _over(over), "times faster than untuned", showlegend=True)
 
 
 def _mean_speedup(models: Sequence[ModelHistory], over: str) -> tuple[Array, Array]:
@@ -145,8 +154,7 @@ def task_curve(task: TaskHistory) -> Figure:
     scale, unit = scale_of([task.best_s or 0.0])
     shown = thinned(ok, TASK_POINTS)
     text = [
-        f"{task.lines[i].origin or 'by hand'}, round {task.lines[i].round}, "
-        f"at {clock(task.at_s[i])}"
+        f"{origin_words(task.lines[i].origin)}, after {clock(task.at_s[i])} of tuning"
         for i in shown
     ]
     data = [
@@ -175,67 +183,42 @@ def task_curve(task: TaskHistory) -> Figure:
         hover = "trial %{x} failed<extra></extra>"
         level = [slowest] * len(failed)
         data.append(dots(failed + 1, level, name="failed", marker=cross, hovertemplate=hover))
-    return framed(data, "trial", f"latency ({unit})", log="y", showlegend=True)
+    return from_zero(data, "trial", f"latency ({unit})", showlegend=True)
 
 
 # ---- time ---------------------------------------------------------------------------------------
 
 
-def time_given(history: History) -> Figure:
-    """Seconds of tuning by task, most first; the last bar is what was no task's own time."""
-    tasks = sorted(history.tasks, key=lambda t: -t.given_s)
-    shown = [(t.name, t.given_s, f"{len(t.lines)} trials") for t in tasks[:SHOWN_TASKS]]
-    rest = history.clock.total - sum(t.given_s for t in tasks)
-    if rest > 0.005 * history.clock.total:
-        shown.append(("confirming, other", rest, ""))
-    bar = {
-        "type": "bar",
-        "orientation": "h",
-        "y": list(range(len(shown))),
-        "x": numbers([seconds for _, seconds, _ in shown]),
-        "text": [clock(seconds) for _, seconds, _ in shown],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "customdata": [[name, text] for name, _, text in shown],
-        "hovertemplate": "%{customdata[0]}: %{text}<br>%{customdata[1]}<extra></extra>",
-        "marker": {"color": BLUE},
-    }
-    title = "seconds"
-    if more := tasks[SHOWN_TASKS:]:
-        title += f" ({len(more)} more tasks: {clock(sum(t.given_s for t in more))} together)"
-    return _by_task([bar], [name for name, _, _ in shown], title)
-
-
 def rounds(history: History) -> Figure:
     """When each of the longest tasks had its rounds, and which of them found a better program."""
     tasks = sorted(history.tasks, key=lambda t: -t.given_s)[:SHOWN_TASKS]
-    found: dict[bool, list[tuple[float, int, str]]] = {False: [], True: []}
+    found: dict[str, list[tuple[float, int, str]]] = {look: [] for look in ROUNDS}
     for y, task in enumerate(tasks):
         better = set(task.improvements.tolist())
-        members: dict[tuple[int, int], list[int]] = {}
+        members: dict[tuple[str, int, int], list[int]] = {}
         for i, line in enumerate(task.lines):
-            members.setdefault((line.seed, line.round), []).append(i)
-        for (_, number), trials in members.items():
-            text = f"{task.name}, round {number}: {len(trials)} trials"
-            at_s = float(task.at_s[trials[0]])
-            found[not better.isdisjoint(trials)].append((at_s / 60, y, text))
-    looks = {
-        False: ("nothing better found", {"size": 7, "symbol": "square", "color": PALE}),
-        True: ("a better program found", {"size": 9, "symbol": "square", "color": BLUE}),
-    }
+            kind = "untuned program" if line.origin == DEFAULT else ""
+            members.setdefault((kind, line.seed, line.round), []).append(i)
+        for (kind, _, number), trials in members.items():
+            text = f"{task.name}: {kind or f'round {number}, {len(trials)} trials'}"
+            is_better = not better.isdisjoint(trials)
+            look = kind or ("a better program found" if is_better else "nothing better found")
+            found[look].append((float(task.at_s[trials[0]]) / 60, y, text))
     data = [
         dots(
             [x for x, _, _ in points],
             [y for _, y, _ in points],
-            name=looks[better][0],
+            name=look,
             text=[text for _, _, text in points],
             hovertemplate="%{text}<extra></extra>",
-            marker=looks[better][1],
+            marker={"symbol": "square", **ROUNDS[look]},
         )
-        for better, points in found.items()
+        for look, points in found.items()
         if points
     ]
-    return _by_task(data, [t.name for t in tasks], "minutes of tuning", showlegend=True)
+    figure = _by_task(data, [t.name for t in tasks], "minutes of tuning", showlegend=True)
+    figure["layout"]["xaxis"]["rangemode"] = "tozero"
+    return figure
 
 
 def _by_task(data: list[Figure], names: Sequence[str], x_title: str, **layout: Any) -> Figure:
@@ -245,7 +228,7 @@ def _by_task(data: list[Figure], names: Sequence[str], x_title: str, **layout: A
     figure["layout"]["margin"]["l"] = 10
     figure["layout"]["yaxis"] |= {
         "tickvals": list(range(len(names))),
-        "ticktext": [shortened(name) for name in names],
+        "ticktext": list(names),  # the page's script shortens what has no room
         "range": [len(names) - 0.4, -0.6],
         "automargin": True,
         "showgrid": False,
@@ -256,48 +239,64 @@ def _by_task(data: list[Figure], names: Sequence[str], x_title: str, **layout: A
 # ---- roofline and cost model --------------------------------------------------------------------
 
 
+WINNERS: dict[bool, Figure] = {
+    False: {"name": "tuned", "marker": {"size": 9, "color": BLUE}},
+    True: {
+        "name": "tuned, in Winograd's form",
+        "marker": {"size": 10, "color": BLUE, "symbol": "diamond"},
+    },
+}
+
+
 def roofline(history: History) -> Figure:
-    """GFLOP/s of every task over its operations a byte, under the machine's limits."""
-    points = [
-        (t, t.workload.flops / t.program.least_bytes, t.workload.flops / GIGA)
-        for t in history.tasks
-        if t.program and t.program.least_bytes and t.workload.flops and t.best_s
-    ]
-    if not points:
+    """GFLOP/s of every task over its operations a byte, under the machine's limits.
+
+    A program in Winograd's form counts with its own operations, an untuned one with those of the
+    math.
+    """
+    tasks = [t for t in history.tasks if t.least_bytes and t.workload.flops and t.best_s]
+    if not tasks:
         return {"data": [], "layout": {}}
-    x = np.array([intensity for _, intensity, _ in points])
-    best = np.array([work / (t.best_s or 1.0) for t, _, work in points])
-    data = _limits(history, x, float(best.max()))
-    for task, intensity, work in points:
-        if task.default_s and task.best_s:
-            ends = [work / task.default_s, work / task.best_s]
-            link = {"color": PALE, "width": 1}
-            quiet = {"showlegend": False, "hoverinfo": "skip"}
-            data.append(lines([intensity] * 2, ends, "", line=link, **quiet))
-    untuned = [(i, work / t.default_s) for t, i, work in points if t.default_s]
+    best = [_point(t, t.flops, t.best_s) for t in tasks]
+    untuned = [_point(t, t.workload.flops, t.default_s) for t in tasks if t.default_s]
+    intensities = np.array([x for x, _ in [*best, *untuned]])
+    data = _limits(history, intensities, max(y for _, y in best))
+    for task, end in zip(tasks, best, strict=True):
+        if task.default_s:
+            begin = _point(task, task.workload.flops, task.default_s)
+            x, y = zip(begin, end, strict=True)
+            link = lines(x, y, "", line={"color": PALE, "width": 1})
+            data.append({**link, "showlegend": False, "hoverinfo": "skip"})
     data.append(
         dots(
-            [i for i, _ in untuned],
-            [rate for _, rate in untuned],
+            [x for x, _ in untuned],
+            [y for _, y in untuned],
             name="untuned",
-            marker={"size": 6, "color": "#ffffff", "line": {"width": 1.5, "color": ORANGE}},
+            marker={"size": 6, "color": GROUND, "line": {"width": 1.5, "color": ORANGE}},
             hovertemplate="untuned: %{y:.1f} GFLOP/s<extra></extra>",
         )
     )
-    data.append(
-        dots(
-            x,
-            best,
-            name="tuned",
-            text=[_reached(t) for t, _, _ in points],
-            customdata=[t.key for t, _, _ in points],
-            marker={"size": 9, "color": BLUE},
-            hovertemplate="%{text}<br>%{y:.1f} GFLOP/s, %{x:.2f} FLOP/byte<extra></extra>",
-        )
-    )
+    for is_winograd, look in WINNERS.items():
+        numbered = [i for i, task in enumerate(tasks) if task.is_winograd is is_winograd]
+        if numbered:
+            data.append(
+                dots(
+                    [best[i][0] for i in numbered],
+                    [best[i][1] for i in numbered],
+                    text=[_reached(tasks[i]) for i in numbered],
+                    customdata=[tasks[i].key for i in numbered],
+                    hovertemplate="%{text}<br>%{y:.1f} GFLOP/s, %{x:.2f} FLOP/byte<extra></extra>",
+                    **look,
+                )
+            )
     figure = framed(data, "operations a byte", "GFLOP/s", log="xy", showlegend=True)
     figure["layout"]["height"] = 440
     return figure
+
+
+def _point(task: TaskHistory, flops: int, seconds: float | None) -> tuple[float, float]:
+    """Operations a byte, and GFLOP/s."""
+    return flops / task.least_bytes, flops / GIGA / (seconds or 1.0)
 
 
 def _reached(task: TaskHistory) -> str:
@@ -313,7 +312,7 @@ def _limits(history: History, x: Array, fastest: float) -> list[Figure]:
         line = {"color": GREY, "width": 1.5, "dash": "dash"}
         return [lines([left, right], [fastest] * 2, "the fastest task seen", line=line)]
     peak = history.ceilings.flops_per_s / GIGA
-    line = {"color": "#111827", "width": 2}
+    line = {"color": INK, "width": 2}
     name = f"multiply-adds: {peak:.0f} GFLOP/s"
     data = [lines([left, right], [peak, peak], name, line=line, hoverinfo="name")]
     sizes, rates = history.ceilings.sizes_bytes, history.ceilings.bytes_per_s
@@ -347,7 +346,7 @@ def predictions(tasks: Sequence[TaskHistory], most: int, by_task: bool) -> Figur
         "color": numbers(place[shown]),
         "cmin": 0,
         "cmax": 1,
-        "colorscale": [[0, "#e8a33d"], [1, BLUE]],
+        "colorscale": [[0, ORANGE], [1, BLUE]],
         "colorbar": {
             "thickness": 10,
             "tickvals": [0, 1],

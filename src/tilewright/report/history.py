@@ -1,203 +1,25 @@
-"""What a machine's records tell of its tasks and models, as arrays and sums.
+"""What a machine's records tell of its models and runs, as arrays and sums.
 
-    history = read_history(database, machine, programs)
-    history.tasks[0].best_s, history.models[0].curve().latency_s
+    history.models[0].best_s, history.models[0].curve.latency_s, history.tasks[0].best_s
 
-All figures of the page come from here. A trial's latency is the one to believe: of its
-confirmation, where it was confirmed. Seconds of tuning are those of `Clock`.
+`reading.py` makes a history from a database, `tasks.py` has what is known of one task. All figures
+of the page come from here; seconds of tuning are those of `Clock`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import geometric_mean
+from statistics import fmean, geometric_mean
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import (
-    CeilingsRow,
-    LoadRow,
-    ModelRow,
-    ModelTask,
-    RunRow,
-    TrialLine,
-    WorkloadRow,
-)
+from tilewright.records.rows import CeilingsRow, FactsRow, LoadRow, RunRow
 from tilewright.report.clock import Clock
-from tilewright.report.roofline import Roofline
-
-Floats = NDArray[np.float64]
-DEFAULT = "default"  # the origin of a task's untuned program
-MOST_PAIRS = 256  # trials of a round that are compared pair by pair
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """The printed forms of a task's best program.
-
-    `least_bytes` are read and written at least: every input and output once. `note` says why a
-    form is missing. `ir` is for `target`.
-    """
-
-    least_bytes: int = 0
-    math: str = ""
-    sketch: str = ""
-    decisions: tuple[tuple[str, int], ...] = ()
-    steps: str = ""
-    nest: str = ""
-    ir: str = ""
-    target: str = ""
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Trials that failed alike, with the first one's message."""
-
-    stage: str
-    error: str
-    message: str
-    trials: int
-    tasks: int
-
-
-@dataclass(frozen=True)
-class TaskHistory:
-    """One task on one machine.
-
-    `lines` are its trials in order, `at_s` the seconds of tuning when each was recorded, `given_s`
-    how long the task was worked on. `calls` names the models and how often each runs it.
-    """
-
-    workload: WorkloadRow
-    lines: tuple[TrialLine, ...]
-    at_s: Floats
-    given_s: float
-    calls: tuple[tuple[str, int], ...]
-    program: Program | None
-    roofline: Roofline
-
-    @property
-    def name(self) -> str:
-        return self.workload.name
-
-    @property
-    def key(self) -> str:
-        """A short unique name for links."""
-        return self.workload.hash[:12]
-
-    @cached_property
-    def latency_s(self) -> Floats:
-        """Of each trial; infinite where it failed. Where programs were measured again in turns,
-        none that was not counts for faster than the best of them.
-        """
-        found = _floats([line.latency_s for line in self.lines])
-        again = np.array([line.confirmed for line in self.lines], bool)
-        if not (again & np.isfinite(found)).any():
-            return found
-        return np.where(again, found, np.maximum(found, found[again].min()))
-
-    @cached_property
-    def best(self) -> TrialLine | None:
-        """The fastest correct trial, of those measured again if there are any; ties: the first."""
-        later = np.array([not line.confirmed for line in self.lines], bool)
-        number = int(np.lexsort((later, self.latency_s))[0]) if self.lines else 0
-        return self.lines[number] if np.isfinite(self.latency_s[number]) else None
-
-    @property
-    def best_s(self) -> float | None:
-        """Its latency."""
-        return None if self.best is None else self.best.latency_s
-
-    @property
-    def default_s(self) -> float | None:
-        """The latency of the untuned program, unless it does not compare with that of the best:
-        one was measured again in turns and the other was not.
-        """
-        default = next((x for x in self.lines if x.origin == DEFAULT), None)
-        if default is None or self.best is None:
-            return None if default is None else default.latency_s
-        is_same = self.best.confirmed == default.confirmed
-        return default.latency_s if is_same or self.best is default else None
-
-    @property
-    def failed(self) -> int:
-        """How many trials failed."""
-        return sum(line.error is not None for line in self.lines)
-
-    @property
-    def weight(self) -> int:
-        """Calls in all models together; 1 for a task of none."""
-        return sum(calls for _, calls in self.calls) or 1
-
-    @property
-    def cost_s(self) -> float:
-        """What it adds to the estimated latency; infinite while nothing ran."""
-        return float("inf") if self.best_s is None else self.weight * self.best_s
-
-    @property
-    def improvements(self) -> NDArray[np.int64]:
-        """Numbers of the trials that were faster than all before."""
-        best = np.minimum.accumulate(self.latency_s)
-        before = np.concatenate([[np.inf], best[:-1]])
-        return np.flatnonzero(best < before)
-
-    @property
-    def least_s(self) -> float | None:
-        """The least time that the machine's limits allow; None where they are not known."""
-        bytes_ = self.program.least_bytes if self.program else 0
-        return self.roofline.least_s(self.workload.flops, bytes_)
-
-    @property
-    def roofline_fraction(self) -> float | None:
-        """How near the best program comes to that, from 0 to 1 (measured limits vary a little)."""
-        if self.best_s is None or self.least_s is None:
-            return None
-        return self.least_s / self.best_s
-
-    @cached_property
-    def predicted(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """Of trials that were predicted and ran: score, measured share of the best speed, number.
-
-        The share is of the task's fastest trial as measured then.
-        """
-        rows = [
-            (x.predicted, x.measured_s, i)
-            for i, x in enumerate(self.lines)
-            if x.predicted is not None and x.measured_s is not None
-        ]
-        table = np.array(rows, np.float64).reshape(-1, 3)
-        fastest = min((x.measured_s for x in self.lines if x.measured_s is not None), default=0.0)
-        return table[:, 0], fastest / table[:, 1], table[:, 2].astype(np.int64)
-
-    @cached_property
-    def ranking(self) -> tuple[int, int]:
-        """Pairs of one round that the cost model put in the right order, and all such pairs.
-
-        Predictions of different rounds are not comparable: the model has learned meanwhile.
-        """
-        rounds: dict[tuple[int, int], list[tuple[float, float]]] = {}
-        for x in self.lines:
-            if x.predicted is not None and x.measured_s is not None:
-                rounds.setdefault((x.seed, x.round), []).append((x.predicted, -x.measured_s))
-        right = total = 0
-        for members in rounds.values():
-            score, speed = np.array(members[:MOST_PAIRS]).T
-            signs = np.sign(score[:, None] - score) * np.sign(speed[:, None] - speed)
-            right += int((signs > 0).sum()) // 2
-            total += int((signs != 0).sum()) // 2
-        return right, total
-
-    @property
-    def failures(self) -> list[Failure]:
-        """Its errors, most frequent first."""
-        return failures([self])
+from tilewright.report.tasks import DEFAULT, Failure, Floats, TaskHistory, failures, floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,17 +33,37 @@ class Curve:
 
 @dataclass(frozen=True)
 class ModelHistory:
-    """A network, or (not `whole`) a task that belongs to none: tasks, how often it runs each."""
+    """A network, or (not `whole`) a task that belongs to none: tasks, how often it runs each.
+
+    `measured` are latencies of the network as a whole, by program: "untuned", "tuned", and of
+    other programs that ran beside it.
+    """
 
     name: str
     tasks: tuple[TaskHistory, ...]
     calls: tuple[int, ...]
     whole: bool = True
+    measured: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether any task's latencies are of turns."""
+        return any(task.best is not None and task.best.confirmed for task in self.tasks)
 
     @property
     def best_s(self) -> float | None:
-        """Estimated latency: the sum over all calls; None while a task has no program."""
-        return self._sum([task.best_s for task in self.tasks])
+        """Estimated latency: the sum over all calls; None while a task has no program.
+
+        Once there are confirmed figures, a task without them counts as untuned.
+        """
+        return self._sum([t.sure_s if self.confirmed else t.best_s for t in self.tasks])
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times faster than untuned; None while nothing is confirmed."""
+        if not self.confirmed or self.best_s is None or self.default_s is None:
+            return None
+        return self.default_s / self.best_s
 
     @property
     def default_s(self) -> float | None:
@@ -244,6 +86,7 @@ class ModelHistory:
             (task.lines[i].id, float(task.at_s[i]), number, float(task.latency_s[i]))
             for number, task in enumerate(self.tasks)
             for i in task.improvements
+            if not self.confirmed or task.sure_s == task.best_s or task.lines[i].origin == DEFAULT
         )
         ids = np.sort(np.array([line.id for task in self.tasks for line in task.lines]))
         best = [float("inf")] * len(self.tasks)
@@ -254,7 +97,18 @@ class ModelHistory:
             if np.isfinite(total):
                 rows.append((at_s, int(np.searchsorted(ids, id_)) + 1, total))
         at, trials, latency = zip(*rows, strict=True) if rows else ((), (), ())
-        return Curve(_floats(at), np.array(trials, np.int64), _floats(latency))
+        return Curve(floats(at), np.array(trials, np.int64), floats(latency))
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What all calls of a task take in a run, and how much of it is above the machine's limits (the
+    most that could still be gained; None where they are not known).
+    """
+
+    task: TaskHistory
+    seconds: float
+    gap_s: float | None
 
 
 @dataclass(frozen=True)
@@ -270,6 +124,12 @@ class History:
     clock: Clock
     others: tuple[tuple[Machine, int], ...] = field(default=())
     loads: tuple[LoadRow, ...] = ()
+    facts: tuple[FactsRow, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The model's, if it is about one; else the database's."""
+        return self.models[0].name if len(self.models) == 1 else self.source
 
     @property
     def trials(self) -> int:
@@ -282,7 +142,7 @@ class History:
     @property
     def speedup(self) -> float | None:
         """Geometric mean over models of untuned / tuned; None where no model has both."""
-        found = [m.default_s / m.best_s for m in self.models if m.default_s and m.best_s]
+        found = [m.speedup for m in self.models if m.speedup is not None]
         return geometric_mean(found) if found else None
 
     @property
@@ -296,8 +156,38 @@ class History:
     @property
     def unconfirmed(self) -> int:
         """How many tasks' best programs were not measured again in turns with the untuned ones."""
-        best = [task.best for task in self.tasks if task.best is not None]
-        return sum(not x.confirmed and x.origin != DEFAULT for x in best)
+        return sum(task.best is not None and not task.confirmed for task in self.tasks)
+
+    @property
+    def searched(self) -> int:
+        """Trials that are not default programs."""
+        return sum(line.origin != DEFAULT for task in self.tasks for line in task.lines)
+
+    @property
+    def costs(self) -> tuple[Cost, ...]:
+        """What each task that ran adds to one run of every model, the largest gap first."""
+        is_sure = any(model.confirmed for model in self.models)
+        found = []
+        for task in self.tasks:
+            seconds = task.sure_s if is_sure else task.best_s
+            if seconds is not None:
+                least_s = task.least_s
+                gap = None if least_s is None else task.weight * max(0.0, seconds - least_s)
+                found.append(Cost(task, task.weight * seconds, gap))
+        return tuple(sorted(found, key=lambda cost: (-(cost.gap_s or 0.0), -cost.seconds)))
+
+    @property
+    def beyond(self) -> int:
+        """How many tasks are clearly faster than the limits, which were measured too low then."""
+        return sum((task.roofline_fraction or 0.0) > 1.05 for task in self.tasks)
+
+    def facts_of(self, run: RunRow) -> dict[str, str | float]:
+        """What is known of a run's start; nothing of runs of earlier versions."""
+        return next((f.facts for f in self.facts if f.at == run.started_at), {})
+
+    def load_of(self, run: RunRow) -> str:
+        """Why the machine was busy meanwhile, if it was."""
+        return next((x.reason for x in self.loads if x.started_at == run.started_at), "")
 
     @property
     def busy(self) -> tuple[tuple[int, str], ...]:
@@ -310,10 +200,19 @@ class History:
         )
 
     @property
-    def ranking(self) -> tuple[int, int]:
-        """See `TaskHistory.ranking`; over all tasks."""
-        each = [task.ranking for task in self.tasks]
-        return sum(right for right, _ in each), sum(total for _, total in each)
+    def predicted(self) -> int:
+        """How many programs were predicted before they ran."""
+        return sum(len(task.predicted[0]) for task in self.tasks)
+
+    @property
+    def rank_correlation(self) -> float | None:
+        """The mean over tasks."""
+        return _mean([task.rank_correlation for task in self.tasks])
+
+    @property
+    def regret(self) -> float | None:
+        """The mean over tasks."""
+        return _mean([task.regret for task in self.tasks])
 
     @property
     def failures(self) -> list[Failure]:
@@ -321,104 +220,7 @@ class History:
         return failures(self.tasks)
 
 
-def read_history(
-    database: Database, machine: Machine, programs: Mapping[str, Program], source: str
-) -> History:
-    """Everything the page says. `programs` are by workload hash; `source` names the database."""
-    lines = database.history(machine.fingerprint)
-    runs = tuple(run for run in database.runs() if run.machine == machine.fingerprint)
-    clock = Clock.of(runs, lines)
-    ceilings = next((c for c in database.ceilings() if c.machine == machine.fingerprint), None)
-    models = database.models()
-    tasks = _tasks(database, models, lines, clock, programs, Roofline(ceilings))
-    counts: Counter[str] = Counter()
-    for row in database.summary().coverage:
-        counts[row.machine] += row.trials
-    others = [(m, counts[m.fingerprint]) for m in database.machines() if m != machine]
-    return History(
-        source=source,
-        machine=machine,
-        tasks=tuple(sorted(tasks.values(), key=lambda t: (-t.cost_s, t.name))),
-        models=tuple(_models(models, tasks)),
-        runs=runs,
-        ceilings=ceilings,
-        clock=clock,
-        others=tuple((m, n) for m, n in others if n),
-        loads=tuple(x for x in database.loads() if x.machine == machine.fingerprint),
-    )
-
-
-def _tasks(
-    database: Database,
-    models: Sequence[ModelRow],
-    lines: Sequence[TrialLine],
-    clock: Clock,
-    programs: Mapping[str, Program],
-    roofline: Roofline,
-) -> dict[str, TaskHistory]:
-    """Every task that has trials, by hash."""
-    order = np.argsort([line.created_at for line in lines], kind="stable")
-    steps = np.zeros(len(lines))
-    steps[order] = clock.steps([lines[i].created_at for i in order])
-    readings = clock.at([line.created_at for line in lines])
-    members: dict[str, list[int]] = {}
-    for number, line in enumerate(lines):
-        members.setdefault(line.workload_hash, []).append(number)
-    calls: dict[str, list[tuple[str, int]]] = {}
-    for model in models:
-        for task in model.tasks:
-            calls.setdefault(task.workload_hash, []).append((model.name, task.weight))
-    return {
-        workload.hash: TaskHistory(
-            workload=workload,
-            lines=tuple(lines[i] for i in members[workload.hash]),
-            at_s=readings[members[workload.hash]],
-            given_s=float(steps[members[workload.hash]].sum()),
-            calls=tuple(calls.get(workload.hash, ())),
-            program=programs.get(workload.hash),
-            roofline=roofline,
-        )
-        for workload in database.workloads()
-        if workload.hash in members
-    }
-
-
-def _models(models: Sequence[ModelRow], tasks: Mapping[str, TaskHistory]) -> list[ModelHistory]:
-    """The models whose tasks all have trials here, then every task that is in none of them."""
-    whole = [m for m in models if m.tasks and all(t.workload_hash in tasks for t in m.tasks)]
-    used = {task.workload_hash for model in whole for task in model.tasks}
-    alone = [
-        ModelRow(t.workload.hash, t.name, (ModelTask(t.workload.hash, 1),))
-        for t in tasks.values()
-        if t.workload.hash not in used
-    ]
-    return [
-        ModelHistory(
-            model.name,
-            tuple(tasks[t.workload_hash] for t in model.tasks),
-            tuple(t.weight for t in model.tasks),
-            model in whole,
-        )
-        for model in (*whole, *alone)
-    ]
-
-
-def failures(tasks: Sequence[TaskHistory]) -> list[Failure]:
-    """Errors of some tasks by stage, class and first line, most frequent first."""
-    found: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    for task in tasks:
-        for line in task.lines:
-            if line.error is not None:
-                head = line.message.partition("\n")[0]
-                key = (line.stage, line.error, head)
-                found.setdefault(key, []).append((task.workload.hash, line.message))
-    rows = [
-        Failure(stage, error, members[0][1], len(members), len({task for task, _ in members}))
-        for (stage, error, _), members in found.items()
-    ]
-    return sorted(rows, key=lambda row: (-row.trials, row.stage, row.error))
-
-
-def _floats(values: Sequence[float | None]) -> Floats:
-    """An array with infinity for None."""
-    return np.array([np.inf if v is None else v for v in values], np.float64)
+def _mean(values: Sequence[float | None]) -> float | None:
+    """Of those that are known."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None

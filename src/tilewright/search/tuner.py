@@ -23,7 +23,8 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import LoadRow, RunRow
+from tilewright.records.provenance import provenance
+from tilewright.records.rows import RUN, FactsRow, LoadRow, RunRow
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.default_programs import DefaultPrograms
@@ -69,7 +70,11 @@ class Budget:
 
 @dataclass
 class Progress:
-    """What an observer sees after every round."""
+    """What an observer sees after every round.
+
+    So many `default_programs` are measured before the search begins, of which `default_share` (of
+    the work, from 0 to 1) is done.
+    """
 
     searches: Sequence[TaskSearch]
     current: int
@@ -80,6 +85,8 @@ class Progress:
     phase: str = "search"
     default_programs_s: float = 0.0
     load: Disturbance = field(default_factory=Disturbance)
+    default_programs: int = 0
+    default_share: float = 1.0
 
 
 Observer = Callable[[Progress], None]
@@ -123,6 +130,7 @@ class Tuner:
             self.ledger, self.searches, self.target, bool(self.rules), self.disturbance
         )
         self.trials = 0
+        self.default_programs, self.default_share = 0, 1.0
         self.started, self.started_at = time.monotonic(), time.time()
 
     @property
@@ -138,6 +146,7 @@ class Tuner:
         """
         self.started, self.started_at = time.monotonic(), time.time()
         self.register()
+        self._keep_facts(budget)
         self._measure_defaults(budget, observe)
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
         scheduler = self.schedule(self.tasks, latencies, self.seed)
@@ -197,6 +206,8 @@ class Tuner:
             phase,
             self.default_programs_s,
             self.disturbance,
+            self.default_programs,
+            self.default_share,
         )
 
     def register(self) -> None:
@@ -211,12 +222,18 @@ class Tuner:
             limit = None if budget.minutes is None else budget.minutes * 60 * DEFAULTS_SHARE
             return limit is not None and self.elapsed_s >= limit
 
-        self.defaults.measure(
-            self.defaults.first(budget.minutes is not None),
-            is_late,
-            lambda i: observe(self._progress(i, budget, "default programs")),
-        )
-        self.default_programs_s = self.elapsed_s
+        first = self.defaults.first(budget.minutes is not None)
+        self.default_programs = len(first)
+        told = 0
+
+        def tell(task: int) -> None:
+            nonlocal told
+            told += 1  # of each program twice
+            self.default_share = told / (2 * len(first))
+            observe(self._progress(task, budget, "default programs"))
+
+        self.defaults.measure(first, is_late, tell)
+        self.default_programs_s, self.default_share = self.elapsed_s, 1.0
 
     def _round(self, index: int, size: int, scheduler: TaskScheduler) -> None:
         search = self.searches[index]
@@ -265,6 +282,15 @@ class Tuner:
         self.model.update(self.rows)
         self.learned = self.rows.programs
         self.shares.train += time.monotonic() - started
+
+    def _keep_facts(self, budget: Budget) -> None:
+        """Record what the run was started with."""
+        facts: dict[str, str | float] = {**provenance(), "tasks": len(self.tasks)}
+        if budget.minutes is not None:
+            facts["minutes"] = budget.minutes
+        if budget.trials is not None:
+            facts["trials"] = budget.trials
+        self.database.keep_facts(FactsRow(self.machine.fingerprint, RUN, self.started_at, facts))
 
     def _keep_run(self) -> None:
         """Record how far the run has come, where its time went, and that the machine was busy."""

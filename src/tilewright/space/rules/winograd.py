@@ -11,11 +11,15 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
-from tilewright.expr.nodes import Axis, Tensor
-from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.winograd import MATRICES, Convolution, Rewritten, find, rewrite
+from tilewright.expr.reference import sizes, static_shape
+from tilewright.expr.winograd import (
+    Convolution,
+    Rewritten,
+    all_axes,
+    find,
+    multiply_adds,
+    rewrite,
+)
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import Winograd
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
@@ -52,23 +56,12 @@ def _found(d: Derivation) -> Convolution | None:
 
 def _share(stage: Stage, found: Convolution, new: Rewritten) -> float:
     """Multiply-adds in Winograd's form, the transforms' included, over those of the direct form."""
-    matrices = MATRICES[TILE]
-    count = float(prod(sizes(_axes(new.products))))
-    for part, matrix in ((new.data, matrices.data), (new.inverse, matrices.inverse)):
-        # Of the table products of an element, which are unrolled, those with 0 vanish.
-        dense = prod(sizes(_axes(part)))
-        count += dense * (np.count_nonzero(matrix) / matrix.size) ** len(found.windows)
-    return count / prod(sizes(stage.axes))
+    return multiply_adds(new, len(found.windows), TILE) / prod(sizes(stage.axes))
 
 
 def _uses(new: Rewritten) -> int:
     """How many products each transformed weight is part of."""
-    return prod(sizes(_axes(new.products))) // prod(static_shape(new.weights))
-
-
-def _axes(tensor: Tensor) -> tuple[Axis, ...]:
-    source = compute_of(tensor)
-    return (*source.axes, *source.reduce_axes)
+    return prod(sizes(all_axes(new.products))) // prod(static_shape(new.weights))
 
 
 def _transform(d: Derivation) -> list[Derivation]:

@@ -1,0 +1,97 @@
+"""A snapshot in sentences of one line.
+
+summary_line(snapshot)      estimated latency 41.0 ms (untuned 74.2 ms, 1.81x)
+state_line(snapshot, 0.0)   search · conv_relu · 30 of 90 trials · 0:20 · 0:40 left
+"""
+
+from __future__ import annotations
+
+from tilewright.progress.snapshot import Snapshot
+from tilewright.text import clock, count, duration, factor
+
+
+def summary_line(snapshot: Snapshot) -> str:
+    """`estimated latency 41.0 ms (untuned 74.2 ms, 1.81x)`; while nothing is confirmed, without
+    the factor: figures of different moments do not compare.
+    """
+    best, default = snapshot.best_s, snapshot.default_s
+    if best is None:
+        ran = sum(r.hoped_s is not None for r in snapshot.rows)
+        return f"estimated latency: {ran} of {count(len(snapshot.rows), 'task')} measured"
+    if not snapshot.confirmed:
+        untuned = "" if default is None else f"untuned {duration(default)}, "
+        return f"estimated latency {duration(best)} ({untuned}not confirmed yet)"
+    line = f"estimated latency {duration(best)}"
+    if default is not None:
+        line += f" (untuned {duration(default)}, {factor(default, best)})"
+    return line
+
+
+def doubt_line(snapshot: Snapshot) -> str:
+    """What is not confirmed, or not even measured, and what that is in the estimated latency."""
+    total = snapshot.default_s or 0.0
+    parts = []
+    for rows, state in (
+        ([r for r in snapshot.rows if r.default_s and not r.confirmed], "not confirmed"),
+        ([r for r in snapshot.rows if not r.default_s and r.expected_s], "not measured"),
+    ):
+        share = sum(r.weight * (r.untuned_s or 0.0) for r in rows) / total if total else 0.0
+        if rows:
+            parts.append(f"{count(len(rows), 'task')} {state} ({share:.0%} of the untuned latency)")
+    counted = ": counted as untuned" if snapshot.confirmed else ""
+    return ", ".join(parts) + counted if parts else ""
+
+
+def load_line(snapshot: Snapshot) -> str:
+    """That the machine is busy, and why."""
+    return f"busy machine: {snapshot.load}" if snapshot.load else ""
+
+
+def state_line(snapshot: Snapshot, since_s: float, ticking: bool = True) -> str:
+    """Phase, task, trials and time; `since_s` is the snapshot's age."""
+    parts = [defaults_line(snapshot) or snapshot.phase, snapshot.rows[snapshot.current].name]
+    trials = str(snapshot.trials)
+    if snapshot.budget_trials is not None:
+        trials += f" of {snapshot.budget_trials}"
+    parts.append(f"{trials} trials")
+    if snapshot.errors:
+        parts.append(f"{count(snapshot.errors, 'error')}")
+    if ticking:
+        parts.append(clock(snapshot.elapsed_s + since_s))
+    if snapshot.left_s is not None:
+        parts.append(f"{clock(max(0.0, snapshot.left_s - since_s))} left")
+    return " · ".join(parts)
+
+
+def defaults_line(snapshot: Snapshot) -> str:
+    """When the search begins, as long as default programs are measured."""
+    seconds = snapshot.defaults_take_s
+    if seconds is None:
+        return ""
+    programs = count(snapshot.default_programs, "default program")
+    takes = "takes" if snapshot.default_programs == 1 else "take"
+    return f"{programs} {takes} about {clock(seconds)}, the search begins then"
+
+
+def end_line(snapshot: Snapshot) -> str:
+    """What was measured in which time; a search that did not begin says why."""
+    line = (
+        f"{count(snapshot.trials, 'trial')} and {count(snapshot.measured, 'default program')} "
+        f"in {clock(snapshot.elapsed_s)}"
+    )
+    if snapshot.default_programs_s:
+        line += f"; default programs took {duration(snapshot.default_programs_s)}"
+        if not snapshot.trials and snapshot.minutes is not None:
+            line += ", so no time was left to search: give it more minutes"
+    if shares := share_line(snapshot):
+        line += f"; {shares}"
+    return line
+
+
+def share_line(snapshot: Snapshot) -> str:
+    """Where the wall time went, in percent."""
+    total = sum(snapshot.shares.values())
+    if total <= 0:
+        return ""
+    parts = (f"{name} {100 * s / total:.0f} %" for name, s in snapshot.shares.items() if s > 0)
+    return f"time: {' · '.join(parts)}"

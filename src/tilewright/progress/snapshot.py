@@ -1,0 +1,169 @@
+"""A tuning run at one moment, with what follows from its figures.
+
+snapshot = Snapshot.of(progress)
+snapshot.best_s, snapshot.left_s, snapshot.rows[snapshot.current].name
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.search.tasks import TaskSearch
+from tilewright.search.tuner import DEFAULTS_SHARE, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One task; latencies of one call in seconds.
+
+    `confirmed`: both are of turns that the two programs took. `expected_s` is what its default
+    program is taken for while it was not measured.
+    """
+
+    name: str
+    weight: float
+    flops: int
+    default_s: float | None
+    best_s: float | None
+    trials: int
+    errors: int
+    confirmed: bool = False
+    expected_s: float | None = None
+
+    @staticmethod
+    def of(search: TaskSearch) -> Row:
+        """As it stands."""
+        task = search.task
+        return Row(
+            name=task.name,
+            weight=task.weight,
+            flops=task.flops,
+            default_s=search.default_s,
+            best_s=search.best_s,
+            trials=search.trials,
+            errors=search.errors,
+            confirmed=search.confirmed,
+            expected_s=search.expected_s,
+        )
+
+    @property
+    def untuned_s(self) -> float | None:
+        """What it adds to the untuned latency, a call."""
+        return self.expected_s if self.default_s is None else self.default_s
+
+    @property
+    def sure_s(self) -> float | None:
+        """What it takes for sure: unconfirmed programs are taken for no better than untuned."""
+        return self.best_s if self.confirmed or self.untuned_s is None else self.untuned_s
+
+    @property
+    def hoped_s(self) -> float | None:
+        """What it takes by unconfirmed figures, too."""
+        return self.expected_s if self.best_s is None else self.best_s
+
+    @property
+    def share_s(self) -> float:
+        """What the task adds to the estimated latency, infinite while nothing is known."""
+        return float("inf") if self.hoped_s is None else self.weight * self.hoped_s
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A `Progress` at one moment. `taken` is on the monotonic clock.
+
+    The tuner calls its observer after every round and goes on; what is shown must not change
+    while it is drawn.
+    """
+
+    rows: tuple[Row, ...]
+    current: int
+    trials: int
+    elapsed_s: float
+    minutes: float | None
+    budget_trials: int | None
+    shares: dict[str, float]
+    phase: str
+    taken: float
+    default_programs_s: float = 0.0
+    default_programs: int = 0
+    default_share: float = 1.0
+    load: str = ""
+    busy: str = ""
+
+    @staticmethod
+    def of(progress: Progress) -> Snapshot:
+        """Copy what is shown."""
+        rows = tuple(map(Row.of, progress.searches))
+        return Snapshot(
+            rows=rows,
+            current=progress.current,
+            trials=progress.trials,
+            elapsed_s=progress.elapsed_s,
+            minutes=progress.budget.minutes,
+            budget_trials=progress.budget.trials,
+            shares=dict(vars(progress.shares)),
+            phase=progress.phase,
+            taken=time.monotonic(),
+            default_programs_s=progress.default_programs_s,
+            default_programs=progress.default_programs,
+            default_share=progress.default_share,
+            load=progress.load.reason,
+            busy=progress.load.summary,
+        )
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether there are figures of turns."""
+        return any(r.confirmed for r in self.rows)
+
+    @property
+    def best_s(self) -> float | None:
+        """Estimated latency of everything: the weighted sum; None while nothing is known of a task.
+        What is not confirmed counts as untuned, once there are confirmed figures.
+        """
+        figures = [r.sure_s if self.confirmed else r.hoped_s for r in self.rows]
+        return self._total(figures)
+
+    @property
+    def default_s(self) -> float | None:
+        """The same with default programs."""
+        return self._total([r.untuned_s for r in self.rows])
+
+    def _total(self, figures: Sequence[float | None]) -> float | None:
+        known = [r.weight * s for r, s in zip(self.rows, figures, strict=True) if s is not None]
+        return sum(known) if len(known) == len(figures) else None
+
+    @property
+    def measured(self) -> int:
+        """How many tasks' default programs have a figure."""
+        return sum(r.default_s is not None for r in self.rows)
+
+    @property
+    def defaults_take_s(self) -> float | None:
+        """Expected seconds from the start until the search begins; None where it has begun, or
+        before anything is known.
+        """
+        if not 0.0 < self.default_share < 1.0:
+            return None
+        expected = self.elapsed_s / self.default_share
+        if self.minutes is None:
+            return expected
+        return min(expected, max(self.elapsed_s, self.minutes * 60 * DEFAULTS_SHARE))
+
+    @property
+    def errors(self) -> int:
+        """Failed trials."""
+        return sum(r.errors for r in self.rows)
+
+    @property
+    def left_s(self) -> float | None:
+        """Expected seconds to go when the snapshot was taken; None where it cannot be known."""
+        by_time = None if self.minutes is None else self.minutes * 60 - self.elapsed_s
+        by_trials = None
+        if self.budget_trials is not None and self.trials:
+            rest = self.budget_trials - self.trials
+            by_trials = self.elapsed_s / self.trials * rest
+        known = [max(0.0, left) for left in (by_time, by_trials) if left is not None]
+        return min(known, default=None)

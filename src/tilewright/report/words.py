@@ -1,0 +1,56 @@
+"""What the records name by a word of the program, as a reader says it.
+
+origin_words("parallel")                        "another number of shared loops"
+sketch_words("pack_read · multi_level_tiling")  "an input packed, tiled"
+"""
+
+from __future__ import annotations
+
+import re
+
+ORIGINS = {
+    "": "a schedule by hand",
+    "default": "the untuned program",
+    "sample": "a program drawn at random",
+    "parent": "a good program of earlier records",
+    "tile": "a good program with other tiles",
+    "parallel": "a good program with other loops shared among the threads",
+    "pragma": "a good program with other loops unrolled",
+    "location": "a good program with a stage computed elsewhere",
+    "sketch": "a good program in another structure",
+    "thread": "a good program with other threads",
+    "crossover": "two good programs combined",
+    "choice": "the best program with one choice made otherwise",
+}
+
+RULES = {
+    "winograd": "Winograd's form",
+    "unroll_constant_tensor": "products with tables written out",
+    "skip_zeros": "inserted zeros left out",
+    "reduction_factorisation": "sums split into partial sums",
+    "pack_read": "an input packed",
+    "add_cache_write": "results gathered before they are written",
+    "multi_level_tiling": "tiled",
+    "multi_level_tiling_with_fusion": "tiled together with what reads the result",
+    "gpu_tiling": "tiled for blocks and threads",
+    "cross_thread_reduction": "threads share a sum",
+}
+SPLIT_SUM = re.compile(r"rfactor (\S+)")
+
+
+def origin_words(origin: str) -> str:
+    """How a program was found; of a rule that is not known here, its own words."""
+    return ORIGINS.get(origin, _plain(origin))
+
+
+def sketch_words(name: str) -> str:
+    """The structure of a program: what was done, in order."""
+    return ", ".join(_part(part) for part in name.split(" · "))
+
+
+def _part(part: str) -> str:
+    return RULES.get(part) or SPLIT_SUM.sub(r"partial sums, \1 part of", _plain(part))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ") if " " not in name else name
