@@ -29,7 +29,7 @@ from tilewright.settings import DEFAULT_CACHE_LIMIT
 
 SUFFIX = ".artifact"
 DIGEST_BYTES = hashlib.sha256().digest_size
-COMPILER_FOLDERS = ("expr", "nest", "schedule", "space", "codegen", "build", "runtime")
+COMPILER_FOLDERS = ("expr", "nest", "cost", "schedule", "space", "codegen", "build", "runtime")
 
 
 @functools.cache
