@@ -10,6 +10,7 @@ that says what to do.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -39,32 +40,41 @@ def read_model(
 
     Inputs named in `constants` are initializers of it. Raises UnsupportedModel.
     """
-    model, weights = _read(source)
-    _check(model)
-    _fix_inputs(model, constants or {})
-    model = _modernise(model)
-    _fix_shapes(model, dict(shapes or {}), weights)
-    _spell_defaults(model)
-    try:
-        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-    except onnx.shape_inference.InferenceError as error:
-        raise UnsupportedModel(f"{model.graph.name}: shapes do not fit: {error}") from error
+    model = source if isinstance(source, onnx.ModelProto) else _parse(source)
+    with naming(title_of(source, model)):
+        model, weights = set_aside(model, _folder_of(source, model))
+        _check(model)
+        _fix_inputs(model, constants or {})
+        model = _modernise(model)
+        _fix_shapes(model, dict(shapes or {}), weights)
+        _spell_defaults(model)
+        try:
+            onnx.shape_inference.infer_shapes(
+                model, check_type=True, strict_mode=True, data_prop=True
+            )
+        except onnx.shape_inference.InferenceError as error:
+            raise UnsupportedModel(f"shapes do not fit: {error}") from error
     return model, weights
+
+
+def title_of(source: Source, model: onnx.ModelProto) -> str:
+    """What messages call a model: its file, as it was given, else the name of its graph."""
+    return str(source) if isinstance(source, (str, Path)) else model.graph.name or "the model"
+
+
+@contextmanager
+def naming(title: str) -> Iterator[None]:
+    """Let a refusal inside the block begin with the model's title: of several, which one it is."""
+    try:
+        yield
+    except UnsupportedModel as error:
+        raise error.about(title) from error.__cause__
 
 
 def opset_of(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
     """The version of the standard operators; the newest where none are imported."""
     versions = [o.version for o in imports if o.domain in ("", "ai.onnx")]
     return max(versions, default=onnx.defs.onnx_opset_version())
-
-
-def _read(source: Source) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """The model without its large weights, and these."""
-    if isinstance(source, onnx.ModelProto):
-        return set_aside(source, _folder_of(source, None))
-    path = None if isinstance(source, bytes) else Path(source)
-    model = _parse(source)
-    return set_aside(model, _folder_of(model, path))
 
 
 def _parse(source: str | Path | bytes) -> onnx.ModelProto:
@@ -92,16 +102,16 @@ def _external(model: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
             yield tensor, entries.get("location", "")
 
 
-def _folder_of(model: onnx.ModelProto, path: Path | None) -> Path | None:
+def _folder_of(source: Source, model: onnx.ModelProto) -> Path | None:
     """Where the model's external weights are; None if it has none."""
     files = sorted({f for _, f in _external(model)})
     if not files:
         return None
-    if path is None:
+    if not isinstance(source, (str, Path)):
         raise UnsupportedModel(
             f"the model keeps weights in {', '.join(files)}; give its path instead of its bytes"
         )
-    folder = path.resolve().parent
+    folder = Path(source).resolve().parent
     missing = [f for f in files if not (folder / f).is_file()]
     if missing:
         raise UnsupportedModel(
@@ -113,11 +123,11 @@ def _folder_of(model: onnx.ModelProto, path: Path | None) -> Path | None:
 
 def _check(model: onnx.ModelProto) -> None:
     if model.graph.sparse_initializer:
-        raise UnsupportedModel(f"{model.graph.name}: sparse initializers are not supported")
+        raise UnsupportedModel("sparse initializers are not supported")
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
-        raise UnsupportedModel(f"{model.graph.name}: not a valid ONNX model: {error}") from error
+        raise UnsupportedModel(f"not a valid ONNX model: {error}") from error
 
 
 def _modernise(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -128,7 +138,7 @@ def _modernise(model: onnx.ModelProto) -> onnx.ModelProto:
         return onnx.version_converter.convert_version(model, OLDEST_OPSET)
     except (RuntimeError, onnx.checker.ValidationError) as error:
         raise UnsupportedModel(
-            f"{model.graph.name} has opset {opset}, and ONNX's converter cannot bring it to "
+            f"its opset is {opset}, and ONNX's converter cannot bring it to "
             f"{OLDEST_OPSET}: {error}; export it again with a newer opset"
         ) from error
 
@@ -150,8 +160,12 @@ def _fix_inputs(model: onnx.ModelProto, constants: Mapping[str, Array]) -> None:
     """Inputs with these values become initializers."""
     kept = [i for i in model.graph.input if i.name not in constants]
     if len(kept) + len(constants) != len(model.graph.input):
-        names = ", ".join(i.name for i in model.graph.input)
-        raise UnsupportedModel(f"constants names {sorted(constants)}; the model's inputs: {names}")
+        inputs = [i.name for i in model.graph.input]
+        wrong = ", ".join(sorted(set(constants) - set(inputs)))
+        raise UnsupportedModel(
+            f"no input is called {wrong}, which a constant is given for; "
+            f"the model's inputs: {', '.join(inputs)}"
+        )
     del model.graph.input[:]
     model.graph.input.extend(kept)
     for name, array in constants.items():
@@ -161,14 +175,13 @@ def _fix_inputs(model: onnx.ModelProto, constants: Mapping[str, Array]) -> None:
 def _fix_shapes(
     model: onnx.ModelProto, shapes: dict[str, Sequence[int]], weights: Collection[str]
 ) -> None:
-    """Give every input dimension a value, from `shapes` or through a name they share."""
+    """Give every input dimension a value, from `shapes` or through a name they share.
+
+    What `shapes` names is an input, or a symbolic dimension: {"batch": (4,)}.
+    """
     known = {*weights, *(t.name for t in model.graph.initializer)}
     inputs = [i for i in model.graph.input if i.name not in known]
-    unknown = sorted(set(shapes) - {i.name for i in inputs})
-    if unknown:
-        names = ", ".join(i.name for i in inputs) or "none"
-        raise UnsupportedModel(f"shapes names {unknown}; the model's inputs are: {names}")
-    bound: dict[str, int] = {}
+    bound = _symbols(inputs, shapes)
     for info in inputs:
         if info.name in shapes:
             _bind(info, tuple(int(n) for n in shapes[info.name]), bound)
@@ -178,6 +191,25 @@ def _fix_shapes(
     del model.graph.value_info[:]
     for info in model.graph.output:
         info.type.tensor_type.ClearField("shape")
+
+
+def _symbols(
+    inputs: Sequence[onnx.ValueInfoProto], shapes: Mapping[str, Sequence[int]]
+) -> dict[str, int]:
+    """The symbolic dimensions among the names of `shapes`; every other one must be an input."""
+    names = {i.name for i in inputs}
+    symbols = {d.dim_param for i in inputs for d in i.type.tensor_type.shape.dim} - {""}
+    given = {name: tuple(n) for name, n in shapes.items() if name not in names}
+    for name, sizes in given.items():
+        if name not in symbols:
+            listed = ", ".join(f"{i.name} {_text(i)}" for i in inputs) or "none"
+            raise UnsupportedModel(
+                f"no input and no dimension is called {name}, whose shape is given; "
+                f"the model's inputs: {listed}"
+            )
+        if len(sizes) != 1 or sizes[0] < 0:
+            raise UnsupportedModel(f"dimension {name} is one number, not {sizes}")
+    return {name: int(sizes[0]) for name, sizes in given.items()}
 
 
 def _bind(info: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, int]) -> None:
@@ -195,8 +227,8 @@ def _bind(info: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, in
     for dim, n in zip(dims, shape, strict=True):
         if dim.dim_param and bound.setdefault(dim.dim_param, n) != n:
             raise UnsupportedModel(
-                f"dimension {dim.dim_param!r} of input {info.name} is given as {n} and, by "
-                f"another input, as {bound[dim.dim_param]}"
+                f"dimension {dim.dim_param} of input {info.name} is given as {n} and, elsewhere, "
+                f"as {bound[dim.dim_param]}"
             )
         dim.dim_value = n
 
@@ -206,9 +238,7 @@ def _settle(info: onnx.ValueInfoProto, bound: dict[str, int], sized: bool) -> No
     if not info.type.HasField("tensor_type"):
         return  # refused by the importer, with its type
     if not tensor.HasField("shape"):
-        raise UnsupportedModel(
-            f"input {info.name} has no shape; give it: shapes={{{info.name!r}: (…)}}"
-        )
+        raise UnsupportedModel(f"input {info.name} has no shape", unsized=(info.name,))
     for position, dim in enumerate(tensor.shape.dim):
         if dim.dim_param in bound:
             dim.dim_value = bound[dim.dim_param]
@@ -216,7 +246,8 @@ def _settle(info: onnx.ValueInfoProto, bound: dict[str, int], sized: bool) -> No
         if not dim.HasField("dim_value") or dim.dim_value < (0 if sized else 1):
             raise UnsupportedModel(
                 f"dimension {position} ({dim.dim_param or 'unnamed'}) of input {info.name} "
-                f"{_text(info)} has no value; give one: shapes={{{info.name!r}: (…)}}"
+                f"{_text(info)} has no value",
+                unsized=(info.name,),
             )
 
 

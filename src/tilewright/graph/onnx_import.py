@@ -26,7 +26,7 @@ from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.builder import BodyBuilder, GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_file import Shapes, Source, opset_of, read_model
+from tilewright.graph.onnx_file import Shapes, Source, naming, opset_of, read_model, title_of
 from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
 from tilewright.graph.onnx_functions import definition
 from tilewright.graph.onnx_ops import TRANSLATORS, UNSUPPORTED
@@ -47,7 +47,8 @@ def load(
     """
     model, weights = read_model(source, shapes, constants)
     stem = Path(source).stem if isinstance(source, (str, Path)) else model.graph.name
-    return _Importer(model, weights, stem or "model").run()
+    with naming(title_of(source, model)):
+        return _Importer(model, weights, stem or "model").run()
 
 
 @dataclass
@@ -113,7 +114,7 @@ class _Importer:
         if self.problems:
             found = list(dict.fromkeys(self.problems))
             raise UnsupportedModel(
-                f"{self.builder.name}: {len(found)} things are not supported:\n  "
+                f"{len(found)} {'thing is' if len(found) == 1 else 'things are'} not supported:\n  "
                 + "\n  ".join(found),
                 self.refused,
                 self._unknown_inputs(),
@@ -287,13 +288,12 @@ class _Importer:
 
         Raises Rejected when one that is read is not there; what is missing was noted.
         """
-        before = len(self.problems)
         self.nodes(nodes, scope)
         results: list[Known] = []
         for name in outputs:
             if scope.find(name):
                 results.append(self.value(name, scope))
-            elif name in scope.used and len(self.problems) > before:
+            elif name in scope.used and self.problems:
                 raise _Noted
             else:
                 results.append(None)

@@ -47,7 +47,7 @@ def set_aside(
         if tensor.data_type == TensorProto.STRING or (not outside and tensor.ByteSize() <= SMALL):
             small.graph.initializer.append(tensor)
             continue
-        array = _array(tensor, folder, small.graph.name)
+        array = _array(tensor, folder)
         if array.nbytes <= SMALL:
             small.graph.initializer.append(onnx.numpy_helper.from_array(array, tensor.name))
             continue
@@ -69,7 +69,7 @@ def _copy(target: object, name: str, value: object) -> None:
         setattr(target, name, value)
 
 
-def _array(tensor: TensorProto, folder: Path | None, graph: str) -> Array:
+def _array(tensor: TensorProto, folder: Path | None) -> Array:
     try:
         if tensor.data_location == TensorProto.EXTERNAL:
             outside, tensor = tensor, TensorProto()
@@ -79,5 +79,5 @@ def _array(tensor: TensorProto, folder: Path | None, graph: str) -> Array:
             onnx.checker.check_tensor(tensor)
         array: Array = onnx.numpy_helper.to_array(tensor)
     except (onnx.checker.ValidationError, ValueError, OSError) as error:
-        raise UnsupportedModel(f"{graph}: cannot read weight {tensor.name}: {error}") from error
+        raise UnsupportedModel(f"cannot read weight {tensor.name}: {error}") from error
     return array
