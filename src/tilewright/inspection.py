@@ -10,7 +10,7 @@ write_report("tuning.db", "report.html")                   a page with all of it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -37,7 +37,7 @@ from tilewright.graph.onnx_support import Operator, operators
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import Coverage, Trial, WorkloadRow
+from tilewright.records.rows import Coverage, Trial, WorkloadRow, program_kind
 from tilewright.report.history import History, Program, read_history
 from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.trace import trace_from_json
@@ -55,7 +55,8 @@ def onnx_operators() -> list[Operator]:
 
 @dataclass(frozen=True, slots=True)
 class PlannedKernel:
-    """One kernel. `latency_s` is the record's, a call; None for a default program.
+    """One kernel. `program` says what it is compiled from (see `program_kind`), `latency_s` is
+    the record's, a call; None where there is none.
 
     `note` says what is not as it should be: no record, or one of another machine.
     """
@@ -63,7 +64,7 @@ class PlannedKernel:
     name: str
     calls: int
     flops: int
-    tuned: bool
+    program: str
     latency_s: float | None
     code_bytes: int
     scratch_bytes: int
@@ -122,7 +123,7 @@ def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifac
         name=task.name,
         calls=int(task.weight),
         flops=task.flops,
-        tuned=trial is not None,
+        program=program_kind(None if trial is None else trial.origin),
         latency_s=None if trial is None else trial.latency_s,
         code_bytes=len(artifact.object_code),
         scratch_bytes=artifact.scratch_bytes,
@@ -156,10 +157,10 @@ def find_program(
 ) -> RecordedProgram:
     """The best program of a task, or the trial of a given number.
 
-    `task` is a name, the beginning of a workload's hash, or a position in `list_programs` from 1;
-    None is the only task. IR is made for `target` (None: this machine, or the device it was
-    measured on). Raises RecordsError when there is no such trial, InputError when `task` fits none
-    or several.
+    `task` is a name or a part of it (`t2`: its first word), the beginning of a workload's hash, or
+    a position in `list_programs` from 1; None is the only task. IR is made for `target` (None: this
+    machine, or the device it was measured on). Raises RecordsError when there is no such trial,
+    InputError when `task` fits none or several.
     """
     found = _best(database, task) if trial is None else database.trial(trial)
     if found is None:
@@ -193,18 +194,29 @@ def _line(lines: Sequence[Coverage], task: str | None, name: str) -> Coverage:
         return lines[0]
     if task is not None and task.isdecimal() and 1 <= int(task) <= len(lines):
         return lines[int(task) - 1]
-    exact = [c for c in lines if task is not None and c.name == task]
-    fits = exact or [c for c in lines if task is not None and _fits(c, task)]
+    fits = _fitting(lines, task) if task is not None else []
     if len({c.workload_hash for c in fits}) == 1:
         # one task on several machines: the machine where it is fastest
         return min(fits, key=lambda c: c.best_s if c.best_s is not None else float("inf"))
-    listed = "".join(f"\n  {i} {c.name} ({c.workload_hash[:8]})" for i, c in enumerate(lines, 1))
-    asked = "which task?" if task is None else f"no single task fits {task!r}:"
+    listed = "".join(
+        f"\n  {i} {c.name} ({c.workload_hash[:8]})"
+        for i, c in enumerate(lines, 1)
+        if not fits or c in fits
+    )
+    if fits:
+        raise InputError(f"several tasks fit {task!r}; name one, or its number:{listed}")
+    asked = "which task?" if task is None else f"no task fits {task!r}:"
     raise InputError(f"{asked} {name} has{listed}")
 
 
-def _fits(line: Coverage, task: str) -> bool:
-    return task in line.name or line.workload_hash.startswith(task)
+def _fitting(lines: Sequence[Coverage], task: str) -> list[Coverage]:
+    """Those of that name; else whose name begins with it as a word; else that hold it at all."""
+    ways: tuple[Callable[[Coverage], bool], ...] = (
+        lambda c: c.name == task,
+        lambda c: c.name.startswith(f"{task}_"),
+        lambda c: task in c.name or c.workload_hash.startswith(task),
+    )
+    return next(filter(None, ([c for c in lines if fits(c)] for fits in ways)), [])
 
 
 # ---- the page about a database ------------------------------------------------------------------
@@ -242,7 +254,7 @@ def _machine(database: Database, wanted: str | None) -> Machine:
         return max(known, key=lambda m: newest[m.fingerprint])
     fits = [m for m in known if m.fingerprint.startswith(wanted)]
     if len(fits) != 1:
-        listed = "".join(f"\n  {m.fingerprint[:8]} {m}" for m in known)
+        listed = "".join(f"\n  {m}" for m in known)
         raise InputError(f"no single machine fits {wanted!r}; {database.name} has{listed}")
     return fits[0]
 

@@ -1,10 +1,12 @@
 """Numbers as people read them.
 
 duration(0.0377) -> "37.7 ms"      size(2_621_440) -> "2.62 MB"      clock(83) -> "1:23"
-sentence("arena 2 MB") -> "Arena 2 MB"
+sentence("arena 2 MB") -> "Arena 2 MB"      trials(8, 5) -> "13 trials (8 searched, 5 default)"
 """
 
 from __future__ import annotations
+
+import re
 
 NONE = "–"
 
@@ -49,6 +51,17 @@ def factor(before: float | None, after: float | None) -> str:
 def count(number: int, noun: str) -> str:
     """`1 trial`, `2 trials`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def trials(searched: int, defaults: int) -> str:
+    """`13 trials (8 searched, 5 default)`: the programs of a search, and untuned ones."""
+    return f"{count(searched + defaults, 'trial')} ({searched} searched, {defaults} default)"
+
+
+def natural(name: str) -> list[str | int]:
+    """A key by which `t2` comes before `t10`; compares with keys of other names only."""
+    parts = re.split(r"([0-9]+)", name)
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
 def sentence(text: str) -> str:

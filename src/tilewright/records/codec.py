@@ -9,7 +9,7 @@ Floats survive exactly (Python prints the shortest text that reads back equal).
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from tilewright.records.machine import Machine
@@ -120,8 +120,8 @@ def ceilings_of(columns: Columns) -> CeilingsRow:
     return CeilingsRow(**{**columns, **lists})
 
 
-def model_columns(model: ModelRow) -> tuple[Columns, list[Columns]]:
-    """The model's line in `models` and its lines in `model_tasks`."""
+def model_columns(model: ModelRow) -> tuple[Columns, list[Columns], list[Columns]]:
+    """The model's line in `models`, its lines in `model_tasks` and that in `model_files`."""
     tasks = [
         {
             "model_hash": model.hash,
@@ -131,8 +131,11 @@ def model_columns(model: ModelRow) -> tuple[Columns, list[Columns]]:
         }
         for position, task in enumerate(model.tasks)
     ]
-    return {"hash": model.hash, "name": model.name}, tasks
+    files = [{"model_hash": model.hash, "path": model.path}] if model.path else []
+    return {"hash": model.hash, "name": model.name}, tasks, files
 
 
-def model_of(hash_: str, name: str, tasks: list[tuple[str, int]]) -> ModelRow:
-    return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks))
+def model_of(hash_: str, name: str, tasks: list[tuple[str, int]], path: str) -> ModelRow:
+    """Older versions knew a model by its name: it is known by what it is made of here, too."""
+    model = ModelRow.of(name, tuple(ModelTask(*task) for task in tasks), path)
+    return model if hash_ == name else replace(model, hash=hash_)

@@ -82,6 +82,13 @@ class Store:
                 connection.execute(select(func.pg_advisory_xact_lock(WRITER_LOCK)))
             yield connection
 
+    def give_back(self) -> None:
+        """Make the file as small as what it holds; a server does that by itself."""
+        if self.dialect == "sqlite":
+            engine = self.engine.execution_options(sqlite_begin="")
+            with faults_named(self.name), engine.connect() as connection:
+                connection.exec_driver_sql("VACUUM")
+
 
 def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: float) -> Store:
     """Open a SQLite file (path, sqlite:// URL, ":memory:") or a PostgreSQL URL.

@@ -9,10 +9,13 @@ verbatim. Times are seconds; `created_at` is Unix time.
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from statistics import median
 
 import numpy as np
@@ -22,6 +25,7 @@ from tilewright.errors import RecordsError
 from tilewright.records.machine import Machine
 
 INT64_MAX = 2**63 - 1
+DEFAULT = "default"  # origin and sketch key of a default program's trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +125,35 @@ class ModelTask:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A network as its tasks, in order of first use."""
+    """A network as its tasks, in order of first use.
+
+    `hash` is what it is known by; its name and its file (as it was given, "" where there is none)
+    are for people.
+    """
 
     hash: str
     name: str
     tasks: tuple[ModelTask, ...]
+    path: str = ""
+
+    @staticmethod
+    def of(name: str, tasks: tuple[ModelTask, ...], path: str = "") -> ModelRow:
+        """Known by its tasks and how often each is run: two files of one name are two models."""
+        content = json.dumps([[t.workload_hash, t.weight] for t in tasks], separators=(",", ":"))
+        return ModelRow(sha256(content.encode()).hexdigest(), name, tasks, path)
+
+
+def told_apart(models: Sequence[ModelRow]) -> list[ModelRow]:
+    """The same, where several have one name with names that differ: `net (b/net.onnx)`."""
+    names = Counter(m.name for m in models)
+    places = Counter((m.name, m.path) for m in models)
+
+    def place(model: ModelRow) -> str:
+        is_enough = model.path and places[model.name, model.path] == 1
+        parts = [model.path] if is_enough else [model.path, model.hash[:8]]
+        return ", ".join(filter(None, parts))
+
+    return [m if names[m.name] == 1 else replace(m, name=f"{m.name} ({place(m)})") for m in models]
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +308,9 @@ class TrainingGroup:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What is known of one workload on one machine."""
+    """What is known of one workload on one machine. `defaults` of its trials are of the default
+    program; `program` says what the best one is (see `program_kind`).
+    """
 
     workload_hash: str
     name: str
@@ -289,6 +319,8 @@ class Coverage:
     failed: int
     best_s: float | None
     last_at: float
+    defaults: int
+    program: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +344,20 @@ class Summary:
     models: tuple[ModelRow, ...]
     coverage: tuple[Coverage, ...]
     errors: tuple[ErrorCount, ...]
+
+    @property
+    def defaults(self) -> int:
+        """How many of the trials are of default programs; the search measured the others."""
+        return sum(line.defaults for line in self.coverage)
+
+
+def program_kind(origin: str | None) -> str:
+    """What a program is, by what proposed it: "tuned", found by a search; "measured", the default
+    program, which nothing that was measured beat; "default", the same without any record.
+    """
+    if origin is None:
+        return "default"
+    return "measured" if origin == DEFAULT else "tuned"
 
 
 def check_latencies(latencies_s: Sequence[float], what: str) -> None:

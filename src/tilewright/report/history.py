@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
+    DEFAULT,
     CeilingsRow,
     LoadRow,
     ModelRow,
@@ -28,12 +29,12 @@ from tilewright.records.rows import (
     RunRow,
     TrialLine,
     WorkloadRow,
+    told_apart,
 )
 from tilewright.report.clock import Clock
 from tilewright.report.roofline import Roofline
 
 Floats = NDArray[np.float64]
-DEFAULT = "default"  # the origin of a task's untuned program
 MOST_PAIRS = 256  # trials of a round that are compared pair by pair
 
 
@@ -329,7 +330,7 @@ def read_history(
     runs = tuple(run for run in database.runs() if run.machine == machine.fingerprint)
     clock = Clock.of(runs, lines)
     ceilings = next((c for c in database.ceilings() if c.machine == machine.fingerprint), None)
-    models = database.models()
+    models = told_apart(database.models())
     tasks = _tasks(database, models, lines, clock, programs, Roofline(ceilings))
     counts: Counter[str] = Counter()
     for row in database.summary().coverage:
