@@ -10,7 +10,7 @@ write_report("tuning.db", "report.html")                   a page with all of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -31,6 +31,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
 from tilewright.graph.executor import link
+from tilewright.graph.ir import Node, Value
 from tilewright.graph.linker import Linker
 from tilewright.graph.memory import Memory
 from tilewright.graph.onnx_support import Operator, operators
@@ -131,6 +132,48 @@ def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifac
     )
 
 
+KEEPING = ("cast", "concat", "expand", "reshape", "slice", "tile", "transpose", "where")
+"""Graph operators whose result holds values of their inputs."""
+INDEXING = ("gather", "gather_elements", "scatter_elements")
+"""Those whose second input holds positions along `axis` of the first."""
+
+
+def index_limits(model: Model) -> dict[str, int]:
+    """How many values an input of integers may have, by what reads it: 0 to the limit - 1.
+
+    Indices of an embedding may have as many as that has rows; what is compared with numbers, as
+    where it becomes a one-hot vector, as many as these reach. Other inputs are missing.
+    """
+    graph = model.partition.graph
+    users = graph.consumers()
+    found: dict[str, int] = {}
+    for value in graph.inputs:
+        indexed, compared = [], []
+        for node, read in _readers(value, users) if "int" in value.dtype else ():
+            if node.op in INDEXING and node.inputs[1] is read:
+                axis = node.attributes["axis"]
+                assert isinstance(axis, int)
+                indexed.append(node.inputs[0].shape[axis])
+            elif node.op == "eq":
+                known = [v.constant for v in node.inputs if v.constant is not None]
+                compared += [int(c.max()) + 1 for c in known if c.size]
+        if indexed or max(compared, default=0) > 1:
+            found[value.name] = min(indexed, default=max(compared, default=0))
+    return found
+
+
+def _readers(value: Value, users: Mapping[Value, Sequence[Node]]) -> Iterator[tuple[Node, Value]]:
+    """The nodes that read numbers of `value`, wherever these were moved to, and where they are."""
+    waiting, seen = [value], {value}
+    while waiting:
+        here = waiting.pop()
+        for node in users.get(here, ()):
+            yield node, here
+            if node.op in KEEPING and node.output not in seen:
+                seen.add(node.output)
+                waiting.append(node.output)
+
+
 # ---- the programs of a database -------------------------------------------------------------
 
 
@@ -182,12 +225,16 @@ def find_program(
 
 def _best(database: Database, task: str | None) -> Trial:
     """The best trial of the line that `task` names, else its first failed one."""
-    line = _line(list_programs(database), task, database.name)
+    line = find_task(database, task)
     best = database.best(line.workload_hash, line.machine)
     return best or next(database.trials(line.workload_hash, line.machine))
 
 
-def _line(lines: Sequence[Coverage], task: str | None, name: str) -> Coverage:
+def find_task(database: Database, task: str | None) -> Coverage:
+    """The line of `list_programs` that `task` names, as `find_program` takes it; raises InputError
+    when it fits none or several.
+    """
+    lines, name = list_programs(database), database.name
     if not lines:
         raise InputError(f"{name} holds no trials: tune something first")
     if task is None and len(lines) == 1:

@@ -15,6 +15,7 @@ import tilewright as tw
 from tilewright.cli.bench import bench
 from tilewright.cli.compile import compile
 from tilewright.cli.console import FAILED, complain
+from tilewright.cli.help import PlainCommand
 from tilewright.cli.ops import ops
 from tilewright.cli.records import export, records
 from tilewright.cli.report import report
@@ -44,7 +45,6 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -74,4 +74,4 @@ def options(
 
 
 for command in (tune, compile, run, bench, show, report, records, export, ops):
-    app.command()(command)
+    app.command(cls=PlainCommand)(command)

@@ -1,13 +1,13 @@
 """Arrays in and out of files, for the commands that run a model.
 
-read_inputs(["x=image.npy"], specs, seed)    {"x": array}; inputs not named are random
+read_inputs(["x=image.npy"], specs, seed, limits)    {"x": array}; inputs not named are random
 write_outputs(Path("out.npz"), names, arrays)
 """
 
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,23 +17,48 @@ from tilewright.runtime.artifact import Array, BufferSpec, numpy_dtype
 
 
 def read_inputs(
-    texts: Sequence[str], specs: Sequence[BufferSpec], seed: int
+    texts: Sequence[str], specs: Sequence[BufferSpec], seed: int, limits: Mapping[str, int]
 ) -> tuple[dict[str, Array], list[str]]:
     """All inputs by name, and the names of those that were made up.
 
-    `texts` are `NAME=FILE.npy` or `FILE.npz`. Raises InputError for a file that cannot be read or
-    an unknown name; shapes and dtypes are checked when the model runs.
+    `texts` are `NAME=FILE.npy` or `FILE.npz`; `limits` say how many values random integers may
+    have, by name. Raises InputError for a file that cannot be read, an unknown name or one that is
+    given twice; shapes and dtypes are checked when the model runs.
     """
     given: dict[str, Array] = {}
     for text in texts:
-        given |= _read(text)
+        found = _read(text)
+        for name in sorted(set(found) & set(given)):
+            raise InputError(f"input {name} is given twice, the second time as --input {text}")
+        given |= found
     names = [s.name for s in specs]
     unknown = sorted(set(given) - set(names))
     if unknown:
         raise InputError(f"no input called {', '.join(unknown)}; the model has {', '.join(names)}")
     rng = np.random.default_rng(seed)
     random = [s for s in specs if s.name not in given]
-    return given | {s.name: random_array(s, rng) for s in random}, [s.name for s in random]
+    made = {s.name: random_array(s, rng, _values(s, limits)) for s in random}
+    return given | made, [s.name for s in random]
+
+
+def random_words(
+    specs: Sequence[BufferSpec], names: Sequence[str], limits: Mapping[str, int]
+) -> str:
+    """What random inputs are, in words: `x (normal), ids (0 to 30521)`."""
+    return ", ".join(
+        f"{s.name} (normal)" if _is_float(s) else f"{s.name} (0 to {_values(s, limits) - 1})"
+        for s in specs
+        if s.name in names
+    )
+
+
+def _values(spec: BufferSpec, limits: Mapping[str, int]) -> int:
+    """How many values a random integer of an input may have; 0 and 1 index anything."""
+    return 2 if spec.dtype == "bool" else limits.get(spec.name, 2)
+
+
+def _is_float(spec: BufferSpec) -> bool:
+    return spec.dtype.startswith(("float", "bfloat"))
 
 
 def _read(text: str) -> dict[str, Array]:
@@ -60,18 +85,25 @@ def _read(text: str) -> dict[str, Array]:
     return {name: next(iter(arrays.values()))}
 
 
-def random_array(spec: BufferSpec, rng: np.random.Generator) -> Array:
-    """Standard normal floats; integers are 0 or 1, which are valid indices of anything."""
+def random_array(spec: BufferSpec, rng: np.random.Generator, values: int) -> Array:
+    """Standard normal floats; integers from 0 to `values` - 1, as far as the dtype reaches."""
     dtype = numpy_dtype(spec.dtype)
-    if spec.dtype.startswith(("float", "bfloat")):
+    if _is_float(spec):
         return rng.standard_normal(spec.shape).astype(dtype)
-    return rng.integers(0, 2, spec.shape).astype(dtype)
+    if spec.dtype != "bool":
+        values = min(values, int(np.iinfo(dtype).max))
+    return rng.integers(0, values, spec.shape).astype(dtype)
+
+
+def check_suffix(file: Path) -> None:
+    """Raise InputError for a file that outputs cannot be saved to, before they are computed."""
+    if file.suffix not in (".npy", ".npz"):
+        raise InputError(f"{file}: name a .npz file (or .npy for a single output)")
 
 
 def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> None:
     """Save to .npz by name, or to .npy if there is one array. Raises InputError."""
-    if file.suffix not in (".npy", ".npz"):
-        raise InputError(f"{file}: name a .npz file (or .npy for a single output)")
+    check_suffix(file)
     if file.suffix == ".npy" and len(arrays) != 1:
         raise InputError(f"the model has {len(arrays)} outputs: name a .npz file, not {file}")
     try:

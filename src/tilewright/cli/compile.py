@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,7 @@ from tilewright.cli.options import (
     load_model,
 )
 from tilewright.inspection import Plan, plan_of
+from tilewright.records.rows import PROGRAM_KINDS
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, CudaTarget, GpuTarget
 from tilewright.text import NONE, count, duration, rate, sentence, size
@@ -47,6 +49,9 @@ def compile(
 ) -> None:
     """Compile a model and print its plan: kernels, where each comes from, memory.
 
+    A program is "tuned", found by a search; "measured", the untuned one, which nothing that was
+    measured beat; or "default", the same without a record.
+
     Code for this machine or its device is loaded as well, to see that it can be; code for another
     is built only.
 
@@ -57,7 +62,7 @@ def compile(
     chosen = as_target(target)
     for one in each_shape(loaded):
         if one is not loaded:
-            console.print(one.name, style="bold", markup=False)
+            console.print(one.name, style="bold")
         print_plan(console, plan_of(one, db, chosen))
     # The plans had the notes.
     if isinstance(loaded, tw.ModelSet):
@@ -91,17 +96,17 @@ def print_plan(console: Console, plan: Plan) -> None:
             k.name,
             str(k.calls),
             f"{k.flops / 1e6:.1f}" if k.flops else NONE,
-            "tuned" if k.tuned else "default",
+            k.program,
             duration(k.latency_s),
             rate(k.flops, k.latency_s),
             size(k.code_bytes),
             size(k.scratch_bytes) if k.scratch_bytes else NONE,
         )
     console.print(table)
-    tuned = sum(k.tuned for k in plan.kernels)
+    kinds = Counter(k.program for k in plan.kernels)
+    told = ", ".join(f"{kinds[kind]} {kind}" for kind in PROGRAM_KINDS if kinds[kind])
     console.print(
-        f"{count(plan.calls, 'call')} of {count(len(plan.kernels), 'kernel')}, {tuned} of them "
-        "tuned",
+        f"{count(plan.calls, 'call')} of {count(len(plan.kernels), 'kernel')}: {told}",
         style="bold",
     )
     console.print(sentence(str(plan.memory)), soft_wrap=True)

@@ -22,6 +22,7 @@ def report(
     machine: Annotated[
         str | None,
         typer.Option(
+            metavar="HASH",
             help="The beginning of a machine's fingerprint, as `tilewright records` prints it.",
             show_default="the one measured last",
         ),
@@ -40,5 +41,4 @@ def report(
         f"Wrote {out} ({size(out.stat().st_size)}): {count(history.trials, 'trial')} of "
         f"{count(len(history.tasks), 'task')}.",
         soft_wrap=True,
-        markup=False,
     )

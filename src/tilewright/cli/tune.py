@@ -12,8 +12,10 @@ import tilewright as tw
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     DEFAULT_DB,
+    Constants,
+    Quiet,
     Seed,
-    Shapes,
+    ShapesOfModels,
     TargetSpec,
     each_shape,
     load_models,
@@ -27,7 +29,7 @@ from tilewright.cli.progress import (
     summary_line,
     task_table,
 )
-from tilewright.text import clock, count, duration
+from tilewright.text import clock, count, duration, trials
 
 INTERRUPTED = 130  # the exit status after Ctrl-C
 DEFAULT_MINUTES = 10.0
@@ -35,15 +37,30 @@ DEFAULT_MINUTES = 10.0
 
 Models: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(metavar="MODEL", help="ONNX model files; parts they share are tuned once."),
+    typer.Argument(
+        metavar="MODEL",
+        help="ONNX model files; parts they share are tuned once.",
+        show_default=False,
+    ),
 ]
 Minutes: TypeAlias = Annotated[
     float | None,
-    typer.Option(min=0.0, help="Stop after so many minutes.", show_default="10, without --trials"),
+    typer.Option(
+        min=0.0,
+        metavar="MINUTES",
+        help="Stop after so many minutes.",
+        show_default="10, without --trials",
+    ),
 ]
 Trials: TypeAlias = Annotated[
     int | None,
-    typer.Option(min=1, help="Stop after so many measured programs, in total over all runs."),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Stop after so many searched programs, in total over all runs; untuned ones do not "
+        "count.",
+        show_default=False,
+    ),
 ]
 NewRecords: TypeAlias = Annotated[
     str,
@@ -63,7 +80,12 @@ Goal: TypeAlias = Annotated[
     ),
 ]
 Strategy: TypeAlias = Annotated[
-    str, typer.Option(help="How to search: evolution, random, or exhaustive (tiny spaces only).")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="How to search: evolution (learns which programs are worth measuring), random, beam "
+        "(one decision after another), or exhaustive (tiny spaces only).",
+    ),
 ]
 Runner: TypeAlias = Annotated[
     str | None,
@@ -72,13 +94,15 @@ Runner: TypeAlias = Annotated[
         help="Measure on another machine: a command that carries standard input and output to "
         "tilewright-runner there, such as 'ssh pi@board tilewright-runner'. Name the machine "
         "with --target.",
+        show_default=False,
     ),
 ]
 
 
 def tune(
     models: Models,
-    shape: Shapes = None,
+    shape: ShapesOfModels = None,
+    constant: Constants = None,
     minutes: Minutes = None,
     trials: Trials = None,
     db: NewRecords = DEFAULT_DB,
@@ -87,6 +111,7 @@ def tune(
     strategy: Strategy = "evolution",
     seed: Seed = 0,
     runner: Runner = None,
+    quiet: Quiet = False,
 ) -> None:
     """Search for fast programs and record everything measured.
 
@@ -97,8 +122,8 @@ def tune(
 
     Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
     """
-    console = output()
-    loaded = load_models(models, shape)
+    console = output(quiet)
+    loaded = load_models(models, shape, constant)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     if minutes is None and trials is None:
         minutes = DEFAULT_MINUTES
@@ -135,13 +160,16 @@ def report(console: Console, snapshot: Snapshot, db: str) -> None:
         console.print(doubt, highlight=False)
     if snapshot.busy:
         console.print(f"The machine was {snapshot.busy}.", style="yellow", highlight=False)
-    line = f"{count(snapshot.trials, 'trial')} in {clock(snapshot.elapsed_s)}"
+    defaults = sum(row.default_s is not None for row in snapshot.rows)
+    line = f"{trials(snapshot.trials, defaults)} in {clock(snapshot.elapsed_s)}"
     if snapshot.default_programs_s:
         line += f"; default programs took {duration(snapshot.default_programs_s)}"
     if shares := share_line(snapshot):
         line += f"; {shares}"
     console.print(line)
-    console.print(
-        f"Records: {db}. The same command goes on from here; use them with --db {db}.",
-        soft_wrap=True,
-    )
+    budget = snapshot.budget_trials
+    if budget is not None and snapshot.trials >= budget:
+        more = f"The budget of {count(budget, 'trial')} is spent: to go on, raise --trials"
+    else:
+        more = "The same command goes on from here"
+    console.print(f"Records: {db}. {more}; use them with --db {db}.", soft_wrap=True)

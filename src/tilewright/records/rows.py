@@ -351,6 +351,9 @@ class Summary:
         return sum(line.defaults for line in self.coverage)
 
 
+PROGRAM_KINDS = ("tuned", "measured", "default")
+
+
 def program_kind(origin: str | None) -> str:
     """What a program is, by what proposed it: "tuned", found by a search; "measured", the default
     program, which nothing that was measured beat; "default", the same without any record.
