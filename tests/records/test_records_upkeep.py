@@ -65,6 +65,8 @@ def test_a_model_of_an_older_database(target: str) -> None:
         db.rename(db.models()[0].hash, "first")
         db.add_model(ModelRow.of("net", ONE, "net.onnx"))
         assert db.models() == [ModelRow.of("first", ONE, "net.onnx")]
+        db.add_model(ModelRow("net", "net", ONE))  # as an older export has it
+        assert db.models() == [ModelRow.of("first", ONE, "net.onnx")]
 
 
 def test_renaming(db: Database) -> None:

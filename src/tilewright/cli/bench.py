@@ -150,16 +150,19 @@ class _Bench:
 
         Returns the same for JSON.
         """
-        net = untuned = self._compiled(model, None)
+        untuned = tw.compile(model, target=self.target)
+        tuned = None if self.db is None else tw.compile(model, self.db, self.target, notes=remark)
+        net = untuned if tuned is None else tuned
+        if self.threads is not None:
+            untuned.threads = net.threads = self.threads
         specs, limits = untuned.artifact.inputs, index_limits(model)
         arrays, random = read_inputs(self.files, specs, self.seed, limits)
         if random and self.files:
             words = random_words(specs, random, limits)
             console.print(f"Random values (seed {self.seed}) for {words}.")
         programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
-        if self.db is not None:
-            net = tuned = self._compiled(model, self.db)
-            programs["tuned"] = lambda: tuned.run(arrays)
+        if tuned is not None:
+            programs["tuned"] = lambda: net.run(arrays)
         if self.other is not None:
             other = self.other
             programs[PEER] = lambda: other({**arrays, **self.known})
@@ -182,13 +185,6 @@ class _Bench:
                 for k in profile.kernels
             ]
         return told
-
-    def _compiled(self, model: tw.Model, db: str | None) -> Any:
-        """The network, on so many threads."""
-        net = tw.compile(model, db, self.target, notes=remark if db else lambda _: None)
-        if self.threads is not None:
-            net.threads = self.threads
-        return net
 
 
 def facts(

@@ -9,7 +9,7 @@ Floats survive exactly (Python prints the shortest text that reads back equal).
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from tilewright.records.machine import Machine
@@ -136,6 +136,4 @@ def model_columns(model: ModelRow) -> tuple[Columns, list[Columns], list[Columns
 
 
 def model_of(hash_: str, name: str, tasks: list[tuple[str, int]], path: str) -> ModelRow:
-    """Older versions knew a model by its name: it is known by what it is made of here, too."""
-    model = ModelRow.of(name, tuple(ModelTask(*task) for task in tasks), path)
-    return model if hash_ == name else replace(model, hash=hash_)
+    return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks), path)

@@ -127,8 +127,9 @@ class ModelTask:
 class ModelRow:
     """A network as its tasks, in order of first use.
 
-    `hash` is what it is known by; its name and its file (as it was given, "" where there is none)
-    are for people.
+    `hash` is what it is known by: two files of one name are two models. Its name and its file (as
+    it was given, "" where there is none) are for people. Older versions knew a model by its name
+    alone; such a row becomes one that is known by its content.
     """
 
     hash: str
@@ -136,11 +137,19 @@ class ModelRow:
     tasks: tuple[ModelTask, ...]
     path: str = ""
 
+    def __post_init__(self) -> None:
+        if self.hash == self.name:
+            object.__setattr__(self, "hash", _content_hash(self.tasks))
+
     @staticmethod
     def of(name: str, tasks: tuple[ModelTask, ...], path: str = "") -> ModelRow:
-        """Known by its tasks and how often each is run: two files of one name are two models."""
-        content = json.dumps([[t.workload_hash, t.weight] for t in tasks], separators=(",", ":"))
-        return ModelRow(sha256(content.encode()).hexdigest(), name, tasks, path)
+        """Known by its content: its tasks, in their order, and how often each is run."""
+        return ModelRow(_content_hash(tasks), name, tasks, path)
+
+
+def _content_hash(tasks: Sequence[ModelTask]) -> str:
+    content = json.dumps([[t.workload_hash, t.weight] for t in tasks], separators=(",", ":"))
+    return sha256(content.encode()).hexdigest()
 
 
 def told_apart(models: Sequence[ModelRow]) -> list[ModelRow]:
