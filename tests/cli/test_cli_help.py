@@ -20,6 +20,10 @@ def test_help_names_no_types_of_the_source(command: str) -> None:
     assert re.findall(r"<[^>\n]*>|\{[A-Z]+\}", text) == []
 
 
+def test_flags_of_all_commands_have_no_type() -> None:
+    assert "<" not in cli("--help").output
+
+
 def test_usage_names_models() -> None:
     assert "tune [OPTIONS] MODEL..." in cli("tune", "--help").output
     assert "show [OPTIONS] [DB] [TASK]" in cli("show", "--help").output

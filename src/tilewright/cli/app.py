@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import tilewright as tw
 from tilewright.cli.bench import bench
 from tilewright.cli.compile import compile
 from tilewright.cli.console import FAILED, complain
-from tilewright.cli.help import PlainCommand
+from tilewright.cli.help import PlainCommand, PlainGroup
 from tilewright.cli.ops import ops
 from tilewright.cli.records import export, records
 from tilewright.cli.report import report
@@ -25,7 +24,7 @@ from tilewright.cli.tune import INTERRUPTED, tune
 from tilewright.errors import TilewrightError
 
 
-class Commands(TyperGroup):
+class Commands(PlainGroup):
     """The command group, which reports errors of ours."""
 
     def invoke(self, ctx: Any) -> Any:

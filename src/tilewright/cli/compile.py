@@ -16,6 +16,7 @@ from tilewright.cli.console import output
 from tilewright.cli.options import (
     Constants,
     ModelFile,
+    Quiet,
     Records,
     Shapes,
     TargetSpec,
@@ -46,6 +47,7 @@ def compile(
             show_default=False,
         ),
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Compile a model and print its plan: kernels, where each comes from, memory.
 
@@ -57,7 +59,7 @@ def compile(
 
     Example: tilewright compile resnet50.onnx --db tuning.db -o resnet50.so
     """
-    console = output()
+    console = output(quiet)
     loaded = load_model(model, shape, constant)
     chosen = as_target(target)
     for one in each_shape(loaded):

@@ -8,10 +8,9 @@
 
 Every method is one transaction, so a kill at any moment leaves whole batches. Rows are only ever
 added, except a confirmation of a trial, a model's tasks, a trial's source, a run's progress and a
-machine's ceilings, which the newest replaces; `prune`, `delete` and `rename` are for a user who
-asks for that. Every method raises RecordsError, naming the database
-and the way out, when the database fails. A `Database` may be used from several threads, and a file
-or server by several processes.
+machine's ceilings, which the newest replaces; `prune`, `delete` and `rename` are for users who ask
+for that. Every method raises RecordsError, naming the database and the way out, when the database
+fails. A `Database` may be used from several threads, and a file or server by several processes.
 """
 
 from __future__ import annotations
