@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
@@ -11,20 +11,20 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 class PlainCommand(TyperCommand):
     """A command whose help names no types of the source."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        _make_plain(self.params)
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, `--help` among them."""
+        return _made_plain(super().get_params(ctx))
 
 
 class PlainGroup(TyperGroup):
     """A group of commands whose help names none of its options'."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        _make_plain(self.params)
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, `--help` among them."""
+        return _made_plain(super().get_params(ctx))
 
 
-def _make_plain(parameters: Iterable[object]) -> None:
+def _made_plain(parameters: list[Any]) -> list[Any]:
     for parameter in parameters:
         match parameter:
             case TyperArgument():
@@ -34,6 +34,7 @@ def _make_plain(parameters: Iterable[object]) -> None:
                 vars(parameter)["_usage_display_name"] = _always(usage)
             case TyperOption(is_flag=True):
                 vars(parameter)["display_type_rich"] = _always("")
+    return parameters
 
 
 def _always(text: str) -> Callable[..., str]:
