@@ -32,10 +32,11 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.peers import PEER, Peer, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
+from tilewright.errors import InputError
 from tilewright.inspection import index_limits
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.profile import Profile
-from tilewright.text import NONE, duration, factor, rate
+from tilewright.text import NONE, count, duration, factor, rate
 
 PERCENTILES = (50, 90, 99)
 
@@ -93,7 +94,10 @@ def bench(
     console = output(quiet=json)
     shapes = [*(shape or ()), *(batch_shapes(model, batch) if batch is not None else ())]
     loaded = load_model(model, shapes, constant)
-    other = onnxruntime_peer(model, threads or host_target().cores) if peer else None
+    cores = host_target().cores
+    if threads is not None and threads > cores:
+        raise InputError(f"--threads {threads}: there are {count(cores, 'core')}")
+    other = onnxruntime_peer(model, threads or cores) if peer else None
     if peer and other is None:
         console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")
     variants = each_shape(loaded)
