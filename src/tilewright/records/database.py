@@ -163,8 +163,10 @@ class Database(Reader):
                         f"model {model.name!r} names workload {task.workload_hash}, which is not "
                         f"in {self.name}: add_workload it first"
                     )
-            old = [m for m in queries.models(connection) if m.hash == model.hash]
-            self._put_model(connection, replace(model, name=old[0].name) if old else model)
+            for old in queries.models(connection):
+                if old.hash == model.hash:
+                    model = replace(model, name=old.name, path=model.path or old.path)
+            self._put_model(connection, model)
 
     def add_source(self, trial_id: int, source: Source) -> None:
         """Keep a trial's printed nest and IR, in place of those kept before."""
