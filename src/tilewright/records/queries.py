@@ -253,7 +253,7 @@ def _coverage(connection: Connection) -> tuple[Coverage, ...]:
     )
     origins = _best_origins(connection)
     lines = [
-        Coverage(*row, program_kind(origins.get((row[0], row[2]))))
+        Coverage(*(*row, program_kind(origins.get((row[0], row[2])))))
         for row in connection.execute(query)
     ]
     return tuple(sorted(lines, key=lambda c: (natural(c.name), c.workload_hash, c.machine)))
