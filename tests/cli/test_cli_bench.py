@@ -70,6 +70,7 @@ def test_batches_of_models(free: Path, model: Path, tmp_path: Path) -> None:
     assert batch_shapes(free, 8) == ["n=8"]
     unnamed = save_classifier(tmp_path / "unnamed.onnx", batch="?")
     assert batch_shapes(unnamed, 8) == ["x=8,24"]
+    assert batch_shapes(model, 2) == [], "it has that already"
     check_error(cli("bench", model, "--batch", 4), "no symbolic batch", "x 2", "export it with one")
     check_error(cli("bench", tmp_path / "none.onnx", "--batch", 4), "none.onnx", "No such file")
 

@@ -228,7 +228,8 @@ def print_timings(
     for name, timing in timings.items():
         row = [name, *(duration(timing.percentile_s(p)) for p in PERCENTILES)]
         row += [duration(timing.least_s), str(len(timing.calls_s))]
-        row.append(f"{(batch or 1) / timing.mean_s:.4g}")
+        throughput = (batch or 1) / timing.mean_s
+        row.append(f"{throughput:,.0f}" if throughput >= 100 else f"{throughput:.3g}")
         if theirs is not None:
             worst = NONE if name == PEER else f"{difference(results[name], results[PEER])[0]:.2g}"
             row += [factor(theirs.median_s, timing.median_s), worst]

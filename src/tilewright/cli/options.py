@@ -146,11 +146,12 @@ def batch_shapes(file: Path, batch: int) -> list[str]:
         return []
     weights = {t.name for t in graph.initializer}
     inputs = [i for i in graph.input if i.name not in weights and i.type.tensor_type.shape.dim]
-    found, fixed = [], []
+    found: list[str] = []
+    fixed: dict[str, int] = {}
     for info in inputs:
         lead, *rest = info.type.tensor_type.shape.dim
         if lead.dim_value > 0:
-            fixed.append(f"{info.name} {lead.dim_value}")
+            fixed[info.name] = lead.dim_value
         elif lead.dim_param.isidentifier():
             found.append(f"{lead.dim_param}={batch}")
         elif all(d.dim_value > 0 for d in rest):
@@ -161,10 +162,11 @@ def batch_shapes(file: Path, batch: int) -> list[str]:
                 f"--batch {batch}: the dimensions of input {info.name} have no names; give its "
                 f"shape instead: --shape {info.name}=N,N,..."
             )
-    if not found:
+    if not found and set(fixed.values()) != {batch}:
+        listed = ", ".join(f"{name} {n}" for name, n in fixed.items()) or "none"
         raise InputError(
-            f"--batch {batch}: {file} has no symbolic batch (leading dimensions: "
-            f"{', '.join(fixed) or 'none'}); export it with one"
+            f"--batch {batch}: {file} has no symbolic batch (leading dimensions: {listed}); "
+            "export it with one"
         )
     return list(dict.fromkeys(found))
 
