@@ -43,13 +43,6 @@ def test_bad_input_files(tmp_path: Path, text: str, part: str) -> None:
         read_inputs([text.format(tmp_path)], SPECS, seed=0, limits={})
 
 
-def test_an_input_given_twice(tmp_path: Path) -> None:
-    file = tmp_path / "x.npy"
-    np.save(file, np.ones((2, 3), np.float32))
-    with pytest.raises(tw.InputError, match="input x is given twice"):
-        read_inputs([f"x={file}", f"x={file}"], SPECS, seed=0, limits={})
-
-
 def test_random_integers_reach_as_far_as_they_may() -> None:
     specs = (
         BufferSpec("x", (2,), "float32"),

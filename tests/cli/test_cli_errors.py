@@ -38,16 +38,6 @@ def test_a_value_that_has_to_be_known(tmp_path: Path) -> None:
     assert cli("compile", model, "--constant", "s=3,2").exit_code == 0
 
 
-def test_ops_without_a_match() -> None:
-    check_error(cli("ops", "zzzz"), "no ONNX operator has 'zzzz' in its name")
-
-
-def test_outputs_are_refused_before_the_run(model: Path) -> None:
-    result = cli("run", model, "--output", "y.txt")
-    check_error(result, "name a .npz file")
-    assert "Random values" not in result.output
-
-
 @pytest.mark.parametrize(
     ("option", "value", "part"),
     [

@@ -22,15 +22,12 @@ def read_inputs(
     """All inputs by name, and the names of those that were made up.
 
     `texts` are `NAME=FILE.npy` or `FILE.npz`; `limits` say how many values random integers may
-    have, by name. Raises InputError for a file that cannot be read, an unknown name or one that is
-    given twice; shapes and dtypes are checked when the model runs.
+    have, by name. Raises InputError for a file that cannot be read or an unknown name; shapes and
+    dtypes are checked when the model runs.
     """
     given: dict[str, Array] = {}
     for text in texts:
-        found = _read(text)
-        for name in sorted(set(found) & set(given)):
-            raise InputError(f"input {name} is given twice, the second time as --input {text}")
-        given |= found
+        given |= _read(text)
     names = [s.name for s in specs]
     unknown = sorted(set(given) - set(names))
     if unknown:
@@ -95,15 +92,10 @@ def random_array(spec: BufferSpec, rng: np.random.Generator, values: int) -> Arr
     return rng.integers(0, values, spec.shape).astype(dtype)
 
 
-def check_suffix(file: Path) -> None:
-    """Raise InputError for a file that outputs cannot be saved to, before they are computed."""
-    if file.suffix not in (".npy", ".npz"):
-        raise InputError(f"{file}: name a .npz file (or .npy for a single output)")
-
-
 def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> None:
     """Save to .npz by name, or to .npy if there is one array. Raises InputError."""
-    check_suffix(file)
+    if file.suffix not in (".npy", ".npz"):
+        raise InputError(f"{file}: name a .npz file (or .npy for a single output)")
     if file.suffix == ".npy" and len(arrays) != 1:
         raise InputError(f"the model has {len(arrays)} outputs: name a .npz file, not {file}")
     try:

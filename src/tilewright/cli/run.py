@@ -10,7 +10,7 @@ import typer
 
 import tilewright as tw
 from tilewright.api import host_target
-from tilewright.cli.arrays import check_suffix, random_words, read_inputs, write_outputs
+from tilewright.cli.arrays import random_words, read_inputs, write_outputs
 from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, Run, Tolerance, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
 from tilewright.cli.options import (
@@ -83,8 +83,6 @@ def run(
     Example: tilewright run resnet50.onnx --input x=image.npy --output y.npz --db tuning.db
     """
     console = output(quiet or json)
-    if save is not None:
-        check_suffix(save)
     loaded = load_model(model, shape, constant)
     if isinstance(loaded, tw.ModelSet):
         nets = tw.compile(loaded, db, target, notes=remark)
