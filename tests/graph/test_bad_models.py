@@ -89,7 +89,7 @@ def test_one_value_serves_every_dimension_of_its_name() -> None:
     graph = load(model, shapes={"x": (4, 3)})
     assert [v.shape for v in graph.inputs] == [(4, 3), (4, 1)]
     wrong = error(model, shapes={"x": (4, 3), "z": (5, 1)})
-    assert "dimension 'n' of input z is given as 5 and, by another input, as 4" in wrong
+    assert "dimension 'n' of input z is given as 5 and, elsewhere, as 4" in wrong
 
 
 def test_all_unsupported_nodes_are_listed() -> None:
