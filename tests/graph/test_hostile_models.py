@@ -17,7 +17,10 @@ import hostile_models
 import pytest
 from hostile_models import LOADED, REFUSED, Case, Folder
 
+import tilewright as tw
+
 WORKER = Path(__file__).with_name("hostile_worker.py")
+PACKAGE = str(Path(tw.__file__).resolve().parents[1])
 GROUPS: dict[str, Callable[[Folder], None]] = {
     "damaged": hostile_models.damaged,
     "bombs": hostile_models.bombs,
@@ -53,7 +56,7 @@ def load_all(folder: Folder) -> dict[str, dict[str, Any]]:
         capture_output=True,
         text=True,
         cwd=folder.path,
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": PACKAGE},
     )
     lines = done.stdout.splitlines()
     assert not done.returncode, f"{lines[-1:]} ended with {done.returncode}\n{done.stderr[-2000:]}"

@@ -174,7 +174,8 @@ def _location(tensor: onnx.TensorProto) -> str | None:
     """The file that holds the tensor's data, None when the tensor does."""
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return None
-    return {e.key: e.value for e in tensor.external_data}.get("location", "")
+    entries: dict[str, str] = {e.key: e.value for e in tensor.external_data}
+    return entries.get("location", "")
 
 
 def _listed(files: list[str]) -> str:

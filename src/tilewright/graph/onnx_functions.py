@@ -30,11 +30,14 @@ def definition(
         return _bound(local, node, defaults)
     if not onnx.defs.has(node.op_type, node.domain):
         return None
-    schema: Any = (
-        onnx.defs.get_schema(node.op_type, opset)
-        if node.domain in ("", "ai.onnx")
-        else onnx.defs.get_schema(node.op_type, node.domain)  # the newest
-    )
+    try:
+        schema: Any = (
+            onnx.defs.get_schema(node.op_type, opset)
+            if node.domain in ("", "ai.onnx")
+            else onnx.defs.get_schema(node.op_type, node.domain)  # the newest
+        )
+    except onnx.defs.SchemaError:  # it came with a later opset
+        return None
     body = onnx.FunctionProto()
     if schema.has_function:
         body.ParseFromString(

@@ -48,7 +48,7 @@ from tilewright.graph.onnx_shapes import Shapes, misfits
 from tilewright.graph.onnx_structure import MOST_WRITTEN_OUT
 from tilewright.text import one_line, size
 
-MALFORMED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What translators run into where attributes or inputs are not what ONNX says they are."""
 
 MOST_LISTED = 100  # problems in a message
@@ -112,20 +112,28 @@ class Importer:
             if info.name not in scope.weights:
                 self._input(info, scope)
         self.nodes(graph.node, scope)
-        outputs = []
-        for info in graph.output:
-            value = self.value(info.name, scope) if scope.find(info.name) else None
-            if isinstance(value, Value):
-                outputs.append(value)
-            elif scope.find(info.name):
-                self.problems.append(f"output {info.name} is no tensor")
+        outputs = self._outputs(scope)
         if self.problems:
             raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
-        names = [o.name for o in graph.output]
-        found = {n: v.shape for n, v in zip(names, outputs, strict=True)}
-        for problem in misfits(self.declared, found):
+        for problem in misfits(self.declared, {n: v.shape for n, v in outputs}):
             warnings.warn(f"{self.where}: {one_line(problem)}", stacklevel=5)
-        return self.builder.build(outputs, names)
+        return self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
+
+    def _outputs(self, scope: Scope) -> list[tuple[str, Value]]:
+        """The model's outputs by name; what is wrong with the others is noted."""
+        found, missing = [], []
+        for info in self.model.graph.output:
+            if not scope.find(info.name):
+                missing.append(f"output {info.name} is never computed")
+                continue
+            value = self.value(info.name, scope)
+            if isinstance(value, Value):
+                found.append((info.name, value))
+            else:
+                self.problems.append(f"output {info.name} is no tensor")
+        if not self.problems:  # else a node that was refused is the reason
+            self.problems.extend(missing)
+        return found
 
     def _message(self) -> str:
         """All problems, a line each."""
@@ -178,7 +186,8 @@ class Importer:
         except (ExprError, KeyError, ValueError):
             kind = str(info.type.WhichOneof("value"))
             if kind == "tensor_type":
-                kind = onnx.TensorProto.DataType.Name(tensor.elem_type)
+                names = {n: name for name, n in onnx.TensorProto.DataType.items()}
+                kind = names.get(tensor.elem_type, str(tensor.elem_type))
             self.refused[info.name] = f"type {kind}"
             self.problems.append(
                 f"input {info.name}: type {kind}; known types: {', '.join(DTYPES)}"
@@ -262,7 +271,7 @@ class Importer:
             return (
                 definition(node, scope.opset, self.functions, [None] * len(node.input)) is not None
             )
-        except Rejected:
+        except (Rejected, *MALFORMED):
             return True
 
     def _node(self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope) -> Sequence[Known]:
