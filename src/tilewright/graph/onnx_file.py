@@ -164,8 +164,8 @@ def _folder_of(model: onnx.ModelProto, path: str | Path | None) -> Path | None:
     missing = [f for f in files if "\0" in f or not (folder / f).is_file()]
     if missing:
         raise UnsupportedModel(
-            f"the model keeps weights in files beside it, and these are missing: "
-            f"{_listed(missing)} (looked in {folder}); put them there"
+            f"the model keeps weights in files beside it, and these are missing, or no regular "
+            f"files: {_listed(missing)} (looked in {folder}); put them there"
         )
     return folder
 
