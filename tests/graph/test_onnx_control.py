@@ -169,7 +169,8 @@ def test_an_operator_in_a_definition_is_named_with_its_place() -> None:
     with pytest.raises(UnsupportedModel, match="the shape of its result depends on data") as caught:
         load(model)
     assert str(caught.value) == (
-        "test: com.example.Odd (node o): NonZero (node zeros): the shape of its result depends on data"
+        "test: com.example.Odd (node o): NonZero (node zeros): "
+        "the shape of its result depends on data"
     )
 
 

@@ -29,7 +29,7 @@ from tilewright.graph.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx_control import CONTROL
 from tilewright.graph.onnx_file import Prepared, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
-from tilewright.graph.onnx_functions import definition
+from tilewright.graph.onnx_functions import definition, is_defined
 from tilewright.graph.onnx_ops import TRANSLATORS
 from tilewright.graph.onnx_ops.call import Call, Known, Rejected
 from tilewright.graph.onnx_region import ModelRegion, Noted
@@ -267,12 +267,7 @@ class Importer:
             return True
         if node_key(node) in CONTROL or node_key(node) in (("", "Shape"), ("", "Size")):
             return True
-        try:
-            return (
-                definition(node, scope.opset, self.functions, [None] * len(node.input)) is not None
-            )
-        except (Rejected, *MALFORMED):
-            return True
+        return is_defined(node, scope.opset)
 
     def _node(self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope) -> Sequence[Known]:
         arrays = self._evaluate(node, inputs, scope)
