@@ -134,6 +134,10 @@ def types(folder: Folder) -> None:
     weighted("large_short", 3000, raw_data=bytes(11))
     weighted("large_77", 3000, data_type=77)
     weighted("large_huge", 3000, dims=[2**40, 2**40])
+    sequences = model([node("SequenceMap", ["x"], ["y"], body=_negation())])
+    for info in (*sequences.graph.input, *sequences.graph.output):
+        info.type.sequence_type.elem_type.tensor_type.elem_type = FLOAT
+    folder.add("sequence_map", sequences, REFUSED, "type sequence_type")
     sparse = model([relu])
     sparse.graph.sparse_initializer.add().values.name = "w"
     folder.add("sparse", sparse, REFUSED)
@@ -147,6 +151,11 @@ def types(folder: Folder) -> None:
         nodes = [node("MatMul", ["x", "w"], ["t"]), node("Div", ["z", "z"], ["q"])]
         nodes += [node("Mul", ["t", "w"], ["u"]), node("Add", ["u", "q"], ["y"])]
         folder.add(f"weight_{number}", model(nodes, {"x": (3, 3)}, weights), LOADED)
+
+
+def _negation() -> onnx.GraphProto:
+    a, b = (helper.make_tensor_value_info(n, FLOAT, None) for n in "ab")
+    return helper.make_graph([node("Neg", ["a"], ["b"])], "body", [a], [b])
 
 
 # ---- attributes and operands ------------------------------------------------------------------
@@ -209,6 +218,7 @@ def attributes(folder: Folder) -> None:
     operator("trilu", "Trilu", [np.array([1, 2, 3])])
     operator("compress", "Compress", [np.array([True] * 9)], axis=0)
     operator("lstm", "LSTM", [ones, ones], hidden_size=10**9)
+    operator("layer_norm", "LayerNormalization", [ones[0]], axis=2**31)
     operator("float_axis", "Softmax", axis=1.5)
     operator("text_axis", "Softmax", axis="one")
     for n, indices in enumerate(([99, -77], [2], [[0], [-3]], 2**62)):

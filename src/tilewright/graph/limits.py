@@ -53,4 +53,4 @@ class Allowance:
 def base_allowance() -> int:
     """Bytes of arrays computed at import, whatever the model's own weights take."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return min(MOST, memory // 4)
+    return min(MOST, memory // 8)

@@ -1,6 +1,7 @@
 """A model's names, and the order and number of its nodes, before anything walks through them.
 
     check_names(model, where)       names are text: protobuf gives bytes where they are none
+    check_axes(nodes, where)        an axis is a small number
     sort_nodes(model, where)        y = relu(t); t = neg(x)   →   t = neg(x); y = relu(t)
     check_expansion(model, where)   functions that call each other may not stand for 2⁴⁰ nodes
 
@@ -24,6 +25,7 @@ MOST_WRITTEN_OUT = 1 << 15
 
 FunctionKey = tuple[str, str]
 
+AXES, LARGEST_AXIS = ("axis", "axes"), 2**31 - 1
 FREE_TEXT = frozenset(("doc_string", "metadata_props"))
 
 
@@ -45,6 +47,20 @@ def _strings(message: Message) -> Iterator[object]:
         elif field.type == FieldDescriptor.TYPE_MESSAGE:
             for part in (value,) if isinstance(value, Message) else value:
                 yield from _strings(part)
+
+
+def check_axes(nodes: Nodes, where: str) -> None:
+    """Refuse axes that are no 32-bit numbers, which ONNX's shape inference cuts to 32 bits."""
+    for node in nodes:
+        for attribute in node.attribute:
+            axes = (attribute.i, *attribute.ints) if attribute.name.endswith(AXES) else ()
+            for axis in axes:
+                if not -LARGEST_AXIS <= axis <= LARGEST_AXIS:
+                    raise UnsupportedModel(
+                        f"{where}: {node_label(node)}: {attribute.name} is {axis}"
+                    )
+        for graph in subgraphs(node):
+            check_axes(graph.node, where)
 
 
 def sort_nodes(model: onnx.ModelProto, where: str) -> None:
