@@ -2,6 +2,7 @@
 
 duration(0.0377) -> "37.7 ms"      size(2_621_440) -> "2.62 MB"      clock(83) -> "1:23"
 sentence("arena 2 MB") -> "Arena 2 MB"      trials(8, 5) -> "13 trials (8 searched, 5 default)"
+one_line("a\n  b") -> "a b"
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 NONE = "–"
 
 DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
 def duration(seconds: float | None) -> str:
@@ -67,3 +68,10 @@ def natural(name: str) -> list[str | int]:
 def sentence(text: str) -> str:
     """The text with a capital at its start; units and names in it stay as they are."""
     return text[:1].upper() + text[1:]
+
+
+def one_line(text: object, longest: int = 400) -> str:
+    """The text without line breaks and control characters, cut at `longest` characters."""
+    shown = "".join(c if c.isprintable() else " " for c in str(text))
+    words = " ".join(shown.split())
+    return words if len(words) <= longest else f"{words[: longest - 1]}…"

@@ -129,7 +129,6 @@ def test_an_operator_of_another_domain() -> None:
     model.opset_import.append(helper.make_opsetid("com.example", 1))
     message = error(model)
     assert "com.example.Magic (node m): unknown operator" in message
-    assert "1 thing is not supported" in message
 
 
 def test_an_input_of_an_unknown_type() -> None:
@@ -148,7 +147,7 @@ def test_a_value_that_must_be_known() -> None:
     model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 6
     message = error(model)
     assert "Reshape (node r): its shape (s: int64[2]) must be known at compile time" in message
-    assert message.endswith("Give constants={'s': …}")
+    assert message.endswith("; give constants={'s': …}")
 
 
 def test_every_refusal_names_the_file(tmp_path: Path) -> None:
@@ -184,10 +183,9 @@ def test_what_follows_from_a_refusal_is_not_told() -> None:
         node("Add", ["w", "w"], ["y"], name="after"),
     ]
     known = {"c": np.array(True)}
-    assert error(make_model(nodes, {"x": (4,)}, known)).splitlines() == [
-        "test: 1 thing is not supported:",
-        "  Unique (node once): the shape of its result depends on data",
-    ]
+    assert error(make_model(nodes, {"x": (4,)}, known)) == (
+        "test: Unique (node once): the shape of its result depends on data"
+    )
 
 
 def test_a_very_old_model_is_converted() -> None:
