@@ -34,7 +34,7 @@ def test_a_value_that_has_to_be_known(tmp_path: Path) -> None:
     """The same for every command: `tune` takes constants, too."""
     model = save_reshaped(tmp_path / "reshaped.onnx")
     for command in ("run", "compile", "bench", "tune"):
-        check_error(cli(command, model), "must be known", "Give --constant s=VALUE")
+        check_error(cli(command, model), "must be known", "--constant s=VALUE")
     assert cli("compile", model, "--constant", "s=3,2").exit_code == 0
 
 

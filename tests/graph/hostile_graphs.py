@@ -79,10 +79,10 @@ def _names(folder: Folder) -> None:
 
 def _shapes(folder: Folder) -> None:
     for n, shape in enumerate(((0, 3), (-1, 3), (-2, 3), ("?", "?"), ("", 3), ("n", 3))):
-        folder.add(f"unknown{n}", model([relu], {"x": shape}), REFUSED, "give one: shapes=")
+        folder.add(f"unknown{n}", model([relu], {"x": shape}), REFUSED, "give shapes=")
     made = model([relu])
     made.graph.input[0].type.tensor_type.ClearField("shape")
-    folder.add("no_shape", made, REFUSED, "has no shape; give it")
+    folder.add("no_shape", made, REFUSED, "has no shape; give shapes=")
     made = model([relu])
     for n in (9, 9):
         made.graph.output[0].type.tensor_type.shape.dim.add().dim_value = n

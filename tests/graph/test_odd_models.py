@@ -35,7 +35,7 @@ def error(source: onnx.ModelProto | bytes | str | Path, **options: object) -> st
 @pytest.mark.parametrize("unknown", [-1, 0, -2, "?", "", " "])
 def test_dimensions_that_say_nothing_are_unknown(unknown: int | str) -> None:
     odd = model([relu], {"x": (unknown, 3, unknown, unknown)})
-    assert error(odd).startswith("dimension 0 (unnamed) of input x [?, 3, ?, ?] has no value")
+    assert error(odd).startswith("g: dimension 0 (unnamed) of input x [?, 3, ?, ?] has no value")
     graph = load(odd, shapes={"x": (1, 3, 48, 192)})
     assert graph.outputs[0].shape == (1, 3, 48, 192)
 
@@ -54,7 +54,7 @@ def test_shapes_are_whole_numbers() -> None:
 def test_an_input_without_a_shape_can_be_given_one() -> None:
     odd = model([relu])
     odd.graph.input[0].type.tensor_type.ClearField("shape")
-    assert error(odd) == "input x has no shape; give it: shapes={'x': (…)}"
+    assert error(odd) == "g: input x has no shape; give shapes={'x': (…)}"
     assert load(odd, shapes={"x": (2, 3)}).outputs[0].shape == (2, 3)
 
 
@@ -250,8 +250,9 @@ def test_a_model_is_a_regular_file(tmp_path: Path) -> None:
 
 
 def test_messages_name_the_file(tmp_path: Path) -> None:
-    (tmp_path / "net.onnx").write_bytes(model([node("Bogus", ["x"], ["y"])]).SerializeToString())
-    assert error(tmp_path / "net.onnx").startswith("net.onnx: not a valid ONNX model: ")
+    file = tmp_path / "net.onnx"
+    file.write_bytes(model([node("Bogus", ["x"], ["y"])]).SerializeToString())
+    assert error(file).startswith(f"{file}: not a valid ONNX model: ")
 
 
 def test_names_are_text() -> None:
