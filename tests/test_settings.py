@@ -15,6 +15,8 @@ def test_defaults() -> None:
     assert settings.show == frozenset()
     assert settings.cache == Path("/home/ada/.cache/tilewright")
     assert settings.threads is None
+    assert settings.cache_limit == 2_000_000_000
+    assert settings.compiler is None
 
 
 def test_show_lists_layers() -> None:
@@ -36,6 +38,13 @@ def test_cache_folder(environ: dict[str, str], folder: str) -> None:
     assert Settings.from_environment(environ).cache == Path(folder)
 
 
+def test_the_limit_of_the_cache_and_the_compiler() -> None:
+    environ = {"TILEWRIGHT_CACHE_LIMIT": "1.5 GB", "CC": "ccache gcc"}
+    settings = Settings.from_environment(environ)
+    assert settings.cache_limit == 1_500_000_000
+    assert settings.compiler == "ccache gcc"
+
+
 def test_threads() -> None:
     assert Settings.from_environment({"TILEWRIGHT_THREADS": "3"}).threads == 3
 
@@ -44,6 +53,8 @@ def test_threads() -> None:
     ("name", "value", "says"),
     [
         ("TILEWRIGHT_SHOW", "nests", "known layers: sketch, nest, ir, trace"),
+        ("TILEWRIGHT_CACHE_LIMIT", "much", "'much' is no size; for example 500 MB"),
+        ("TILEWRIGHT_CACHE_LIMIT", "-1 GB", "is no size"),
         ("TILEWRIGHT_THREADS", "0", "positive integer, not '0'"),
         ("TILEWRIGHT_THREADS", "many", "positive integer, not 'many'"),
     ],

@@ -482,7 +482,7 @@ def build_all(
     kept in the user's cache.
     """
     settings = Settings.from_environment()
-    cache = ArtifactCache(settings.cache)
+    cache = ArtifactCache(settings.cache, settings.cache_limit)
     artifacts: dict[str, Artifact] = {}
     missing: list[tuple[str, str]] = []  # hash and key of a task
     requests = []
@@ -506,6 +506,8 @@ def build_all(
         alone, key = missing[i]
         cache.put(key, built)
         artifacts[alone] = Artifact.from_bytes(built)
+    if missing:
+        cache.trim()
     return artifacts
 
 

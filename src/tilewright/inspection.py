@@ -24,16 +24,19 @@ from tilewright.api import (
     open_records,
     tasks_of,
 )
+from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
+from tilewright.files import database_files, refuse_output
 from tilewright.graph.executor import link
 from tilewright.graph.ir import Node, Value
 from tilewright.graph.linker import Linker
 from tilewright.graph.memory import Memory
+from tilewright.graph.onnx_file import weights_beside
 from tilewright.graph.onnx_support import Operator, operators
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
@@ -43,12 +46,26 @@ from tilewright.report.history import History, Program, read_history
 from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.trace import trace_from_json
 from tilewright.search.tasks import TuningTask
+from tilewright.settings import Settings
 from tilewright.target import Target
+
+PAGE_SUFFIXES = (".html", ".htm", "")
 
 
 def onnx_operators() -> list[Operator]:
     """Every operator of ONNX's default domain: how it is supported, or why not."""
     return operators()
+
+
+def weight_files(model: Path) -> list[Path]:
+    """The files that an ONNX model keeps weights in. Raises UnsupportedModel."""
+    return weights_beside(model)
+
+
+def artifact_cache() -> ArtifactCache:
+    """The user's cache of compiled kernels."""
+    settings = Settings.from_environment()
+    return ArtifactCache(settings.cache, settings.cache_limit)
 
 
 # ---- the plan of a compiled model -----------------------------------------------------------
@@ -278,8 +295,7 @@ def write_report(db: str | Path, out: str | Path, machine: str | None = None) ->
     """
     from tilewright.report import page  # an optional extra brings what it needs
 
-    if Path(out).resolve() == Path(db).resolve():
-        raise InputError(f"the page would replace the database {db}: name another file for it")
+    refuse_output(Path(out), PAGE_SUFFIXES, {"the database": database_files(db)})
     with Database.open(db, create=False, readonly=True) as database:
         chosen = _machine(database, machine)
         history = read_history(

@@ -5,9 +5,13 @@ Settings.from_environment() -> Settings(show=frozenset({"ir"}), cache=…/tilewr
 TILEWRIGHT_SHOW     layers to print, comma-separated: sketch, nest, ir, trace
 TILEWRIGHT_CACHE    folder for compiled artifacts (default: tilewright in the user's cache
                     folder, $XDG_CACHE_HOME or ~/.cache)
+TILEWRIGHT_CACHE_LIMIT   the most that folder may hold, such as 500 MB (default: 2 GB); what was
+                    used longest ago goes first
 TILEWRIGHT_DB       records that torch.compile(backend="tilewright") takes programs from: a SQLite
                     file or a postgresql:// URL (default: none, untuned programs)
 TILEWRIGHT_THREADS  threads of a parallel region (default: every core this process may use)
+CC                  C compiler that links saved libraries for this architecture (default: cc, gcc or
+                    clang)
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import InputError
+from tilewright.text import parse_size
 
+DEFAULT_CACHE_LIMIT = 2 * 10**9  # bytes
 LAYERS = ("sketch", "nest", "ir", "trace")
 
 
@@ -30,6 +36,8 @@ class Settings:
     cache: Path = Path(".cache")
     threads: int | None = None
     db: str | None = None
+    cache_limit: int = DEFAULT_CACHE_LIMIT  # bytes
+    compiler: str | None = None
 
     def shows(self, layer: str) -> bool:
         """Whether `layer` is to be printed."""
@@ -39,7 +47,8 @@ class Settings:
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
         """Read `environ` (the process's own by default).
 
-        Raises InputError for an unknown layer or a thread count that is not a positive integer.
+        Raises InputError for an unknown layer, a thread count that is not a positive integer, or
+        a limit that is no size.
         """
         env = os.environ if environ is None else environ
         return cls(
@@ -47,6 +56,8 @@ class Settings:
             cache=_cache(env),
             threads=_threads(env),
             db=env.get("TILEWRIGHT_DB") or None,
+            cache_limit=_cache_limit(env),
+            compiler=env.get("CC", "").strip() or None,
         )
 
 
@@ -65,6 +76,14 @@ def _cache(env: Mapping[str, str]) -> Path:
     xdg = Path(env.get("XDG_CACHE_HOME", ""))
     home = Path(env["HOME"]) if env.get("HOME") else Path.home()
     return (xdg if xdg.is_absolute() else home / ".cache") / "tilewright"
+
+
+def _cache_limit(env: Mapping[str, str]) -> int:
+    text = env.get("TILEWRIGHT_CACHE_LIMIT", "").strip()
+    try:
+        return parse_size(text) if text else DEFAULT_CACHE_LIMIT
+    except ValueError as error:
+        raise InputError(f"TILEWRIGHT_CACHE_LIMIT: {error}") from None
 
 
 def _threads(env: Mapping[str, str]) -> int | None:

@@ -2,7 +2,9 @@
 
 duration(0.0377) -> "37.7 ms"      size(2_621_440) -> "2.62 MB"      clock(83) -> "1:23"
 sentence("arena 2 MB") -> "Arena 2 MB"      trials(8, 5) -> "13 trials (8 searched, 5 default)"
-one_line("a\n  b") -> "a b"
+parse_size("2 GB") -> 2_000_000_000
+
+And text from elsewhere, so that it can be shown: `harmless`, `plain`, `one_line`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ NONE = "–"
 
 DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+SIZE = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[kmgt]?)b?", re.IGNORECASE)
+POWERS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def duration(seconds: float | None) -> str:
@@ -23,6 +28,14 @@ def duration(seconds: float | None) -> str:
 def size(count: float) -> str:
     """Bytes with three digits and a fitting unit (powers of 1000)."""
     return _scaled(count, SIZES)
+
+
+def parse_size(text: str) -> int:
+    """Bytes from a number with or without a unit, as `size` writes them. Raises ValueError."""
+    found = SIZE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is no size; for example 500 MB or 2 GB")
+    return round(float(found["number"]) * POWERS[found["unit"].upper()])
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
@@ -75,3 +88,13 @@ def one_line(text: object, longest: int = 400) -> str:
     shown = "".join(c if c.isprintable() else " " for c in str(text))
     words = " ".join(shown.split())
     return words if len(words) <= longest else f"{words[: longest - 1]}…"
+
+
+def harmless(text: str) -> str:
+    """Control characters, which a terminal may obey, as escapes; line ends and tabs stay."""
+    return CONTROL.sub(lambda found: ascii(found.group())[1:-1], text)
+
+
+def plain(text: str) -> str:
+    """`text` as valid Unicode: what a file's name has of other bytes becomes a question mark."""
+    return text.encode(errors="replace").decode()

@@ -16,7 +16,9 @@ from devices import tools
 from tilewright.records.database import Database
 from tilewright.text import size
 
-COMMANDS = ("tune", "compile", "run", "bench", "show", "report", "records", "export", "ops")
+COMMANDS = (
+    *("tune", "compile", "run", "bench", "show", "report", "records", "export", "ops", "cache"),
+)
 
 
 def test_the_start_page_lists_every_command() -> None:

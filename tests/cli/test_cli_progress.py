@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -138,7 +139,10 @@ def test_ctrl_c_prints_what_was_reached(
 
 
 @pytest.mark.cpu
-def test_sigint_ends_a_real_run_and_keeps_its_records(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_real_run_and_keeps_its_records(
+    model: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     db = tmp_path / "interrupted.db"
     mark = f"TILEWRIGHT_TEST_MARK={tmp_path}"
     command = [sys.executable, "-c", "from tilewright.cli import main; main()"]
@@ -154,13 +158,17 @@ def test_sigint_ends_a_real_run_and_keeps_its_records(model: Path, tmp_path: Pat
     for line in process.stdout:
         if "search" in line:
             break
-    process.send_signal(signal.SIGINT)
+    shutil.copy(db, tmp_path / "copy.db")
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == 128 + number, err
     assert "Stopped." in out
     assert "Traceback" not in err
+    assert not Path(f"{db}-wal").exists()
     with Database.open(db, readonly=True) as database:
         assert database.summary().trials > 1
+    with Database.open(tmp_path / "copy.db", readonly=True) as copy:
+        assert copy.summary().workloads == 1
     deadline = time.monotonic() + 10
     while processes_with(mark) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -7,11 +7,22 @@ from collections.abc import Callable
 import pytest
 
 import tilewright as tw
-from tilewright.cli.console import complain, remark
+from tilewright.cli.console import complain, output, remark
 from tilewright.cli.options import assignments, parse_constants, parse_objective, parse_shape
 from tilewright.cli.timing import interleaved
 from tilewright.errors import InputError
-from tilewright.text import clock, count, duration, factor, rate, sentence, size
+from tilewright.text import (
+    clock,
+    count,
+    duration,
+    factor,
+    harmless,
+    parse_size,
+    plain,
+    rate,
+    sentence,
+    size,
+)
 
 
 def test_numbers_read_well() -> None:
@@ -25,6 +36,27 @@ def test_numbers_read_well() -> None:
     assert factor(0.04, 0.02) == "2.00x"
     assert count(1, "trial") == "1 trial"
     assert sentence("peak memory 2 MB") == "Peak memory 2 MB"
+
+
+def test_sizes_are_read_as_they_are_written() -> None:
+    for number in (0, 512, 2_620_000, 34 * 10**9):
+        assert parse_size(size(number)) == number
+    assert [parse_size(t) for t in ("7", "1k", "2 mb", "1.5G", "1TB")] == [
+        7, 1000, 2_000_000, 1_500_000_000, 10**12,
+    ]  # fmt: skip
+    for text in ("", "MB", "1e9", "-3", "1 XB", "1.2.3 MB", "inf"):
+        with pytest.raises(ValueError, match="is no size"):
+            parse_size(text)
+
+
+def test_text_from_elsewhere() -> None:
+    assert harmless("a\x1b[2J\r\x07\u202eb\tc\n") == "a\\x1b[2J\\r\\x07\\u202eb\tc\n"
+    assert plain("n\udcffµ") == "n?µ"
+
+
+def test_names_in_brackets_stay_text(capsys: pytest.CaptureFixture[str]) -> None:
+    output().print("pip install 'tilewright[demo]'", "a[/b]")
+    assert capsys.readouterr().out == "pip install 'tilewright[demo]' a[/b]\n"
 
 
 def test_names_between_colons_stay_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -30,6 +31,7 @@ CHECKS = Path(__file__).with_name("library_checks.c")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "c" / "main.c"
 GCC = ("gcc", "-std=c99", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
 ARM_GCC = ("aarch64-linux-gnu-gcc", *GCC[1:])
+FIXED = np.array([5, 6, -7], np.int64)
 ARM_SYSTEM = "/usr/aarch64-linux-gnu"
 
 pytestmark = [pytest.mark.cpu, tools("gcc")]
@@ -42,7 +44,7 @@ def graph() -> Graph:
     weights = np.random.default_rng(0).standard_normal((24, 50)).astype(np.float32)
     w = b.constant("w", weights)
     y = b.emit("softmax", b.emit("matmul", x, w), axis=1)
-    fixed = b.constant("fixed", np.array([5, 6, -7], np.int64))
+    fixed = b.constant("fixed", FIXED)
     return b.build([y, b.emit("add", x, x), fixed], ["y", "double-x", "fixed"])
 
 
@@ -104,7 +106,7 @@ def test_what_a_c_program_may_rely_on(saved: tuple[Network, Path]) -> None:
 @tools("g++")
 def test_the_header_is_also_c_plus_plus(saved: tuple[Network, Path], tmp_path: Path) -> None:
     source = tmp_path / "main.cpp"
-    source.write_text('#include "model.h"\nint main() { return model_model()->format - 3; }\n')
+    source.write_text('#include "model.h"\nint main() { return model_model()->format - 4; }\n')
     program = compiled(("g++", "-Wall", "-Werror", "-Wpedantic"), source, saved[1])
     assert subprocess.run([program], check=False).returncode == 0
 
@@ -196,6 +198,13 @@ def written(to: Path, data: bytes) -> Path:
     return to
 
 
+def flipped(path: Path, to: Path, where: bytes) -> Path:
+    """One bit less right in the middle of some bytes."""
+    data = bytearray(path.read_bytes())
+    data[data.index(where) + len(where) // 2] ^= 1
+    return written(to, bytes(data))
+
+
 Damage = Callable[[Path, Path], Path]
 
 
@@ -208,7 +217,7 @@ Damage = Callable[[Path, Path], Path]
         (lambda _, to: written(to, b"MZ" * 99), "no shared library"),
         (lambda p, to: written(to, p.read_bytes()[:9000]), "cut off: it has 9000 bytes"),
         (lambda p, to: written(to, p.read_bytes()[:-64]), "cut off"),
-        (lambda p, to: changed(p, to, b'"format": 3', b'"format": 7'), "has format 7.*reads 3"),
+        (lambda p, to: changed(p, to, b'"format": 4', b'"format": 7'), "has format 7.*reads 4"),
         (lambda p, to: changed(p, to, b'{"format"', b'["format"'), "description is damaged"),
         (lambda p, to: changed(p, to, b'"artifacts', b'"artifactz'), "lists no networks"),
         (
@@ -218,6 +227,9 @@ Damage = Callable[[Path, Path], Path]
         (lambda p, to: changed(p, to, b'"scratch_b', b'"scratch_x'), "is damaged"),
         (lambda p, to: changed(p, to, b".tilewright", b".tilewrong!"), "none that Tilewright"),
         (lambda p, to: changed(p, to, b"+sse2,", b"+sse9,"), "this CPU .* lacks sse9"),
+        (lambda p, to: changed(p, to, b'"sha256"', b'"sha255"'), "has no sha256"),
+        (lambda p, to: changed(p, to, b"GCC: ", b"gcc: "), "is damaged: its bytes are not those"),
+        (lambda p, to: flipped(p, to, FIXED.tobytes()), "is damaged: its bytes are not those"),
     ],
 )
 def test_other_files_are_refused(
@@ -242,12 +254,17 @@ def test_any_damage_of_the_file_header_is_a_message(
 
 
 def test_a_path_that_cannot_be_written(saved: tuple[Network, Path], tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match=r"cannot write .*No such file"):
+    with pytest.raises(BuildError, match=r"cannot write .*nowhere does not exist"):
         saved[0].save(tmp_path / "nowhere" / "model.so")
     (tmp_path / "model.so").mkdir()
     with pytest.raises(BuildError, match=r"cannot write .*directory"):
         saved[0].save(tmp_path / "model.so")
-    assert [p.name for p in tmp_path.iterdir()] == ["model.so"]
+    with pytest.raises(BuildError, match=r"cannot write .*name a file that ends in \.so"):
+        saved[0].save(tmp_path / "net.onnx")
+    (tmp_path / "main.h").write_text("int mine;")
+    with pytest.raises(BuildError, match=r"would replace .*main\.h, which Tilewright did not"):
+        saved[0].save(tmp_path / "main.so")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["main.h", "model.so"]
 
 
 def test_a_compiler_that_is_missing_or_fails(saved: tuple[Network, Path], tmp_path: Path) -> None:
@@ -258,3 +275,20 @@ def test_a_compiler_that_is_missing_or_fails(saved: tuple[Network, Path], tmp_pa
     with pytest.raises(BuildError, match="for Linux on x86_64 or aarch64, not arm64-apple"):
         network("cpu:apple-m1").save(tmp_path / "model.so")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_compiler_that_the_environment_names(
+    saved: tuple[Network, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(BuildError, match="false cannot link"):
+        saved[0].save(tmp_path / "model.so")
+    monkeypatch.setenv("CC", "gcc -fno-plt")
+    saved[0].save(tmp_path / "model.so")
+    assert tw.load_library(tmp_path / "model.so").artifact.entry == saved[0].artifact.entry
+
+
+def test_a_network_is_not_pickled(saved: tuple[Network, Path]) -> None:
+    for function in (saved[0], saved[0].function, tw.load_library(saved[1])):
+        with pytest.raises(TypeError, match=r"machine code .* save a network with net\.save"):
+            pickle.dumps(function)

@@ -286,7 +286,11 @@ def test_an_export_that_fails_leaves_the_old_file(
         assert file.read_bytes() == before
         assert sorted(path.suffix for path in tmp_path.glob("all*")) == [".jsonl"]
         monkeypatch.undo()
-        with pytest.raises(RecordsError, match=r"cannot export to .*nowhere.* No such file"):
+        with pytest.raises(RecordsError, match=r"cannot write .*nowhere does not exist"):
             database.export(tmp_path / "nowhere" / "all.jsonl")
+        (tmp_path / "link").symlink_to(tmp_path / "records.db")
+        for name in ("records.db", "records.db-wal", "link"):
+            with pytest.raises(RecordsError, match=r"it is the database; name another file"):
+                database.export(tmp_path / name)
         with pytest.raises(RecordsError, match=r"cannot import .*absent.* No such file"):
             database.import_(tmp_path / "absent.jsonl")

@@ -96,6 +96,19 @@ def test_a_reader_follows_a_writer(tmp_path: Path) -> None:
         assert list(reader.trials()) == [trial(0), trial(1)]
 
 
+def test_a_copy_of_the_file_is_whole_after_a_checkpoint(tmp_path: Path) -> None:
+    """Without it SQLite keeps rows beside the file until the last process closes it."""
+    with Database.open(tmp_path / "records.db") as database:
+        database.add_machine(MACHINE)
+        database.add_workload(WORKLOAD)
+        database.add_trials([trial(i) for i in range(3)])
+        database.checkpoint()
+        shutil.copy(tmp_path / "records.db", tmp_path / "copy.db")
+        with Database.open(tmp_path / "copy.db", readonly=True) as copy:
+            assert copy.summary().trials == 3
+            copy.checkpoint()  # nothing to do
+
+
 def test_a_full_disk_keeps_what_was_committed(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -388,12 +388,22 @@ def test_databases_that_cannot_be_shown(tmp_path: Path) -> None:
 
 
 def test_an_output_that_cannot_be_written(db: Path, tmp_path: Path) -> None:
-    for out in (tmp_path / "absent" / "r.html", tmp_path):
-        with pytest.raises(InputError, match=r"cannot write .*name a file that can be written"):
+    for out, message in (
+        (tmp_path / "absent" / "r.html", r"cannot write .*absent does not exist; create it"),
+        (tmp_path, r"cannot write .*is a directory; name a file in it"),
+        (tmp_path / "report.pdf", r"name a file that ends in \.html"),
+    ):
+        with pytest.raises(InputError, match=message):
             write_report(db, out)
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match="the page would replace the database"):
-        write_report(db, db.parent / "." / db.name)
+    copy = tmp_path / "records.html"
+    copy.write_bytes(db.read_bytes())
+    for out in (copy, tmp_path / "." / copy.name):
+        with pytest.raises(InputError, match="it is the database; name another file"):
+            write_report(copy, out)
+        with pytest.raises(InputError, match="it is a SQLite database; name another file"):
+            write_report(db, out)
+    assert copy.read_bytes() == db.read_bytes()
 
 
 def test_a_missing_library_names_the_extra(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:

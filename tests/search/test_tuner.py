@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from tilewright.schedule.trace import trace_hash
 from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.tasks import TuningTask, recorded_space
-from tilewright.search.tuner import Budget, Tuner
+from tilewright.search.tuner import Budget, Progress, Tuner
 from workloads import given
 
 
@@ -67,6 +68,23 @@ def tuner(file: Path, machine: SimulatedMachine, seed: int = 0) -> Tuner:
     return Tuner(
         make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler, seed=seed
     )
+
+
+def test_a_copy_of_the_database_is_whole_at_any_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tilewright.search.tuner.CHECKPOINT_S", 0.0)
+    one = tuner(tmp_path / "t.db", SimulatedMachine())
+    counts: list[tuple[int, int]] = []
+
+    def observe(progress: Progress) -> None:
+        copied = shutil.copy(tmp_path / "t.db", tmp_path / f"copy{len(counts)}.db")
+        with Database.open(copied, readonly=True) as copy:
+            counts.append((copy.summary().trials, one.database.summary().trials))
+
+    one.run(Budget(trials=6), observe)
+    assert all(copied == recorded for copied, recorded in counts)
+    assert counts[-1][0] >= 6
 
 
 def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -> None:

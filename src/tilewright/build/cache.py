@@ -1,12 +1,15 @@
 """The compiled-artifact cache: what was built once is read back, also by other processes.
 
-    cache = ArtifactCache(Path("~/.cache/tilewright"))
+    cache = ArtifactCache(Path("~/.cache/tilewright"), limit=2 * 10**9)
     key = cache.key(workload_hash, trace, target, name)
     artifact = cache.get(key)          None where it has to be built; then
     cache.put(key, artifact bytes)
+    cache.trim()                       once all are put: back to the limit
 
 A key covers everything an artifact depends on, the compiler's own source included, so an edited
-compiler never meets its old output. A folder that cannot be written only costs the caching.
+compiler never meets its old output. A file is the SHA-256 of an artifact, then the artifact; one
+that does not match is thrown away. The time of a file is when it was last used. A folder that
+cannot be written only costs the caching.
 """
 
 from __future__ import annotations
@@ -15,13 +18,17 @@ import contextlib
 import functools
 import hashlib
 import os
-import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import TilewrightError
+from tilewright.files import replacing
 from tilewright.runtime.artifact import Artifact
+from tilewright.settings import DEFAULT_CACHE_LIMIT
 
+SUFFIX = ".artifact"
+DIGEST_BYTES = hashlib.sha256().digest_size
 COMPILER_FOLDERS = ("expr", "nest", "schedule", "space", "codegen", "build", "runtime")
 
 
@@ -37,10 +44,19 @@ def compiler_fingerprint() -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """How many artifacts there are, and their bytes."""
+
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ArtifactCache:
-    """Artifacts as files in `folder`, one a key."""
+    """Artifacts as files in `folder`, one a key; about `limit` bytes of them."""
 
     folder: Path
+    limit: int = DEFAULT_CACHE_LIMIT
 
     def key(self, workload: str, trace: str | None, target: str, name: str) -> str:
         """Name of an artifact; a trace of None is the default program."""
@@ -48,24 +64,56 @@ class ArtifactCache:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def get(self, key: str) -> Artifact | None:
-        """The cached artifact; None where there is none that can be read."""
-        with contextlib.suppress(OSError, TilewrightError, ValueError):
-            return Artifact.from_bytes(self._file(key).read_bytes())
+        """The cached artifact; None where there is none that is whole."""
+        file = self._file(key)
+        try:
+            data = file.read_bytes()
+        except OSError:
+            return None
+        with contextlib.suppress(TilewrightError, ValueError):
+            if hashlib.sha256(data[DIGEST_BYTES:]).digest() == data[:DIGEST_BYTES]:
+                artifact = Artifact.from_bytes(data[DIGEST_BYTES:])
+                with contextlib.suppress(OSError):
+                    os.utime(file)
+                return artifact
+        with contextlib.suppress(OSError):
+            file.unlink()
         return None
 
     def put(self, key: str, artifact: bytes) -> None:
         """Keep `Artifact.to_bytes()`."""
+        file = self._file(key)
         with contextlib.suppress(OSError):
-            _write(self._file(key), artifact)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file) as part:
+                part.write_bytes(hashlib.sha256(artifact).digest() + artifact)
+
+    def usage(self) -> Usage:
+        """What it holds now."""
+        sizes = [size for _, size, _ in self._entries()]
+        return Usage(len(sizes), sum(sizes))
+
+    def trim(self, limit: int | None = None) -> Usage:
+        """Remove what was used longest ago until no more than `limit` bytes (None: the cache's
+        own) are left; returns what was removed.
+        """
+        limit = self.limit if limit is None else limit
+        total = removed = files = 0
+        for _, size, file in sorted(self._entries(), reverse=True):
+            total += size
+            if total <= limit:
+                continue
+            with contextlib.suppress(OSError):
+                file.unlink()
+                removed, files = removed + size, files + 1
+        return Usage(files, removed)
+
+    def _entries(self) -> Iterator[tuple[float, int, Path]]:
+        """When each artifact was last used, its bytes, and its file."""
+        for file in self.folder.glob(f"??/*{SUFFIX}"):
+            with contextlib.suppress(OSError):  # another process removed it
+                found = file.stat()
+                yield found.st_mtime, found.st_size, file
 
     def _file(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.artifact"
-
-
-def _write(file: Path, data: bytes) -> None:
-    """Write so that a reader sees all of it or nothing."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=file.parent)
-    with os.fdopen(handle, "wb") as out:
-        out.write(data)
-    Path(name).replace(file)
+        return self.folder / key[:2] / f"{key}{SUFFIX}"

@@ -5,18 +5,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-
-from tilewright.cli.console import FAILED, complain
-from tilewright.errors import TilewrightError
 
 
 def main() -> None:
     """The entry point of the command `tilewright`."""
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if usual:  # while modules are loaded nothing is there to be cleaned up
+        signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    from tilewright.cli.console import FAILED, complain
+    from tilewright.errors import TilewrightError
+
     try:
-        # Not at the top: the import fails where no OpenMP runtime is installed.
+        # Fails where no OpenMP runtime is installed.
         from tilewright.cli.app import app
     except TilewrightError as error:
         complain(str(error))
         sys.exit(FAILED)
+    if usual:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     app()

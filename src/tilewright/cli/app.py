@@ -1,43 +1,113 @@
 """All commands together, and what their errors become.
 
-An error of ours is a message on standard error and exit status 1, wrong usage 2, Ctrl-C 130. Any
-other exception is a bug and shows its traceback.
+An error of ours is a message on standard error and exit status 1, wrong usage 2, a signal that ends
+a command 128 and its number (Ctrl-C 130). Any other exception is a defect, and said to be one.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
 import tilewright as tw
 from tilewright.cli.bench import bench
+from tilewright.cli.cache import cache
 from tilewright.cli.compile import compile
-from tilewright.cli.console import FAILED, complain
+from tilewright.cli.console import (
+    FAILED,
+    OUTPUT,
+    complain,
+    give_up_output,
+    output_fault,
+    tolerate_encodings,
+)
 from tilewright.cli.help import PlainCommand, PlainGroup
+from tilewright.cli.interrupts import exit_status, interruptible
 from tilewright.cli.ops import ops
 from tilewright.cli.records import export, records
 from tilewright.cli.report import report
 from tilewright.cli.run import run
 from tilewright.cli.show import show
-from tilewright.cli.tune import INTERRUPTED, tune
-from tilewright.errors import TilewrightError
+from tilewright.cli.tune import tune
+from tilewright.errors import TilewrightError, VerifyError
+
+SHOWN_ERROR = 500  # characters
+
+
+TRACEBACK = "--traceback"
+# What typer itself raises and reports, wrong usage among it.
+REPORTED: tuple[type[Exception], ...] = (
+    typer.Exit,
+    typer.Abort,
+    *(c for c in typer.BadParameter.__mro__ if issubclass(c, Exception) and c is not Exception),
+)
 
 
 class Commands(PlainGroup):
-    """The command group, which reports errors of ours."""
+    """The command group: every error of a command becomes one line."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line."""
+        tolerate_encodings()
+        try:
+            return super().main(*args, **options)
+        except OSError as error:  # not of a command, so of help that could not be printed
+            if TRACEBACK in sys.argv:
+                raise
+            give_up_output()
+            error.filename = error.filename or OUTPUT
+            complain(explanation(error))
+            sys.exit(FAILED)
+        finally:
+            if fault := output_fault():
+                complain(fault)
+                sys.exit(FAILED)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take --traceback wherever it stands."""
+        end = args.index("--") if "--" in args else len(args)
+        if TRACEBACK in args[:end]:
+            args = [TRACEBACK, *(a for a in args[:end] if a != TRACEBACK), *args[end:]]
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
-        except TilewrightError as error:
+            with interruptible():
+                return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise typer.Exit(exit_status(interrupt)) from None
+        except Exception as error:
+            if isinstance(error, (*REPORTED, BrokenPipeError)):
+                raise
             if ctx.params["traceback"]:
                 raise
-            complain(str(error))
+            complain(explanation(error))
             raise typer.Exit(FAILED) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(INTERRUPTED) from None
+
+
+def explanation(error: Exception) -> str:
+    """What ended a command, in one line; of an error that nobody raised on purpose, that it is a
+    defect.
+    """
+    match error:
+        case VerifyError():
+            text = str(error)
+        case TilewrightError():
+            return str(error)
+        case MemoryError():
+            return f"out of memory: {error}" if str(error) else "out of memory"
+        case OSError():
+            place = f"{error.filename}: " if error.filename else ""
+            return f"{place}{error.strerror or error}"
+        case _:
+            text = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN_ERROR]}"
+    return (
+        f"{text} (this is a defect of Tilewright, please report it; the same command with "
+        f"{TRACEBACK} shows where it arose)"
+    )
 
 
 app = typer.Typer(
@@ -58,7 +128,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where in the code an error arose.")
+        bool, typer.Option(TRACEBACK, help="Show where in the code an error arose.")
     ] = False,
     version: Annotated[
         bool,
@@ -72,5 +142,5 @@ def options(
     """
 
 
-for command in (tune, compile, run, bench, show, report, records, export, ops):
+for command in (tune, compile, run, bench, show, report, records, export, ops, cache):
     app.command(cls=PlainCommand)(command)

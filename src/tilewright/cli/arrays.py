@@ -7,13 +7,21 @@ write_outputs(Path("out.npz"), names, arrays)
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from tilewright.errors import InputError
+from tilewright.files import replacing
 from tilewright.runtime.artifact import Array, BufferSpec, numpy_dtype
+
+# What NumPy and zipfile raise over the files that they are given.
+UNREADABLE = (
+    *(OSError, ValueError, OverflowError, EOFError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error),
+)
 
 
 def read_inputs(
@@ -27,7 +35,10 @@ def read_inputs(
     """
     given: dict[str, Array] = {}
     for text in texts:
-        given |= _read(text)
+        found = _read(text)
+        if twice := sorted(set(given) & set(found)):
+            raise InputError(f"input {', '.join(twice)} is given twice: leave one --input out")
+        given |= found
     names = [s.name for s in specs]
     unknown = sorted(set(given) - set(names))
     if unknown:
@@ -58,22 +69,37 @@ def _is_float(spec: BufferSpec) -> bool:
     return spec.dtype.startswith(("float", "bfloat"))
 
 
-def _read(text: str) -> dict[str, Array]:
+def input_file(text: str) -> tuple[str | None, Path]:
+    """The input that `NAME=FILE` names and the file; None for a plain `FILE`."""
     name, equals, file = text.partition("=")
-    path = Path(file if equals else text)
+    return (name, Path(file)) if equals else (None, Path(text))
+
+
+def _read(text: str) -> dict[str, Array]:
+    name, path = input_file(text)
     try:
         loaded = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.ndarray):
+            with loaded:
+                loaded = {key: loaded[key] for key in loaded.files}
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is no .npy or .npz file: {error}") from error
-    if isinstance(loaded, np.ndarray):
-        if not equals:
-            raise InputError(f"name the input that {path} is for: --input NAME={path}")
-        return {name: loaded}
-    with loaded:
-        arrays = {key: loaded[key] for key in loaded.files}
-    if not equals:
+    except MemoryError as error:
+        raise InputError(f"{path} is too large for this machine's memory: {error}") from error
+    except UNREADABLE as error:
+        text = f"{error}"
+        reason = "it holds Python objects or something else" if "pickle" in text else text
+        raise InputError(f"{path} is no .npy or .npz file of numbers: {reason}") from error
+    if isinstance(loaded, dict):
+        return _of_archive(name, path, loaded)
+    if name is None:
+        raise InputError(f"name the input that {path} is for: --input NAME={path}")
+    return {name: loaded}
+
+
+def _of_archive(name: str | None, path: Path, arrays: dict[str, Array]) -> dict[str, Array]:
+    """The arrays of an archive by name, or its only one as `name`."""
+    if name is None:
         return arrays
     if len(arrays) != 1:
         raise InputError(
@@ -99,10 +125,11 @@ def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> 
     if file.suffix == ".npy" and len(arrays) != 1:
         raise InputError(f"the model has {len(arrays)} outputs: name a .npz file, not {file}")
     try:
-        if file.suffix == ".npy":
-            np.save(file, arrays[0])
-        else:
-            _write_archive(file, names, arrays)
+        with replacing(file) as part:
+            if file.suffix == ".npy":
+                np.save(part, arrays[0])
+            else:
+                _write_archive(part, names, arrays)
     except OSError as error:
         raise InputError(f"cannot write {file}: {error.strerror or error}") from error
 

@@ -23,9 +23,11 @@ from tilewright.cli.options import (
     each_shape,
     load_model,
 )
+from tilewright.cli.outputs import protect
 from tilewright.inspection import Plan, plan_of
 from tilewright.records.rows import PROGRAM_KINDS
 from tilewright.runtime.host import host_architecture
+from tilewright.runtime.library import refuse_library
 from tilewright.target import CpuTarget, CudaTarget, GpuTarget
 from tilewright.text import NONE, count, duration, rate, sentence, size
 
@@ -60,12 +62,12 @@ def compile(
     Example: tilewright compile resnet50.onnx --db tuning.db -o resnet50.so
     """
     console = output(quiet)
+    if save is not None:
+        protect([save, refuse_library(save)], model, db)
     loaded = load_model(model, shape, constant)
     chosen = as_target(target)
-    for one in each_shape(loaded):
-        if one is not loaded:
-            console.print(one.name, style="bold")
-        print_plan(console, plan_of(one, db, chosen))
+    variants = each_shape(loaded)
+    plans = [plan_of(one, db, chosen) for one in variants]
     # The plans had the notes.
     if isinstance(loaded, tw.ModelSet):
         nets = tw.compile(loaded, db, chosen, notes=lambda _: None)
@@ -73,6 +75,12 @@ def compile(
     else:
         net = tw.compile(loaded, db, chosen, notes=lambda _: None)
         networks, write = (net,), net.save
+    # Before anything is printed, for who reads that may stop reading.
+    header = None if save is None else write(save)
+    for one, plan in zip(variants, plans, strict=True):
+        if one is not loaded:
+            console.print(one.name, style="bold", markup=False)
+        print_plan(console, plan)
     is_host = isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()
     at_hand = isinstance(chosen, GpuTarget) and target is not None and ":" not in target
     if is_host or at_hand:
@@ -83,7 +91,6 @@ def compile(
         built = chosen.architecture if isinstance(chosen, (CpuTarget, CudaTarget)) else chosen.kind
         console.print(f"Compiled for {chosen.name} ({built}); not loaded here.")
     if save is not None:
-        header = write(save)
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)
 
 

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from tilewright.cli.console import output
+from tilewright.errors import InputError
 from tilewright.inspection import onnx_operators
 
 
@@ -26,6 +27,8 @@ def ops(
     """
     console = output()
     found = [o for o in onnx_operators() if filter.lower() in o.name.lower()]
+    if not found:
+        raise InputError(f"no ONNX operator's name contains {filter!r}")
     for title, mine in (
         ("supported", [o for o in found if o.how]),
         ("not supported", [o for o in found if not o.how]),

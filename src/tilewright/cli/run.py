@@ -10,7 +10,7 @@ import typer
 
 import tilewright as tw
 from tilewright.api import host_target
-from tilewright.cli.arrays import random_words, read_inputs, write_outputs
+from tilewright.cli.arrays import input_file, random_words, read_inputs, write_outputs
 from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, Run, Tolerance, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
 from tilewright.cli.options import (
@@ -27,6 +27,8 @@ from tilewright.cli.options import (
     load_model,
     parse_constants,
 )
+from tilewright.cli.outputs import protect
+from tilewright.files import refuse_output
 from tilewright.inspection import index_limits
 from tilewright.runtime.artifact import Array
 
@@ -83,6 +85,9 @@ def run(
     Example: tilewright run resnet50.onnx --input x=image.npy --output y.npz --db tuning.db
     """
     console = output(quiet or json)
+    if save is not None:
+        refuse_output(save, (".npz", ".npy"))
+        protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     loaded = load_model(model, shape, constant)
     if isinstance(loaded, tw.ModelSet):
         nets = tw.compile(loaded, db, target, notes=remark)
@@ -96,14 +101,15 @@ def run(
         arrays, random = read_inputs(inputs or (), specs, seed, limits)
         if all(arrays[s.name].shape == s.shape for s in specs):
             break
-    if random:
-        console.print(f"Random values (seed {seed}) for {random_words(specs, random, limits)}.")
     outputs = call(arrays)
     names = [s.name for s in network.artifact.outputs]
+    if save is not None:  # before anything is printed, for who reads that may stop reading
+        write_outputs(save, names, outputs)
+    if random:
+        console.print(f"Random values (seed {seed}) for {random_words(specs, random, limits)}.")
     for name, array in zip(names, outputs, strict=True):
         console.print(describe(name, array), soft_wrap=True)
     if save is not None:
-        write_outputs(save, names, outputs)
         console.print(f"Saved to {save}.", soft_wrap=True)
     told: dict[str, Any] = {
         "model": str(model),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -10,6 +12,7 @@ from rich.console import Console
 
 import tilewright as tw
 from tilewright.cli.console import output
+from tilewright.cli.interrupts import exit_status
 from tilewright.cli.options import (
     DEFAULT_DB,
     Constants,
@@ -31,8 +34,13 @@ from tilewright.cli.progress import (
 )
 from tilewright.text import clock, count, duration, trials
 
-INTERRUPTED = 130  # the exit status after Ctrl-C
 DEFAULT_MINUTES = 10.0
+
+
+def _finite(number: float | None) -> float | None:
+    if number is not None and not isfinite(number):
+        raise typer.BadParameter("must be finite; to stop by trials alone, give --trials only")
+    return number
 
 
 Models: TypeAlias = Annotated[
@@ -48,6 +56,7 @@ Minutes: TypeAlias = Annotated[
     typer.Option(
         min=0.0,
         metavar="MINUTES",
+        callback=_finite,
         help="Stop after so many minutes.",
         show_default="10, without --trials",
     ),
@@ -118,7 +127,8 @@ def tune(
     Cuts each model into tasks (kernels), measures an untuned program of each one, then spends its
     time where the models gain most. Every program's output is checked before it counts.
 
-    Stopping (Ctrl-C, or a crash) loses nothing that was recorded: the same command goes on.
+    Stopping (Ctrl-C, SIGTERM, or a crash) loses nothing that was recorded: the same command goes
+    on.
 
     Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
     """
@@ -127,7 +137,7 @@ def tune(
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     if minutes is None and trials is None:
         minutes = DEFAULT_MINUTES
-    interrupted = False
+    interrupt: KeyboardInterrupt | None = None
     with display(console) as show:
         try:
             tw.tune(
@@ -142,14 +152,16 @@ def tune(
                 runner=runner,
                 observe=show,
             )
-        except KeyboardInterrupt:
-            interrupted = True
-    if interrupted:
-        console.print("Stopped.", style="bold")
+        except KeyboardInterrupt as caught:
+            interrupt = caught
+    if interrupt is not None:
+        with suppress(OSError):  # the terminal may be what has gone
+            console.print("Stopped.", style="bold")
+            if show.last is not None:
+                report(console, show.last, db)
+        raise typer.Exit(exit_status(interrupt))
     if show.last is not None:
         report(console, show.last, db)
-    if interrupted:
-        raise typer.Exit(INTERRUPTED)
 
 
 def report(console: Console, snapshot: Snapshot, db: str) -> None:

@@ -18,7 +18,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from tilewright.build import compile_ir
 from tilewright.build.library import Program, save
@@ -34,7 +34,7 @@ from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import pack
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
-from tilewright.runtime.function import CompiledFunction
+from tilewright.runtime.function import CompiledFunction, unpicklable
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile
 from tilewright.target import CpuTarget, Target
@@ -142,6 +142,9 @@ class Network:
     def memory(self) -> Memory:
         """What a run needs, in bytes."""
         return Memory.of(self.artifact, self.plan.arena_bytes)
+
+    def __reduce__(self) -> NoReturn:
+        raise unpicklable(self)
 
     def __str__(self) -> str:
         return (

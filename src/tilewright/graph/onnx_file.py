@@ -164,6 +164,12 @@ def _contents(file: Path) -> bytes:
         raise UnsupportedModel(f"cannot read {file}: {reason}") from error
 
 
+def weights_beside(path: Path) -> list[Path]:
+    """The files of a model's external data, whether they are there or not."""
+    folder = path.resolve().parent
+    return sorted({folder / f for t in tensors(_parse(path)) if (f := _location(t))})
+
+
 def _folder_of(model: onnx.ModelProto, path: str | Path | None) -> Path | None:
     """Where the model's external weights are; None if it has none."""
     files = sorted({f for t in tensors(model) if (f := _location(t)) is not None})

@@ -46,7 +46,7 @@ from tilewright.graph.onnx_scope import (
 )
 from tilewright.graph.onnx_shapes import Shapes, misfits
 from tilewright.graph.onnx_structure import MOST_WRITTEN_OUT
-from tilewright.text import one_line, size
+from tilewright.text import one_line, plain, size
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What translators run into where attributes or inputs are not what ONNX says they are."""
@@ -70,7 +70,7 @@ def load(
         # Infinities and NaN among weights are the model's business.
         with np.errstate(all="ignore"):
             prepared = read_model(source, shapes, constants)
-            stem = Path(source).stem if isinstance(source, (str, Path)) else ""
+            stem = plain(Path(source).stem) if isinstance(source, (str, Path)) else ""
             name = stem or prepared.model.graph.name or "model"
             importer = Importer(prepared, name)
             return importer.run()

@@ -12,8 +12,8 @@ is built, run and compared with direct evaluation once, before its first candida
 from __future__ import annotations
 
 import math
+import shutil
 import statistics
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from tilewright.errors import BuildError, RunError
+from tilewright.files import own_folder
 from tilewright.measure.pools import BuilderPool, Built, Outcome, RunnerClient, TaskSpec
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
@@ -101,8 +102,8 @@ class LocalMeasurer:
             free_cores = 0 if runner is None else cores
         self.options = options or RunOptions()
         self.overlap = free_cores > 0
-        self._driver_caches = tempfile.TemporaryDirectory(prefix="tilewright-")
-        env = {**dict.fromkeys(DRIVER_CACHES, self._driver_caches.name), **(env or {})}
+        self._driver_caches = own_folder(self)
+        env = {**dict.fromkeys(DRIVER_CACHES, str(self._driver_caches)), **(env or {})}
         self._command = runner
         self._env = env
         self._runner = RunnerClient(runner, env)
@@ -231,7 +232,7 @@ class LocalMeasurer:
         for runner in (self._runner, *self._confirmers):
             runner.close()
         self._builders.close()
-        self._driver_caches.cleanup()
+        shutil.rmtree(self._driver_caches, ignore_errors=True)
 
     def __enter__(self) -> Self:
         return self

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-from tilewright.errors import RunError
+from tilewright.errors import InputError, RunError
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header
 from tilewright.measure.server import UnknownTaskError
 from tilewright.measure.trial import RunOptions, Timing
 from tilewright.measure.workers import Failure, Worker, WorkerFailureError, worker_command
+from tilewright.text import harmless
 
 LOAD_TIMEOUT_S = 120.0
 DEFAULT_BUILD_TIMEOUT_S = 30.0
@@ -131,10 +132,15 @@ class RunnerClient:
         self, command: Sequence[str] | str | None = None, env: Mapping[str, str] | None = None
     ) -> None:
         """`command` starts the runner (None: here, with this Python); a string is split as a
-        shell would.
+        shell would. Raises InputError for one that cannot be.
         """
         if isinstance(command, str):
-            command = shlex.split(command)
+            try:
+                command = shlex.split(command)
+            except ValueError as error:
+                raise InputError(f"runner command {command!r}: {error}") from None
+            if not command:
+                raise InputError("the runner command is empty: leave it out to measure here")
         self.worker = Worker(command or worker_command("runner"), "run", env)
 
     @property
@@ -159,7 +165,13 @@ class RunnerClient:
         }
         for attempt in (1, 2):
             try:
-                return self.worker.request(header, [task.reference], LOAD_TIMEOUT_S)[1]
+                answer, values = self.worker.request(header, [task.reference], LOAD_TIMEOUT_S)
+                if answer["type"] != "loaded" or len(values) != len(task.points):
+                    kind = harmless(f"{answer['type']!r:.80}")
+                    raise self.worker.nonsense(
+                        f"{kind} with {len(values)} payloads, not 'loaded' with {len(task.points)}"
+                    )
+                return values
             except WorkerFailureError as error:
                 if error.failure.stage == self.worker.stage and attempt == 1:
                     continue
@@ -178,12 +190,10 @@ class RunnerClient:
                 raise
             self.load(task)
             answer, _ = self.worker.request(header, [artifact], options.timeout_s)
-        return Timing(
-            answer["latencies_s"],
-            answer["stopped_early"],
-            answer["spent_s"],
-            answer.get("region_s"),  # older runners do not say
-        )
+        try:
+            return Timing.of_answer(answer)
+        except RunError as error:
+            raise self.worker.nonsense(str(error)) from error
 
     def close(self) -> None:
         """End the process."""

@@ -73,11 +73,16 @@ class Channel:
                 f"the other side sent {prefix!r} instead of a frame: it must print nothing else "
                 "to its standard output (does a login shell greet?)"
             )
-        header = json.loads(self._read(size, deadline))
+        try:
+            header = json.loads(self._read(size, deadline))
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"a frame's header is no JSON: {error}") from error
         if not isinstance(header, dict) or "type" not in header:
-            raise RunError(f"a frame's header must be an object with a type, got {header!r}")
-        payloads = [self._read(n, deadline) for n in header.get("payloads", ())]
-        return header, payloads
+            raise RunError(f"a frame's header must be an object with a type, got {header!r:.200}")
+        sizes = header.get("payloads", [])
+        if not isinstance(sizes, list) or any(type(n) is not int or n < 0 for n in sizes):
+            raise RunError(f"a frame's payloads must be lengths, got {sizes!r:.200}")
+        return header, [self._read(n, deadline) for n in sizes]
 
     def _write(self, data: bytes, deadline: float | None) -> None:
         view = memoryview(data)

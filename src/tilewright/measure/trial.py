@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -105,6 +105,30 @@ class Timing:
     stopped_early: bool = False
     spent_s: dict[str, float] = field(default_factory=dict)
     region_s: float | None = None
+
+    @staticmethod
+    def of_answer(answer: Mapping[str, Any]) -> Timing:
+        """What a runner's `result` says. Raises RunError when it is no such message."""
+        latencies, spent = answer.get("latencies_s"), answer.get("spent_s")
+        region_s = answer.get("region_s")  # older runners do not say
+        if answer.get("type") != "result":
+            raise RunError(f"it is of type {answer.get('type')!r:.80}, not 'result'")
+        if not isinstance(latencies, list) or not latencies or not all(map(_is_latency, latencies)):
+            raise RunError(f"latencies_s must be a list of seconds, not {latencies!r:.80}")
+        if not isinstance(spent, dict) or not all(map(_is_time, spent.values())):
+            raise RunError(f"spent_s must be an object of seconds, not {spent!r:.80}")
+        if region_s is not None and not _is_time(region_s):
+            raise RunError(f"region_s must be seconds, not {region_s!r:.80}")
+        return Timing(latencies, answer.get("stopped_early") is True, spent, region_s)
+
+
+def _is_latency(value: Any) -> bool:
+    return _is_time(value) and value > 0
+
+
+def _is_time(value: Any) -> bool:
+    """Whether a JSON value is a length of time in seconds."""
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
 class Spent:

@@ -1,6 +1,6 @@
 """Worker processes as the parent sees them: requests with time limits, deaths explained, restarts.
 
-    worker = Worker([sys.executable, "-m", "tilewright.measure.runner"])
+    worker = Worker(worker_command("runner"), "run")
     answer, payloads = worker.request({"type": "run", …}, [artifact], timeout_s=10)
 
 A worker is spawned (never forked) as the leader of a session of its own, so that killing its
@@ -21,6 +21,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from tilewright.errors import RunError
@@ -32,12 +33,15 @@ from tilewright.measure.protocol import (
     Header,
     Payloads,
 )
+from tilewright.text import harmless
 
 START_TIMEOUT_S = 60.0
 # How much longer than a request's own limit the client waits: the worker's alarm clock comes first.
 PATIENCE_S = 1.0
 EXIT_WAIT_S = 2.0
 STDERR_TAIL_BYTES = 2000
+STAGES = ("hello", "request", "load_task", "build", "run", "check", "timeout")  # of error frames
+INSTALLED = ("site-packages", "dist-packages")  # folders where every Python looks
 
 SIGNAL_MEANINGS = {
     signal.SIGSEGV: "it accessed memory outside its buffers",
@@ -67,8 +71,25 @@ class WorkerFailureError(RunError):
 
 
 def worker_command(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module of this package with this Python."""
-    return [sys.executable, "-m", f"tilewright.measure.{module}", *arguments]
+    """The command that runs a module of this package with this Python.
+
+    -P: modules come from where this process has them, never from the current directory.
+    """
+    return [sys.executable, "-P", "-m", f"tilewright.measure.{module}", *arguments]
+
+
+def worker_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` so that Python finds this package, and nothing in the current directory.
+
+    An empty entry of PYTHONPATH is that directory. A package that is not installed is found where
+    this process has it from.
+    """
+    listed = environ.get("PYTHONPATH", "").split(os.pathsep)
+    folders = [str(Path(folder).absolute()) for folder in listed if folder]
+    root = Path(__file__).absolute().parents[2]
+    if root.name not in INSTALLED and str(root) not in folders:
+        folders.append(str(root))
+    return {**environ, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 class Worker:
@@ -85,7 +106,7 @@ class Worker:
         self.stage = stage
         self.facts: Header = {}
         self.starts = 0
-        self._env = {**os.environ, **(env or {})}
+        self._env = worker_environment({**os.environ, **(env or {})})
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: Channel | None = None
         self._stderr: IO[bytes] | None = None
@@ -113,11 +134,12 @@ class Worker:
         except RunError as error:
             tail = self._stop()
             raise RunError(f"cannot use the worker {self._name()}: {error}{tail}") from error
-        if answer.get("protocol") != PROTOCOL:
+        if answer.get("protocol") != PROTOCOL or "version" not in answer:
             self._stop()
+            said = harmless(str(answer.get("message", answer)))[:STDERR_TAIL_BYTES]
             raise RunError(
                 f"the worker {self._name()} does not speak protocol {PROTOCOL} "
-                f"({answer.get('message', answer)}): install the same Tilewright on both sides"
+                f"({said}): install the same Tilewright on both sides"
             )
         self.facts = answer
 
@@ -149,7 +171,9 @@ class Worker:
             self._stop()  # interrupted in the middle of a frame: this pipe is of no further use
             raise
         if answer["type"] == "error":
-            failure = Failure(answer["stage"], answer["error"], answer["message"])
+            stage = answer.get("stage")
+            kind, text = (harmless(f"{answer.get(name)}") for name in ("error", "message"))
+            failure = Failure(stage if stage in STAGES else self.stage, kind, text)
             if answer.get("ended"):
                 self._stop()
             raise WorkerFailureError(failure)
@@ -210,7 +234,7 @@ class Worker:
         self._process = self._channel = None
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - STDERR_TAIL_BYTES))
-        tail = self._stderr.read().decode(errors="replace").strip()
+        tail = harmless(self._stderr.read().decode(errors="replace").strip())
         self._stderr.close()
         return f"; it printed: {tail}" if tail else ""
 
@@ -235,6 +259,11 @@ class Worker:
     def _timeout(self, timeout_s: float) -> Failure:
         message = f"no answer within {timeout_s:g} s ({self.stage})"
         return Failure("timeout", "TimeoutError", message)
+
+    def nonsense(self, why: str) -> WorkerFailureError:
+        """The failure of a request whose answer is not what the protocol says it is."""
+        said = f"{self._name()} gave an answer that is none: {why}{self._stop()}"
+        return WorkerFailureError(Failure(self.stage, "RunError", said))
 
     def _name(self) -> str:
         return repr(" ".join(self.command))

@@ -89,6 +89,14 @@ class Store:
             with faults_named(self.name), engine.connect() as connection:
                 connection.exec_driver_sql("VACUUM")
 
+    def checkpoint(self) -> None:
+        """Bring what SQLite's log holds into the file, as far as no reader still needs the log."""
+        if self.path is None or self.readonly:
+            return
+        plain = self.engine.execution_options(sqlite_begin="")
+        with faults_named(self.name), plain.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
+
 
 def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: float) -> Store:
     """Open a SQLite file (path, sqlite:// URL, ":memory:") or a PostgreSQL URL.
@@ -140,7 +148,7 @@ def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> Store:
         # memory; without a log beside it nobody is writing, and the file can be read as it is.
         still = readonly and path is not None and not _writable(path.parent)
         still = still and not Path(f"{name}-wal").exists()
-        uri = f"file:{quote(name)}?mode={mode}{'&immutable=1' if still else ''}"
+        uri = f"file:{quote(os.fsencode(name))}?mode={mode}{'&immutable=1' if still else ''}"
         return sqlite3.connect(
             ":memory:" if memory else uri,
             uri=not memory,

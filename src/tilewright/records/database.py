@@ -26,7 +26,8 @@ from types import TracebackType
 from sqlalchemy import Connection, Table, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from tilewright.errors import RecordsError
+from tilewright.errors import InputError, RecordsError
+from tilewright.files import database_files, refuse_output
 from tilewright.records import codec, exchange, queries, upkeep
 from tilewright.records.connection import connect
 from tilewright.records.machine import Machine
@@ -93,6 +94,12 @@ class Database(Reader):
         self.close()
 
     # Writing
+
+    def checkpoint(self) -> None:
+        """Let the SQLite file alone hold everything, so that a copy of it is whole (else it is once
+        the last process closes the database). Never waits for others.
+        """
+        self._store.checkpoint()
 
     def add_machine(self, machine: Machine) -> bool:
         """Add a machine; False if it was there."""
@@ -225,8 +232,13 @@ class Database(Reader):
     def export(self, file: str | Path) -> int:
         """Write everything as JSON lines (gzip if the name ends in .gz); returns how many trials.
 
-        The file appears whole or not at all. Raises RecordsError if it cannot be written.
+        The file appears whole or not at all. Raises RecordsError if it cannot be written, or is a
+        database.
         """
+        try:
+            refuse_output(Path(file), (), {"the database": database_files(self.name)})
+        except InputError as error:
+            raise RecordsError(str(error)) from error
         written = 0
 
         def counted() -> Iterator[exchange.Item]:

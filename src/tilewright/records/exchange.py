@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tilewright.errors import RecordsError
+from tilewright.files import replacing
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
@@ -70,20 +70,19 @@ class Imported:
 
 def write_items(file: Path, items: Iterable[Item]) -> None:
     """Write a file that appears whole or not at all; raises RecordsError if that fails."""
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        with _open(part, "w", compressed=file.suffix == ".gz") as stream:
+        with (
+            replacing(file) as part,
+            _open(part, "w", compressed=file.suffix == ".gz") as stream,
+        ):
             stream.write(_line({"format": FORMAT, "version": VERSION}))
             for item in items:
                 stream.write(_line(_to_dict(item)))
-        part.replace(file)
     except OSError as error:
         raise RecordsError(
             f"cannot export to {file}: {error.strerror or error}: name a file that can be written "
             "on a disk with space"
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def read_items(file: Path) -> Iterator[Item]:

@@ -10,13 +10,13 @@ page's policy forbids it to load anything.
 from __future__ import annotations
 
 import json
-import os
 import re
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import InputError
+from tilewright.files import replacing
 from tilewright.report import figures
 from tilewright.report.history import History
 from tilewright.text import NONE, clock, count, duration, factor, rate
@@ -67,16 +67,13 @@ def render(history: History) -> str:
 
 def write(text: str, file: Path) -> None:
     """Write a file that appears whole or not at all. Raises InputError if that fails."""
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
+        with replacing(file) as part:
+            part.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(
             f"cannot write {file}: {error.strerror or error}: name a file that can be written"
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def embedded(value: Any) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import RunError, TargetError
+from tilewright.files import own_folder
 from tilewright.runtime.artifact import Array, Artifact, Launch
 from tilewright.runtime.device import Seconds
 from tilewright.target import CudaTarget
@@ -54,14 +54,14 @@ class EmulatedDevice:
 
     def load(self, artifact: Artifact, parts: Sequence[Artifact] = ()) -> EmulatedProgram:
         """Compile the kernels with g++. Raises RunError with its messages."""
-        folder = tempfile.TemporaryDirectory(prefix="tilewright-")
-        source = Path(folder.name) / "kernels.cpp"
+        program = EmulatedProgram(artifact.entry)
+        source = program.executable.with_suffix(".cpp")
         source.write_text(program_text(artifact, parts, self.seed))
-        command = ["g++", *OPTIONS, f"-I{HEADERS}", str(source), "-o", str(source.with_suffix(""))]
+        command = ["g++", *OPTIONS, f"-I{HEADERS}", str(source), "-o", str(program.executable)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode:
             raise RunError(f"g++ rejects {artifact.entry}: {done.stderr[:2000]}")
-        return EmulatedProgram(folder, source.with_suffix(""), artifact.entry)
+        return program
 
 
 def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> str:
@@ -96,13 +96,10 @@ def _call(launch: Launch, scratch: int) -> str:
 
 
 class EmulatedProgram:
-    """An executable; every run is a process of its own."""
+    """An executable, in a folder of its own; every run is a process of its own."""
 
-    def __init__(
-        self, folder: tempfile.TemporaryDirectory[str], executable: Path, entry: str
-    ) -> None:
-        self._folder = folder
-        self._executable = executable
+    def __init__(self, entry: str) -> None:
+        self.executable = own_folder(self) / "kernels"
         self._entry = entry
 
     def run(self, buffers: Sequence[Bytes], scratch: Bytes) -> None:
@@ -116,11 +113,11 @@ class EmulatedProgram:
     def steps(self, buffers: Sequence[Bytes], scratch: Bytes) -> Seconds:
         """The same of each launch."""
         every = [*buffers, scratch]
-        file = self._executable.with_suffix(".data")
+        file = self.executable.with_suffix(".data")
         with file.open("wb") as out:
             for buffer in every:
                 out.write(np.int64(buffer.size).tobytes() + buffer.tobytes())
-        command = [str(self._executable), str(file)]
+        command = [str(self.executable), str(file)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode:
             raise RunError(f"{self._entry} fails in the emulation: {_finding(done.stderr)}")

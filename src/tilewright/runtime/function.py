@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -121,6 +121,9 @@ class CompiledFunction:
         """Raises InputError for a count that is not from 1 to the target's cores."""
         self._threads = checked_threads(count, self._cores)
         self._frames = []  # which know the count
+
+    def __reduce__(self) -> NoReturn:
+        raise unpicklable(self)
 
     def prepare(self, constants: Mapping[str, Any], pool: ConstantPool | None = None) -> None:
         """Take the constants (in their logical layouts, by name) and pack them as the code wants.
@@ -269,6 +272,15 @@ class CompiledFunction:
             pointers[parameter.slot] = address(array)
         for parameter in self._outputs:
             pointers[parameter.slot] = address(outputs[parameter.position])
+
+
+def unpicklable(function: object) -> TypeError:
+    """The error of an attempt to pickle or copy compiled code."""
+    return TypeError(
+        f"a {type(function).__name__} is machine code in this process's memory and cannot be "
+        "pickled or copied: save a network with net.save('net.so'), which another process loads "
+        "with tilewright.load_library('net.so')"
+    )
 
 
 def checked_threads(count: int, cores: int) -> int:

@@ -3,15 +3,17 @@
     net = load_library("resnet50.so")       a CompiledFunction, ready to run
     (y,) = net(x)                           of several input shapes: a FunctionSet of them
 
-The file is read before any of its code runs: what it is, whether it is whole, its format, and
-whether this machine has the instructions. The weights stay in the library, so processes that load
-the same one share them.
+The file is read before any of its code runs: what it is, whether it is whole, its format, whether
+this machine has the instructions, and whether every byte is as it was saved (SHA-256). The weights
+stay in the library, so processes that load the same one share them.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import RunError
+from tilewright.errors import InputError, RunError
+from tilewright.files import refuse_output
 from tilewright.runtime.artifact import Artifact, numpy_dtype
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.cpu import NativeCode
@@ -30,15 +33,20 @@ from tilewright.runtime.native import native
 from tilewright.runtime.shapes import FunctionSet
 from tilewright.runtime.symbols import elf_machine
 
-FORMAT = 3
+FORMAT = 4
 """Of the description and of `tilewright_code`; a loader reads its own only."""
 SECTION = ".tilewright"
+SEAL = "sha256"
+"""The key of the digest of the whole file with UNSEALED in its place; second in the description."""
+UNSEALED = "0" * 64
+HEADER_MARK = b"compiled by Tilewright"  # in the first lines of every header of ours
 
 # ELF64, little-endian: the file's header, and an entry of the section table.
 HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 SECTION_ENTRY = struct.Struct("<IIQQQQIIQQ")
 SHARED_OBJECT = 3
 NO_BITS = 8  # a section without bytes in the file
+CHUNK_BYTES = 1 << 20
 
 
 class LibraryCode(NativeCode):
@@ -64,8 +72,8 @@ class LibraryCode(NativeCode):
 def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFunction]:
     """The network that `Network.save` or `NetworkSet.save` wrote to `path`, loaded.
 
-    Raises RunError when the file cannot be read, is no saved network, is cut off, has another
-    format, or was compiled for another machine.
+    Raises RunError when the file cannot be read, is no saved network, is cut off or changed, has
+    another format, or was compiled for another machine.
     """
     file = Path(path).resolve()
     description = _description(file)
@@ -77,6 +85,8 @@ def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFun
     artifacts, starts = _networks(file, description)
     with file.open("rb") as opened:
         check_target(str(path), artifacts[0].target, elf_machine(opened.read(HEADER.size)))
+    if description.get(SEAL) != _digest(file):
+        raise RunError(f"{path} is damaged: its bytes are not those that were saved; save it again")
     try:
         library = ctypes.CDLL(str(file))
     except OSError as error:
@@ -88,6 +98,60 @@ def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFun
         constants = code.constants(starts[number])
         functions.append(CompiledFunction(artifact, code=code, constants=constants))
     return functions[0] if len(functions) == 1 else FunctionSet(functions)
+
+
+def seal(file: Path) -> None:
+    """Write the digest of a new library into it. Raises RunError, OSError."""
+    digest = _digest(file)
+    with file.open("r+b") as opened:
+        opened.seek(_place_of_digest(file))
+        opened.write(digest.encode())
+
+
+def _digest(file: Path) -> str:
+    """SHA-256 of the library with UNSEALED where its digest stands, in hexadecimal."""
+    place, digest = _place_of_digest(file), hashlib.sha256()
+    with file.open("rb") as opened:
+        for size in (place, len(UNSEALED), file.stat().st_size):
+            is_digest = opened.tell() == place
+            while size and (part := opened.read(min(size, CHUNK_BYTES))):
+                digest.update(UNSEALED.encode() if is_digest else part)
+                size -= len(part)
+    return digest.hexdigest()
+
+
+def _place_of_digest(file: Path) -> int:
+    start, text = _text(file)
+    before = f'"{SEAL}": "'.encode()
+    if before not in text:
+        raise RunError(f"{file}: its description has no {SEAL}")
+    return start + text.index(before) + len(before)
+
+
+def refuse_library(path: Path) -> Path:
+    """Raise InputError when no library can be saved to `path`; returns its header's path.
+
+    Beside what `refuse_output` refuses, that is when the header would replace a file that is
+    no header of a library.
+    """
+    refuse_output(path, (".so",))
+    header = path.with_name(f"{_prefix(path)}.h")
+    refuse_output(header, ())
+    if header.is_file() and HEADER_MARK not in header.read_bytes():
+        raise InputError(
+            f"cannot write {path}: its header would replace {header}, which Tilewright did not "
+            "write; name another file"
+        )
+    return header
+
+
+def _prefix(path: Path) -> str:
+    """What C names begin with: the file's name without "lib" and suffixes, as an identifier."""
+    stem = path.name.split(".")[0].removeprefix("lib")
+    name = re.sub(r"[^A-Za-z0-9_]", "_", stem)
+    if not name or name[0].isdigit():
+        name = f"net_{name}"
+    return name
 
 
 def _networks(file: Path, description: Mapping[str, Any]) -> tuple[list[Artifact], list[list[int]]]:
@@ -111,6 +175,16 @@ class _Section:
 
 def _description(file: Path) -> dict[str, Any]:
     """What the library says of itself."""
+    _, text = _text(file)
+    try:
+        found: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{file}: its description is damaged: {error}") from error
+    return found
+
+
+def _text(file: Path) -> tuple[int, bytes]:
+    """The description as it stands in the file, and where."""
     try:
         with file.open("rb") as opened:
             data = opened.read(HEADER.size)
@@ -121,14 +195,9 @@ def _description(file: Path) -> dict[str, Any]:
             if mine is None:
                 raise RunError(f"{file} is a library, but none that Tilewright saved")
             opened.seek(mine.offset)
-            text = opened.read(mine.size)
+            return mine.offset, opened.read(mine.size)
     except OSError as error:
         raise RunError(f"cannot read {file}: {error.strerror}") from error
-    try:
-        found: dict[str, Any] = json.loads(text)
-    except ValueError as error:
-        raise RunError(f"{file}: its description is damaged: {error}") from error
-    return found
 
 
 def _sections(file: Path, opened: Any, data: bytes) -> list[_Section]:

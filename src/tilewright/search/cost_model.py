@@ -17,6 +17,7 @@ To the trees a program is one row, however many statements it has (`training_set
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -43,6 +44,13 @@ except OSError as error:
     raise RunError(
         f"LightGBM does not load, most likely for want of an OpenMP runtime ({error}): install "
         "the Debian package libgomp1 (apt-get install libgomp1)"
+    ) from error
+except AttributeError as error:
+    if sys.flags.optimize < 2:
+        raise
+    raise RunError(
+        "LightGBM does not load where docstrings are left out: unset PYTHONOPTIMIZE, or run Python "
+        "without -OO"
     ) from error
 
 

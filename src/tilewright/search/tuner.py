@@ -48,6 +48,7 @@ from tilewright.target import Target
 LEAST_CONFIRM, MOST_CONFIRM, CONFIRM_TASK_S = 0.1, 0.3, 2.0
 DEFAULTS_SHARE = 0.3  # of a budget in minutes, for default programs before the search begins
 TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
+CHECKPOINT_S = 5.0  # at least between two times that the database's file is made whole
 MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
 
 
@@ -102,6 +103,7 @@ class Tuner:
     shares: Shares = field(default_factory=Shares)
     disturbance: Disturbance = field(default_factory=Disturbance)
     default_programs_s: float = 0.0
+    checkpoint_s: float = 0.0  # when the database's file was last made whole
 
     def __post_init__(self) -> None:
         self.model = GradientBoostedModel(seed=self.seed)
@@ -182,6 +184,9 @@ class Tuner:
 
     def _progress(self, task: int, budget: Budget, phase: str = "search") -> Progress:
         self.disturbance.note(self.elapsed_s)
+        if self.elapsed_s - self.checkpoint_s >= CHECKPOINT_S:
+            self.database.checkpoint()
+            self.checkpoint_s = self.elapsed_s
         return Progress(
             self.searches,
             task,
@@ -199,6 +204,7 @@ class Tuner:
         self.database.add_machine(self.machine)
         for task in self.tasks:
             self.database.add_workload(task.row)
+        self.database.checkpoint()
 
     def _measure_defaults(self, budget: Budget, observe: Observer) -> None:
         def is_late() -> bool:

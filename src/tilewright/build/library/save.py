@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
+import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.build.library.source import HERE, Description, header_text, source_text
-from tilewright.errors import BuildError
+from tilewright.errors import BuildError, InputError
+from tilewright.files import replacing
 from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.constants import Constants, shared_offsets
 from tilewright.runtime.host import host_architecture
-from tilewright.runtime.library import FORMAT, SECTION
+from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_library, seal
 from tilewright.runtime.native import SOURCE
 from tilewright.runtime.symbols import VECTOR_PREFIX, undefined_symbols
+from tilewright.settings import Settings
 from tilewright.target import CpuTarget
+from tilewright.text import plain
 from tilewright.version import __version__
 
 NATIVE_COMPILERS = ("cc", "gcc", "clang")
@@ -62,26 +64,30 @@ def save(path: Path, title: str, programs: Sequence[Program], compiler: str | No
 
     Each of `programs` serves other input shapes. What they share, kernels and constants, is in the
     library once. `compiler` is the C compiler's command (None: the usual one for the target).
-    Raises BuildError when the path cannot be written, when there is no compiler, or with the
-    compiler's message.
+    Raises BuildError when the path cannot be written or is no library's, when there is no compiler,
+    or with the compiler's message.
     """
+    try:
+        header = refuse_library(path)
+    except InputError as error:
+        raise BuildError(str(error)) from error
     artifacts = tuple(p.artifact for p in programs)
     target = CpuTarget.of(artifacts[0].target)
-    command = [_compiler(target, compiler)]
-    name = _prefix(path)
+    command = _compiler(target, compiler)
+    name = header.stem
     starts, size = shared_offsets([p.constants for p in programs])
-    description = Description(name, path.name, title, __version__, artifacts, starts, size)
+    description = Description(name, plain(path.name), title, __version__, artifacts, starts, size)
     linked = _linked(title, programs)
-    header = path.with_name(f"{name}.h")
     try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".tilewright-") as made:
-            folder = Path(made)
+        with replacing(path) as part:
+            folder = part.parent
             _write_sources(folder, description, target)
             _write_constants(folder / "constants.bin", [p.constants for p in programs], starts)
             objects = _write_objects(folder, linked)
             _link(command, folder, path.name, objects, linked)
-            (folder / path.name).replace(path)
-            (folder / header.name).replace(header)
+            seal(part)
+            with replacing(header) as text:
+                (folder / header.name).replace(text)
     except OSError as error:
         raise BuildError(f"cannot write {path}: {error.strerror or error}") from error
     return header
@@ -99,17 +105,8 @@ def _linked(title: str, programs: Sequence[Program]) -> list[Artifact]:
     return list(known.values())
 
 
-def _prefix(path: Path) -> str:
-    """What C names begin with: the file's name without "lib" and suffixes, as an identifier."""
-    stem = path.name.split(".")[0].removeprefix("lib")
-    name = re.sub(r"[^A-Za-z0-9_]", "_", stem)
-    if not name or name[0].isdigit():
-        name = f"net_{name}"
-    return name
-
-
-def _compiler(target: CpuTarget, given: str | None) -> str:
-    """The C compiler that links for `target`."""
+def _compiler(target: CpuTarget, given: str | None) -> list[str]:
+    """The command of the C compiler that links for `target`."""
     if target.architecture not in CROSS_COMPILERS or "linux" not in target.triple:
         raise BuildError(
             f"libraries are saved for Linux on {' or '.join(CROSS_COMPILERS)}, not {target.triple}"
@@ -117,8 +114,9 @@ def _compiler(target: CpuTarget, given: str | None) -> str:
     cross, package = CROSS_COMPILERS[target.architecture]
     native = target.architecture == host_architecture()
     names = (*NATIVE_COMPILERS, cross) if native else (cross,)
-    names = names if given is None else (given,)
-    found = next((n for n in names if shutil.which(n)), None)
+    wanted = given or (Settings.from_environment().compiler if native else None)
+    names = names if wanted is None else (wanted,)
+    found = next((words for n in names if shutil.which((words := shlex.split(n))[0])), None)
     if found is None:
         advice = "gcc" if native else f"{package} (and libc6-dev for that architecture)"
         raise BuildError(
@@ -131,14 +129,15 @@ def _compiler(target: CpuTarget, given: str | None) -> str:
 def _write_sources(folder: Path, d: Description, target: CpuTarget) -> None:
     about = {
         "format": FORMAT,
+        SEAL: UNSEALED,
         "name": d.title,
         "version": d.version,
         "artifacts": [a.header() for a in d.artifacts],
         "constants": d.starts,
     }
     section = CONSTANT_SECTIONS[target.architecture]
-    (folder / f"{d.name}.h").write_text(header_text(d))
-    (folder / "model.c").write_text(source_text(d))
+    (folder / f"{d.name}.h").write_text(header_text(d), encoding="utf-8")
+    (folder / "model.c").write_text(source_text(d), encoding="utf-8")
     (folder / "data.s").write_text(DATA_S.format(section=section, description=SECTION))
     (folder / "exports").write_text(EXPORTS.format(name=d.name))
     (folder / "description.json").write_text(json.dumps(about))
@@ -194,6 +193,7 @@ def _link(
         cwd=folder,
         capture_output=True,
         text=True,
+        errors="replace",
         check=False,
     )
     if done.returncode != 0:
