@@ -34,8 +34,7 @@ from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from tilewright import api
 from tilewright.records.database import Database
-from tilewright.records.rows import Trial
-from tilewright.search.measuring import DEFAULT
+from tilewright.records.rows import DEFAULT, Trial
 from tilewright.space.derivation import Rule
 
 Floats = NDArray[np.float64]

@@ -22,9 +22,9 @@ import tilewright as tw
 from benchmarks.models.resnet50 import resnet50
 from tilewright.api import host_target
 from tilewright.cli.arrays import difference
-from tilewright.cli.bench import PEER, print_timings
+from tilewright.cli.bench import print_timings
 from tilewright.cli.console import complain, output
-from tilewright.cli.peers import onnxruntime_peer
+from tilewright.cli.peers import PEER, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.cli.tune import report
 from tilewright.progress import display

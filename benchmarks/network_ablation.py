@@ -47,9 +47,8 @@ from benchmarks.tuning_log import INF, estimates
 from tilewright import api
 from tilewright.build import default_trace_of
 from tilewright.records.database import Database
-from tilewright.records.rows import Trial
+from tilewright.records.rows import DEFAULT, Trial
 from tilewright.schedule.trace import trace_to_json
-from tilewright.search.measuring import DEFAULT
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
 

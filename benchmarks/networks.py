@@ -65,7 +65,7 @@ from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.console import complain, output
 from tilewright.progress import display
 from tilewright.records.database import Database
-from tilewright.search.measuring import DEFAULT
+from tilewright.records.rows import DEFAULT
 from tilewright.target import Target
 from tilewright.text import NONE, clock, duration
 

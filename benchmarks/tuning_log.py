@@ -20,8 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tilewright.records.rows import Trial
-from tilewright.search.measuring import DEFAULT
+from tilewright.records.rows import DEFAULT, Trial
 
 STEP = 0.995  # a new point of a curve is at least that much better than the one before
 INF = float("inf")

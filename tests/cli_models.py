@@ -40,13 +40,55 @@ def save_classifier(file: Path, batch: int | str = 2) -> Path:
         helper.make_node("Gemm", ["x", "w", "b"], ["h"]),
         helper.make_node("Relu", ["h"], ["y"]),
     ]
-    graph = helper.make_graph(
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 24])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 40])
+    return _save(file, nodes, [x], y, weights)
+
+
+def save_reshaped(file: Path) -> Path:
+    """y = relu(reshape(x, s)) with x float32[2, 3] and the shape s int64[2]."""
+    nodes = [
+        helper.make_node("Reshape", ["x", "s"], ["h"]),
+        helper.make_node("Relu", ["h"], ["y"]),
+    ]
+    return _save(
+        file,
         nodes,
-        "classifier",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 24])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 40])],
-        weights,
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3]),
+            helper.make_tensor_value_info("s", TensorProto.INT64, [2]),
+        ],
+        helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, None]),
     )
+
+
+def save_tokens(file: Path, rows: int = 50) -> Path:
+    """y = relu(table[ids] + hot(kinds)) with ids and kinds int64[4], and a table of `rows` rows."""
+    rng = np.random.default_rng(0)
+    weights = [
+        numpy_helper.from_array(rng.standard_normal((rows, 8)).astype(np.float32), "table"),
+        numpy_helper.from_array(np.array(8), "depth"),
+        numpy_helper.from_array(np.array([0, 1], np.float32), "off_on"),
+    ]
+    nodes = [
+        helper.make_node("Gather", ["table", "ids"], ["rows"], name="embed"),
+        helper.make_node("OneHot", ["kinds", "depth", "off_on"], ["hot"], name="hot"),
+        helper.make_node("Add", ["rows", "hot"], ["sum"], name="mix"),
+        helper.make_node("Relu", ["sum"], ["y"], name="last"),
+    ]
+    inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, [4]) for n in ("ids", "kinds")]
+    output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 8])
+    return _save(file, nodes, inputs, output, weights)
+
+
+def _save(
+    file: Path,
+    nodes: list[onnx.NodeProto],
+    inputs: list[onnx.ValueInfoProto],
+    output: onnx.ValueInfoProto,
+    weights: list[TensorProto] | None = None,
+) -> Path:
+    graph = helper.make_graph(nodes, "graph", inputs, [output], weights or [])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     onnx.save(model, file)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tilewright as tw
 from tilewright.build.layers import Layers, decisions_of
-from tilewright.inspection import find_program
+from tilewright.errors import InputError
+from tilewright.inspection import find_program, find_task
 from tilewright.records.database import Database
+from tilewright.records.rows import Coverage
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -73,3 +77,24 @@ def test_an_empty_database_has_no_programs(tmp_path: Path) -> None:
         pytest.raises(tw.InputError, match="holds no trials"),
     ):
         find_program(database)
+
+
+def test_a_task_is_named_by_a_part_that_only_it_has() -> None:
+    names = ("t1_conv_relu", "t2_max_pool", "t10_conv_relu", "t11_conv")
+    lines = [Coverage(f"{i}f", n, "m", 1, 0, 0.1, 0.0, 1, "measured") for i, n in enumerate(names)]
+    database: Any = SimpleNamespace(
+        name="tuning.db", summary=lambda: SimpleNamespace(coverage=tuple(lines))
+    )
+    asked = ("max_pool", "t1", "t11_conv", "2f", "3")
+    assert [find_task(database, task).name for task in asked] == [
+        "t2_max_pool", "t1_conv_relu", "t11_conv", "t10_conv_relu", "t10_conv_relu",
+    ]  # fmt: skip
+    with pytest.raises(InputError) as caught:
+        find_task(database, "relu")
+    assert str(caught.value).splitlines() == [
+        "several tasks fit 'relu'; name one, or its number:",
+        "  1 t1_conv_relu (0f)",
+        "  3 t10_conv_relu (2f)",
+    ]
+    with pytest.raises(InputError, match="no task fits 'lstm'"):
+        find_task(database, "lstm")

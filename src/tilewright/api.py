@@ -303,7 +303,7 @@ def _model_row(model: Task | Model, group: ObjectiveModel, tasks: Sequence[Tunin
     parts = tuple(
         ModelTask(tasks[i].hash, int(w)) for i, w in zip(group.tasks, group.weights, strict=True)
     )
-    return ModelRow(model.name, model.name, parts)
+    return ModelRow.of(model.name, parts, model.path if isinstance(model, Model) else "")
 
 
 @dataclass

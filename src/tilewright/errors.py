@@ -54,7 +54,8 @@ class UnsupportedModel(TilewrightError):
 
     `refused` has the reasons by the names of the nodes and inputs that cannot be taken, where these
     are known: {"node_7": "TopK: unknown operator"}. `unknown_inputs` are the model's inputs that
-    would have to be given as constants.
+    would have to be given as constants, `unsized` those whose shapes have to be given; the text
+    ends with how.
     """
 
     def __init__(
@@ -62,7 +63,28 @@ class UnsupportedModel(TilewrightError):
         message: str,
         refused: Mapping[str, str] | None = None,
         unknown_inputs: tuple[str, ...] = (),
+        unsized: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message)
+        self.message = message
         self.refused = dict(refused or {})
         self.unknown_inputs = unknown_inputs
+        self.unsized = unsized
+
+    def about(self, subject: str) -> UnsupportedModel:
+        """The same error, whose text begins with what it is about."""
+        return UnsupportedModel(
+            f"{subject}: {self.message}", self.refused, self.unknown_inputs, self.unsized
+        )
+
+    def advised(self, shape: str, constant: str) -> str:
+        """The text in a caller's terms: how one gives the shape and the value of an input `{}`."""
+        ways = [shape.format(name) for name in self.unsized]
+        ways += [constant.format(name) for name in self.unknown_inputs]
+        if not ways:
+            return self.message
+        stop = "\nGive " if "\n" in self.message else "; give "
+        return f"{self.message}{stop}{', '.join(ways)}"
+
+    def __str__(self) -> str:
+        return self.advised("shapes={{{!r}: (…)}}", "constants={{{!r}: …}}")

@@ -11,7 +11,7 @@ write_report("tuning.db", "report.html")                   a page with all of it
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
@@ -36,6 +36,7 @@ from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
 from tilewright.graph.executor import link
+from tilewright.graph.ir import Node, Value
 from tilewright.graph.linker import Linker
 from tilewright.graph.memory import Memory
 from tilewright.graph.onnx_file import weights_beside
@@ -44,7 +45,14 @@ from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import network_key
-from tilewright.records.rows import MEASURED, Coverage, FactsRow, Trial, WorkloadRow
+from tilewright.records.rows import (
+    MEASURED,
+    Coverage,
+    FactsRow,
+    Trial,
+    WorkloadRow,
+    program_kind,
+)
 from tilewright.report.history import History
 from tilewright.report.reading import read_history
 from tilewright.report.tasks import Program
@@ -80,7 +88,8 @@ def artifact_cache() -> ArtifactCache:
 
 @dataclass(frozen=True, slots=True)
 class PlannedKernel:
-    """One kernel. `latency_s` is the record's, a call; None for a default program.
+    """One kernel. `program` says what it is compiled from (see `program_kind`), `latency_s` is
+    the record's, a call; None where there is none.
 
     `note` says what is not as it should be: no record, or one of another machine.
     """
@@ -88,7 +97,7 @@ class PlannedKernel:
     name: str
     calls: int
     flops: int
-    tuned: bool
+    program: str
     latency_s: float | None
     code_bytes: int
     scratch_bytes: int
@@ -147,12 +156,54 @@ def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifac
         name=task.name,
         calls=int(task.weight),
         flops=task.flops,
-        tuned=trial is not None,
+        program=program_kind(None if trial is None else trial.origin),
         latency_s=None if trial is None else trial.latency_s,
         code_bytes=len(artifact.object_code),
         scratch_bytes=artifact.scratch_bytes,
         note=note,
     )
+
+
+KEEPING = ("cast", "concat", "expand", "reshape", "slice", "tile", "transpose", "where")
+"""Graph operators whose result holds values of their inputs."""
+INDEXING = ("gather", "gather_elements", "scatter_elements")
+"""Those whose second input holds positions along `axis` of the first."""
+
+
+def index_limits(model: Model) -> dict[str, int]:
+    """How many values an input of integers may have, by what reads it: 0 to the limit - 1.
+
+    Indices of an embedding may have as many as that has rows; what is compared with numbers, as
+    where it becomes a one-hot vector, as many as these reach. Other inputs are missing.
+    """
+    graph = model.partition.graph
+    users = graph.consumers()
+    found: dict[str, int] = {}
+    for value in graph.inputs:
+        indexed, compared = [], []
+        for node, read in _readers(value, users) if "int" in value.dtype else ():
+            if node.op in INDEXING and node.inputs[1] is read:
+                axis = node.attributes["axis"]
+                assert isinstance(axis, int)
+                indexed.append(node.inputs[0].shape[axis])
+            elif node.op == "eq":
+                known = [v.constant for v in node.inputs if v.constant is not None]
+                compared += [int(c.max()) + 1 for c in known if c.size]
+        if indexed or max(compared, default=0) > 1:
+            found[value.name] = min(indexed, default=max(compared, default=0))
+    return found
+
+
+def _readers(value: Value, users: Mapping[Value, Sequence[Node]]) -> Iterator[tuple[Node, Value]]:
+    """The nodes that read numbers of `value`, wherever these were moved to, and where they are."""
+    waiting, seen = [value], {value}
+    while waiting:
+        here = waiting.pop()
+        for node in users.get(here, ()):
+            yield node, here
+            if node.op in KEEPING and node.output not in seen:
+                seen.add(node.output)
+                waiting.append(node.output)
 
 
 # ---- the programs of a database -------------------------------------------------------------
@@ -181,10 +232,10 @@ def find_program(
 ) -> RecordedProgram:
     """The best program of a task, or the trial of a given number.
 
-    `task` is a name, the beginning of a workload's hash, or a position in `list_programs` from 1;
-    None is the only task. IR is made for `target` (None: this machine, or the device it was
-    measured on). Raises RecordsError when there is no such trial, InputError when `task` fits none
-    or several.
+    `task` is a name or a part of it (`t2`: its first word), the beginning of a workload's hash, or
+    a position in `list_programs` from 1; None is the only task. IR is made for `target` (None: this
+    machine, or the device it was measured on). Raises RecordsError when there is no such trial,
+    InputError when `task` fits none or several.
     """
     found = _best(database, task) if trial is None else database.trial(trial)
     if found is None:
@@ -206,30 +257,45 @@ def find_program(
 
 def _best(database: Database, task: str | None) -> Trial:
     """The best trial of the line that `task` names, else its first failed one."""
-    line = _line(list_programs(database), task, database.name)
+    line = find_task(database, task)
     best = database.best(line.workload_hash, line.machine)
     return best or next(database.trials(line.workload_hash, line.machine))
 
 
-def _line(lines: Sequence[Coverage], task: str | None, name: str) -> Coverage:
+def find_task(database: Database, task: str | None) -> Coverage:
+    """The line of `list_programs` that `task` names, as `find_program` takes it; raises InputError
+    when it fits none or several.
+    """
+    lines, name = list_programs(database), database.name
     if not lines:
         raise InputError(f"{name} holds no trials: tune something first")
     if task is None and len(lines) == 1:
         return lines[0]
     if task is not None and task.isdecimal() and 1 <= int(task) <= len(lines):
         return lines[int(task) - 1]
-    exact = [c for c in lines if task is not None and c.name == task]
-    fits = exact or [c for c in lines if task is not None and _fits(c, task)]
+    fits = _fitting(lines, task) if task is not None else []
     if len({c.workload_hash for c in fits}) == 1:
         # one task on several machines: the machine where it is fastest
         return min(fits, key=lambda c: c.best_s if c.best_s is not None else float("inf"))
-    listed = "".join(f"\n  {i} {c.name} ({c.workload_hash[:8]})" for i, c in enumerate(lines, 1))
-    asked = "which task?" if task is None else f"no single task fits {task!r}:"
+    listed = "".join(
+        f"\n  {i} {c.name} ({c.workload_hash[:8]})"
+        for i, c in enumerate(lines, 1)
+        if not fits or c in fits
+    )
+    if fits:
+        raise InputError(f"several tasks fit {task!r}; name one, or its number:{listed}")
+    asked = "which task?" if task is None else f"no task fits {task!r}:"
     raise InputError(f"{asked} {name} has{listed}")
 
 
-def _fits(line: Coverage, task: str) -> bool:
-    return task in line.name or line.workload_hash.startswith(task)
+def _fitting(lines: Sequence[Coverage], task: str) -> list[Coverage]:
+    """Those of that name; else whose name begins with it as a word; else that hold it at all."""
+    ways: tuple[Callable[[Coverage], bool], ...] = (
+        lambda c: c.name == task,
+        lambda c: c.name.startswith(f"{task}_"),
+        lambda c: task in c.name or c.workload_hash.startswith(task),
+    )
+    return next(filter(None, ([c for c in lines if fits(c)] for fits in ways)), [])
 
 
 # ---- the page about a database ------------------------------------------------------------------
@@ -287,7 +353,7 @@ def _machine(database: Database, wanted: str | None) -> Machine:
         return max(known, key=lambda m: newest[m.fingerprint])
     fits = [m for m in known if m.fingerprint.startswith(wanted)]
     if len(fits) != 1:
-        listed = "".join(f"\n  {m.fingerprint[:8]} {m}" for m in known)
+        listed = "".join(f"\n  {m}" for m in known)
         raise InputError(f"no single machine fits {wanted!r}; {database.name} has{listed}")
     return fits[0]
 

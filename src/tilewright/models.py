@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeAlias, overload
 
 from tilewright.errors import InputError
@@ -56,16 +57,17 @@ def _reads(consumer: Tensor, tensor: Tensor) -> bool:
 
 @dataclass(frozen=True)
 class Model:
-    """An imported network: its graph, cut into tasks."""
+    """An imported network: its graph, cut into tasks. `path` is its file, where it has one."""
 
     name: str
     partition: Partition
+    path: str = ""
 
     def for_target(self, target: Target) -> Model:
         """The same network as `target` runs it: GPUs run no loops, whose steps are written out."""
         if not isinstance(target, GpuTarget) or not any(control_calls(self.partition.calls)):
             return self
-        return Model(self.name, partition(simplify(write_out(self.partition.graph))))
+        return replace(self, partition=partition(simplify(write_out(self.partition.graph))))
 
     def __str__(self) -> str:
         return str(self.partition)
@@ -113,19 +115,19 @@ def load(
     """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
 
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
-    to symbolic input dimensions, `{"x": (1, 3, 224, 224)}`; several such assignments make a
-    ModelSet, whose compiled form picks the network by the shapes of its inputs. `constants` are
-    inputs of an ONNX model whose values are known now, `{"axes": (1, 2)}`. Raises UnsupportedModel
-    with every operator that cannot be taken.
+    to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
+    `{"batch": (1,)}`; several such assignments make a ModelSet, whose compiled form picks the
+    network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
+    known now, `{"axes": (1, 2)}`. Raises UnsupportedModel with every operator that cannot be taken.
     """
     if shapes is None or isinstance(shapes, Mapping):
         graph = _import(source, example_inputs, shapes, constants)
-        return Model(graph.name, partition(graph))
+        return Model(graph.name, partition(graph), _path(source))
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
     graphs = [_import(source, example_inputs, s, constants) for s in shapes]
     named = [replace(g, name=_shaped_name(g)) for g in graphs]
-    models = tuple(Model(g.name, partition(g)) for g in named)
+    models = tuple(Model(g.name, partition(g), _path(source)) for g in named)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
         raise InputError(f"shapes gives the same shapes twice: {', '.join(names)}")
@@ -151,6 +153,10 @@ def _import(
         )
     sized = None if shapes is None else {name: tuple(s) for name, s in shapes.items()}
     return simplify(load_onnx(source, sized, constants))
+
+
+def _path(source: Any) -> str:
+    return str(source) if isinstance(source, (str, Path)) else ""
 
 
 def _shaped_name(graph: Graph) -> str:

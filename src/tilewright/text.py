@@ -2,9 +2,10 @@
 
 duration(0.0377) -> "37.7 ms"      size(2_621_440) -> "2.62 MB"      clock(83) -> "1:23"
 sentence("arena 2 MB") -> "Arena 2 MB"      shortened("conv_relu_64x64", 9) -> "conv…4x64"
+trials(8, 5) -> "13 trials (8 searched, 5 default)"
 parse_size("2 GB") -> 2_000_000_000
 
-And text from elsewhere, so that it can be shown: `harmless`, `plain`.
+And text from elsewhere, so that it can be shown: `harmless`, `plain`, `one_line`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ import re
 NONE = "–"
 
 DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 SIZE = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[kmgt]?)b?", re.IGNORECASE)
 POWERS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-SIZES = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
 def duration(seconds: float | None) -> str:
@@ -75,9 +76,27 @@ def shortened(name: str, most: int) -> str:
     return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
 
 
+def trials(searched: int, defaults: int) -> str:
+    """`13 trials (8 searched, 5 default)`: the programs of a search, and untuned ones."""
+    return f"{count(searched + defaults, 'trial')} ({searched} searched, {defaults} default)"
+
+
+def natural(name: str) -> list[str | int]:
+    """A key by which `t2` comes before `t10`; compares with keys of other names only."""
+    parts = re.split(r"([0-9]+)", name)
+    return [int(part) if i % 2 else part for i, part in enumerate(parts)]
+
+
 def sentence(text: str) -> str:
     """The text with a capital at its start; units and names in it stay as they are."""
     return text[:1].upper() + text[1:]
+
+
+def one_line(text: object, longest: int = 400) -> str:
+    """The text without line breaks and control characters, cut at `longest` characters."""
+    shown = "".join(c if c.isprintable() else " " for c in str(text))
+    words = " ".join(shown.split())
+    return words if len(words) <= longest else f"{words[: longest - 1]}…"
 
 
 def harmless(text: str) -> str:

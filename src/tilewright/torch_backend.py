@@ -227,7 +227,7 @@ class CapturedGraph:
                 if info.name in error.refused:
                     reader = self.graph.graph.find_nodes(op="placeholder")[i]
                     refused |= {n.name: error.refused[info.name] for n in reader.users}
-            raise UnsupportedModel(str(error), refused) from error
+            raise UnsupportedModel(error.message, refused) from error
         found = [(v.shape, v.dtype) for v in model.partition.graph.outputs]
         wanted = [(o.shape, str(o.dtype).removeprefix("torch.")) for o in concrete.outputs]
         if found != wanted:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.cli.arrays import difference, read_inputs, write_outputs
+from tilewright.cli.arrays import difference, random_words, read_inputs, write_outputs
 from tilewright.runtime.artifact import BufferSpec
 
 SPECS = (BufferSpec("x", (2, 3), "float32"), BufferSpec("ids", (4,), "int64"))
@@ -16,11 +16,11 @@ SPECS = (BufferSpec("x", (2, 3), "float32"), BufferSpec("ids", (4,), "int64"))
 
 def test_inputs_come_from_archives_or_a_seed(tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", x=np.ones((2, 3), np.float32))
-    arrays, random = read_inputs([str(tmp_path / "in.npz")], SPECS, seed=0)
+    arrays, random = read_inputs([str(tmp_path / "in.npz")], SPECS, seed=0, limits={})
     assert random == ["ids"]
     assert arrays["x"].sum() == 6
     assert set(np.unique(arrays["ids"])) <= {0, 1}
-    again, _ = read_inputs([str(tmp_path / "in.npz")], SPECS, seed=0)
+    again, _ = read_inputs([str(tmp_path / "in.npz")], SPECS, seed=0, limits={})
     np.testing.assert_array_equal(arrays["ids"], again["ids"])
 
 
@@ -40,7 +40,24 @@ def test_bad_input_files(tmp_path: Path, text: str, part: str) -> None:
     np.save(tmp_path / "one.npy", np.ones(1))
     (tmp_path / "text.npy").write_text("hello")
     with pytest.raises(tw.InputError, match=part):
-        read_inputs([text.format(tmp_path)], SPECS, seed=0)
+        read_inputs([text.format(tmp_path)], SPECS, seed=0, limits={})
+
+
+def test_random_integers_reach_as_far_as_they_may() -> None:
+    specs = (
+        BufferSpec("x", (2,), "float32"),
+        BufferSpec("ids", (1000,), "int64"),
+        BufferSpec("byte", (10000,), "uint8"),
+        BufferSpec("flag", (1000,), "bool"),
+        BufferSpec("mask", (1000,), "int32"),
+    )
+    limits = {"ids": 30, "byte": 5000, "flag": 9}
+    arrays, random = read_inputs([], specs, seed=0, limits=limits)
+    largest = {name: int(arrays[name].max()) for name in random if name != "x"}
+    assert largest == {"ids": 29, "byte": 254, "flag": 1, "mask": 1}
+    assert random_words(specs, ["x", "ids", "mask"], limits) == (
+        "x (normal), ids (0 to 29), mask (0 to 1)"
+    )
 
 
 def test_outputs_keep_any_name(tmp_path: Path) -> None:

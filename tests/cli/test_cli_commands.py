@@ -16,7 +16,9 @@ from devices import tools
 from tilewright.records.database import Database
 from tilewright.text import size
 
-COMMANDS = ("tune", "compile", "run", "bench", "show", "report", "records", "export", "cache")
+COMMANDS = (
+    *("tune", "compile", "run", "bench", "show", "report", "records", "export", "ops", "cache"),
+)
 
 
 def test_the_start_page_lists_every_command() -> None:
@@ -49,7 +51,8 @@ def test_tune_reports_progress_and_records(tuned: tuple[Path, Result]) -> None:
     assert result.exit_code == 0, result.output
     assert "default programs" in result.output
     assert "estimated latency" in result.output
-    assert f"{TRIALS} trials" in result.output
+    assert f"{TRIALS + 1} trials ({TRIALS} searched, 1 default) in 0:" in result.output
+    assert f"The budget of {TRIALS} trials is spent: to go on, raise --trials" in result.output
     with Database.open(db, readonly=True) as database:
         summary = database.summary()
     assert summary.trials == TRIALS + 1  # the default program's record comes first
@@ -59,20 +62,25 @@ def test_tune_reports_progress_and_records(tuned: tuple[Path, Result]) -> None:
 @pytest.mark.cpu
 def test_tune_goes_on_without_measuring_again(tuned: tuple[Path, Result], model: Path) -> None:
     db, _ = tuned
+    with Database.open(db, readonly=True) as database:
+        before = list(database.trials())
     result = cli("tune", model, "--trials", TRIALS, "--db", db)
     assert result.exit_code == 0, result.output
     with Database.open(db, readonly=True) as database:
-        assert database.summary().trials == TRIALS + 1
+        assert list(database.trials()) == before, "not even confirmed again"
 
 
 @pytest.mark.cpu
 def test_compile_prints_the_plan(tuned: tuple[Path, Result], model: Path) -> None:
     plain = cli("compile", model)
     assert plain.exit_code == 0, plain.output
-    assert "1 call of 1 kernel, 0 of them tuned" in plain.output
+    assert "1 call of 1 kernel: 1 default" in plain.output
     assert "Compiled and loaded." in plain.output
     best = cli("compile", model, "--db", tuned[0])
-    assert "1 call of 1 kernel, 1 of them tuned" in best.output
+    with Database.open(tuned[0], readonly=True) as database:
+        (line,) = database.summary().coverage
+    assert f"1 call of 1 kernel: 1 {line.program}" in best.output
+    assert line.program in ("tuned", "measured")
     assert "Sum of the recorded latencies" in best.output
 
 
@@ -105,7 +113,7 @@ def test_run_reads_and_writes_arrays(
 def test_run_without_inputs_says_that_they_are_random(model: Path) -> None:
     result = cli("run", model, "--seed", 7)
     assert result.exit_code == 0, result.output
-    assert "Random values (seed 7) for x." in result.output
+    assert "Random values (seed 7) for x (normal)." in result.output
 
 
 @pytest.mark.cpu
@@ -191,7 +199,8 @@ def test_records_travel_as_json_lines(tuned: tuple[Path, Result], tmp_path: Path
     assert f"Imported {TRIALS + 1} new trials" in first.output
     again = cli("records", other, "--import", file)
     assert f"Imported 0 new trials from {file} ({TRIALS + 1} were known)" in again.output
-    assert f"{TRIALS + 1} trials of 1 task, 0 failed" in again.output
+    total = f"{TRIALS + 1} trials ({TRIALS} searched, 1 default)"
+    assert f"{total} of 1 task, 0 failed" in again.output
 
 
 @pytest.mark.cpu
@@ -214,7 +223,8 @@ def test_several_shapes_of_one_model(tmp_path: Path) -> None:
         names = [m.name for m in database.summary().models]
     assert names == ["free[3x24]", "free[5x24]"]
     planned = cli("compile", model, *shapes, "--db", db)
-    assert planned.output.count("1 call of 1 kernel, 1 of them tuned") == 2, planned.output
+    kinds = planned.output.count("kernel: 1 tuned") + planned.output.count("kernel: 1 measured")
+    assert kinds == 2, planned.output
     timed = cli("bench", model, *shapes, "--seconds", 0)
     assert timed.exit_code == 0, timed.output
     assert timed.output.count("untuned") == 2
@@ -253,4 +263,5 @@ def test_tune_takes_several_models_an_objective_and_a_runner(model: Path, tmp_pa
     with Database.open(tmp_path / "both.db", readonly=True) as database:
         summary = database.summary()
     assert summary.workloads == 1
-    assert [m.name for m in summary.models] == ["classifier", "twin"]
+    (one,) = summary.models  # what they are made of is equal
+    assert (one.name, one.path) == ("classifier", str(twin))

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 import tilewright as tw
-from cli_models import check_error, cli, save_classifier
+from cli_models import check_error, cli, save_classifier, save_reshaped
 
 
 def test_a_missing_model(tmp_path: Path) -> None:
@@ -26,7 +26,16 @@ def test_a_broken_model(tmp_path: Path) -> None:
 
 def test_a_symbolic_shape_without_a_value(tmp_path: Path) -> None:
     model = save_classifier(tmp_path / "free.onnx", batch="n")
-    check_error(cli("run", model), "input x", "no value")
+    check_error(cli("run", model), f"{model}: dimension 0 (n)", "no value; give --shape x=N,N,...")
+    check_error(cli("run", model, "--shape", "m=2"), "no dimension is called m", "x [n, 24]")
+
+
+def test_a_value_that_has_to_be_known(tmp_path: Path) -> None:
+    """The same for every command: `tune` takes constants, too."""
+    model = save_reshaped(tmp_path / "reshaped.onnx")
+    for command in ("run", "compile", "bench", "tune"):
+        check_error(cli(command, model), "must be known", "--constant s=VALUE")
+    assert cli("compile", model, "--constant", "s=3,2").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -37,7 +46,7 @@ def test_a_symbolic_shape_without_a_value(tmp_path: Path) -> None:
         ("--shape", "other:x=2,24", "names no model; given: classifier"),
         ("--target", "cpu:pentium9", "pentium9"),
         ("--objective", "fastest", "known: sum"),
-        ("--objective", "requirement:0.1,0.2", "each of the 1 models"),
+        ("--objective", "requirement:0.1,0.2", "for each model, 1 here"),
         ("--objective", "geomean:quick", "not a list of numbers"),
         ("--strategy", "guess", "known: evolution"),
     ],
@@ -69,7 +78,7 @@ def test_an_input_of_the_wrong_shape_or_dtype(model: Path, tmp_path: Path) -> No
 
 @pytest.mark.cpu
 def test_an_unknown_task_lists_the_known_ones(tuned: tuple[Path, Result]) -> None:
-    check_error(cli("show", tuned[0], "lstm"), "no single task fits 'lstm'", "1 t0_")
+    check_error(cli("show", tuned[0], "lstm"), "no task fits 'lstm'", "1 t0_")
     check_error(cli("show", tuned[0], "--trial", 999), "no trial 999")
 
 

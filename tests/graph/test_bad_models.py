@@ -70,8 +70,8 @@ def test_missing_external_weights(tmp_path: Path) -> None:
 def test_a_dimension_without_a_value() -> None:
     model = make_model([node("Relu", ["x"], ["y"])], {"x": ("batch", 3, "height")})
     assert error(model) == (
-        "dimension 0 (batch) of input x [batch, 3, height] has no value; "
-        "give one: shapes={'x': (…)}"
+        "test: dimension 0 (batch) of input x [batch, 3, height] has no value; "
+        "give shapes={'x': (…)}"
     )
     assert load(model, shapes={"x": (2, 3, 5)}).outputs[0].shape == (2, 3, 5)
 
@@ -80,7 +80,19 @@ def test_shapes_that_contradict_the_model() -> None:
     model = make_model([node("Relu", ["x"], ["y"])], {"x": ("batch", 3)})
     assert "input x has shape [batch, 3]; the shape (2, 4)" in error(model, shapes={"x": (2, 4)})
     assert "the shape (2,) given" in error(model, shapes={"x": (2,)})
-    assert "shapes names ['z']; the model's inputs are: x" in error(model, shapes={"z": (2, 3)})
+    wrong = error(model, shapes={"z": (2, 3)})
+    assert "no input and no dimension is called z, whose shape is given" in wrong
+    assert wrong.endswith("the model's inputs: x [batch, 3]")
+
+
+def test_a_dimension_is_given_by_its_name() -> None:
+    nodes = [node("Add", ["x", "z"], ["y"])]
+    model = make_model(nodes, {"x": ("n", 3), "z": ("n", "m")})
+    graph = load(model, shapes={"n": (4,), "m": (1,)})
+    assert [v.shape for v in graph.inputs] == [(4, 3), (4, 1)]
+    assert "dimension n is one number, not (4, 3)" in error(model, shapes={"n": (4, 3)})
+    wrong = error(model, shapes={"n": (4,), "z": (5, 1)})
+    assert "dimension n of input z is given as 5 and, elsewhere, as 4" in wrong
 
 
 def test_one_value_serves_every_dimension_of_its_name() -> None:
@@ -89,7 +101,7 @@ def test_one_value_serves_every_dimension_of_its_name() -> None:
     graph = load(model, shapes={"x": (4, 3)})
     assert [v.shape for v in graph.inputs] == [(4, 3), (4, 1)]
     wrong = error(model, shapes={"x": (4, 3), "z": (5, 1)})
-    assert "dimension 'n' of input z is given as 5 and, by another input, as 4" in wrong
+    assert "dimension n of input z is given as 5 and, elsewhere, as 4" in wrong
 
 
 def test_all_unsupported_nodes_are_listed() -> None:
@@ -115,7 +127,8 @@ def test_an_operator_of_another_domain() -> None:
     model = make_model([node("Relu", ["x"], ["y"])], {"x": (2, 3)})
     model.graph.node[0].CopyFrom(node("Magic", ["x"], ["y"], domain="com.example", name="m"))
     model.opset_import.append(helper.make_opsetid("com.example", 1))
-    assert "com.example.Magic (node m): unknown operator" in error(model)
+    message = error(model)
+    assert "com.example.Magic (node m): unknown operator" in message
 
 
 def test_an_input_of_an_unknown_type() -> None:
@@ -132,7 +145,47 @@ def test_a_value_that_must_be_known() -> None:
         dtypes={"s": TensorProto.INT64},
     )
     model.graph.output[0].type.tensor_type.shape.dim.add().dim_value = 6
-    assert "Reshape (node r): its shape (s: int64[2]) must be known at compile time" in error(model)
+    message = error(model)
+    assert "Reshape (node r): its shape (s: int64[2]) must be known at compile time" in message
+    assert message.endswith("; give constants={'s': …}")
+
+
+def test_every_refusal_names_the_file(tmp_path: Path) -> None:
+    """Of several models called model.onnx one has to be told from another."""
+    path = tmp_path / "model.onnx"
+    for fault, options in (
+        (lambda m: m.graph.node[0].input.insert(0, "gone"), {}),
+        (lambda m: m.graph.node[0].CopyFrom(node("NonZero", ["x"], ["y"])), {}),
+        (lambda m: m.graph.input[0].type.tensor_type.shape.dim[0].Clear(), {}),
+        (lambda m: None, {"shapes": {"x": (9, 9)}}),
+        (lambda m: None, {"constants": {"q": np.ones(1)}}),
+    ):
+        model = make_model([node("Relu", ["x"], ["y"])], {"x": (2, 3)})
+        fault(model)
+        path.write_bytes(model.SerializeToString())
+        assert error(path, **options).startswith(f"{path}: ")
+
+
+def test_what_follows_from_a_refusal_is_not_told() -> None:
+    """The branches of `If` read what a refused node should have made."""
+    branches = {
+        f"{side}_branch": helper.make_graph(
+            [node("Neg", ["v"], [f"{side}_n"]), node("Relu", [f"{side}_n"], [f"{side}_r"])],
+            side,
+            [],
+            [helper.make_tensor_value_info(f"{side}_r", TensorProto.FLOAT, [None])],
+        )
+        for side in ("then", "else")
+    }
+    nodes = [
+        node("Unique", ["x"], ["v"], name="once"),
+        node("If", ["c"], ["w"], name="choice", **branches),
+        node("Add", ["w", "w"], ["y"], name="after"),
+    ]
+    known = {"c": np.array(True)}
+    assert error(make_model(nodes, {"x": (4,)}, known)) == (
+        "test: Unique (node once): the shape of its result depends on data"
+    )
 
 
 def test_a_very_old_model_is_converted() -> None:

@@ -168,10 +168,10 @@ def test_an_operator_in_a_definition_is_named_with_its_place() -> None:
     with_output(model, {"y": (INT, 2)})
     with pytest.raises(UnsupportedModel, match="the shape of its result depends on data") as caught:
         load(model)
-    lines = str(caught.value).splitlines()[1:]
-    assert lines == [
-        "  com.example.Odd (node o): NonZero (node zeros): the shape of its result depends on data"
-    ]
+    assert str(caught.value) == (
+        "test: com.example.Odd (node o): NonZero (node zeros): "
+        "the shape of its result depends on data"
+    )
 
 
 def test_sequences_exist_at_import_only() -> None:
@@ -219,7 +219,7 @@ def test_constants_are_no_inputs() -> None:
     graph = load(model, constants={"r": np.array([2, 1])})
     assert [v.name for v in graph.inputs] == ["x"]
     assert graph.outputs[0].shape == (4, 3)
-    with pytest.raises(UnsupportedModel, match=r"constants names \['q'\]"):
+    with pytest.raises(UnsupportedModel, match="no input is called q, which a constant"):
         load(model, constants={"q": np.array([2, 1])})
 
 

@@ -30,7 +30,7 @@ def sample() -> onnx.ModelProto:
 def test_large_weights_become_inputs_of_their_type() -> None:
     model = sample()
     before = model.SerializeToString()
-    small, weights = set_aside(model, None)
+    small, weights = set_aside(model, None, "net")
     assert model.SerializeToString() == before
     assert [t.name for t in small.graph.initializer] == ["shape"]
     np.testing.assert_array_equal(weights["w"], LARGE)
@@ -46,7 +46,7 @@ def test_weights_are_read_once() -> None:
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
     model = make_model([node], {"x": (2, 512)}, {"w": weight})
     tracemalloc.start()
-    _, weights = set_aside(model, None)
+    _, weights = set_aside(model, None, "net")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert weights["w"].nbytes <= peak < 1.2 * weight.nbytes
@@ -55,16 +55,16 @@ def test_weights_are_read_once() -> None:
 def test_a_weight_that_is_listed_as_input_stays_listed_once() -> None:
     model = sample()
     model.graph.input.append(helper.make_tensor_value_info("w", 1, LARGE.shape))
-    small, weights = set_aside(model, None)
+    small, weights = set_aside(model, None, "net")
     assert [i.name for i in small.graph.input] == ["x", "w"] and list(weights) == ["w"]
 
 
 def test_external_weights_are_read_from_the_folder(tmp_path: Path) -> None:
     file = tmp_path / "net.onnx"
     onnx.save(sample(), file, save_as_external_data=True, location="w.bin", size_threshold=0)
-    model, weights = read_model(file)
-    np.testing.assert_array_equal(weights["w"], LARGE)
-    assert [t.name for t in model.graph.initializer] == ["shape"]
+    found = read_model(file)
+    np.testing.assert_array_equal(found.weights["w"], LARGE)
+    assert [t.name for t in found.model.graph.initializer] == ["shape"]
     (tmp_path / "w.bin").write_bytes(b"1234")
     with pytest.raises(UnsupportedModel, match=r"weight (w|shape)"):
         read_model(file)

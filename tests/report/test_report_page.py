@@ -336,7 +336,7 @@ def test_one_machine_is_shown_and_the_others_named(db: Path, tmp_path: Path) -> 
     assert "The database also holds 3 trials of cortex-a53" in page.text
     out = tmp_path / "other.html"
     done = cli("report", tmp_path / "t.db", "-o", out, "--machine", other.fingerprint[:8])
-    assert done.exit_code == 0 and "3 trials of 1 task" in done.output
+    assert done.exit_code == 0 and "3 trials (2 searched, 1 default) of 1 task" in done.output
     page = read_page(out.read_text(encoding="utf-8"))
     assert "cortex-a53, 4 threads" in page.text
     assert "LLVM IR for cpu:cortex-a53" in page.text
@@ -369,7 +369,7 @@ def test_the_command_writes_the_page(db: Path, tmp_path: Path) -> None:
     done = cli("report", db, "-o", out)
     assert done.exit_code == 0, done.output
     assert done.output.startswith(f"Wrote {out} (")
-    assert f"{3 * (TRIALS + 1)} trials of 3 tasks" in done.output
+    assert f"({3 * TRIALS} searched, 3 default) of 3 tasks" in done.output
     assert read_page(out.read_text(encoding="utf-8")).table("task")
     assert list(tmp_path.iterdir()) == [out]
 

@@ -10,7 +10,6 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 import tilewright as tw
 from tilewright.cli.bench import bench
@@ -24,6 +23,7 @@ from tilewright.cli.console import (
     output_fault,
     tolerate_encodings,
 )
+from tilewright.cli.help import PlainCommand, PlainGroup
 from tilewright.cli.interrupts import exit_status, interruptible
 from tilewright.cli.ops import ops
 from tilewright.cli.records import export, records
@@ -45,7 +45,7 @@ REPORTED: tuple[type[Exception], ...] = (
 )
 
 
-class Commands(TyperGroup):
+class Commands(PlainGroup):
     """The command group: every error of a command becomes one line."""
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -114,7 +114,6 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -144,4 +143,4 @@ def options(
 
 
 for command in (tune, compile, run, bench, show, report, records, export, ops, cache):
-    app.command()(command)
+    app.command(cls=PlainCommand)(command)

@@ -1,6 +1,6 @@
 """Arrays in and out of files, for the commands that run a model.
 
-read_inputs(["x=image.npy"], specs, seed)    {"x": array}; inputs not named are random
+read_inputs(["x=image.npy"], specs, seed, limits)    {"x": array}; inputs not named are random
 write_outputs(Path("out.npz"), names, arrays)
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +25,13 @@ UNREADABLE = (
 
 
 def read_inputs(
-    texts: Sequence[str], specs: Sequence[BufferSpec], seed: int
+    texts: Sequence[str], specs: Sequence[BufferSpec], seed: int, limits: Mapping[str, int]
 ) -> tuple[dict[str, Array], list[str]]:
     """All inputs by name, and the names of those that were made up.
 
-    `texts` are `NAME=FILE.npy` or `FILE.npz`. Raises InputError for a file that cannot be read or
-    an unknown name; shapes and dtypes are checked when the model runs.
+    `texts` are `NAME=FILE.npy` or `FILE.npz`; `limits` say how many values random integers may
+    have, by name. Raises InputError for a file that cannot be read or an unknown name; shapes and
+    dtypes are checked when the model runs.
     """
     given: dict[str, Array] = {}
     for text in texts:
@@ -44,7 +45,28 @@ def read_inputs(
         raise InputError(f"no input called {', '.join(unknown)}; the model has {', '.join(names)}")
     rng = np.random.default_rng(seed)
     random = [s for s in specs if s.name not in given]
-    return given | {s.name: random_array(s, rng) for s in random}, [s.name for s in random]
+    made = {s.name: random_array(s, rng, _values(s, limits)) for s in random}
+    return given | made, [s.name for s in random]
+
+
+def random_words(
+    specs: Sequence[BufferSpec], names: Sequence[str], limits: Mapping[str, int]
+) -> str:
+    """What random inputs are, in words: `x (normal), ids (0 to 30521)`."""
+    return ", ".join(
+        f"{s.name} (normal)" if _is_float(s) else f"{s.name} (0 to {_values(s, limits) - 1})"
+        for s in specs
+        if s.name in names
+    )
+
+
+def _values(spec: BufferSpec, limits: Mapping[str, int]) -> int:
+    """How many values a random integer of an input may have; 0 and 1 index anything."""
+    return 2 if spec.dtype == "bool" else limits.get(spec.name, 2)
+
+
+def _is_float(spec: BufferSpec) -> bool:
+    return spec.dtype.startswith(("float", "bfloat"))
 
 
 def input_file(text: str) -> tuple[str | None, Path]:
@@ -86,12 +108,14 @@ def _of_archive(name: str | None, path: Path, arrays: dict[str, Array]) -> dict[
     return {name: next(iter(arrays.values()))}
 
 
-def random_array(spec: BufferSpec, rng: np.random.Generator) -> Array:
-    """Standard normal floats; integers are 0 or 1, which are valid indices of anything."""
+def random_array(spec: BufferSpec, rng: np.random.Generator, values: int) -> Array:
+    """Standard normal floats; integers from 0 to `values` - 1, as far as the dtype reaches."""
     dtype = numpy_dtype(spec.dtype)
-    if spec.dtype.startswith(("float", "bfloat")):
+    if _is_float(spec):
         return rng.standard_normal(spec.shape).astype(dtype)
-    return rng.integers(0, 2, spec.shape).astype(dtype)
+    if spec.dtype != "bool":
+        values = min(values, int(np.iinfo(dtype).max))
+    return rng.integers(0, values, spec.shape).astype(dtype)
 
 
 def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> None:

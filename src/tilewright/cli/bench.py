@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Annotated
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -11,28 +13,32 @@ from rich.table import Table
 
 import tilewright as tw
 from tilewright.api import host_target
-from tilewright.cli.arrays import difference, read_inputs
-from tilewright.cli.console import output, remark
+from tilewright.cli.arrays import difference, random_words, read_inputs
+from tilewright.cli.console import output, print_json, remark
 from tilewright.cli.options import (
     EXTRA,
     Constants,
+    InputFiles,
+    Json,
     ModelFile,
     Records,
     Seed,
     Shapes,
     TargetSpec,
+    batch_shapes,
     each_shape,
     load_model,
     parse_constants,
 )
-from tilewright.cli.peers import Peer, onnxruntime_peer
+from tilewright.cli.peers import PEER, Peer, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
-from tilewright.inspection import keep_measured
+from tilewright.errors import InputError
+from tilewright.inspection import index_limits, keep_measured
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.profile import Profile
-from tilewright.text import NONE, duration, factor, rate
+from tilewright.text import NONE, count, duration, factor, rate
 
-PEER = "onnxruntime"
+PERCENTILES = (50, 90, 99)
 
 
 def bench(
@@ -40,10 +46,33 @@ def bench(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    inputs: InputFiles = None,
     target: TargetSpec = None,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="How long to measure, all programs together.")
+        float,
+        typer.Option(
+            min=0.0, metavar="SECONDS", help="How long to measure, all programs together."
+        ),
     ] = 10.0,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="How many threads a call may use, ours and onnxruntime's.",
+            show_default="all cores",
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="How many items a call takes: the leading dimension of every input, where that is "
+            "symbolic. The throughput is then told in items.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 0,
     peer: Annotated[
         bool, typer.Option(help="Time onnxruntime as well, if it is installed.")
@@ -51,74 +80,159 @@ def bench(
     profile: Annotated[
         bool, typer.Option("--profile", help="Show the time of every kernel as well.")
     ] = False,
+    json: Json = False,
 ) -> None:
-    """Time a model on random inputs.
+    """Time a model on random inputs, or on given ones.
 
     Programs take turns in one process, so that all of them meet the same moments of a busy machine.
-    With --db, the tuned program is timed beside the untuned one. On a GPU, a call copies its inputs
-    there and its outputs back; --profile shows the kernels' own times.
+    With --db, the tuned program is timed beside the untuned one. p90 is the time that nine of ten
+    calls did not exceed; the throughput is that of one call after another. On a GPU, a call copies
+    its inputs there and its outputs back; --profile shows the kernels' own times.
 
     Example: tilewright bench resnet50.onnx --db tuning.db
     """
-    console = output()
-    loaded = load_model(model, shape, constant)
-    other = onnxruntime_peer(model, host_target().cores) if peer else None
+    console = output(quiet=json)
+    shapes = [*(shape or ()), *(batch_shapes(model, batch) if batch is not None else ())]
+    loaded = load_model(model, shapes, constant)
+    cores = host_target().cores
+    if threads is not None and threads > cores:
+        raise InputError(f"--threads {threads}: there are {count(cores, 'core')}")
+    other = onnxruntime_peer(model, threads or cores) if peer else None
     if peer and other is None:
         console.print(f"onnxruntime is not installed (pip install '{EXTRA}'): not compared.")
-    known = parse_constants(constant)
     variants = each_shape(loaded)
+    timed = _Bench(
+        db=db,
+        target=target,
+        other=other,
+        known=parse_constants(constant),
+        files=tuple(inputs or ()),
+        seed=seed,
+        seconds=seconds / len(variants),
+        threads=threads,
+        batch=batch,
+        profile=profile,
+    )
+    told = []
     for one in variants:
         if one is not loaded:
-            console.print(one.name, style="bold", markup=False)
-        bench_one(console, one, db, target, other, known, seconds / len(variants), seed, profile)
+            console.print(one.name, style="bold")
+        told.append(timed.run(console, one))
+    if json:
+        print_json(_head(model, timed) | {"networks": told})
 
 
-def bench_one(
-    console: Console,
-    model: tw.Model,
-    db: str | None,
-    target: str | None,
-    other: Peer | None,
-    known: Mapping[str, Array],
-    seconds: float,
-    seed: int,
-    profile: bool,
-) -> None:
-    """Time the programs of a model and print the table, and the last one's kernels if asked.
+def _head(model: Path, timed: _Bench) -> dict[str, Any]:
+    return {
+        "model": str(model),
+        "db": timed.db,
+        "target": timed.target or "cpu",
+        "threads": timed.threads,
+        "batch": timed.batch,
+    }
 
-    `known` are inputs that are constants for us, but not for the other.
+
+@dataclass(frozen=True)
+class _Bench:
+    """What is the same for every shape. `known` are inputs that are constants for us, but not for
+    the other; `files` are inputs to read.
     """
-    net = untuned = tw.compile(model, target=target)
-    arrays, _ = read_inputs((), untuned.artifact.inputs, seed)
-    programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
-    if db is not None:
-        net = tuned = tw.compile(model, db, target, notes=remark)
-        programs["tuned"] = lambda: tuned.run(arrays)
-    if other is not None:
-        programs[PEER] = lambda: other({**arrays, **known})
-    results = {name: program() for name, program in programs.items()}
-    timings = interleaved(programs, seconds)
-    if db is not None:
-        keep_measured(db, model, {name: t.median_s for name, t in timings.items()}, target)
-    print_timings(console, timings, results)
-    if profile:
-        print_profile(console, net.profile(arrays))
+
+    db: str | None
+    target: str | None
+    other: Peer | None
+    known: Mapping[str, Array]
+    files: Sequence[str]
+    seed: int
+    seconds: float
+    threads: int | None
+    batch: int | None
+    profile: bool
+
+    def run(self, console: Console, model: tw.Model) -> dict[str, Any]:
+        """Time the programs of a model; print the table, and the last one's kernels if asked.
+
+        Returns the same for JSON.
+        """
+        untuned = tw.compile(model, target=self.target)
+        tuned = None if self.db is None else tw.compile(model, self.db, self.target, notes=remark)
+        net = untuned if tuned is None else tuned
+        if self.threads is not None:
+            untuned.threads = net.threads = self.threads
+        specs, limits = untuned.artifact.inputs, index_limits(model)
+        arrays, random = read_inputs(self.files, specs, self.seed, limits)
+        if random and self.files:
+            words = random_words(specs, random, limits)
+            console.print(f"Random values (seed {self.seed}) for {words}.")
+        programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
+        if tuned is not None:
+            programs["tuned"] = lambda: net.run(arrays)
+        if self.other is not None:
+            other = self.other
+            programs[PEER] = lambda: other({**arrays, **self.known})
+        results = {name: program() for name, program in programs.items()}
+        timings = interleaved(programs, self.seconds)
+        if self.db is not None and self.threads is None:
+            medians = {name: timing.median_s for name, timing in timings.items()}
+            keep_measured(self.db, model, medians, self.target)
+        print_timings(console, timings, results, self.batch)
+        told: dict[str, Any] = {
+            "name": model.name,
+            "inputs": {s.name: list(s.shape) for s in specs},
+            "random_inputs": random,
+            "programs": [
+                facts(name, timing, results, self.batch) for name, timing in timings.items()
+            ],
+        }
+        if self.profile:
+            profile = net.profile(arrays)
+            print_profile(console, profile)
+            told["kernels"] = [
+                {"name": k.kernel, "calls": k.calls, "seconds": k.seconds, "flops": k.flops}
+                for k in profile.kernels
+            ]
+        return told
+
+
+def facts(
+    name: str, timing: Timing, results: Mapping[str, list[Array]], batch: int | None
+) -> dict[str, Any]:
+    """What JSON tells of a program; `results` are all programs' outputs."""
+    theirs = results.get(PEER)
+    gap = None if theirs is None or name == PEER else difference(results[name], theirs)[0]
+    return {
+        "name": name,
+        "calls": len(timing.calls_s),
+        "least_s": timing.least_s,
+        "mean_s": timing.mean_s,
+        **{f"p{p}_s": timing.percentile_s(p) for p in PERCENTILES},
+        "per_second": (batch or 1) / timing.mean_s,
+        "largest_difference": gap,
+    }
 
 
 def print_timings(
-    console: Console, timings: Mapping[str, Timing], results: Mapping[str, list[Array]]
+    console: Console,
+    timings: Mapping[str, Timing],
+    results: Mapping[str, list[Array]],
+    batch: int | None = None,
 ) -> None:
     """One row a program; compared with onnxruntime where it took part."""
     theirs = timings.get(PEER)
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("program")
-    for heading in ("median", "minimum", "calls"):
+    per_second = "runs/s" if batch is None else "items/s"
+    names = ["median" if p == 50 else f"p{p}" for p in PERCENTILES]
+    for heading in (*names, "minimum", "calls", per_second):
         table.add_column(heading, justify="right")
     if theirs is not None:
         table.add_column(f"speed of {PEER}", justify="right")
         table.add_column("largest difference", justify="right")
     for name, timing in timings.items():
-        row = [name, duration(timing.median_s), duration(timing.least_s), str(len(timing.calls_s))]
+        row = [name, *(duration(timing.percentile_s(p)) for p in PERCENTILES)]
+        row += [duration(timing.least_s), str(len(timing.calls_s))]
+        throughput = (batch or 1) / timing.mean_s
+        row.append(f"{throughput:,.0f}" if throughput >= 100 else f"{throughput:.3g}")
         if theirs is not None:
             worst = NONE if name == PEER else f"{difference(results[name], results[PEER])[0]:.2g}"
             row += [factor(theirs.median_s, timing.median_s), worst]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from tilewright.cli.console import output
 from tilewright.cli.options import (
     Constants,
     ModelFile,
+    Quiet,
     Records,
     Shapes,
     TargetSpec,
@@ -23,6 +25,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.outputs import protect
 from tilewright.inspection import Plan, plan_of
+from tilewright.records.rows import PROGRAM_KINDS
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
 from tilewright.target import CpuTarget, CudaTarget, GpuTarget
@@ -46,15 +49,19 @@ def compile(
             show_default=False,
         ),
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Compile a model and print its plan: kernels, where each comes from, memory.
+
+    A program is "tuned", found by a search; "measured", the untuned one, which nothing that was
+    measured beat; or "default", the same without a record.
 
     Code for this machine or its device is loaded as well, to see that it can be; code for another
     is built only.
 
     Example: tilewright compile resnet50.onnx --db tuning.db -o resnet50.so
     """
-    console = output()
+    console = output(quiet)
     if save is not None:
         protect([save, refuse_library(save)], model, db)
     loaded = load_model(model, shape, constant)
@@ -98,17 +105,17 @@ def print_plan(console: Console, plan: Plan) -> None:
             k.name,
             str(k.calls),
             f"{k.flops / 1e6:.1f}" if k.flops else NONE,
-            "tuned" if k.tuned else "default",
+            k.program,
             duration(k.latency_s),
             rate(k.flops, k.latency_s),
             size(k.code_bytes),
             size(k.scratch_bytes) if k.scratch_bytes else NONE,
         )
     console.print(table)
-    tuned = sum(k.tuned for k in plan.kernels)
+    kinds = Counter(k.program for k in plan.kernels)
+    told = ", ".join(f"{kinds[kind]} {kind}" for kind in PROGRAM_KINDS if kinds[kind])
     console.print(
-        f"{count(plan.calls, 'call')} of {count(len(plan.kernels), 'kernel')}, {tuned} of them "
-        "tuned",
+        f"{count(plan.calls, 'call')} of {count(len(plan.kernels), 'kernel')}: {told}",
         style="bold",
     )
     console.print(sentence(str(plan.memory)), soft_wrap=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
+import math
 import os
 import sys
 from typing import Any
@@ -26,10 +28,26 @@ SIMPLER = str.maketrans(
 )
 
 
-def output() -> Console:
-    """A console on standard output."""
-    console = _console()
-    return console if console.is_terminal else _console(width=LOG_WIDTH)
+def output(quiet: bool = False) -> Console:
+    """A console on standard output; a quiet one prints nothing."""
+    console = _console(quiet=quiet)
+    return console if console.is_terminal else _console(width=LOG_WIDTH, quiet=quiet)
+
+
+def print_json(value: object) -> None:
+    """One JSON value on standard output. What is not finite becomes null."""
+    sys.stdout.write(json.dumps(_finite(value), indent=2) + "\n")
+
+
+def _finite(value: object) -> object:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {name: _finite(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_finite(one) for one in value]
+    return value
 
 
 def complain(message: str) -> None:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import numpy as np
+import onnx
 import typer
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 import tilewright as tw
-from tilewright.errors import InputError
+from tilewright.errors import InputError, UnsupportedModel
 from tilewright.runtime.artifact import Array
 from tilewright.search.objectives import Objective
 
@@ -29,10 +31,21 @@ Shapes: TypeAlias = Annotated[
     typer.Option(
         "--shape",
         metavar="NAME=N,N,...",
-        help="The shape of an input, for models with symbolic dimensions: x=1,3,224,224. May be "
-        "repeated; an input that is given again gets a second shape, beside the first. With "
-        "several models, MODEL:NAME=... (MODEL: the file's name without .onnx) names the model "
-        "that is meant.",
+        help="For models with symbolic dimensions: the shape of an input, x=1,3,224,224, or the "
+        "value of a dimension, batch=4. May be repeated; what is given again gets a second value, "
+        "beside the first.",
+        show_default=False,
+    ),
+]
+ShapesOfModels: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--shape",
+        metavar="NAME=N,N,...",
+        help="For models with symbolic dimensions: the shape of an input, x=1,3,224,224, or the "
+        "value of a dimension, batch=4. May be repeated; what is given again gets a second value, "
+        "beside the first. MODEL:NAME=... is for one of several models (MODEL: the file's name "
+        "without .onnx).",
         show_default=False,
     ),
 ]
@@ -50,6 +63,7 @@ TargetSpec: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--target",
+        metavar="TARGET",
         help="What to compile for: cpu (this machine), opencl or cuda (its device), or one by "
         "name, cpu:NAME with LLVM's name of a CPU (cpu:cortex-a53), cuda:a100, opencl:mali; "
         "optionally with facts: 'cpu:cortex-a53 cores=4'.",
@@ -66,7 +80,24 @@ Records: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Seed of everything random.")
+]
+InputFiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=FILE.npy|FILE.npz",
+        help="An input from a file; may be repeated. Inputs not given are random.",
+        show_default=False,
+    ),
+]
+Quiet: TypeAlias = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but notes and errors.")
+]
+Json: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="Print JSON, with times in seconds, instead of text.")
+]
 
 
 def load_model(
@@ -92,11 +123,52 @@ def load_models(
     models: list[tw.Model | tw.ModelSet] = []
     for file, stem in zip(files, stems, strict=True):
         mine = assignments([(name, dims) for which, name, dims in given if which in (None, stem)])
-        if len(mine) > 1:
-            models.append(tw.load(file, shapes=mine, constants=known))
-        else:
-            models.append(tw.load(file, shapes=mine[0] if mine else None, constants=known))
+        try:
+            if len(mine) > 1:
+                models.append(tw.load(file, shapes=mine, constants=known))
+            else:
+                models.append(tw.load(file, shapes=mine[0] if mine else None, constants=known))
+        except UnsupportedModel as error:
+            text = error.advised("--shape {}=N,N,...", "--constant {}=VALUE")
+            raise UnsupportedModel(text) from error
     return models
+
+
+def batch_shapes(file: Path, batch: int) -> list[str]:
+    """What `--shape` has to say so that every input of a model has `batch` items.
+
+    The leading dimension counts them. Raises InputError where it is fixed or cannot be given; of a
+    file that is no model nothing is said here.
+    """
+    try:
+        graph = onnx.load(file, load_external_data=False).graph
+    except (OSError, DecodeError):
+        return []
+    weights = {t.name for t in graph.initializer}
+    inputs = [i for i in graph.input if i.name not in weights and i.type.tensor_type.shape.dim]
+    found: list[str] = []
+    fixed: dict[str, int] = {}
+    for info in inputs:
+        lead, *rest = info.type.tensor_type.shape.dim
+        if lead.dim_value > 0:
+            fixed[info.name] = lead.dim_value
+        elif lead.dim_param.isidentifier():
+            found.append(f"{lead.dim_param}={batch}")
+        elif all(d.dim_value > 0 for d in rest):
+            sizes = [batch, *(d.dim_value for d in rest)]
+            found.append(f"{info.name}={','.join(map(str, sizes))}")
+        else:
+            raise InputError(
+                f"--batch {batch}: the dimensions of input {info.name} have no names; give its "
+                f"shape instead: --shape {info.name}=N,N,..."
+            )
+    if not found and set(fixed.values()) != {batch}:
+        listed = ", ".join(f"{name} {n}" for name, n in fixed.items()) or "none"
+        raise InputError(
+            f"--batch {batch}: {file} has no symbolic batch (leading dimensions: {listed}); "
+            "export it with one"
+        )
+    return list(dict.fromkeys(found))
 
 
 def assignments(given: Sequence[tuple[str, tuple[int, ...]]]) -> list[dict[str, tuple[int, ...]]]:
@@ -127,14 +199,16 @@ def each_shape(model: tw.Model | tw.ModelSet) -> tuple[tw.Model, ...]:
 
 
 def parse_shape(text: str) -> tuple[str | None, str, tuple[int, ...]]:
-    """(model or None, input, dimensions) from `[MODEL:]NAME=N,N,...`; raises InputError."""
+    """(model or None, input or dimension, sizes) from `[MODEL:]NAME=N,N,...`; raises InputError."""
     name, equals, dims = text.rpartition("=")
     stem, colon, inner = name.partition(":")
     if colon:
         name = inner
     sizes = [d.strip() for d in dims.split(",")] if dims.strip() else []
     if not equals or not name or not all(d.isdecimal() and int(d) > 0 for d in sizes):
-        raise InputError(f"--shape {text!r} is not NAME=N,N,...; for example x=1,3,224,224")
+        raise InputError(
+            f"--shape {text!r} is not NAME=N,N,...; for example x=1,3,224,224 or batch=4"
+        )
     return (stem if colon else None), name, tuple(int(d) for d in sizes)
 
 
@@ -172,8 +246,8 @@ def parse_objective(text: str, models: int) -> Objective:
         case "requirement" | "geomean":
             if len(numbers) != models or min(numbers, default=0.0) <= 0:
                 raise InputError(
-                    f"--objective {kind} needs one positive latency in seconds for each of the "
-                    f"{models} models: {kind}:{','.join(['0.02'] * models)}"
+                    f"--objective {kind} needs one positive latency in seconds for each model, "
+                    f"{models} here: {kind}:{','.join(['0.02'] * models)}"
                 )
             limits = tuple(numbers)
             return (

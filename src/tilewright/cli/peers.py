@@ -16,11 +16,14 @@ import numpy as np
 from tilewright.errors import InputError
 from tilewright.runtime.artifact import Array
 
+PEER = "onnxruntime"  # its name in tables and messages
+
 Peer: TypeAlias = Callable[[Mapping[str, Array]], list[Array]]
 
 
-def onnxruntime_peer(model: Path | str, threads: int) -> Peer | None:
-    """A function that runs the model with onnxruntime on so many threads; None if not installed.
+def onnxruntime_peer(model: Path | str | bytes, threads: int) -> Peer | None:
+    """A function that runs a model (a file, or its content) with onnxruntime on so many threads;
+    None if that is not installed.
 
     Raises InputError when onnxruntime does not take the model.
     """
@@ -33,11 +36,14 @@ def onnxruntime_peer(model: Path | str, threads: int) -> Peer | None:
     options.log_severity_level = 3
     try:
         session = onnxruntime.InferenceSession(
-            str(model), options, providers=["CPUExecutionProvider"]
+            model if isinstance(model, bytes) else str(model),
+            options,
+            providers=["CPUExecutionProvider"],
         )
     except Exception as error:
         # onnxruntime's exceptions have no common base but this one.
-        raise InputError(f"onnxruntime does not take {model}: {error}") from error
+        what = "the model with more outputs" if isinstance(model, bytes) else model
+        raise InputError(f"onnxruntime does not take {what}: {error}") from error
 
     def run(inputs: Mapping[str, Array]) -> list[Array]:
         return [np.asarray(y) for y in session.run(None, dict(inputs))]

@@ -11,7 +11,8 @@ from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB
 from tilewright.cli.records import DatabaseName
 from tilewright.inspection import write_report
-from tilewright.text import count, size
+from tilewright.records.rows import DEFAULT
+from tilewright.text import count, size, trials
 
 
 def report(
@@ -22,6 +23,7 @@ def report(
     machine: Annotated[
         str | None,
         typer.Option(
+            metavar="HASH",
             help="The beginning of a machine's fingerprint, as `tilewright records` prints it.",
             show_default="the one measured last",
         ),
@@ -38,9 +40,9 @@ def report(
     Example: tilewright report tuning.db -o report.html
     """
     history = write_report(db, out, machine)
+    defaults = sum(line.origin == DEFAULT for task in history.tasks for line in task.lines)
     output().print(
-        f"Wrote {out} ({size(out.stat().st_size)}): {count(history.trials, 'trial')} of "
-        f"{count(len(history.tasks), 'task')}.",
+        f"Wrote {out} ({size(out.stat().st_size)}): "
+        f"{trials(history.trials - defaults, defaults)} of {count(len(history.tasks), 'task')}.",
         soft_wrap=True,
-        markup=False,
     )

@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 import tilewright as tw
 from tilewright.api import host_target
-from tilewright.cli.arrays import difference, input_file, read_inputs, write_outputs
-from tilewright.cli.console import output, remark
+from tilewright.cli.arrays import input_file, random_words, read_inputs, write_outputs
+from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, Run, Tolerance, verdict
+from tilewright.cli.console import FAILED, output, print_json, remark
 from tilewright.cli.options import (
-    EXTRA,
     Constants,
+    InputFiles,
+    Json,
     ModelFile,
+    Quiet,
     Records,
     Seed,
     Shapes,
     TargetSpec,
+    each_shape,
     load_model,
     parse_constants,
 )
 from tilewright.cli.outputs import protect
-from tilewright.cli.peers import onnxruntime_peer
-from tilewright.errors import InputError
 from tilewright.files import refuse_output
+from tilewright.inspection import index_limits
 from tilewright.runtime.artifact import Array
+
+RelativeTolerance = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        metavar="SHARE",
+        help="With --check: the difference that is none, as a share of an output's largest value.",
+        show_default=f"{RTOL:g}; {NARROW_RTOL:g} in 16 bits; integers must be equal",
+    ),
+]
+AbsoluteTolerance = Annotated[
+    float,
+    typer.Option(min=0.0, metavar="VALUE", help="With --check: what is allowed beyond that."),
+]
 
 
 def run(
     model: ModelFile,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--input",
-            metavar="NAME=FILE.npy|FILE.npz",
-            help="An input from a file; may be repeated. Inputs not given are random.",
-            show_default=False,
-        ),
-    ] = None,
+    inputs: InputFiles = None,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -56,14 +65,26 @@ def run(
     target: TargetSpec = None,
     seed: Seed = 0,
     check: Annotated[
-        bool, typer.Option("--check", help="Compare the outputs with onnxruntime's.")
+        bool,
+        typer.Option(
+            "--check",
+            help="Compare the outputs with onnxruntime's. If they differ, the first node of the "
+            "model that does is named, and the exit status is 1.",
+        ),
     ] = False,
+    rtol: RelativeTolerance = None,
+    atol: AbsoluteTolerance = ATOL,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a model once and describe its outputs.
 
+    Inputs not given are random: floats of a normal distribution; integers that are valid indices
+    where they index something, else 0 or 1.
+
     Example: tilewright run resnet50.onnx --input x=image.npy --output y.npz --db tuning.db
     """
-    console = output()
+    console = output(quiet or json)
     if save is not None:
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
@@ -75,9 +96,9 @@ def run(
         net = tw.compile(loaded, db, target, notes=remark)
         networks, call = (net,), net.run
     # The first network that the given arrays fit.
-    for network in networks:
-        specs = network.artifact.inputs
-        arrays, random = read_inputs(inputs or (), specs, seed)
+    for network, one in zip(networks, each_shape(loaded), strict=True):
+        specs, limits = network.artifact.inputs, index_limits(one)
+        arrays, random = read_inputs(inputs or (), specs, seed, limits)
         if all(arrays[s.name].shape == s.shape for s in specs):
             break
     outputs = call(arrays)
@@ -85,28 +106,50 @@ def run(
     if save is not None:  # before anything is printed, for who reads that may stop reading
         write_outputs(save, names, outputs)
     if random:
-        console.print(f"Random values (seed {seed}) for {', '.join(random)}.")
+        console.print(f"Random values (seed {seed}) for {random_words(specs, random, limits)}.")
     for name, array in zip(names, outputs, strict=True):
-        console.print(describe(name, array), markup=False, soft_wrap=True)
+        console.print(describe(name, array), soft_wrap=True)
     if save is not None:
         console.print(f"Saved to {save}.", soft_wrap=True)
+    told: dict[str, Any] = {
+        "model": str(model),
+        "seed": seed,
+        "random_inputs": random,
+        "outputs": [facts(n, a) for n, a in zip(names, outputs, strict=True)],
+    }
+    agrees = True
     if check:
-        peer = onnxruntime_peer(model, host_target().cores)
-        if peer is None:
-            raise InputError(f"--check needs onnxruntime: pip install '{EXTRA}'")
-        worst, relative = difference(outputs, peer(arrays | parse_constants(constant)))
-        console.print(
-            f"Largest difference from onnxruntime: {worst:.3g} ({relative:.2g} of the largest "
-            "value)"
-        )
+        compared = Run(model, specs, arrays, parse_constants(constant), host_target().cores)
+        found = verdict(compared, names, outputs, Tolerance(rtol, atol), db, target)
+        agrees, told["check"] = found.agrees, found.facts()
+        for line in found.lines(bool(random)):
+            console.print(line, soft_wrap=True)
+    if json:
+        print_json(told)
+    if not agrees:
+        raise typer.Exit(FAILED)
 
 
 def describe(name: str, array: Array) -> str:
     """`y: float32[1, 1000] from -3.1 to 4.2, mean 0.01`."""
+    found = facts(name, array)
     head = f"{name}: {array.dtype}[{', '.join(map(str, array.shape))}]"
     if not array.size:
         return head
-    values = np.asarray(array, np.float64)
-    text = f"{head} from {values.min():.4g} to {values.max():.4g}, mean {values.mean():.4g}"
-    odd = int(np.count_nonzero(~np.isfinite(values)))
+    text = f"{head} from {found['least']:.4g} to {found['largest']:.4g}, mean {found['mean']:.4g}"
+    odd = found["not_finite"]
     return f"{text}; {odd} not finite" if odd else text
+
+
+def facts(name: str, array: Array) -> dict[str, Any]:
+    """The same as numbers; an empty array has none of them."""
+    head = {"name": name, "dtype": str(array.dtype), "shape": list(array.shape)}
+    if not array.size:
+        return head
+    values = np.asarray(array, np.float64)
+    return head | {
+        "least": float(values.min()),
+        "largest": float(values.max()),
+        "mean": float(values.mean()),
+        "not_finite": int(np.count_nonzero(~np.isfinite(values))),
+    }

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB, TargetSpec
-from tilewright.cli.records import print_summary
+from tilewright.cli.records import DatabaseName, print_summary
 from tilewright.inspection import RecordedProgram, find_program
 from tilewright.records.database import Database
 from tilewright.text import duration, rate
@@ -34,25 +34,32 @@ TITLES = {
 
 
 def show(
-    db: Annotated[
-        str, typer.Argument(metavar="DB", help="A SQLite file or a postgresql:// URL.")
-    ] = DEFAULT_DB,
+    db: DatabaseName = DEFAULT_DB,
     task: Annotated[
         str | None,
         typer.Argument(
             metavar="TASK",
-            help="A task: its name or a part of it, the beginning of its hash, or its number in "
-            "`tilewright records`. Without it, tasks are listed.",
+            help="A task: its name, the beginning of it (t2), a part that no other has, the "
+            "beginning of its hash, or its number in `tilewright records`. Without it, tasks are "
+            "listed.",
             show_default=False,
         ),
     ] = None,
     layer: Annotated[
         list[Layer] | None,
-        typer.Option(help="Print this layer only; may be repeated.", show_default="all"),
+        typer.Option(
+            metavar="LAYER",
+            help="Print this layer only: sketch, trace, nest or ir. May be repeated.",
+            show_default="all",
+        ),
     ] = None,
     trial: Annotated[
         int | None,
-        typer.Option(help="The number of a trial, instead of a task's best.", show_default=False),
+        typer.Option(
+            metavar="N",
+            help="The number of a trial, instead of a task's best.",
+            show_default=False,
+        ),
     ] = None,
     target: TargetSpec = None,
 ) -> None:
@@ -60,7 +67,7 @@ def show(
 
     On a terminal each layer waits for Enter. Every form is made anew from the recorded steps.
 
-    Example: tilewright show tuning.db conv --layer nest
+    Example: tilewright show tuning.db max_pool --layer nest
     """
     console = output()
     with Database.open(db, create=False, readonly=True) as database:
@@ -75,13 +82,13 @@ def show(
         if number and console.is_terminal and not typer.confirm(f"{one.value}?", default=True):
             return
         console.print(f"\n── {TITLES[one]}", style="bold")
-        console.print(program.layers.text(one.value), markup=False, soft_wrap=True, end="")
+        console.print(program.layers.text(one.value), soft_wrap=True, end="")
 
 
 def print_head(console: Console, program: RecordedProgram) -> None:
     """Which record this is."""
     trial, workload = program.trial, program.workload
-    console.print(f"{workload.name} ({workload.hash[:8]})", style="bold", markup=False)
+    console.print(f"{workload.name} ({workload.hash[:8]})", style="bold")
     console.print(f"trial {trial.id} of {program.machine}, proposed by {trial.origin or 'hand'}")
     if trial.ok:
         speed = rate(workload.flops, trial.latency_s)
@@ -89,4 +96,4 @@ def print_head(console: Console, program: RecordedProgram) -> None:
         console.print(f"{duration(trial.latency_s)}, {speed} GFLOP/s{confirmed}")
     else:
         text = f"failed in {trial.stage} with {trial.error}: {trial.message}"
-        console.print(text, markup=False, soft_wrap=True)
+        console.print(text, soft_wrap=True)

@@ -12,7 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
+
+import numpy as np
 
 PAUSE_S = 0.03
 BLOCK_S = 0.25
@@ -35,6 +37,15 @@ class Timing:
     def least_s(self) -> float:
         """The quickest call."""
         return min(self.calls_s)
+
+    @property
+    def mean_s(self) -> float:
+        """What a call takes in a row of them: its reciprocal is the throughput."""
+        return fmean(self.calls_s)
+
+    def percentile_s(self, percent: float) -> float:
+        """So many percent of the calls took no longer."""
+        return float(np.percentile(self.calls_s, percent))
 
 
 def interleaved(functions: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, Timing]:

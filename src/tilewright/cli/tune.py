@@ -15,14 +15,17 @@ from tilewright.cli.console import output
 from tilewright.cli.interrupts import exit_status
 from tilewright.cli.options import (
     DEFAULT_DB,
+    Constants,
+    Quiet,
     Seed,
-    Shapes,
+    ShapesOfModels,
     TargetSpec,
     each_shape,
     load_models,
     parse_objective,
 )
 from tilewright.progress import Snapshot, display, print_summary
+from tilewright.text import count
 
 DEFAULT_MINUTES = 10.0
 
@@ -35,12 +38,17 @@ def _finite(number: float | None) -> float | None:
 
 Models: TypeAlias = Annotated[
     list[Path],
-    typer.Argument(metavar="MODEL", help="ONNX model files; parts they share are tuned once."),
+    typer.Argument(
+        metavar="MODEL",
+        help="ONNX model files; parts they share are tuned once.",
+        show_default=False,
+    ),
 ]
 Minutes: TypeAlias = Annotated[
     float | None,
     typer.Option(
         min=0.0,
+        metavar="MINUTES",
         callback=_finite,
         help="Stop after so many minutes.",
         show_default="10, without --trials",
@@ -48,7 +56,13 @@ Minutes: TypeAlias = Annotated[
 ]
 Trials: TypeAlias = Annotated[
     int | None,
-    typer.Option(min=1, help="Stop after so many measured programs, in total over all runs."),
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Stop after so many searched programs, in total over all runs; untuned ones do not "
+        "count.",
+        show_default=False,
+    ),
 ]
 NewRecords: TypeAlias = Annotated[
     str,
@@ -68,7 +82,12 @@ Goal: TypeAlias = Annotated[
     ),
 ]
 Strategy: TypeAlias = Annotated[
-    str, typer.Option(help="How to search: evolution, random, or exhaustive (tiny spaces only).")
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="How to search: evolution (learns which programs are worth measuring), random, beam "
+        "(one decision after another), or exhaustive (tiny spaces only).",
+    ),
 ]
 Runner: TypeAlias = Annotated[
     str | None,
@@ -77,13 +96,15 @@ Runner: TypeAlias = Annotated[
         help="Measure on another machine: a command that carries standard input and output to "
         "tilewright-runner there, such as 'ssh pi@board tilewright-runner'. Name the machine "
         "with --target.",
+        show_default=False,
     ),
 ]
 
 
 def tune(
     models: Models,
-    shape: Shapes = None,
+    shape: ShapesOfModels = None,
+    constant: Constants = None,
     minutes: Minutes = None,
     trials: Trials = None,
     db: NewRecords = DEFAULT_DB,
@@ -92,6 +113,7 @@ def tune(
     strategy: Strategy = "evolution",
     seed: Seed = 0,
     runner: Runner = None,
+    quiet: Quiet = False,
 ) -> None:
     """Search for fast programs and record everything measured.
 
@@ -103,8 +125,8 @@ def tune(
 
     Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
     """
-    console = output()
-    loaded = load_models(models, shape)
+    console = output(quiet)
+    loaded = load_models(models, shape, constant)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     if minutes is None and trials is None:
         minutes = DEFAULT_MINUTES
@@ -139,7 +161,9 @@ def tune(
 def report(console: Console, snapshot: Snapshot, db: str) -> None:
     """What a run reached, and where the records are."""
     print_summary(console, snapshot)
-    console.print(
-        f"Records: {db}. The same command goes on from here; use them with --db {db}.",
-        soft_wrap=True,
-    )
+    budget = snapshot.budget_trials
+    if budget is not None and snapshot.trials >= budget:
+        more = f"The budget of {count(budget, 'trial')} is spent: to go on, raise --trials"
+    else:
+        more = "The same command goes on from here"
+    console.print(f"Records: {db}. {more}; use them with --db {db}.", soft_wrap=True)

@@ -39,15 +39,16 @@ class GraphBuilder:
         self.name = name
         self.inputs: list[Value] = []
         self.nodes: list[Node] = []
-        self._names: set[str] = set()
+        self._names: dict[str, int] = {}
 
     def unique(self, wish: str) -> str:
         """`wish`, or `wish_2`, `wish_3`, … when it is taken."""
-        name, number = wish, 1
+        name, number = wish, self._names.get(wish, 1)
         while name in self._names:
             number += 1
             name = f"{wish}_{number}"
-        self._names.add(name)
+        self._names[wish] = number
+        self._names.setdefault(name, 1)
         return name
 
     def input(self, name: str, shape: Sequence[int], dtype: str) -> Value:

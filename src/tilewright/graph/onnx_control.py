@@ -70,7 +70,7 @@ def if_(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequen
     except Rejected as refusal:
         raise Rejected(
             f"{str(refusal) or 'a branch cannot be taken'}; where its condition ({condition}) is "
-            f"known at compile time (constants={{...}}), only one branch is compiled",
+            f"known at compile time, only one branch is compiled",
             condition,
         ) from None
     for a, b in zip(*results, strict=True):

@@ -1,15 +1,18 @@
 """Read, check and prepare an ONNX model before it is translated.
 
-    read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  ModelProto, weights by name
+    read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  Prepared(model, weights, …)
 
-The model passed ONNX's checker and strict shape inference, has opset 7 or newer and no symbolic
-dimensions. Its large weights are arrays beside it. Everything that fails is an UnsupportedModel
-that says what to do.
+The model passed ONNX's checker and strict shape inference, has opset 7 or newer, sorted nodes and
+no symbolic dimensions. Its large weights are arrays beside it. Everything that fails is an
+UnsupportedModel that says what to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,59 +23,118 @@ import onnx.defs
 import onnx.numpy_helper
 import onnx.shape_inference
 import onnx.version_converter
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]
 
 from tilewright.errors import UnsupportedModel
 from tilewright.graph.ir import Array
-from tilewright.graph.onnx_weights import set_aside
+from tilewright.graph.onnx_scope import STANDARD
+from tilewright.graph.onnx_shapes import (
+    Declared,
+    Shapes,
+    fix_shapes,
+    open_dimensions,
+    take_output_shapes,
+)
+from tilewright.graph.onnx_structure import check_axes, check_expansion, check_names, sort_nodes
+from tilewright.graph.onnx_weights import set_aside, tensors
+from tilewright.text import one_line, size
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
-Shapes: TypeAlias = Mapping[str, Sequence[int]]
 
 OLDEST_OPSET = 7
+
+LARGEST_FILE = 2**31 - 1
+"""Bytes of one protobuf message."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A model without its large `weights`, which it names as inputs.
+
+    `where` is what messages call it; `declared` are the shapes of outputs that its file told.
+    """
+
+    model: onnx.ModelProto
+    weights: dict[str, Array]
+    declared: Declared
+    where: str
 
 
 def read_model(
     source: Source, shapes: Shapes | None = None, constants: Mapping[str, Array] | None = None
-) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """The prepared model, and its large weights, which it names as inputs.
+) -> Prepared:
+    """The prepared model; inputs named in `constants` are initializers of it.
 
-    Inputs named in `constants` are initializers of it. Raises UnsupportedModel.
+    Raises UnsupportedModel.
     """
-    model, weights = _read(source)
-    _check(model)
-    _fix_inputs(model, constants or {})
-    model = _modernise(model)
-    _fix_shapes(model, dict(shapes or {}), weights)
+    where = name_of(source)
+    given = source if isinstance(source, onnx.ModelProto) else _parse(source)
+    where = where or given.graph.name or "the model"
+    folder = _folder_of(given, None if isinstance(source, onnx.ModelProto | bytes) else source)
+    model, weights = set_aside(given, folder, where)
+    _check_opset(model, where)
+    check_names(model, where)
+    for part in (model.graph, *model.functions):
+        check_axes(part.node, where)
+    open_dimensions(model)
+    check_expansion(model, where)
+    sort_nodes(model, where)
+    declared = take_output_shapes(model)
+    _check(model, where)
+    with _naming(where):
+        _fix_inputs(model, constants or {})
+    model = _modernise(model, where)
+    with _naming(where):
+        fix_shapes(model, shapes or {}, weights)
     _spell_defaults(model)
+    with _refusing(f"{where}: shapes do not fit"):
+        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    return Prepared(model, weights, declared, where)
+
+
+def name_of(source: Source) -> str:
+    """What messages call a model: its file as it was given, or "" where there is none."""
+    return one_line(str(source)) if isinstance(source, str | Path) else ""
+
+
+@contextmanager
+def _naming(where: str) -> Iterator[None]:
+    """Let a refusal within begin with what the model is called: of several, which one it is."""
     try:
-        onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-    except onnx.shape_inference.InferenceError as error:
-        raise UnsupportedModel(f"{model.graph.name}: shapes do not fit: {error}") from error
-    return model, weights
+        yield
+    except UnsupportedModel as error:
+        raise error.about(where) from error.__cause__
+
+
+@contextmanager
+def _refusing(what: str) -> Iterator[None]:
+    """Whatever ONNX's own tools raise about a model within is an UnsupportedModel."""
+    told = (
+        onnx.checker.ValidationError,
+        onnx.shape_inference.InferenceError,
+        onnx.version_converter.ConvertError,
+        DecodeError,
+        EncodeError,
+        LookupError,
+        RuntimeError,
+        TypeError,
+        ValueError,
+    )
+    try:
+        yield
+    except told as error:
+        raise UnsupportedModel(f"{what}: {one_line(error)}") from error
 
 
 def opset_of(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
     """The version of the standard operators; the newest where none are imported."""
-    versions = [o.version for o in imports if o.domain in ("", "ai.onnx")]
+    versions = [o.version for o in imports if o.domain in STANDARD]
     return max(versions, default=onnx.defs.onnx_opset_version())
-
-
-def _read(source: Source) -> tuple[onnx.ModelProto, dict[str, Array]]:
-    """The model without its large weights, and these."""
-    if isinstance(source, onnx.ModelProto):
-        return set_aside(source, _folder_of(source, None))
-    path = None if isinstance(source, bytes) else Path(source)
-    model = _parse(source)
-    return set_aside(model, _folder_of(model, path))
 
 
 def _parse(source: str | Path | bytes) -> onnx.ModelProto:
     where = "the model" if isinstance(source, bytes) else f"{source}"
-    try:
-        data = source if isinstance(source, bytes) else Path(source).read_bytes()
-    except OSError as error:
-        raise UnsupportedModel(f"cannot read {where}: {error.strerror}") from error
+    data = source if isinstance(source, bytes) else _contents(Path(source))
     try:
         model = onnx.load_model_from_string(data)
     except DecodeError as error:
@@ -85,57 +147,103 @@ def _parse(source: str | Path | bytes) -> onnx.ModelProto:
     return model
 
 
+def _contents(file: Path) -> bytes:
+    """The bytes of a regular file: a device or a pipe may have no end."""
+    try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UnsupportedModel(f"cannot read {file}: it is no regular file")
+        if status.st_size > LARGEST_FILE:
+            raise UnsupportedModel(
+                f"{file} has {size(status.st_size)}, and an ONNX file holds 2 GiB at most; export "
+                f"the model with its weights in files beside it (external data)"
+            )
+        return file.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UnsupportedModel(f"cannot read {file}: {reason}") from error
+
+
 def weights_beside(path: Path) -> list[Path]:
     """The files of a model's external data, whether they are there or not."""
     folder = path.resolve().parent
-    return sorted({folder / file for _, file in _external(_parse(path)) if file})
+    return sorted({folder / f for t in tensors(_parse(path)) if (f := _location(t))})
 
 
-def _external(model: onnx.ModelProto) -> Iterator[tuple[onnx.TensorProto, str]]:
-    for tensor in model.graph.initializer:
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            entries = {e.key: e.value for e in tensor.external_data}
-            yield tensor, entries.get("location", "")
-
-
-def _folder_of(model: onnx.ModelProto, path: Path | None) -> Path | None:
+def _folder_of(model: onnx.ModelProto, path: str | Path | None) -> Path | None:
     """Where the model's external weights are; None if it has none."""
-    files = sorted({f for _, f in _external(model)})
+    files = sorted({f for t in tensors(model) if (f := _location(t)) is not None})
     if not files:
         return None
     if path is None:
         raise UnsupportedModel(
-            f"the model keeps weights in {', '.join(files)}; give its path instead of its bytes"
+            f"the model keeps weights in {_listed(files)}; give its path instead of its bytes"
         )
-    folder = path.resolve().parent
-    missing = [f for f in files if not (folder / f).is_file()]
+    folder = Path(path).resolve().parent
+    missing = [f for f in files if "\0" in f or not (folder / f).is_file()]
     if missing:
         raise UnsupportedModel(
-            f"the model keeps weights in files beside it, and these are missing: "
-            f"{', '.join(missing)} (looked in {folder}); put them there"
+            f"the model keeps weights in files beside it, and these are missing, or no regular "
+            f"files: {_listed(missing)} (looked in {folder}); put them there"
         )
     return folder
 
 
-def _check(model: onnx.ModelProto) -> None:
+def _location(tensor: onnx.TensorProto) -> str | None:
+    """The file that holds the tensor's data, None when the tensor does."""
+    if tensor.data_location != onnx.TensorProto.EXTERNAL:
+        return None
+    entries: dict[str, str] = {e.key: e.value for e in tensor.external_data}
+    return entries.get("location", "")
+
+
+def _listed(files: list[str]) -> str:
+    more = f" and {len(files) - 5} more" if len(files) > 5 else ""
+    return one_line(", ".join(files[:5])) + more
+
+
+def _check_opset(model: onnx.ModelProto, where: str) -> None:
+    opset, newest = opset_of(model.opset_import), onnx.defs.onnx_opset_version()
+    if not 1 <= opset <= newest:
+        raise UnsupportedModel(
+            f"{where} has opset {opset} of ONNX's operators; known are 1 to {newest}: export it "
+            f"again with one of these"
+        )
+
+
+def _check(model: onnx.ModelProto, where: str) -> None:
+    """ONNX's own checker. It asks for types and shapes of outputs, which nothing here needs."""
     if model.graph.sparse_initializer:
-        raise UnsupportedModel(f"{model.graph.name}: sparse initializers are not supported")
-    try:
+        raise UnsupportedModel(f"{where}: sparse initializers are not supported")
+    untyped = [i for i in model.graph.output if not i.HasField("type")]
+    for info in untyped:
+        info.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    unshaped = [
+        info.type.tensor_type
+        for info in (*model.graph.input, *model.graph.output)
+        if info.type.HasField("tensor_type") and not info.type.tensor_type.HasField("shape")
+    ]
+    for tensor in unshaped:
+        tensor.shape.SetInParent()
+    with _refusing(f"{where}: not a valid ONNX model"):
         onnx.checker.check_model(model)
-    except onnx.checker.ValidationError as error:
-        raise UnsupportedModel(f"{model.graph.name}: not a valid ONNX model: {error}") from error
+    for tensor in unshaped:
+        tensor.ClearField("shape")
+    for info in untyped:
+        info.ClearField("type")
 
 
-def _modernise(model: onnx.ModelProto) -> onnx.ModelProto:
+def _modernise(model: onnx.ModelProto, where: str) -> onnx.ModelProto:
     opset = opset_of(model.opset_import)
     if opset >= OLDEST_OPSET:
         return model
     try:
-        return onnx.version_converter.convert_version(model, OLDEST_OPSET)
-    except (RuntimeError, onnx.checker.ValidationError) as error:
+        with _refusing("ONNX's converter"):
+            return onnx.version_converter.convert_version(model, OLDEST_OPSET)
+    except UnsupportedModel as error:
         raise UnsupportedModel(
-            f"{model.graph.name} has opset {opset}, and ONNX's converter cannot bring it to "
-            f"{OLDEST_OPSET}: {error}; export it again with a newer opset"
+            f"{where} has opset {opset}, which cannot be brought to {OLDEST_OPSET}: {error}; "
+            f"export it again with a newer opset"
         ) from error
 
 
@@ -156,76 +264,15 @@ def _fix_inputs(model: onnx.ModelProto, constants: Mapping[str, Array]) -> None:
     """Inputs with these values become initializers."""
     kept = [i for i in model.graph.input if i.name not in constants]
     if len(kept) + len(constants) != len(model.graph.input):
-        names = ", ".join(i.name for i in model.graph.input)
-        raise UnsupportedModel(f"constants names {sorted(constants)}; the model's inputs: {names}")
+        inputs = [i.name for i in model.graph.input]
+        wrong = ", ".join(sorted(set(constants) - set(inputs)))
+        raise UnsupportedModel(
+            f"no input is called {wrong}, which a constant is given for; "
+            f"the model's inputs: {', '.join(inputs)}"
+        )
     del model.graph.input[:]
     model.graph.input.extend(kept)
     for name, array in constants.items():
-        model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(array), name))
-
-
-def _fix_shapes(
-    model: onnx.ModelProto, shapes: dict[str, Sequence[int]], weights: Collection[str]
-) -> None:
-    """Give every input dimension a value, from `shapes` or through a name they share."""
-    known = {*weights, *(t.name for t in model.graph.initializer)}
-    inputs = [i for i in model.graph.input if i.name not in known]
-    unknown = sorted(set(shapes) - {i.name for i in inputs})
-    if unknown:
-        names = ", ".join(i.name for i in inputs) or "none"
-        raise UnsupportedModel(f"shapes names {unknown}; the model's inputs are: {names}")
-    bound: dict[str, int] = {}
-    for info in inputs:
-        if info.name in shapes:
-            _bind(info, tuple(int(n) for n in shapes[info.name]), bound)
-    for info in inputs:
-        _settle(info, bound, sized=info.name in shapes)
-    # Symbolic dimensions of inner and output values would contradict the ones just given.
-    del model.graph.value_info[:]
-    for info in model.graph.output:
-        info.type.tensor_type.ClearField("shape")
-
-
-def _bind(info: onnx.ValueInfoProto, shape: tuple[int, ...], bound: dict[str, int]) -> None:
-    tensor = info.type.tensor_type
-    dims = list(tensor.shape.dim)
-    if not tensor.HasField("shape"):
-        dims = [tensor.shape.dim.add() for _ in shape]
-    fits = len(dims) == len(shape) and all(
-        not d.HasField("dim_value") or d.dim_value == n for d, n in zip(dims, shape, strict=True)
-    )
-    if not fits or any(n < 0 for n in shape):
-        raise UnsupportedModel(
-            f"input {info.name} has shape {_text(info)}; the shape {shape} given does not fit it"
-        )
-    for dim, n in zip(dims, shape, strict=True):
-        if dim.dim_param and bound.setdefault(dim.dim_param, n) != n:
-            raise UnsupportedModel(
-                f"dimension {dim.dim_param!r} of input {info.name} is given as {n} and, by "
-                f"another input, as {bound[dim.dim_param]}"
-            )
-        dim.dim_value = n
-
-
-def _settle(info: onnx.ValueInfoProto, bound: dict[str, int], sized: bool) -> None:
-    tensor = info.type.tensor_type
-    if not info.type.HasField("tensor_type"):
-        return  # refused by the importer, with its type
-    if not tensor.HasField("shape"):
-        raise UnsupportedModel(
-            f"input {info.name} has no shape; give it: shapes={{{info.name!r}: (…)}}"
-        )
-    for position, dim in enumerate(tensor.shape.dim):
-        if dim.dim_param in bound:
-            dim.dim_value = bound[dim.dim_param]
-        # Some exporters write 0 for a dimension that they do not know.
-        if not dim.HasField("dim_value") or dim.dim_value < (0 if sized else 1):
-            raise UnsupportedModel(
-                f"dimension {position} ({dim.dim_param or 'unnamed'}) of input {info.name} "
-                f"{_text(info)} has no value; give one: shapes={{{info.name!r}: (…)}}"
-            )
-
-
-def _text(info: onnx.ValueInfoProto) -> str:
-    dims = info.type.tensor_type.shape.dim
-    return f"[{', '.join(str(d.dim_value) if d.dim_value else d.dim_param or '?' for d in dims)}]"
+        with _refusing(f"the constant given for input {name} is no tensor"):
+            tensor = onnx.numpy_helper.from_array(np.asarray(array), name)
+        model.graph.initializer.append(tensor)

@@ -11,9 +11,9 @@ is collected, so that one error lists all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import warnings
+from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -23,17 +23,35 @@ import onnx.numpy_helper
 from tilewright.errors import ExprError, UnsupportedModel
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.graph.builder import BodyBuilder, GraphBuilder
+from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
+from tilewright.graph.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_file import Shapes, Source, opset_of, read_model
+from tilewright.graph.onnx_file import Prepared, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
-from tilewright.graph.onnx_functions import definition
-from tilewright.graph.onnx_ops import TRANSLATORS, UNSUPPORTED
+from tilewright.graph.onnx_functions import definition, is_defined
+from tilewright.graph.onnx_ops import TRANSLATORS
 from tilewright.graph.onnx_ops.call import Call, Known, Rejected
-from tilewright.text import plain
+from tilewright.graph.onnx_region import ModelRegion, Noted
+from tilewright.graph.onnx_scope import (
+    STANDARD,
+    Nodes,
+    Scope,
+    names_used,
+    node_key,
+    node_label,
+    node_name,
+    node_type,
+    unknown_type,
+)
+from tilewright.graph.onnx_shapes import Shapes, misfits
+from tilewright.graph.onnx_structure import MOST_WRITTEN_OUT
+from tilewright.text import one_line, plain, size
 
-STANDARD = ("", "ai.onnx")
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What translators run into where attributes or inputs are not what ONNX says they are."""
+
+MOST_LISTED = 100  # problems in a message
 
 
 def load(
@@ -42,84 +60,89 @@ def load(
     """Import an ONNX model given as a path, as bytes or as a ModelProto.
 
     `shapes` gives values to symbolic input dimensions; `constants` are inputs whose values are
-    known now (a shape, axes, repeats): they are no inputs of the graph. Raises UnsupportedModel
-    for a file that cannot be read, missing weights, a dimension without a value, and for operators
-    that are not supported: then the message lists every such node with its type and the reason.
+    known now (a shape, axes, repeats): they are no inputs of the graph. Warns of outputs whose
+    shapes are not what the file says. Raises UnsupportedModel for a file that cannot be read,
+    missing weights, a dimension without a value, and for operators that are not supported: then the
+    message lists every such node with its type and the reason.
     """
-    model, weights = read_model(source, shapes, constants)
-    stem = plain(Path(source).stem) if isinstance(source, (str, Path)) else model.graph.name
-    return _Importer(model, weights, stem or "model").run()
+    where = name_of(source) or "the model"
+    try:
+        # Infinities and NaN among weights are the model's business.
+        with np.errstate(all="ignore"):
+            prepared = read_model(source, shapes, constants)
+            stem = plain(Path(source).stem) if isinstance(source, (str, Path)) else ""
+            name = stem or prepared.model.graph.name or "model"
+            importer = Importer(prepared, name)
+            return importer.run()
+    except UnicodeDecodeError as error:
+        raise UnsupportedModel(f"{where}: a name in it is no UTF-8 text: {error}") from error
+    except RecursionError as error:
+        raise UnsupportedModel(f"{where}: its functions or branches nest too deeply") from error
+    except MemoryError as error:
+        raise UnsupportedModel(f"{where}: there is not enough memory to load it") from error
 
 
-@dataclass
-class Scope:
-    """The names of one graph, subgraph or definition, and what they stand for.
-
-    `used` are names that something in it reads; `parent` is the scope around a subgraph; `inside`
-    says in messages where its nodes come from, `outermost` is the model's node around all of them.
-    A subgraph that becomes a graph of its own reads what is around it through `capture`.
-    """
-
-    opset: int
-    used: frozenset[str]
-    values: dict[str, Known] = field(default_factory=dict)
-    weights: dict[str, onnx.TensorProto | Array] = field(default_factory=dict)
-    parent: Scope | None = None
-    inside: str = ""
-    outermost: onnx.NodeProto | None = None
-    capture: Callable[[Value], Value] | None = None
-
-    def find(self, name: str) -> Scope | None:
-        """The scope that defines `name`."""
-        if name in self.values or name in self.weights:
-            return self
-        return None if self.parent is None else self.parent.find(name)
-
-
-class _Importer:
+class Importer:
     """The state of one import."""
 
-    def __init__(self, model: onnx.ModelProto, weights: dict[str, Array], name: str) -> None:
-        """`weights` are those that the model does not hold itself; they are taken out."""
-        self.model = model
+    def __init__(self, prepared: Prepared, name: str) -> None:
+        """The large weights are taken out of `prepared`."""
+        self.model, self.where, self.declared = prepared.model, prepared.where, prepared.declared
         self.weights: dict[str, onnx.TensorProto | Array] = {
-            **{t.name: t for t in model.graph.initializer},
-            **weights,
+            **{t.name: t for t in self.model.graph.initializer},
+            **prepared.weights,
         }
-        weights.clear()
-        self.functions = {(f.domain, f.name): f for f in model.functions}
+        self.allowance = Allowance(given=sum(a.nbytes for a in prepared.weights.values()))
+        prepared.weights.clear()
+        self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.builder = GraphBuilder(name)
         self.problems: list[str] = []
         self.refused: dict[str, str] = {}
         self.unknown: set[Value] = set()
+        self.nodes_left = len(self.model.graph.node) + MOST_WRITTEN_OUT
 
     def run(self) -> Graph:
         graph = self.model.graph
         scope = Scope(
             opset_of(self.model.opset_import),
-            _used(graph.node, [o.name for o in graph.output]),
+            names_used(graph.node, [o.name for o in graph.output]),
             weights=self.weights,
         )
         for info in graph.input:
             if info.name not in scope.weights:
                 self._input(info, scope)
         self.nodes(graph.node, scope)
-        outputs = []
-        for info in graph.output:
-            value = self.value(info.name, scope) if scope.find(info.name) else None
-            if isinstance(value, Value):
-                outputs.append(value)
-            elif scope.find(info.name):
-                self.problems.append(f"output {info.name} is no tensor")
+        outputs = self._outputs(scope)
         if self.problems:
-            found = list(dict.fromkeys(self.problems))
-            raise UnsupportedModel(
-                f"{self.builder.name}: {len(found)} things are not supported:\n  "
-                + "\n  ".join(found),
-                self.refused,
-                self._unknown_inputs(),
-            )
-        return self.builder.build(outputs, [o.name for o in graph.output])
+            raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
+        for problem in misfits(self.declared, {n: v.shape for n, v in outputs}):
+            warnings.warn(f"{self.where}: {one_line(problem)}", stacklevel=5)
+        return self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
+
+    def _outputs(self, scope: Scope) -> list[tuple[str, Value]]:
+        """The model's outputs by name; what is wrong with the others is noted."""
+        found, missing = [], []
+        for info in self.model.graph.output:
+            if not scope.find(info.name):
+                missing.append(f"output {info.name} is never computed")
+                continue
+            value = self.value(info.name, scope)
+            if isinstance(value, Value):
+                found.append((info.name, value))
+            else:
+                self.problems.append(f"output {info.name} is no tensor")
+        if not self.problems:  # else a node that was refused is the reason
+            self.problems.extend(missing)
+        return found
+
+    def _message(self) -> str:
+        """All problems, a line each."""
+        found = list(dict.fromkeys(map(one_line, self.problems)))
+        if len(found) == 1:
+            return f"{self.where}: {found[0]}"
+        listed = "\n  ".join(found[:MOST_LISTED])
+        more = f"\n  and {len(found) - MOST_LISTED} more" if len(found) > MOST_LISTED else ""
+        return f"{self.where}: {len(found)} things are not supported:\n  {listed}{more}"
 
     def _unknown_inputs(self) -> tuple[str, ...]:
         """Inputs that decide the values which had to be known."""
@@ -163,36 +186,78 @@ class _Importer:
         except (ExprError, KeyError, ValueError):
             kind = str(info.type.WhichOneof("value"))
             if kind == "tensor_type":
-                kind = onnx.TensorProto.DataType.Name(tensor.elem_type)
+                names = {n: name for name, n in onnx.TensorProto.DataType.items()}
+                kind = names.get(tensor.elem_type, str(tensor.elem_type))
             self.refused[info.name] = f"type {kind}"
             self.problems.append(
                 f"input {info.name}: type {kind}; known types: {', '.join(DTYPES)}"
             )
             return
-        shape = [d.dim_value for d in tensor.shape.dim]
-        value = self.builder.input(info.name, shape, name)
-        # An array without elements has no unknown ones.
-        empty = np.empty(shape, as_dtype(name).numpy)
-        scope.values[info.name] = value if value.elements else self.constant(info.name, empty)
+        shape = tuple(d.dim_value for d in tensor.shape.dim)
+        value = Value(info.name, shape, name)
+        refusal = _too_large(value)
+        if refusal:
+            self.refused[info.name] = refusal
+            self.problems.append(f"input {refusal}")
+        elif value.elements:
+            scope.values[info.name] = self.builder.input(info.name, shape, name)
+        else:  # an array without elements has no unknown ones
+            self.builder.input(info.name, shape, name)
+            empty = np.empty(shape, as_dtype(name).numpy)
+            scope.values[info.name] = self.constant(info.name, empty)
 
     # ---- nodes --------------------------------------------------------------------------------
 
-    def nodes(self, nodes: Iterable[onnx.NodeProto], scope: Scope) -> None:
+    def nodes(self, nodes: Nodes, scope: Scope) -> None:
         """Take all of `nodes`; a refusal is noted and the node's outputs stay undefined."""
         for node in nodes:
+            self._count(node, scope)
             if not all(not n or scope.find(n) for n in node.input):
                 if not self._is_known(node, scope):
-                    self._refuse(node, scope, _unknown(node))
+                    self._refuse(node, scope, unknown_type(node))
                 continue
             try:
                 inputs = [self.value(n, scope) if n else None for n in node.input]
                 results = self._node(node, inputs, scope)
-                names = [(n, r) for n, r in zip(node.output, results, strict=False) if n]
-                scope.values.update(names)
+                self._check_results(inputs, results)
+                named = [(n, r) for n, r in zip(node.output, results, strict=False) if n]
+                scope.values.update(named)
+            except RecursionError:
+                raise
             except (Rejected, ExprError) as reason:
                 self._refuse(node, scope, str(reason))
                 if isinstance(reason, Rejected) and reason.value is not None:
                     self.unknown.add(reason.value)
+            except MemoryError:
+                self._refuse(node, scope, "there is not enough memory for its constants")
+            except MALFORMED as error:
+                self._refuse(node, scope, f"it is malformed ({type(error).__name__}: {error})")
+
+    def _count(self, node: onnx.NodeProto, scope: Scope) -> None:
+        """One node more. Raises UnsupportedModel when definitions and loops have become too many:
+        loops in loops and calls of calls multiply."""
+        self.nodes_left -= 1
+        if self.nodes_left < 0:
+            raise UnsupportedModel(
+                f"{self.where}: {one_line(node_label(scope.outermost or node))} becomes more than "
+                f"{MOST_WRITTEN_OUT} nodes when it is written out"
+            )
+
+    def _check_results(self, inputs: Sequence[Known], results: Sequence[Known]) -> None:
+        """Refuse what is too large; what was computed now counts as memory taken."""
+        given = [v.constant for v in inputs if isinstance(v, Value) and v.constant is not None]
+        for value in results:
+            if not isinstance(value, Value):
+                continue
+            if value.constant is None:
+                refusal = _too_large(value)
+            elif any(np.may_share_memory(value.constant, a) for a in given):
+                continue
+            else:
+                refusal = self.allowance.refusal("its result", 0)
+                self.allowance.used += value.constant.nbytes
+            if refusal:
+                raise Rejected(refusal)
 
     def _is_known(self, node: onnx.NodeProto, scope: Scope) -> bool:
         """Whether a node of this type may be taken, for all that its type says."""
@@ -200,14 +265,9 @@ class _Importer:
             return True
         if node.domain in STANDARD and node.op_type in TRANSLATORS:
             return True
-        if _key(node) in CONTROL or _key(node) in (("", "Shape"), ("", "Size")):
+        if node_key(node) in CONTROL or node_key(node) in (("", "Shape"), ("", "Size")):
             return True
-        try:
-            return (
-                definition(node, scope.opset, self.functions, [None] * len(node.input)) is not None
-            )
-        except Rejected:
-            return True
+        return is_defined(node, scope.opset)
 
     def _node(self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope) -> Sequence[Known]:
         arrays = self._evaluate(node, inputs, scope)
@@ -224,11 +284,11 @@ class _Importer:
                 if body is None or refusal.value is not None:
                     raise
                 return self._define(node, body, inputs, scope)
-        if _key(node) in CONTROL and not local:
-            return CONTROL[_key(node)](_Region(self, scope, node), node, inputs)
+        if node_key(node) in CONTROL and not local:
+            return CONTROL[node_key(node)](ModelRegion(self, scope, node), node, inputs)
         body = definition(node, scope.opset, self.functions, inputs)
         if body is None:
-            raise Rejected(_unknown(node))
+            raise Rejected(unknown_type(node))
         return self._define(node, body, inputs, scope)
 
     def _evaluate(
@@ -242,11 +302,10 @@ class _Importer:
             return None  # a sequence
         if any(v.constant is None for v in values):
             if any(v.elements == 0 for v in values):
-                return fold_empty(node, inputs, scope.opset)
+                return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
-        return fold(
-            node, [v.constant if isinstance(v, Value) else None for v in inputs], scope.opset
-        )
+        arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
+        return fold(node, arrays, scope.opset, self.allowance)
 
     def _translate(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
@@ -259,6 +318,7 @@ class _Importer:
             attributes={a.name: onnx.helper.get_attribute_value(a) for a in node.attribute},
             used_outputs=tuple(bool(n) and n in scope.used for n in node.output),
             builder=self.builder,
+            allowance=self.allowance,
         )
         result = TRANSLATORS[node.op_type](call)
         return (result,) if isinstance(result, Value) else result
@@ -274,28 +334,25 @@ class _Importer:
         used = [o for o, n in zip(body.output, node.output, strict=False) if n in scope.used]
         given = dict.fromkeys(body.input) | dict(zip(body.input, inputs, strict=False))
         opset = opset_of(body.opset_import) if body.opset_import else scope.opset
-        inside = f"{scope.inside}{_label(node)}: "
+        inside = f"{scope.inside}{node_label(node)}: "
         outermost = scope.outermost or node
         inner = Scope(
-            opset, _used(body.node, used), dict(given), inside=inside, outermost=outermost
+            opset, names_used(body.node, used), dict(given), inside=inside, outermost=outermost
         )
         return self.body(body.node, body.output[: len(node.output)], inner)
 
-    def body(
-        self, nodes: Iterable[onnx.NodeProto], outputs: Sequence[str], scope: Scope
-    ) -> Sequence[Known]:
+    def body(self, nodes: Nodes, outputs: Sequence[str], scope: Scope) -> Sequence[Known]:
         """Take `nodes` in `scope`, and return what `outputs` are then.
 
         Raises Rejected when one that is read is not there; what is missing was noted.
         """
-        before = len(self.problems)
         self.nodes(nodes, scope)
         results: list[Known] = []
         for name in outputs:
             if scope.find(name):
                 results.append(self.value(name, scope))
-            elif name in scope.used and len(self.problems) > before:
-                raise _Noted
+            elif name in scope.used and self.problems:
+                raise Noted
             else:
                 results.append(None)
         return results
@@ -304,110 +361,12 @@ class _Importer:
         if not reason:
             return
         outermost = scope.outermost or node
-        self.refused[_name(outermost)] = f"{_type(outermost)}: {reason}"
-        self.problems.append(f"{scope.inside}{_label(node)}: {reason}")
+        self.refused[node_name(outermost)] = f"{node_type(outermost)}: {reason}"
+        self.problems.append(f"{scope.inside}{node_label(node)}: {reason}")
 
 
-class _Noted(Rejected):
-    """A node whose definition or subgraph was refused; the reason is in the list."""
-
-    def __init__(self) -> None:
-        super().__init__("")
-
-
-@dataclass(frozen=True)
-class _Region:
-    """What `onnx_control` sees of the importer: it runs subgraphs of `node`."""
-
-    importer: _Importer
-    scope: Scope
-    node: onnx.NodeProto
-
-    @property
-    def builder(self) -> GraphBuilder:
-        return self.importer.builder
-
-    def constant(self, array: Array) -> Value:
-        """A value known now."""
-        return self.importer.constant(f"{self.node.op_type}.c", array)
-
-    def named(self, name: str) -> Known:
-        """What a name of the graph around the node stands for."""
-        if self.scope.find(name) is None:
-            raise Rejected(f"{name} is not defined")
-        return self.importer.value(name, self.scope)
-
-    @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """What is noted within is forgotten when the attempt ends in a refusal."""
-        importer = self.importer
-        noted, refused = len(importer.problems), dict(importer.refused)
-        try:
-            yield
-        except (Rejected, ExprError):
-            del importer.problems[noted:]
-            importer.refused = refused
-            raise
-
-    def within(
-        self, body: BodyBuilder, graph: onnx.GraphProto, inputs: Sequence[Known]
-    ) -> Sequence[Known]:
-        """The outputs of a subgraph whose nodes go to `body`."""
-        outer = self.importer.builder
-        self.importer.builder = body
-        try:
-            return self.run(graph, inputs, body.capture)
-        finally:
-            self.importer.builder = outer
-
-    def run(
-        self,
-        graph: onnx.GraphProto,
-        inputs: Sequence[Known],
-        capture: Callable[[Value], Value] | None = None,
-    ) -> Sequence[Known]:
-        """The outputs of a subgraph, which sees the names around it."""
-        outputs = [o.name for o in graph.output]
-        inner = Scope(
-            self.scope.opset,
-            _used(graph.node, outputs),
-            dict(zip([i.name for i in graph.input], inputs, strict=False)),
-            {t.name: t for t in graph.initializer},
-            self.scope,
-            f"{self.scope.inside}{_label(self.node)}: ",
-            self.scope.outermost or self.node,
-            capture,
-        )
-        return self.importer.body(graph.node, outputs, inner)
-
-
-def _used(nodes: Iterable[onnx.NodeProto], outputs: Iterable[str]) -> frozenset[str]:
-    """Names that `nodes` read, also inside their subgraphs, and `outputs`."""
-    found = set(outputs)
-    for node in nodes:
-        found.update(node.input)
-        for attribute in node.attribute:
-            for graph in (attribute.g, *attribute.graphs):
-                found |= _used(graph.node, [o.name for o in graph.output])
-    return frozenset(found - {""})
-
-
-def _key(node: onnx.NodeProto) -> tuple[str, str]:
-    return ("" if node.domain in STANDARD else node.domain), node.op_type
-
-
-def _name(node: onnx.NodeProto) -> str:
-    return node.name or next(iter(node.output), "?")
-
-
-def _type(node: onnx.NodeProto) -> str:
-    return f"{node.domain}.{node.op_type}" if node.domain not in STANDARD else node.op_type
-
-
-def _label(node: onnx.NodeProto) -> str:
-    return f"{_type(node)} (node {_name(node)})"
-
-
-def _unknown(node: onnx.NodeProto) -> str:
-    known = UNSUPPORTED.get(node.op_type) if node.domain in STANDARD else None
-    return known or "unknown operator"
+def _too_large(value: Value) -> str:
+    """Why no machine can hold `value`; "" where one may."""
+    if prod(max(n, 1) for n in value.shape) <= ADDRESSABLE // as_dtype(value.dtype).bytes:
+        return ""
+    return f"{value} is larger than the {size(ADDRESSABLE)} that a process can address"

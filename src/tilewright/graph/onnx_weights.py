@@ -1,6 +1,6 @@
 """Set a model's weights aside, so that checks and rewrites see small messages.
 
-    small, weights = set_aside(model, folder)      {"conv1.weight": float32[64, 3, 7, 7], ...}
+    small, weights = set_aside(model, folder, "net.onnx")   {"conv1.weight": float32[64, 3, 7, 7]}
 
 ONNX's checker, shape inference and inliner serialise the model they are given, weights and all,
 often more than once. Here large initializers become inputs of the same type; small ones, which
@@ -10,6 +10,8 @@ does not concern them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from math import prod
 from pathlib import Path
 
 import onnx
@@ -20,18 +22,42 @@ from onnx import TensorProto
 
 from tilewright.errors import UnsupportedModel
 from tilewright.graph.ir import Array
+from tilewright.graph.limits import ADDRESSABLE
+from tilewright.graph.onnx_scope import subgraphs
+from tilewright.text import one_line
 
 # Bytes. Weights up to here stay in the model; shapes, pads, scales and axes are far smaller.
 SMALL = 4096
 
+KNOWN_TYPES = frozenset(TensorProto.DataType.values()) - {TensorProto.UNDEFINED}
+
+
+def tensors(model: onnx.ModelProto) -> Iterator[TensorProto]:
+    """Every tensor that the model holds: initializers, and those in attributes of nodes."""
+    yield from model.graph.initializer
+    yield from _tensors_of(model.graph.node)
+    for function in model.functions:
+        yield from _tensors_of(function.node)
+
+
+def _tensors_of(nodes: Iterable[onnx.NodeProto]) -> Iterator[TensorProto]:
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+        for graph in subgraphs(node):
+            yield from graph.initializer
+            yield from _tensors_of(graph.node)
+
 
 def set_aside(
-    model: onnx.ModelProto, folder: Path | None
+    model: onnx.ModelProto, folder: Path | None, where: str
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """A copy of `model` without its large initializers, and those as arrays by name.
 
     `folder` is where files of external data are; the copy keeps no external data. Raises
-    UnsupportedModel for a tensor whose data do not fit its shape.
+    UnsupportedModel, which calls the model `where`, for a tensor whose data do not fit its shape.
     """
     small = onnx.ModelProto()
     for field, value in model.ListFields():
@@ -40,16 +66,22 @@ def set_aside(
     for field, value in model.graph.ListFields():
         if field.name != "initializer":
             _copy(small.graph, field.name, value)
+    for tensor in tensors(small):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            _load(tensor, folder, where)
     listed = {i.name for i in small.graph.input}
     weights: dict[str, Array] = {}
     for tensor in model.graph.initializer:
-        outside = tensor.data_location == TensorProto.EXTERNAL
-        if tensor.data_type == TensorProto.STRING or (not outside and tensor.ByteSize() <= SMALL):
+        if tensor.data_type == TensorProto.STRING:
             small.graph.initializer.append(tensor)
             continue
-        array = _array(tensor, folder, small.graph.name)
+        array = _array(tensor, folder, where)
         if array.nbytes <= SMALL:
-            small.graph.initializer.append(onnx.numpy_helper.from_array(array, tensor.name))
+            small.graph.initializer.append(
+                tensor
+                if tensor.data_location != TensorProto.EXTERNAL
+                else onnx.numpy_helper.from_array(array, tensor.name)
+            )
             continue
         weights[tensor.name] = array
         if tensor.name not in listed:
@@ -69,15 +101,34 @@ def _copy(target: object, name: str, value: object) -> None:
         setattr(target, name, value)
 
 
-def _array(tensor: TensorProto, folder: Path | None, graph: str) -> Array:
+def _load(tensor: TensorProto, folder: Path | None, where: str) -> None:
+    """Put data from a file beside the model into the tensor."""
     try:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            outside, tensor = tensor, TensorProto()
-            tensor.CopyFrom(outside)
-            onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
-        elif not tensor.HasField("raw_data"):  # whose size is seen below, without a copy
+        onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
+    except (onnx.checker.ValidationError, ValueError, OSError, RuntimeError) as error:
+        raise UnsupportedModel(_unreadable(tensor, where, error)) from error
+
+
+def _array(tensor: TensorProto, folder: Path | None, where: str) -> Array:
+    """The tensor's values, whose number is that of its shape."""
+    if not isinstance(tensor.name, str):
+        raise UnsupportedModel(_unreadable(tensor, where, "its name is no UTF-8 text"))
+    if tensor.data_type not in KNOWN_TYPES:
+        raise UnsupportedModel(_unreadable(tensor, where, f"no data type {tensor.data_type}"))
+    if any(n < 0 for n in tensor.dims) or prod(tensor.dims) > ADDRESSABLE:
+        raise UnsupportedModel(_unreadable(tensor, where, f"no shape {list(tensor.dims)}"))
+    if tensor.data_location == TensorProto.EXTERNAL:
+        outside, tensor = tensor, TensorProto()
+        tensor.CopyFrom(outside)
+        _load(tensor, folder, where)
+    try:
+        if not tensor.HasField("raw_data"):  # whose size is seen below, without a copy
             onnx.checker.check_tensor(tensor)
         array: Array = onnx.numpy_helper.to_array(tensor)
-    except (onnx.checker.ValidationError, ValueError, OSError) as error:
-        raise UnsupportedModel(f"{graph}: cannot read weight {tensor.name}: {error}") from error
+    except (onnx.checker.ValidationError, ValueError, TypeError, KeyError) as error:
+        raise UnsupportedModel(_unreadable(tensor, where, error)) from error
     return array
+
+
+def _unreadable(tensor: TensorProto, where: str, reason: object) -> str:
+    return f"{where}: cannot read weight {tensor.name}: {one_line(reason)}"

@@ -7,7 +7,7 @@ state_line(snapshot, 0.0)   search · conv_relu · 30 of 90 trials · 0:20 · 0:
 from __future__ import annotations
 
 from tilewright.progress.snapshot import Snapshot
-from tilewright.text import clock, count, duration, factor
+from tilewright.text import clock, count, duration, factor, trials
 
 
 def summary_line(snapshot: Snapshot) -> str:
@@ -50,10 +50,10 @@ def load_line(snapshot: Snapshot) -> str:
 def state_line(snapshot: Snapshot, since_s: float, ticking: bool = True) -> str:
     """Phase, task, trials and time; `since_s` is the snapshot's age."""
     parts = [defaults_line(snapshot) or snapshot.phase, snapshot.rows[snapshot.current].name]
-    trials = str(snapshot.trials)
+    searched = str(snapshot.trials)
     if snapshot.budget_trials is not None:
-        trials += f" of {snapshot.budget_trials}"
-    parts.append(f"{trials} trials")
+        searched += f" of {snapshot.budget_trials}"
+    parts.append(f"{searched} searched")
     if snapshot.errors:
         parts.append(f"{count(snapshot.errors, 'error')}")
     if ticking:
@@ -75,10 +75,7 @@ def defaults_line(snapshot: Snapshot) -> str:
 
 def end_line(snapshot: Snapshot) -> str:
     """What was measured in which time; a search that did not begin says why."""
-    line = (
-        f"{count(snapshot.trials, 'trial')} and {count(snapshot.measured, 'default program')} "
-        f"in {clock(snapshot.elapsed_s)}"
-    )
+    line = f"{trials(snapshot.trials, snapshot.measured)} in {clock(snapshot.elapsed_s)}"
     if snapshot.default_programs_s:
         line += f"; default programs took {duration(snapshot.default_programs_s)}"
         if not snapshot.trials and snapshot.minutes is not None:

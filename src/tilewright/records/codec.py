@@ -134,8 +134,8 @@ def ceilings_of(columns: Columns) -> CeilingsRow:
     return CeilingsRow(**{**columns, **lists})
 
 
-def model_columns(model: ModelRow) -> tuple[Columns, list[Columns]]:
-    """The model's line in `models` and its lines in `model_tasks`."""
+def model_columns(model: ModelRow) -> tuple[Columns, list[Columns], list[Columns]]:
+    """The model's line in `models`, its lines in `model_tasks` and that in `model_files`."""
     tasks = [
         {
             "model_hash": model.hash,
@@ -145,8 +145,9 @@ def model_columns(model: ModelRow) -> tuple[Columns, list[Columns]]:
         }
         for position, task in enumerate(model.tasks)
     ]
-    return {"hash": model.hash, "name": model.name}, tasks
+    files = [{"model_hash": model.hash, "path": model.path}] if model.path else []
+    return {"hash": model.hash, "name": model.name}, tasks, files
 
 
-def model_of(hash_: str, name: str, tasks: list[tuple[str, int]]) -> ModelRow:
-    return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks))
+def model_of(hash_: str, name: str, tasks: list[tuple[str, int]], path: str) -> ModelRow:
+    return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks), path)

@@ -82,6 +82,13 @@ class Store:
                 connection.execute(select(func.pg_advisory_xact_lock(WRITER_LOCK)))
             yield connection
 
+    def give_back(self) -> None:
+        """Make the file as small as what it holds; a server does that by itself."""
+        if self.dialect == "sqlite":
+            engine = self.engine.execution_options(sqlite_begin="")
+            with faults_named(self.name), engine.connect() as connection:
+                connection.exec_driver_sql("VACUUM")
+
     def checkpoint(self) -> None:
         """Bring what SQLite's log holds into the file, as far as no reader still needs the log."""
         if self.path is None or self.readonly:

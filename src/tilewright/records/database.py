@@ -8,42 +8,38 @@
 
 Every method is one transaction, so a kill at any moment leaves whole batches. Rows are only ever
 added, except a confirmation of a trial, a model's tasks, a trial's source, a run's progress and a
-machine's ceilings, which the newest replaces. Every method raises RecordsError, naming the database
-and the way out, when the database fails. A `Database` may be used from several threads, and a file
-or server by several processes.
+machine's ceilings, which the newest replaces; `prune`, `delete` and `rename` are for users who ask
+for that. Every method raises RecordsError, naming the database and the way out, when the database
+fails. A `Database` may be used from several threads, and a file or server by several processes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from types import TracebackType
-from typing import Any
 
-from sqlalchemy import Connection, Select, Table, case, delete, insert, select, update
+from sqlalchemy import Connection, Table, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tilewright.errors import InputError, RecordsError
 from tilewright.files import database_files, refuse_output
-from tilewright.records import codec, exchange, queries
-from tilewright.records.connection import Store, connect
+from tilewright.records import codec, exchange, queries, upkeep
+from tilewright.records.connection import connect
 from tilewright.records.machine import Machine
+from tilewright.records.reader import PAGE, Reader
 from tilewright.records.rows import (
-    FACT_KINDS,
     CeilingsRow,
     FactsRow,
     LoadRow,
     ModelRow,
-    Round,
     RunRow,
     Source,
-    Summary,
-    TrainingGroup,
     Trial,
-    TrialLine,
     TrialSource,
     WorkloadRow,
     check_latencies,
@@ -54,6 +50,7 @@ from tilewright.records.tables import (
     facts,
     loads,
     machines,
+    model_files,
     model_tasks,
     models,
     runs,
@@ -63,16 +60,9 @@ from tilewright.records.tables import (
     workloads,
 )
 
-PAGE = 1000  # rows read or looked up at once
 
-
-class Database:
-    """An open records database; see the module docstring."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        with store.read() as connection:
-            self._trials = queries.whole_trials(connection)
+class Database(Reader):
+    """An open records database; see the module docstring, and `Reader` for what it answers."""
 
     @staticmethod
     def open(
@@ -168,21 +158,24 @@ class Database:
                 raise RecordsError(f"{self.name} has no successful trial {trial_id} to confirm")
 
     def add_model(self, model: ModelRow) -> None:
-        """Record which tasks a model has, in place of what was recorded of it before."""
-        head, tasks = codec.model_columns(model)
+        """Record which tasks a model has, in place of what was recorded of it before.
+
+        Its name stays: the same model in another file is no other model.
+        """
         with self._store.write() as connection:
-            known = queries.known(connection, workloads.c.hash, [t["workload_hash"] for t in tasks])
+            known = queries.known(
+                connection, workloads.c.hash, [t.workload_hash for t in model.tasks]
+            )
             for task in model.tasks:
                 if task.workload_hash not in known:
                     raise RecordsError(
                         f"model {model.name!r} names workload {task.workload_hash}, which is not "
                         f"in {self.name}: add_workload it first"
                     )
-            connection.execute(delete(model_tasks).where(model_tasks.c.model_hash == model.hash))
-            connection.execute(delete(models).where(models.c.hash == model.hash))
-            connection.execute(insert(models), head)
-            if tasks:
-                connection.execute(insert(model_tasks), tasks)
+            for old in queries.models(connection):
+                if old.hash == model.hash:
+                    model = replace(model, name=old.name, path=model.path or old.path)
+            self._put_model(connection, model)
 
     def add_source(self, trial_id: int, source: Source) -> None:
         """Keep a trial's printed nest and IR, in place of those kept before."""
@@ -209,130 +202,36 @@ class Database:
         """Record what a machine can do at best, in place of what was recorded before."""
         self._replace(ceilings, codec.ceilings_columns(found))
 
-    # Reading
+    # Upkeep
 
-    def machines(self) -> list[Machine]:
-        """All machines, by fingerprint."""
-        return [codec.machine_of(row) for row in self._all(queries.MACHINES)]
+    def prune(self, keep: int) -> int:
+        """Drop all but the `keep` fastest programs of every task on every machine, its default
+        program and those that were confirmed; returns how many trials went.
 
-    def workloads(self, structure_hash: str | None = None) -> list[WorkloadRow]:
-        """All workloads, or those that differ from one another in extents only; by name."""
-        query = select(workloads).order_by(workloads.c.name, workloads.c.hash)
-        if structure_hash is not None:
-            query = query.where(workloads.c.structure_hash == structure_hash)
-        return [codec.workload_of(row) for row in self._all(query)]
-
-    def workload(self, hash_: str) -> WorkloadRow | None:
-        """The workload of that hash."""
-        rows = self._all(select(workloads).where(workloads.c.hash == hash_))
-        return codec.workload_of(rows[0]) if rows else None
-
-    def models(self) -> list[ModelRow]:
-        """All models with their tasks, by name."""
-        with self._store.read() as connection:
-            return queries.models(connection)
-
-    def trial(self, trial_id: int) -> Trial | None:
-        """The trial of that id."""
-        rows = self._all(self._trials.where(trials.c.id == trial_id))
-        return codec.trial_of(rows[0]) if rows else None
-
-    def source(self, trial_id: int) -> Source | None:
-        """The printed nest and IR kept for a trial, if any were."""
-        query = select(sources.c.nest, sources.c.ir).where(sources.c.trial_id == trial_id)
-        rows = self._all(query)
-        return Source(**rows[0]) if rows else None
-
-    def runs(self) -> list[RunRow]:
-        """All tuning runs, by machine and start."""
-        with self._store.read() as connection:
-            return [RunRow(**row) for row in queries.added(connection, runs)]
-
-    def loads(self) -> list[LoadRow]:
-        """Of the runs whose machine was busy, by machine and start."""
-        with self._store.read() as connection:
-            return [LoadRow(**row) for row in queries.added(connection, loads)]
-
-    def facts(self, kind: str) -> list[FactsRow]:
-        """All facts of a kind, by machine and time."""
-        with self._store.read() as connection:
-            rows = queries.added(connection, facts)
-        return [codec.facts_of(row) for row in rows if row["kind"] == kind]
-
-    def ceilings(self) -> list[CeilingsRow]:
-        """What is known of machines' limits, by machine."""
-        with self._store.read() as connection:
-            return [codec.ceilings_of(row) for row in queries.added(connection, ceilings)]
-
-    def history(self, machine: str) -> list[TrialLine]:
-        """All trials of a machine without traces and decisions, in order of insertion."""
-        with self._store.read() as connection:
-            return queries.history(connection, machine)
-
-    def best(
-        self, workload_hash: str, machine: str | None = None, confirmed: bool | None = None
-    ) -> Trial | None:
-        """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first.
-
-        Of those that were measured again in turns, if there are any: figures of different moments
-        do not compare. With `confirmed`, of those or the others only.
+        A search goes on from what is left. A file becomes as small as what it holds.
         """
-        again = trials.c.confirmed_s != codec.to_json(())
-        query = self._trials.where(
-            trials.c.workload_hash == workload_hash, trials.c.latency_s.is_not(None)
-        )
-        if machine is not None:
-            query = query.where(trials.c.machine == machine)
-        if confirmed is not None:
-            query = query.where(again if confirmed else ~again)
-        order = (case((again, 0), else_=1), trials.c.latency_s, trials.c.id)
-        rows = self._all(query.order_by(*order).limit(1))
-        return codec.trial_of(rows[0]) if rows else None
+        with self._store.write() as connection:
+            dropped = upkeep.beyond(connection, keep)
+            upkeep.drop_trials(connection, dropped)
+        self._store.give_back()
+        return len(dropped)
 
-    def trials(
-        self, workload_hash: str | None = None, machine: str | None = None, after: int = 0
-    ) -> Iterator[Trial]:
-        """Trials in order of insertion, those after id `after`; writing meanwhile is fine."""
-        query = self._trials.order_by(trials.c.id).limit(PAGE)
-        if workload_hash is not None:
-            query = query.where(trials.c.workload_hash == workload_hash)
-        if machine is not None:
-            query = query.where(trials.c.machine == machine)
-        while page := self._all(query.where(trials.c.id > after)):
-            yield from map(codec.trial_of, page)
-            after = page[-1]["id"]
+    def delete(self, workload_hash: str) -> int:
+        """Drop all trials of a task; returns how many. A task that no model has goes as well."""
+        with self._store.write() as connection:
+            dropped = upkeep.trials_of(connection, workload_hash)
+            upkeep.drop_trials(connection, dropped)
+            upkeep.drop_unused(connection, workload_hash)
+        self._store.give_back()
+        return len(dropped)
 
-    def lookup(
-        self, workload_hash: str, machine: str, trace_hashes: Iterable[str]
-    ) -> dict[str, Trial]:
-        """The recorded trials among some traces, by trace hash: what need not be measured again."""
-        wanted = list(dict.fromkeys(trace_hashes))
-        query = self._trials.where(
-            trials.c.workload_hash == workload_hash, trials.c.machine == machine
-        )
-        found: dict[str, Trial] = {}
-        for start in range(0, len(wanted), PAGE):
-            page = query.where(trials.c.trace_hash.in_(wanted[start : start + PAGE]))
-            found |= {row["trace_hash"]: codec.trial_of(row) for row in self._all(page)}
-        return found
-
-    def rounds(self, machine: str, workload_hash: str | None = None) -> list[Round]:
-        """The rounds of all tasks (or one) on a machine, in order of their first trial."""
-        with self._store.read() as connection:
-            return queries.rounds(connection, machine, workload_hash)
-
-    def training_set(self, machine: str, include_failed: bool = False) -> list[TrainingGroup]:
-        """What a cost model learns from: decision rows and measured latencies, as arrays.
-
-        One group for each workload and sketch, in order of first trial. Traces are not read.
-        """
-        with self._store.read() as connection:
-            return queries.training_set(connection, machine, include_failed)
-
-    def summary(self) -> Summary:
-        """Counts, best latencies and errors of the whole database."""
-        with self._store.read() as connection:
-            return queries.summary(connection)
+    def rename(self, model_hash: str, name: str) -> None:
+        """Show a model under another name."""
+        with self._store.write() as connection:
+            known = [m for m in queries.models(connection) if m.hash == model_hash]
+            if not known:
+                raise RecordsError(f"{self.name} has no model {model_hash} to rename")
+            self._put_model(connection, replace(known[0], name=name))
 
     # Exchange
 
@@ -348,28 +247,13 @@ class Database:
             raise RecordsError(str(error)) from error
         written = 0
 
-        def items() -> Iterator[exchange.Item]:
+        def counted() -> Iterator[exchange.Item]:
             nonlocal written
-            # Trials are bounded first and named rows read after, so that no line names one that
-            # another process added meanwhile.
-            with self._store.read() as connection:
-                last = queries.last_trial(connection)
-            models, found_runs, found_ceilings = self.models(), self.runs(), self.ceilings()
-            found_loads = self.loads()
-            found_facts = [row for kind in FACT_KINDS for row in self.facts(kind)]
-            yield from self.machines()
-            yield from self.workloads()
-            yield from models
-            yield from found_runs
-            yield from found_loads
-            yield from found_facts
-            yield from found_ceilings
-            for trial in takewhile(lambda trial: (trial.id or 0) <= last, self.trials()):
-                written += 1
-                yield trial
-            yield from self._sources(last)
+            for item in self.items():
+                written += isinstance(item, Trial)
+                yield item
 
-        exchange.write_items(Path(file), items())
+        exchange.write_items(Path(file), counted())
         return written
 
     def import_(self, file: str | Path) -> exchange.Imported:
@@ -378,11 +262,23 @@ class Database:
         Raises RecordsError naming the line that is wrong; the batches before it are kept.
         """
         file = Path(file)
+        return self._take_in(exchange.read_items(file), lambda: exchange.importing(file))
+
+    def merge(self, other: Reader) -> exchange.Imported:
+        """Add what another database holds; rows that are here already stay as they are."""
+        if other.name == self.name:
+            raise RecordsError(f"{self.name} cannot be merged with itself: name another database")
+        return self._take_in(other.items(), nullcontext)
+
+    def _take_in(
+        self, items: Iterable[exchange.Item], naming: Callable[[], AbstractContextManager[None]]
+    ) -> exchange.Imported:
+        """Add rows that are not here; errors of this database arise inside `naming()`."""
         counts: Counter[str] = Counter()
         batch: list[Trial] = []
         present = {model.hash for model in self.models()}
-        for item in exchange.read_items(file):
-            with exchange.importing(file):
+        for item in items:
+            with naming():
                 if len(batch) == PAGE or not isinstance(item, Trial):
                     self._import_trials(batch, counts)
                 match item:
@@ -405,7 +301,7 @@ class Database:
                         self._add(ceilings, codec.ceilings_columns(item))
                     case TrialSource():
                         counts["sources"] += self._import_source(item)
-        with exchange.importing(file):
+        with naming():
             self._import_trials(batch, counts)
         return exchange.Imported(**counts)
 
@@ -416,18 +312,6 @@ class Database:
         counts["known_trials"] += sum(id_ is None for id_ in ids)
         batch.clear()
 
-    def _sources(self, last: int) -> Iterator[TrialSource]:
-        """The sources kept for trials up to id `last`."""
-        after = 0
-        while True:
-            query = queries.SOURCES.where(trials.c.id > after, trials.c.id <= last).limit(PAGE)
-            page = self._all(query)
-            if not page:
-                return
-            for row in page:
-                after = row.pop("id")
-                yield TrialSource(**row)
-
     def _import_source(self, item: TrialSource) -> bool:
         """Keep an imported source unless its trial has one; whether it was kept."""
         found = self.lookup(item.workload_hash, item.machine, [item.trace_hash])
@@ -437,9 +321,16 @@ class Database:
         self.add_source(trial.id, Source(item.nest, item.ir))
         return True
 
-    def _all(self, query: Select[Any]) -> list[codec.Columns]:
-        with self._store.read() as connection:
-            return queries.rows(connection, query)
+    def _put_model(self, connection: Connection, model: ModelRow) -> None:
+        """Write a model in place of what is stored of it, under whatever key."""
+        keys = queries.model_keys(connection, model.hash)
+        for table in (model_files, model_tasks):
+            connection.execute(delete(table).where(table.c.model_hash.in_(keys)))
+        connection.execute(delete(models).where(models.c.hash.in_(keys)))
+        head, tasks, files = codec.model_columns(model)
+        for table, lines in ((models, [head]), (model_tasks, tasks), (model_files, files)):
+            if lines:
+                connection.execute(insert(table), lines)
 
     def _add(self, table: Table, columns: codec.Columns) -> bool:
         statement = self._ignoring(table).returning(*table.primary_key)

@@ -61,7 +61,7 @@ RECORDS: dict[str, type[Item]] = {
     "trial": Trial,
     "source": TrialSource,
 }
-ADDED = {"region_s"}  # fields that older exports lack
+ADDED = {"region_s", "path"}  # fields that older exports lack
 _RECORD_OF = {type_: record for record, type_ in RECORDS.items()}
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.errors import RecordsError
+from tilewright.text import count
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +75,4 @@ class Machine:
         return tuple(phrases)
 
     def __str__(self) -> str:
-        return f"{self.cpu}, {self.cores} cores, {self.compiler} ({self.fingerprint[:8]})"
+        return f"{self.cpu}, {count(self.cores, 'core')}, {self.compiler} ({self.fingerprint[:8]})"

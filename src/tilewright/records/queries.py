@@ -18,6 +18,7 @@ from sqlalchemy import Column, Connection, Select, Table, case, func, inspect, n
 
 from tilewright.records import codec
 from tilewright.records.rows import (
+    DEFAULT,
     Coverage,
     ErrorCount,
     ModelRow,
@@ -25,11 +26,14 @@ from tilewright.records.rows import (
     Summary,
     TrainingGroup,
     TrialLine,
+    program_kind,
+    told_apart,
 )
 from tilewright.records.tables import (
     SCHEMA_VERSION,
     conditions,
     machines,
+    model_files,
     model_tasks,
     sources,
     traces,
@@ -37,12 +41,25 @@ from tilewright.records.tables import (
     workloads,
 )
 from tilewright.records.tables import models as model_heads
+from tilewright.text import natural
 
 IN_LIST = 1000  # values in one IN (…)
 
 MACHINES: Select[Any] = select(machines).order_by(machines.c.fingerprint)
 
 _DERIVED = {"measured_s", "latency_s"}
+
+CONFIRMED = trials.c.confirmed_s != codec.to_json(())
+BEST_FIRST = (
+    case((trials.c.latency_s.is_(None), 1), else_=0),
+    case((CONFIRMED, 0), else_=1),
+    trials.c.latency_s,
+    trials.c.id,
+)
+"""The order of a task's trials: those that worked and were measured again in turns, if there are
+any, come first, since figures of different moments do not compare; then the faster; ties: the
+first.
+"""
 
 SOURCES: Select[Any] = (
     select(
@@ -91,9 +108,7 @@ def whole_trials(connection: Connection) -> Select[Any]:
 def history(connection: Connection, machine: str) -> list[TrialLine]:
     """See `Database.history`."""
     names = [field.name for field in fields(TrialLine)]
-    columns = [
-        trials.c.confirmed_s != "[]" if name == "confirmed" else trials.c[name] for name in names
-    ]
+    columns = [CONFIRMED if name == "confirmed" else trials.c[name] for name in names]
     query = select(*columns).where(trials.c.machine == machine).order_by(trials.c.id)
     return [TrialLine(*row) for row in connection.execute(query)]
 
@@ -115,11 +130,26 @@ def known(connection: Connection, column: Column[Any], values: Collection[Any]) 
 
 def models(connection: Connection) -> list[ModelRow]:
     """All models, by name, their tasks in order."""
+    return list(_models_by_key(connection).values())
+
+
+def model_keys(connection: Connection, model_hash: str) -> list[str]:
+    """The keys under which a model is stored: its hash, or its name in an older database."""
+    return [key for key, m in _models_by_key(connection).items() if m.hash == model_hash]
+
+
+def _models_by_key(connection: Connection) -> dict[str, ModelRow]:
     tasks: dict[str, list[tuple[str, int]]] = {}
     for row in connection.execute(select(model_tasks).order_by(model_tasks.c.position)):
         tasks.setdefault(row.model_hash, []).append((row.workload_hash, row.weight))
+    paths = {row["model_hash"]: row["path"] for row in added(connection, model_files)}
     heads = connection.execute(select(model_heads).order_by(model_heads.c.name, model_heads.c.hash))
-    return [codec.model_of(row.hash, row.name, tasks.get(row.hash, [])) for row in heads]
+    return {
+        row.hash: codec.model_of(
+            row.hash, row.name, tasks.get(row.hash, []), paths.get(row.hash, "")
+        )
+        for row in heads
+    }
 
 
 def rounds(connection: Connection, machine: str, workload_hash: str | None) -> list[Round]:
@@ -199,14 +229,14 @@ def summary(connection: Connection) -> Summary:
         failed=sum(line.failed for line in coverage),
         workloads=connection.execute(select(func.count()).select_from(workloads)).scalar_one(),
         machines=tuple(map(codec.machine_of, rows(connection, MACHINES))),
-        models=tuple(models(connection)),
+        models=tuple(told_apart(models(connection))),
         coverage=coverage,
         errors=_errors(connection),
     )
 
 
 def _coverage(connection: Connection) -> tuple[Coverage, ...]:
-    again = case((trials.c.confirmed_s != "[]", trials.c.latency_s))  # see `Database.best`
+    again = case((CONFIRMED, trials.c.latency_s))  # see `BEST_FIRST`
     query = (
         select(
             trials.c.workload_hash,
@@ -216,12 +246,31 @@ def _coverage(connection: Connection) -> tuple[Coverage, ...]:
             func.count(trials.c.error),
             func.coalesce(func.min(again), func.min(trials.c.latency_s)),
             func.max(trials.c.created_at),
+            func.sum(case((trials.c.origin == DEFAULT, 1), else_=0)),
         )
         .join(workloads, workloads.c.hash == trials.c.workload_hash)
         .group_by(trials.c.workload_hash, workloads.c.name, trials.c.machine)
-        .order_by(workloads.c.name, trials.c.workload_hash, trials.c.machine)
     )
-    return tuple(Coverage(*row) for row in connection.execute(query))
+    origins = _best_origins(connection)
+    lines = [
+        Coverage(*(*row, program_kind(origins.get((row[0], row[2])))))
+        for row in connection.execute(query)
+    ]
+    return tuple(sorted(lines, key=lambda c: (natural(c.name), c.workload_hash, c.machine)))
+
+
+def _best_origins(connection: Connection) -> dict[tuple[str, str], str]:
+    """What proposed the best trial, by workload and machine; none where all failed."""
+    key = (trials.c.workload_hash, trials.c.machine)
+    place = func.row_number().over(partition_by=key, order_by=BEST_FIRST)
+    ranked = (
+        select(*key, trials.c.origin, place.label("place"))
+        .where(trials.c.latency_s.is_not(None))
+        .subquery()
+    )
+    best = select(ranked.c.workload_hash, ranked.c.machine, ranked.c.origin)
+    found = connection.execute(best.where(ranked.c.place == 1))
+    return {(row.workload_hash, row.machine): row.origin for row in found}
 
 
 def _errors(connection: Connection) -> tuple[ErrorCount, ...]:

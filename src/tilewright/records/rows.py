@@ -9,10 +9,13 @@ verbatim. Times are seconds; `created_at` is Unix time.
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from statistics import median
 
 import numpy as np
@@ -23,6 +26,7 @@ from tilewright.records.machine import Machine
 
 INT64_MAX = 2**63 - 1
 RUN, MEASURED = FACT_KINDS = ("run", "measured")
+DEFAULT = "default"  # origin and sketch key of a default program's trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +126,44 @@ class ModelTask:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """A network as its tasks, in order of first use."""
+    """A network as its tasks, in order of first use.
+
+    `hash` is what it is known by: two files of one name are two models. Its name and its file (as
+    it was given, "" where there is none) are for people. Older versions knew a model by its name
+    alone; such a row becomes one that is known by its content.
+    """
 
     hash: str
     name: str
     tasks: tuple[ModelTask, ...]
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        if self.hash == self.name:
+            object.__setattr__(self, "hash", _content_hash(self.tasks))
+
+    @staticmethod
+    def of(name: str, tasks: tuple[ModelTask, ...], path: str = "") -> ModelRow:
+        """Known by its content: its tasks, in their order, and how often each is run."""
+        return ModelRow(_content_hash(tasks), name, tasks, path)
+
+
+def _content_hash(tasks: Sequence[ModelTask]) -> str:
+    content = json.dumps([[t.workload_hash, t.weight] for t in tasks], separators=(",", ":"))
+    return sha256(content.encode()).hexdigest()
+
+
+def told_apart(models: Sequence[ModelRow]) -> list[ModelRow]:
+    """The same, where several have one name with names that differ: `net (b/net.onnx)`."""
+    names = Counter(m.name for m in models)
+    places = Counter((m.name, m.path) for m in models)
+
+    def place(model: ModelRow) -> str:
+        is_enough = model.path and places[model.name, model.path] == 1
+        parts = [model.path] if is_enough else [model.path, model.hash[:8]]
+        return ", ".join(filter(None, parts))
+
+    return [m if names[m.name] == 1 else replace(m, name=f"{m.name} ({place(m)})") for m in models]
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +343,9 @@ class TrainingGroup:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What is known of one workload on one machine."""
+    """What is known of one workload on one machine. `defaults` of its trials are of the default
+    program; `program` says what the best one is (see `program_kind`).
+    """
 
     workload_hash: str
     name: str
@@ -315,6 +354,8 @@ class Coverage:
     failed: int
     best_s: float | None
     last_at: float
+    defaults: int
+    program: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,6 +379,23 @@ class Summary:
     models: tuple[ModelRow, ...]
     coverage: tuple[Coverage, ...]
     errors: tuple[ErrorCount, ...]
+
+    @property
+    def defaults(self) -> int:
+        """How many of the trials are of default programs; the search measured the others."""
+        return sum(line.defaults for line in self.coverage)
+
+
+PROGRAM_KINDS = ("tuned", "measured", "default")
+
+
+def program_kind(origin: str | None) -> str:
+    """What a program is, by what proposed it: "tuned", found by a search; "measured", the default
+    program, which nothing that was measured beat; "default", the same without any record.
+    """
+    if origin is None:
+        return "default"
+    return "measured" if origin == DEFAULT else "tuned"
 
 
 def check_latencies(latencies_s: Sequence[float], what: str) -> None:

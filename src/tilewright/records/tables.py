@@ -1,6 +1,6 @@
 """The schema, as SQLAlchemy Core tables that mean the same on SQLite and PostgreSQL.
 
-    machines <── trials ──> workloads <── model_tasks ──> models
+    machines <── trials ──> workloads <── model_tasks ──> models <── model_files
         ▲          └── traces, sources, conditions      (one row per trial, read on demand)
         └── runs, loads, facts, ceilings
 
@@ -142,6 +142,13 @@ models = Table(
     Column("name", FreeText, nullable=False),
 )
 
+model_files = Table(
+    "model_files",
+    metadata,
+    Column("model_hash", Text, ForeignKey("models.hash"), primary_key=True),
+    Column("path", FreeText, nullable=False),
+)
+
 model_tasks = Table(
     "model_tasks",
     metadata,
@@ -193,4 +200,4 @@ ceilings = Table(
     Column("measured_at", Double, nullable=False),
 )
 
-ADDED = (runs, loads, facts, ceilings, conditions)
+ADDED = (runs, loads, facts, ceilings, conditions, model_files)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.records.rows import DEFAULT
 from tilewright.report.history import Curve, History, ModelHistory
 from tilewright.report.plot import (
     BLUE,
@@ -34,7 +35,7 @@ from tilewright.report.plot import (
     scale_of,
     thinned,
 )
-from tilewright.report.tasks import DEFAULT, TaskHistory
+from tilewright.report.tasks import TaskHistory
 from tilewright.report.words import origin_words
 from tilewright.text import clock, duration
 

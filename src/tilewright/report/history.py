@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.records.machine import Machine
-from tilewright.records.rows import CeilingsRow, FactsRow, LoadRow, RunRow
+from tilewright.records.rows import DEFAULT, CeilingsRow, FactsRow, LoadRow, RunRow
 from tilewright.report.clock import Clock
-from tilewright.report.tasks import DEFAULT, Failure, Floats, TaskHistory, failures, floats
+from tilewright.report.tasks import Failure, Floats, TaskHistory, failures, floats
 
 
 @dataclass(frozen=True, slots=True)

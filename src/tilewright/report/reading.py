@@ -22,6 +22,7 @@ from tilewright.records.rows import (
     ModelTask,
     Trial,
     TrialLine,
+    told_apart,
 )
 from tilewright.report.clock import Clock
 from tilewright.report.history import History, ModelHistory
@@ -38,7 +39,7 @@ def read_history(
     clock = Clock.of(runs, lines)
     measured = [x for x in database.facts(MEASURED) if x.machine == machine.fingerprint]
     ceilings = next((c for c in database.ceilings() if c.machine == machine.fingerprint), None)
-    models = database.models()
+    models = told_apart(database.models())
     tasks = _tasks(
         database, models, machine.fingerprint, lines, clock, programs, Roofline(ceilings)
     )

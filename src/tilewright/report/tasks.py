@@ -15,12 +15,11 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.records.rows import TrialLine, WorkloadRow
+from tilewright.records.rows import DEFAULT, TrialLine, WorkloadRow
 from tilewright.report.ranking import rank_correlation, regret
 from tilewright.report.roofline import Roofline
 
 Floats = NDArray[np.float64]
-DEFAULT = "default"  # the origin of a task's untuned program
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,10 @@ class Confirmation:
     def _finalists(self, search: TaskSearch, _: Callable[[], bool]) -> bool:
         """The best of the search's figures; whether there are any."""
         leading = [trace for _, trace in search.finalists if trace != search.default_trace]
-        if leading:
-            self._measure(search, leading[:FINALISTS])
+        # A run that goes on where an earlier one ended has nothing new to measure.
+        new = [t for t in leading[:FINALISTS] if not self._trial(search, t).confirmed_s]
+        if new:
+            self._measure(search, new)
         return bool(leading)
 
     def _leaders(self, search: TaskSearch, is_late: Callable[[], bool]) -> bool:

@@ -16,9 +16,10 @@ from statistics import median
 
 import numpy as np
 
+from tilewright.records.rows import DEFAULT
 from tilewright.schedule.trace import trace_to_json
 from tilewright.search.disturbance import Disturbance
-from tilewright.search.measuring import DEFAULT, Ledger
+from tilewright.search.measuring import Ledger
 from tilewright.search.memory import Candidate
 from tilewright.search.tasks import Measured, TaskSearch
 from tilewright.space.default import default_of

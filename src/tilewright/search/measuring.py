@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.records.database import Database
-from tilewright.records.rows import Trial
+from tilewright.records.rows import DEFAULT, Trial
 from tilewright.schedule.trace import trace_hash
 from tilewright.search.memory import Candidate
 from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSearch
-
-DEFAULT = "default"  # origin and sketch key of the default program's record
 
 
 @dataclass

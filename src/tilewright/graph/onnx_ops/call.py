@@ -6,6 +6,7 @@ node's outputs. What it cannot take it refuses with `call.reject(reason)`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
@@ -15,6 +16,7 @@ import numpy as np
 from tilewright.expr.dtypes import dtype
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
+from tilewright.graph.limits import Allowance
 
 Known: TypeAlias = Value | tuple[Value, ...] | None
 """What a name of an ONNX graph stands for: a tensor, a sequence of tensors, or nothing."""
@@ -42,6 +44,7 @@ class Call:
     attributes: Mapping[str, Any]
     used_outputs: tuple[bool, ...]
     builder: GraphBuilder
+    allowance: Allowance
 
     def reject(self, reason: str) -> NoReturn:
         """Give the node up for `reason`."""
@@ -92,6 +95,25 @@ class Call:
     def empty(self, shape: Sequence[int], like: Value) -> Value:
         """An array without elements, of the dtype of `like`."""
         return self.literal(np.empty(tuple(shape)), like)
+
+    def table(self, *shape: int) -> tuple[int, ...]:
+        """`shape`, when there is memory for a constant of it with 8 bytes an element."""
+        refusal = self.allowance.refusal("a table that it needs", 8 * math.prod(shape))
+        if refusal:
+            self.reject(refusal)
+        return shape
+
+    def check_indices(self, indices: Value, extents: Sequence[int], what: Value) -> None:
+        """Refuse constant indices outside of `what`; the last dimension of `indices` is one for
+        each of `extents`, if these are several. Others are clamped, or ignored, when they run."""
+        array = indices.constant
+        if array is None or not array.size:
+            return
+        columns = array.reshape(-1, len(extents))
+        for column, extent in zip(columns.T, extents, strict=True):
+            for at in (int(column.min()), int(column.max())):
+                if not -extent <= at < extent:
+                    self.reject(f"index {at} is outside the {extent} elements there are of {what}")
 
     def ints(self, position: int, what: str) -> tuple[int, ...] | None:
         """An int vector that newer opsets give as input `position`, older ones as attribute `what`.

@@ -37,6 +37,8 @@ def window_pads(
     if auto == "NOTSET":
         listed = tuple(call.attribute("pads") or (0,) * (2 * rank))
         return tuple(zip(listed[:rank], listed[rank:], strict=True))
+    if auto not in ("SAME_UPPER", "SAME_LOWER"):
+        call.reject(f"auto_pad {auto!r} is not known")
     strides = call.attribute("strides") or (1,) * rank
     dilations = call.attribute("dilations") or (1,) * rank
     pairs = []
@@ -60,6 +62,9 @@ def convolve(call: Call, x: Value, w: Value, bias: Value | None) -> Value:
     """`x` with weights `w`, both channels-first, by the attributes of `call`."""
     groups = int(call.attribute("group", 1))
     rank = x.rank - 2
+    window = tuple(call.attribute("kernel_shape") or w.shape[2:])
+    if window != w.shape[2:]:
+        call.reject(f"its kernel_shape {window} is not that of its weights {w}")
     nhwc = channels_last(call, x)
     options: dict[str, Any] = {
         "strides": per_axis(call, "strides", rank),

@@ -102,7 +102,7 @@ def isinf(call: Call) -> Value:
     if all(signs):
         return call.emit("isinf", x)
     if not any(signs):
-        return call.literal(np.zeros(x.shape, np.bool_))
+        return call.literal(np.zeros(call.table(*x.shape), np.bool_))
     return call.emit("eq", x, call.literal(-np.inf if signs[0] else np.inf, x))
 
 
@@ -112,8 +112,9 @@ def dropout(call: Call) -> Sequence[Value]:
     if training is not None and bool(training):
         call.reject("training mode is not supported")
     x = call.input(0)
-    mask = [call.literal(np.ones(x.shape, np.bool_))] if any(call.used_outputs[1:]) else []
-    return [x, *mask]
+    if not any(call.used_outputs[1:]):
+        return [x]
+    return [x, call.literal(np.ones(call.table(*x.shape), np.bool_))]
 
 
 def shift(call: Call) -> Value:

@@ -15,17 +15,20 @@ from tilewright.graph.onnx_ops.call import Call, Translator, numpy_dtype
 
 def gather_nd(call: Call) -> Value:
     x, indices = call.input(0), call.input(1)
-    return call.emit("gather_nd", x, indices, batch_dims=int(call.attribute("batch_dims", 0)))
+    batch = int(call.attribute("batch_dims", 0))
+    call.check_indices(indices, x.shape[batch : batch + indices.shape[-1]], x)
+    return call.emit("gather_nd", x, indices, batch_dims=batch)
 
 
 def scatter_elements(call: Call) -> Value:
-    x = call.input(0)
+    x, axis = call.input(0), call.axis(0, call.input(0).rank)
+    call.check_indices(call.input(1), (x.shape[axis],), x)
     return call.emit(
         "scatter_elements",
         x,
         call.input(1),
         call.input(2),
-        axis=call.axis(0, x.rank),
+        axis=axis,
         reduction=call.attribute("reduction", b"none").decode(),
     )
 
@@ -34,6 +37,7 @@ def scatter_nd(call: Call) -> Value:
     """Indices [*q, depth] and updates [*q, *rest] become [n, depth] and [n, *rest]."""
     x, indices, updates = call.input(0), call.input(1), call.input(2)
     *outer, depth = indices.shape
+    call.check_indices(indices, x.shape[:depth], x)
     reduction = call.attribute("reduction", b"none").decode()
     return call.emit(
         "scatter_nd",
@@ -50,6 +54,10 @@ def tensor_scatter(call: Call) -> Value:
     starts = call.optional(2) or call.literal(np.zeros(x.shape[0], np.int64))
     mode = call.attribute("mode", b"linear").decode()
     axis = call.axis(-2, x.rank)
+    if starts.constant is not None and starts.elements and mode != "circular":
+        low, high = int(starts.constant.min()), int(starts.constant.max())
+        if low < 0 or high + update.shape[axis] > x.shape[axis]:
+            call.reject(f"it writes {update} at {low} to {high}, outside of {x}")
     return call.emit("write_slice", x, update, starts, axis=axis, circular=mode == "circular")
 
 
@@ -64,7 +72,7 @@ def one_hot(call: Call) -> Value:
     wrapped = call.emit("add", indices, call.literal(np.int64(depth)))
     index = call.emit("where", low, wrapped, indices)
     column = call.builder.reshape(index, (*index.shape[:axis], 1, *index.shape[axis:]))
-    steps = np.arange(depth).reshape((depth,) + (1,) * (index.rank - axis))
+    steps = np.arange(*call.table(depth)).reshape((depth,) + (1,) * (index.rank - axis))
     hot = call.emit("eq", column, call.literal(steps))
     off, on = (call.element(values, i) for i in (0, 1))
     return call.emit("where", hot, on, off)
@@ -79,7 +87,7 @@ def hardmax(call: Call) -> Value:
         flat = call.builder.reshape(x, (prod(x.shape[:axis]), prod(x.shape[axis:])))
         axis = 1
     top = call.emit("argmax", flat, axis=axis, keepdims=True, select_last=False)
-    steps = np.arange(flat.shape[axis]).reshape((-1,) + (1,) * (flat.rank - axis - 1))
+    steps = np.arange(*call.table(flat.shape[axis])).reshape((-1,) + (1,) * (flat.rank - axis - 1))
     hot = call.emit("eq", top, call.literal(steps))
     return call.builder.reshape(call.emit("cast", hot, to=x.dtype), x.shape)
 
@@ -124,10 +132,17 @@ def cumulative(product: bool) -> Translator:
 
 
 def reverse_sequence(call: Call) -> Value:
+    x, lengths = call.input(0), call.input(1)
+    longest = x.shape[int(call.attribute("time_axis", 0))]
+    if (
+        lengths.constant is not None
+        and not ((lengths.constant >= 0) & (lengths.constant <= longest)).all()
+    ):
+        call.reject(f"its lengths {lengths.constant} are not within the {longest} elements of {x}")
     return call.emit(
         "reverse_sequence",
-        call.input(0),
-        call.input(1),
+        x,
+        lengths,
         batch_axis=int(call.attribute("batch_axis", 1)),
         time_axis=int(call.attribute("time_axis", 0)),
     )
@@ -136,13 +151,14 @@ def reverse_sequence(call: Call) -> Value:
 def compress(call: Call) -> Value:
     """The elements (or slices along `axis`) where a condition holds that is known at import."""
     x = call.input(0)
-    chosen = np.flatnonzero(call.known(1, "condition"))
+    chosen = call.literal(np.flatnonzero(call.known(1, "condition")))
     if call.attribute("axis") is None:
         x = call.builder.reshape(x, (x.elements,))
     axis = call.axis(0, x.rank)
-    if not chosen.size:
+    call.check_indices(chosen, (x.shape[axis],), x)
+    if not chosen.elements:
         return call.empty((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x)
-    return call.emit("gather", x, call.literal(chosen), axis=axis)
+    return call.emit("gather", x, chosen, axis=axis)
 
 
 def eye_like(call: Call) -> Value:
@@ -151,7 +167,7 @@ def eye_like(call: Call) -> Value:
     kind = numpy_dtype(x) if number is None else onnx.helper.tensor_dtype_to_np_dtype(number)
     if x.rank != 2:
         call.reject(f"its input {x} is no matrix")
-    rows, columns = x.shape
+    rows, columns = call.table(*x.shape)
     return call.literal(np.eye(rows, columns, k=int(call.attribute("k", 0)), dtype=kind))
 
 
@@ -173,8 +189,10 @@ def tf_idf(call: Call) -> Value:
             skips = int(call.attribute("max_skip_count"))
             parts.append(call.emit("count_grams", rows, call.literal(grams), skips=skips))
             used += mine
+    if not parts or min(columns) < 0:
+        call.reject("no gram of its pool has the lengths asked for, and a column of the result")
     width = max(columns) + 1
-    place = np.zeros((len(used), width), np.float32)
+    place = np.zeros(call.table(len(used), width), np.float32)
     place[np.arange(len(used)), used] = 1
     counts = parts[0] if len(parts) == 1 else call.emit("concat", *parts, axis=1)
     y = call.emit("matmul", counts, call.literal(place))

@@ -129,6 +129,7 @@ def gather(call: Call) -> Value:
     """A constant scalar or run of indices is a slice; anything else is read at run time."""
     x, indices = call.input(0), call.input(1)
     axis = call.axis(0, x.rank)
+    call.check_indices(indices, (x.shape[axis],), x)
     if indices.constant is not None and indices.elements == 1:
         at = int(indices.constant.item()) % x.shape[axis]
         part = _slice(call, x, (at,), (at + 1,), (1,), (axis,))
@@ -139,7 +140,9 @@ def gather(call: Call) -> Value:
 
 def gather_elements(call: Call) -> Value:
     x = call.input(0)
-    return call.emit("gather_elements", x, call.input(1), axis=call.axis(0, x.rank))
+    axis = call.axis(0, x.rank)
+    call.check_indices(call.input(1), (x.shape[axis],), x)
+    return call.emit("gather_elements", x, call.input(1), axis=axis)
 
 
 def pad(call: Call) -> Value:

@@ -19,6 +19,8 @@ from tilewright.graph.onnx_ops.contraction import (
     window_pads,
 )
 
+TAPS = 4  # inputs of an output: as many as a cubic kernel has
+
 MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
 
 
@@ -40,6 +42,7 @@ def resize(call: Call) -> Value:
         low, high = 0.0, 1.0
         if region is not None and region.size:
             low, high = float(region[n]), float(region[n + len(axes)])
+        call.table(size, TAPS)
         if size != x.shape[d] or scale != 1.0 or where == "tf_crop_and_resize":
             at[d] = _positions(where, x.shape[d], size, scale, low, high)
     image = x.rank > 2 and all(d >= 2 for d in at)
@@ -149,6 +152,7 @@ def _weights(call: Call, mode: str, at: Array, scale: float, extent: int) -> tup
     if mode == "cubic":
         reach, kernel = 2, _keys(float(call.attribute("cubic_coeff_a", -0.75)))
     width = int(np.ceil(reach / squeeze))
+    call.table(len(at), 2 * width)
     taps = np.floor(at).astype(np.int64)[:, None] + np.arange(1 - width, width + 1)
     weights = kernel((taps - at[:, None]) * squeeze)
     if call.attribute("exclude_outside", 0):
@@ -197,6 +201,7 @@ def roi_align(call: Call) -> Value:
     samples = int(call.attribute("sampling_ratio", 0))
     if samples < 1:
         call.reject("sampling_ratio 0 makes the number of samples depend on the boxes")
+    call.check_indices(call.input(2), call.input(0).shape[:1], call.input(0))
     where = call.attribute("coordinate_transformation_mode", b"half_pixel").decode()
     shape = tuple(int(call.attribute(f"output_{d}", 1)) for d in ("height", "width"))
     return call.emit(

@@ -13,6 +13,8 @@ from tilewright.graph.ir import Value
 from tilewright.graph.onnx_ops.call import Call, Known, Translator
 from tilewright.graph.onnx_ops.recurrent import cut
 
+MOST_PARTS = 1 << 14  # of one tensor: a sequence exists at import only
+
 
 def construct(call: Call) -> Sequence[Known]:
     return [tuple(call.input(i) for i in range(len(call.inputs)))]
@@ -71,10 +73,13 @@ def split(call: Call) -> Sequence[Known]:
     x = call.input(0)
     axis = call.axis(0, x.rank)
     given, extent = call.constant(1, "split"), x.shape[axis]
+    if given is None or given.ndim == 0:
+        size = 1 if given is None else int(given)
+        if size < 1 or extent > MOST_PARTS * size:
+            call.reject(f"parts of size {size} of {extent} elements: {MOST_PARTS} at most are made")
     if given is None:
         sizes = [1] * extent
     elif given.ndim == 0:
-        size = int(given)
         sizes = [min(size, extent - low) for low in range(0, extent, size)]
     else:
         sizes = [int(n) for n in given]

@@ -68,6 +68,7 @@ def dft(call: Call) -> Value:
     extent = x.shape[axis]
     whole = 2 * (extent - 1) if inverse and onesided else extent
     length = whole if given is None else int(given.item())
+    call.table(4, min(extent, length), length)
     if inverse and onesided:
         half = min(extent, length // 2 + 1)
         return transform(call, x, axis, _hermitian(length, length, True, half), 1)
@@ -84,7 +85,11 @@ def stft(call: Call) -> Value:
         length = int(given.item())
     else:
         length = x.shape[1] if window is None else window.elements
+    if step < 1 or not 1 <= length <= x.shape[1]:
+        call.reject(f"frames of {length} every {step} of {x.shape[1]} samples")
     count = 1 + (x.shape[1] - length) // step
+    call.table(count, length)
+    call.table(4, length, length)
     at = np.arange(count)[:, None] * step + np.arange(length)
     if x.rank == 2:
         x = call.builder.reshape(x, (*x.shape, 1))

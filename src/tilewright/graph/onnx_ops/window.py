@@ -101,7 +101,8 @@ def max_unpool(call: Call) -> Value:
     pads = call.attribute("pads") or [0] * (2 * len(kernel))
     rows = zip(x.shape[2:], kernel, strides, pads[: len(kernel)], pads[len(kernel) :], strict=True)
     shape = (*x.shape[:2], *((n - 1) * s - a - b + k for n, k, s, a, b in rows))
-    zeros = call.literal(np.zeros(prod(shape)), x)
+    zeros = call.literal(np.zeros(call.table(prod(shape))), x)
+    call.check_indices(at, (zeros.elements,), zeros)
     y = call.emit(
         "scatter_elements",
         zeros,

@@ -8,20 +8,36 @@ translators emitted on constants).
 
 from __future__ import annotations
 
+from math import prod
+
+from tilewright.errors import UnsupportedModel
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
+from tilewright.expr.reference import compute_of, sizes
 from tilewright.graph.access import NodeMath
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Array, Graph, Node
+from tilewright.graph.limits import Allowance
+
+MOST_TERMS = 1 << 33
+"""Terms of all sums of a node: a minute or two of NumPy."""
 
 
 def fold_constants(graph: Graph) -> Graph:
-    """`graph` without nodes that depend on constants only."""
-    rewriter = Rewriter(graph)
+    """`graph` without nodes that depend on constants only.
+
+    Raises UnsupportedModel where their values take too much memory, or too long to compute.
+    """
+    rewriter, allowance = Rewriter(graph), Allowance()
     for node in graph.nodes:
         operands = rewriter.operands(node)
         if node.control is None and all(v.is_constant for v in operands):
+            given = sum(v.bytes for v in operands)
+            refusal = allowance.refusal("it", node.output.bytes, given)
+            if refusal:
+                raise UnsupportedModel(f"{graph.name}: {node.op} ({node.output.name}): {refusal}")
             array = evaluate(Node(node.op, operands, node.attributes, node.output))
+            allowance.used += array.nbytes
             constant = rewriter.builder.constant(node.output.name, array)
             rewriter.replace(node.output, constant)
         else:
@@ -32,10 +48,22 @@ def fold_constants(graph: Graph) -> Graph:
 def evaluate(node: Node) -> Array:
     """The output of a node on constants."""
     math = NodeMath.of(node)
+    dag = ComputeDAG([math.output])
+    terms = sum(_terms(stage) for stage in dag.stages)
+    if terms > MOST_TERMS:
+        raise UnsupportedModel(
+            f"{node.op} ({node.output.name}) has {terms:.3g} terms, all known when the model is "
+            f"imported, where at most {MOST_TERMS:.3g} are evaluated; store its result in the model"
+        )
     known = {
         t.name: v.constant
         for t, v in zip(math.operands, node.inputs, strict=True)
         if isinstance(t, Tensor) and v.constant is not None
     }
-    dag = ComputeDAG([math.output])
     return dag.evaluate(known)[dag.outputs[0].name]
+
+
+def _terms(stage: Tensor) -> int:
+    """How often the body of a stage is evaluated."""
+    compute = compute_of(stage)
+    return prod(sizes((*compute.axes, *compute.reduce_axes)))

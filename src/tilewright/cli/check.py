@@ -1,0 +1,234 @@
+"""Our outputs against onnxruntime's: whether they agree, and where they part if they do not.
+
+found = verdict(run, names, outputs, Tolerance(), db, target)
+found.agrees
+found.first.node        the first node of the model whose value deviates
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+
+import tilewright as tw
+from tilewright.cli.arrays import difference
+from tilewright.cli.options import EXTRA
+from tilewright.cli.peers import PEER, onnxruntime_peer
+from tilewright.errors import InputError, TilewrightError
+from tilewright.runtime.artifact import Array, BufferSpec
+
+RTOL, ATOL = 1e-3, 1e-5
+NARROW_RTOL = 2e-2  # where values are stored in 16 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far values may be from others. `rtol` None: as their type allows.
+
+    Relative to the largest of them, not each to its own: a sum whose terms cancel is as far off as
+    its terms are large. Integers and bools must be equal unless `rtol` is given.
+    """
+
+    rtol: float | None = None
+    atol: float = ATOL
+
+    def allows(self, reference: Array) -> float:
+        """The largest difference from `reference` that is none."""
+        if self.rtol is None and reference.dtype.kind in "biu":
+            return 0.0
+        largest = float(np.max(np.abs(_finite(reference)), initial=0.0))
+        return self.atol + self.relative(reference) * largest
+
+    def relative(self, reference: Array) -> float:
+        """What is allowed of the largest value."""
+        if self.rtol is not None:
+            return self.rtol
+        return NARROW_RTOL if reference.dtype.itemsize <= 2 else RTOL
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far one array is from the reference: at most, relative to the largest value, and what is
+    allowed.
+    """
+
+    name: str
+    worst: float
+    relative: float
+    allowed: float
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether it counts as equal; NaN in one of the two only does not."""
+        return self.worst <= self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class FirstDifference:
+    """The first node, in the order of the model, with a value that deviates; `before` values
+    agree, of `values` that were compared.
+    """
+
+    node: str
+    operator: str
+    deviation: Deviation
+    before: int
+    values: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was computed: the model of a file, on arrays; `constants` are inputs known to us."""
+
+    file: Path
+    inputs: Sequence[BufferSpec]
+    arrays: Mapping[str, Array]
+    constants: Mapping[str, Array]
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether outputs agree. If not, `first` is the node where they part; None where every value
+    agrees as long as it is an output of its own, or where that cannot be told: `obstacle`.
+    """
+
+    deviations: Sequence[Deviation]
+    tolerance: Tolerance
+    first: FirstDifference | None = None
+    obstacle: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no output deviates."""
+        return all(d.is_allowed for d in self.deviations)
+
+    def facts(self) -> dict[str, Any]:
+        """As what JSON holds."""
+        return {
+            "agrees": self.agrees,
+            "rtol": self.tolerance.rtol,
+            "atol": self.tolerance.atol,
+            "outputs": [asdict(d) for d in self.deviations],
+            "first_difference": None if self.first is None else asdict(self.first),
+            "obstacle": self.obstacle,
+        }
+
+    def lines(self, is_random: bool) -> Iterator[str]:
+        """In words, for a run on random inputs or on given ones."""
+        for d in self.deviations:
+            inputs = "random inputs" if is_random else "these inputs"
+            yield (
+                f"Largest difference from {PEER} on {inputs}: {d.name} {d.worst:.3g} "
+                f"({d.relative:.2g} of the largest value); allowed: {d.allowed:.3g}"
+            )
+        if self.agrees:
+            return
+        wrong = ", ".join(d.name for d in self.deviations if not d.is_allowed)
+        yield f"{wrong}: not what {PEER} computes (--rtol and --atol set what is allowed)."
+        if self.first is not None:
+            d = self.first.deviation
+            yield (
+                f"The first of {self.first.values} values that differs is {d.name}, of "
+                f"{self.first.operator} (node {self.first.node}): by {d.worst:.3g} "
+                f"({d.relative:.2g} of the largest value); allowed: {d.allowed:.3g}"
+            )
+        elif self.obstacle:
+            yield f"Where they part cannot be told: {self.obstacle}"
+        else:
+            yield (
+                "Each node's value agrees when all of them are outputs: the difference comes from "
+                "nodes that share a kernel."
+            )
+
+
+def verdict(
+    run: Run,
+    names: Sequence[str],
+    outputs: Sequence[Array],
+    tolerance: Tolerance,
+    db: str | None,
+    target: str | None,
+) -> Verdict:
+    """Compare a run's outputs with onnxruntime's; raises InputError where that is not installed or
+    does not take the model.
+    """
+    peer = onnxruntime_peer(run.file, run.threads)
+    if peer is None:
+        raise InputError(f"--check needs onnxruntime: pip install '{EXTRA}'")
+    found = compare(names, outputs, peer({**run.arrays, **run.constants}), tolerance)
+    if all(d.is_allowed for d in found):
+        return Verdict(found, tolerance)
+    try:
+        return Verdict(found, tolerance, first_difference(run, tolerance, db, target))
+    except TilewrightError as error:
+        return Verdict(found, tolerance, obstacle=str(error))
+
+
+def compare(
+    names: Sequence[str], ours: Sequence[Array], theirs: Sequence[Array], tolerance: Tolerance
+) -> list[Deviation]:
+    """How far each of some arrays is from the reference."""
+    return [
+        Deviation(name, *_difference(a, b), tolerance.allows(b))
+        for name, a, b in zip(names, ours, theirs, strict=True)
+    ]
+
+
+def _difference(ours: Array, theirs: Array) -> tuple[float, float]:
+    if ours.shape != theirs.shape:
+        return float("inf"), float("inf")
+    return difference([ours], [theirs])
+
+
+def _finite(array: Array) -> Array:
+    values = np.asarray(array, np.float64)
+    return values[np.isfinite(values)]
+
+
+def first_difference(
+    run: Run, tolerance: Tolerance, db: str | None, target: str | None
+) -> FirstDifference | None:
+    """Run the model with every value of its graph as an output, here and there; None where all of
+    them agree.
+
+    Raises InputError when onnxruntime does not take that model, UnsupportedModel when we do not.
+    """
+    model = onnx.load(run.file)
+    nodes = {name: node for node in model.graph.node for name in node.output if name}
+    theirs = _reference(model, list(nodes), run)
+    del model.graph.output[:]
+    for name, array in theirs.items():
+        kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+        model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, array.shape))
+    shapes = {spec.name: spec.shape for spec in run.inputs}
+    watched = tw.load(model, shapes=shapes, constants=run.constants)
+    net = tw.compile(watched, db, target, notes=lambda _: None)
+    ours = net.run(run.arrays)
+    for before, (name, array) in enumerate(theirs.items()):
+        (found,) = compare([name], [ours[before]], [array], tolerance)
+        if not found.is_allowed:
+            node = nodes[name]
+            return FirstDifference(node.name or name, node.op_type, found, before, len(theirs))
+    return None
+
+
+def _reference(model: onnx.ModelProto, names: Sequence[str], run: Run) -> dict[str, Array]:
+    """What onnxruntime computes for values of a model, in their order; of numbers only."""
+    watched = onnx.ModelProto()
+    watched.CopyFrom(model)
+    del watched.graph.output[:]
+    watched.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    try:
+        content = watched.SerializeToString()
+    except ValueError as error:
+        raise InputError(f"the model is too large to be given more outputs: {error}") from error
+    peer = onnxruntime_peer(content, run.threads)
+    assert peer is not None, "it has run the model"
+    found = dict(zip(names, peer({**run.arrays, **run.constants}), strict=True))
+    return {n: a for n, a in found.items() if a.size and a.dtype.kind in "fiub"}

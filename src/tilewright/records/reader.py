@@ -1,0 +1,205 @@
+"""The reading half of a records database: see `Database`.
+
+Every method reads one consistent view and never waits for a writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+from typing import Any
+
+from sqlalchemy import Select, select
+
+from tilewright.records import codec, exchange, queries
+from tilewright.records.connection import Store
+from tilewright.records.machine import Machine
+from tilewright.records.rows import (
+    FACT_KINDS,
+    CeilingsRow,
+    FactsRow,
+    LoadRow,
+    ModelRow,
+    Round,
+    RunRow,
+    Source,
+    Summary,
+    TrainingGroup,
+    Trial,
+    TrialLine,
+    TrialSource,
+    WorkloadRow,
+)
+from tilewright.records.tables import ceilings, facts, loads, runs, sources, trials, workloads
+
+PAGE = 1000  # rows read or looked up at once
+
+
+class Reader:
+    """What an open database can be asked."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        with store.read() as connection:
+            self._trials = queries.whole_trials(connection)
+
+    @property
+    def name(self) -> str:
+        """The file or URL, without a password."""
+        return self._store.name
+
+    def machines(self) -> list[Machine]:
+        """All machines, by fingerprint."""
+        return [codec.machine_of(row) for row in self._all(queries.MACHINES)]
+
+    def workloads(self, structure_hash: str | None = None) -> list[WorkloadRow]:
+        """All workloads, or those that differ from one another in extents only; by name."""
+        query = select(workloads).order_by(workloads.c.name, workloads.c.hash)
+        if structure_hash is not None:
+            query = query.where(workloads.c.structure_hash == structure_hash)
+        return [codec.workload_of(row) for row in self._all(query)]
+
+    def workload(self, hash_: str) -> WorkloadRow | None:
+        """The workload of that hash."""
+        rows = self._all(select(workloads).where(workloads.c.hash == hash_))
+        return codec.workload_of(rows[0]) if rows else None
+
+    def models(self) -> list[ModelRow]:
+        """All models with their tasks, by name."""
+        with self._store.read() as connection:
+            return queries.models(connection)
+
+    def trial(self, trial_id: int) -> Trial | None:
+        """The trial of that id."""
+        rows = self._all(self._trials.where(trials.c.id == trial_id))
+        return codec.trial_of(rows[0]) if rows else None
+
+    def source(self, trial_id: int) -> Source | None:
+        """The printed nest and IR kept for a trial, if any were."""
+        query = select(sources.c.nest, sources.c.ir).where(sources.c.trial_id == trial_id)
+        rows = self._all(query)
+        return Source(**rows[0]) if rows else None
+
+    def runs(self) -> list[RunRow]:
+        """All tuning runs, by machine and start."""
+        with self._store.read() as connection:
+            return [RunRow(**row) for row in queries.added(connection, runs)]
+
+    def loads(self) -> list[LoadRow]:
+        """Of the runs whose machine was busy, by machine and start."""
+        with self._store.read() as connection:
+            return [LoadRow(**row) for row in queries.added(connection, loads)]
+
+    def facts(self, kind: str) -> list[FactsRow]:
+        """All facts of a kind, by machine and time."""
+        with self._store.read() as connection:
+            rows = queries.added(connection, facts)
+        return [codec.facts_of(row) for row in rows if row["kind"] == kind]
+
+    def ceilings(self) -> list[CeilingsRow]:
+        """What is known of machines' limits, by machine."""
+        with self._store.read() as connection:
+            return [codec.ceilings_of(row) for row in queries.added(connection, ceilings)]
+
+    def history(self, machine: str) -> list[TrialLine]:
+        """All trials of a machine without traces and decisions, in order of insertion."""
+        with self._store.read() as connection:
+            return queries.history(connection, machine)
+
+    def best(
+        self, workload_hash: str, machine: str | None = None, confirmed: bool | None = None
+    ) -> Trial | None:
+        """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first.
+
+        Of those that were measured again in turns, if there are any: figures of different moments
+        do not compare. With `confirmed`, of those or the others only.
+        """
+        query = self._trials.where(
+            trials.c.workload_hash == workload_hash, trials.c.latency_s.is_not(None)
+        )
+        if machine is not None:
+            query = query.where(trials.c.machine == machine)
+        if confirmed is not None:
+            query = query.where(queries.CONFIRMED if confirmed else ~queries.CONFIRMED)
+        rows = self._all(query.order_by(*queries.BEST_FIRST).limit(1))
+        return codec.trial_of(rows[0]) if rows else None
+
+    def trials(
+        self, workload_hash: str | None = None, machine: str | None = None, after: int = 0
+    ) -> Iterator[Trial]:
+        """Trials in order of insertion, those after id `after`; writing meanwhile is fine."""
+        query = self._trials.order_by(trials.c.id).limit(PAGE)
+        if workload_hash is not None:
+            query = query.where(trials.c.workload_hash == workload_hash)
+        if machine is not None:
+            query = query.where(trials.c.machine == machine)
+        while page := self._all(query.where(trials.c.id > after)):
+            yield from map(codec.trial_of, page)
+            after = page[-1]["id"]
+
+    def lookup(
+        self, workload_hash: str, machine: str, trace_hashes: Iterable[str]
+    ) -> dict[str, Trial]:
+        """The recorded trials among some traces, by trace hash: what need not be measured again."""
+        wanted = list(dict.fromkeys(trace_hashes))
+        query = self._trials.where(
+            trials.c.workload_hash == workload_hash, trials.c.machine == machine
+        )
+        found: dict[str, Trial] = {}
+        for start in range(0, len(wanted), PAGE):
+            page = query.where(trials.c.trace_hash.in_(wanted[start : start + PAGE]))
+            found |= {row["trace_hash"]: codec.trial_of(row) for row in self._all(page)}
+        return found
+
+    def rounds(self, machine: str, workload_hash: str | None = None) -> list[Round]:
+        """The rounds of all tasks (or one) on a machine, in order of their first trial."""
+        with self._store.read() as connection:
+            return queries.rounds(connection, machine, workload_hash)
+
+    def training_set(self, machine: str, include_failed: bool = False) -> list[TrainingGroup]:
+        """What a cost model learns from: decision rows and measured latencies, as arrays.
+
+        One group for each workload and sketch, in order of first trial. Traces are not read.
+        """
+        with self._store.read() as connection:
+            return queries.training_set(connection, machine, include_failed)
+
+    def summary(self) -> Summary:
+        """Counts, best latencies and errors of the whole database."""
+        with self._store.read() as connection:
+            return queries.summary(connection)
+
+    def items(self) -> Iterator[exchange.Item]:
+        """Everything, in an order in which no row names one that comes later."""
+        # Trials are bounded first and named rows read after, so that no line names one that
+        # another process added meanwhile.
+        with self._store.read() as connection:
+            last = queries.last_trial(connection)
+        models, found_runs, found_ceilings = self.models(), self.runs(), self.ceilings()
+        found_loads = self.loads()
+        found_facts = [row for kind in FACT_KINDS for row in self.facts(kind)]
+        yield from self.machines()
+        yield from self.workloads()
+        yield from models
+        yield from found_runs
+        yield from found_loads
+        yield from found_facts
+        yield from found_ceilings
+        yield from takewhile(lambda trial: (trial.id or 0) <= last, self.trials())
+        yield from self._sources(last)
+
+    def _sources(self, last: int) -> Iterator[TrialSource]:
+        """The sources kept for trials up to id `last`."""
+        after = 0
+        while True:
+            query = queries.SOURCES.where(trials.c.id > after, trials.c.id <= last).limit(PAGE)
+            page = self._all(query)
+            if not page:
+                return
+            for row in page:
+                after = row.pop("id")
+                yield TrialSource(**row)
+
+    def _all(self, query: Select[Any]) -> list[codec.Columns]:
+        with self._store.read() as connection:
+            return queries.rows(connection, query)

@@ -1,0 +1,68 @@
+"""What a user may throw away of a database.
+
+    with store.write() as connection:
+        drop_trials(connection, beyond(connection, keep=10))
+
+Each takes a connection inside a writer's transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, delete, func, or_, select
+
+from tilewright.records.queries import BEST_FIRST, IN_LIST
+from tilewright.records.rows import DEFAULT
+from tilewright.records.tables import (
+    conditions,
+    model_tasks,
+    sources,
+    traces,
+    trials,
+    workloads,
+)
+
+
+def beyond(connection: Connection, keep: int) -> list[int]:
+    """Trials that are not among the `keep` best of their task and machine; failed ones are none.
+
+    Default programs and confirmed ones stay: speed-ups are told by them.
+    """
+    place = func.row_number().over(
+        partition_by=(trials.c.workload_hash, trials.c.machine), order_by=BEST_FIRST
+    )
+    ranked = select(
+        trials.c.id, trials.c.error, trials.c.origin, trials.c.confirmed_s, place.label("place")
+    ).subquery()
+    query = select(ranked.c.id).where(
+        or_(
+            ranked.c.error.is_not(None),
+            (ranked.c.place > keep) & (ranked.c.origin != DEFAULT) & (ranked.c.confirmed_s == "[]"),
+        )
+    )
+    return list(connection.scalars(query.order_by(ranked.c.id)))
+
+
+def trials_of(connection: Connection, workload_hash: str) -> list[int]:
+    """All trials of a task."""
+    return list(
+        connection.scalars(select(trials.c.id).where(trials.c.workload_hash == workload_hash))
+    )
+
+
+def drop_trials(connection: Connection, ids: Sequence[int]) -> None:
+    """Delete trials and what is kept beside them."""
+    for start in range(0, len(ids), IN_LIST):
+        some = ids[start : start + IN_LIST]
+        for table in (sources, conditions, traces):
+            connection.execute(delete(table).where(table.c.trial_id.in_(some)))
+        connection.execute(delete(trials).where(trials.c.id.in_(some)))
+
+
+def drop_unused(connection: Connection, workload_hash: str) -> None:
+    """Delete a task that neither a model nor a trial names."""
+    for column in (model_tasks.c.workload_hash, trials.c.workload_hash):
+        if connection.execute(select(column).where(column == workload_hash).limit(1)).first():
+            return
+    connection.execute(delete(workloads).where(workloads.c.hash == workload_hash))

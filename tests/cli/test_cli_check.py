@@ -1,0 +1,110 @@
+"""`run --check`: outputs against onnxruntime's, and where they part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import tilewright as tw
+from cli_models import cli, save_tokens
+from tilewright.cli import check
+from tilewright.cli.check import Tolerance, compare
+from tilewright.cli.peers import Peer, onnxruntime_peer
+from tilewright.inspection import index_limits
+from tilewright.runtime.artifact import Array
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tokens(tmp_path_factory.mktemp("check") / "tokens.onnx")
+
+
+def disturb(monkeypatch: pytest.MonkeyPatch, by: float) -> None:
+    """Let onnxruntime run the model with other ones in the one-hot vectors: a node is wrong."""
+
+    def peer(model: Path | bytes, threads: int) -> Peer | None:
+        proto = onnx.load_model_from_string(
+            model if isinstance(model, bytes) else Path(model).read_bytes()
+        )
+        (values,) = (t for t in proto.graph.initializer if t.name == "off_on")
+        values.CopyFrom(numpy_helper.from_array(np.array([0, 1 + by], np.float32), "off_on"))
+        return onnxruntime_peer(proto.SerializeToString(), threads)
+
+    monkeypatch.setattr(check, "onnxruntime_peer", peer)
+
+
+def test_random_integers_follow_what_reads_them(tokens: Path) -> None:
+    assert index_limits(tw.load(tokens)) == {"ids": 50, "kinds": 8}
+
+
+@pytest.mark.cpu
+def test_outputs_that_agree(tokens: Path) -> None:
+    result = cli("run", tokens, "--check")
+    assert result.exit_code == 0, result.output
+    assert "Random values (seed 0) for ids (0 to 49), kinds (0 to 7)." in result.output
+    assert "Largest difference from onnxruntime on random inputs: y 0" in result.output
+    assert "not what onnxruntime computes" not in result.output
+
+
+@pytest.mark.cpu
+def test_the_first_node_that_differs_is_named(
+    tokens: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disturb(monkeypatch, 0.5)
+    result = cli("run", tokens, "--check")
+    assert result.exit_code == 1, result.output
+    assert "y: not what onnxruntime computes" in result.output
+    assert "The first of 4 values that differs is hot, of OneHot (node hot): by 0.5" in (
+        result.output
+    )
+
+
+@pytest.mark.cpu
+def test_a_wider_tolerance_lets_it_pass(tokens: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disturb(monkeypatch, 0.01)
+    told = cli("run", tokens, "--check", "--json")
+    assert told.exit_code == 1
+    found = json.loads(told.stdout)["check"]
+    assert not found["agrees"]
+    assert found["first_difference"]["node"] == "hot"
+    assert found["first_difference"]["deviation"]["worst"] == pytest.approx(0.01, rel=1e-3)
+    assert cli("run", tokens, "--check", "--atol", 0.02).exit_code == 0
+    assert cli("run", tokens, "--check", "--rtol", 0.1).exit_code == 0
+
+
+def test_integers_must_be_equal_and_narrow_floats_need_not() -> None:
+    def agree(ours: Array, theirs: Array, tolerance: Tolerance) -> bool:
+        return compare(["y"], [ours], [theirs], tolerance)[0].is_allowed
+
+    ints = np.arange(1000)
+    assert agree(ints, ints, Tolerance())
+    assert not agree(ints + 1, ints, Tolerance())
+    assert agree(ints + 1, ints, Tolerance(rtol=0.01))
+    for dtype, expected in ((np.float16, True), (np.float32, False)):
+        ones = np.ones(3, dtype)
+        assert agree(ones * dtype(1.01), ones, Tolerance()) is expected
+    assert not agree(np.array([np.nan]), np.ones(1), Tolerance())
+    assert not agree(np.ones((1, 2)), np.ones(2), Tolerance())
+
+
+@pytest.mark.cpu
+def test_run_tells_its_outputs_as_json(model: Path) -> None:
+    result = cli("run", model, "--json")
+    told: Mapping[str, object] = json.loads(result.stdout)
+    assert told["random_inputs"] == ["x"]
+    (output,) = told["outputs"]  # type: ignore[misc]
+    assert (output["name"], output["shape"], output["dtype"]) == ("y", [2, 40], "float32")
+    assert output["least"] == 0.0
+
+
+@pytest.mark.cpu
+def test_a_quiet_run_prints_nothing(model: Path, tmp_path: Path) -> None:
+    result = cli("run", model, "--quiet", "--output", tmp_path / "y.npz")
+    assert (result.exit_code, result.output) == (0, "")
+    assert (tmp_path / "y.npz").exists()

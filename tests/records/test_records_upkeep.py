@@ -1,0 +1,143 @@
+"""What a model is known by; and what a user may drop, merge and rename."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, failure, trial
+from sqlalchemy import insert
+
+from tilewright.errors import RecordsError
+from tilewright.records import Database, ModelRow, ModelTask, Source
+from tilewright.records.rows import program_kind, told_apart
+from tilewright.records.tables import model_files, model_tasks, models
+
+ONE, BOTH = (ModelTask("w0", 2),), (ModelTask("w0", 2), ModelTask("w1", 1))
+
+
+def names(db: Database) -> list[str]:
+    return [m.name for m in db.summary().models]
+
+
+def test_two_files_of_one_name_are_two_models(db: Database) -> None:
+    db.add_workload(OTHER_WORKLOAD)
+    db.add_model(ModelRow.of("model", ONE, "a/model.onnx"))
+    db.add_model(ModelRow.of("model", BOTH, "b/model.onnx"))
+    assert names(db) == ["model (a/model.onnx)", "model (b/model.onnx)"] or names(db) == [
+        "model (b/model.onnx)",
+        "model (a/model.onnx)",
+    ]
+    assert sorted(len(m.tasks) for m in db.models()) == [1, 2]
+
+
+def test_one_model_in_two_files_is_one_and_keeps_its_name(db: Database) -> None:
+    db.add_model(ModelRow.of("net", ONE, "net.onnx"))
+    db.add_model(ModelRow.of("copy", ONE, "copy.onnx"))
+    assert names(db) == ["net"]
+    assert db.models()[0].path == "copy.onnx"
+
+
+def test_names_are_told_apart_by_what_differs() -> None:
+    a, b, c = (ModelRow(f"{i}" * 64, "m", (), path) for i, path in enumerate(("p", "p", "")))
+    assert [m.name for m in told_apart([a, b, c])] == [
+        "m (p, 00000000)",
+        "m (p, 11111111)",
+        "m (22222222)",
+    ]
+    assert told_apart([a, replace(b, name="n")]) == [a, replace(b, name="n")]
+
+
+def test_a_model_of_an_older_database(target: str) -> None:
+    """There its name was its key, and a table of files did not exist."""
+    with Database.open(target) as db:
+        db.add_machine(MACHINE)
+        db.add_workload(WORKLOAD)
+        with db._store.write() as connection:
+            connection.execute(insert(models), {"hash": "net", "name": "net"})
+            row = {"model_hash": "net", "position": 0, "workload_hash": "w0", "weight": 2}
+            connection.execute(insert(model_tasks), row)
+            model_files.drop(connection)
+    with Database.open(target, readonly=True, create=False) as db:
+        assert db.models() == [ModelRow.of("net", ONE)]
+    with Database.open(target) as db:
+        db.rename(db.models()[0].hash, "first")
+        db.add_model(ModelRow.of("net", ONE, "net.onnx"))
+        assert db.models() == [ModelRow.of("first", ONE, "net.onnx")]
+        db.add_model(ModelRow("net", "net", ONE))  # as an older export has it
+        assert db.models() == [ModelRow.of("first", ONE, "net.onnx")]
+
+
+def test_renaming(db: Database) -> None:
+    model = ModelRow.of("model", ONE)
+    db.add_model(model)
+    db.rename(model.hash, "detector")
+    db.add_model(model)
+    assert names(db) == ["detector"], "tuning again keeps it"
+    with pytest.raises(RecordsError, match="has no model abc to rename"):
+        db.rename("abc", "x")
+
+
+def test_pruning_keeps_what_is_fast_confirmed_or_default(db: Database) -> None:
+    default = trial(0, origin="default", latencies_s=(9.0,))
+    again = trial(1, latencies_s=(8.0,))
+    rest = [trial(n, latencies_s=(float(n),)) for n in (2, 3, 4, 5)]
+    ids = db.add_trials([default, again, *rest, failure(6)])
+    db.add_source(ids[4] or 0, Source("for i", "define"))
+    db.confirm(ids[1] or 0, [8.0])
+    assert db.prune(2) == 4
+    assert [t.trace_hash for t in db.trials()] == [t.trace_hash for t in (default, again, rest[0])]
+    assert db.prune(2) == 0
+
+
+def test_deleting_a_task(db: Database) -> None:
+    db.add_workload(OTHER_WORKLOAD)
+    db.add_model(ModelRow.of("net", ONE))
+    db.add_trials([trial(1), trial(2, region_s=1e-6), trial(3, workload_hash="w1")])
+    assert db.delete("w0") == 2
+    assert [t.workload_hash for t in db.trials()] == ["w1"]
+    assert [w.hash for w in db.workloads()] == [WORKLOAD.hash, OTHER_WORKLOAD.hash] or [
+        w.hash for w in db.workloads()
+    ] == [OTHER_WORKLOAD.hash, WORKLOAD.hash], "the model still has it"
+    assert db.delete("w1") == 1
+    assert [w.hash for w in db.workloads()] == [WORKLOAD.hash]
+
+
+def test_merging_databases(db: Database, tmp_path: Path) -> None:
+    with Database.open(tmp_path / "other.db") as other:
+        other.add_machine(MACHINE)
+        other.add_machine(OTHER_MACHINE)
+        other.add_workload(WORKLOAD)
+        other.add_workload(OTHER_WORKLOAD)
+        other.add_model(ModelRow.of("net", BOTH, "net.onnx"))
+        other.add_trials([trial(1), trial(2)])
+        db.add_trials([trial(1)])
+        done = db.merge(other)
+        assert (done.trials, done.known_trials, done.models, done.workloads) == (1, 1, 1, 1)
+        assert db.models() == other.models()
+        with pytest.raises(RecordsError, match="cannot be merged with itself"):
+            other.merge(other)
+    assert list(db.trials()) == [trial(1), trial(2)]
+
+
+def test_a_summary_counts_default_programs_and_says_what_is_best(db: Database) -> None:
+    db.add_workload(replace(OTHER_WORKLOAD, name="t10_conv"))
+    db.add_workload(replace(OTHER_WORKLOAD, hash="w2", name="t2_conv"))
+    db.add_trials(
+        [
+            trial(0, workload_hash="w1", origin="default", latencies_s=(2.0,)),
+            trial(1, workload_hash="w1", latencies_s=(3.0,)),
+            trial(0, workload_hash="w2", origin="default", latencies_s=(2.0,)),
+            trial(1, workload_hash="w2", latencies_s=(1.0,)),
+        ]
+    )
+    summary = db.summary()
+    lines = [(c.name, c.trials, c.defaults, c.program) for c in summary.coverage]
+    assert lines == [("t2_conv", 2, 1, "tuned"), ("t10_conv", 2, 1, "measured")]
+    assert summary.defaults == 2
+    assert [program_kind(o) for o in (None, "default", "crossover")] == [
+        "default",
+        "measured",
+        "tuned",
+    ]
