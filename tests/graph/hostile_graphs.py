@@ -207,6 +207,8 @@ def attributes(folder: Folder) -> None:
     operator("slice", "Slice", [np.array([0]), np.array([1]), np.array([0]), np.array([0])])
     operator("slices", "Slice", [np.array([0]), np.array([1, 2])])
     operator("split", "Split", [np.array([-1, 3])], axis=0)
+    parts = node("Split", ["x"], ["y", "a", "b"], axis=1, num_outputs=2)
+    folder.add("split_outputs", model([parts], opset=18), REFUSED, "num_outputs is 2")
     operator("expand", "Expand", [np.array([5, 5])])
     operator("tile", "Tile", [np.array([2**40, 2**40])])
     operator("tile_rank", "Tile", [np.array([2])])

@@ -35,7 +35,12 @@ from tilewright.graph.onnx_shapes import (
     open_dimensions,
     take_output_shapes,
 )
-from tilewright.graph.onnx_structure import check_axes, check_expansion, check_names, sort_nodes
+from tilewright.graph.onnx_structure import (
+    check_attributes,
+    check_expansion,
+    check_names,
+    sort_nodes,
+)
 from tilewright.graph.onnx_weights import set_aside, tensors
 from tilewright.text import one_line, size
 
@@ -75,7 +80,7 @@ def read_model(
     _check_opset(model, where)
     check_names(model, where)
     for part in (model.graph, *model.functions):
-        check_axes(part.node, where)
+        check_attributes(part.node, where)
     open_dimensions(model)
     check_expansion(model, where)
     sort_nodes(model, where)

@@ -1,7 +1,7 @@
 """A model's names, and the order and number of its nodes, before anything walks through them.
 
     check_names(model, where)       names are text: protobuf gives bytes where they are none
-    check_axes(nodes, where)        an axis is a small number
+    check_attributes(nodes, where)  what ends the process where ONNX reads it
     sort_nodes(model, where)        y = relu(t); t = neg(x)   →   t = neg(x); y = relu(t)
     check_expansion(model, where)   functions that call each other may not stand for 2⁴⁰ nodes
 
@@ -49,18 +49,26 @@ def _strings(message: Message) -> Iterator[object]:
                 yield from _strings(part)
 
 
-def check_axes(nodes: Nodes, where: str) -> None:
-    """Refuse axes that are no 32-bit numbers, which ONNX's shape inference cuts to 32 bits."""
+def check_attributes(nodes: Nodes, where: str) -> None:
+    """Refuse what ONNX's shape inference takes for granted, so that it would end the process."""
     for node in nodes:
         for attribute in node.attribute:
-            axes = (attribute.i, *attribute.ints) if attribute.name.endswith(AXES) else ()
-            for axis in axes:
-                if not -LARGEST_AXIS <= axis <= LARGEST_AXIS:
-                    raise UnsupportedModel(
-                        f"{where}: {node_label(node)}: {attribute.name} is {axis}"
-                    )
+            problem = _attribute_problem(node, attribute)
+            if problem:
+                raise UnsupportedModel(f"{where}: {node_label(node)}: {problem}")
         for graph in subgraphs(node):
-            check_axes(graph.node, where)
+            check_attributes(graph.node, where)
+
+
+def _attribute_problem(node: onnx.NodeProto, attribute: onnx.AttributeProto) -> str:
+    """Axes that are no 32-bit numbers, to which they are cut; a false number of outputs."""
+    if attribute.name.endswith(AXES):
+        for axis in (attribute.i, *attribute.ints):
+            if not -LARGEST_AXIS <= axis <= LARGEST_AXIS:
+                return f"{attribute.name} is {axis}"
+    if attribute.name == "num_outputs" and attribute.i != len(node.output):
+        return f"num_outputs is {attribute.i}, but it has {len(node.output)}"
+    return ""
 
 
 def sort_nodes(model: onnx.ModelProto, where: str) -> None:

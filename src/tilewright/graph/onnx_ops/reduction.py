@@ -126,7 +126,10 @@ def rms_norm(call: Call) -> Value:
 def lp_normalization(call: Call) -> Value:
     """x divided by its L1 or L2 norm along `axis`; 0 where that is 0."""
     x = call.input(0)
-    op = {1: "reduce_l1", 2: "reduce_l2"}[int(call.attribute("p", 2))]
+    p = int(call.attribute("p", 2))
+    if p not in (1, 2):
+        call.reject(f"p is {p}, not 1 or 2")
+    op = f"reduce_l{p}"
     norm = call.emit(op, x, axes=(call.axis(-1, x.rank),), keepdims=True)
     zero = call.literal(0.0, x)
     return call.emit("where", call.emit("eq", norm, zero), zero, call.emit("div", x, norm))

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx_ops.call import Call, Known, Translator
-from tilewright.graph.onnx_ops.recurrent import cut
+from tilewright.graph.onnx_ops.recurrent_cells import cut
 
 MOST_PARTS = 1 << 14  # of one tensor: a sequence exists at import only
 
