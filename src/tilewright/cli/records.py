@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB
+from tilewright.inspection import import_records
 from tilewright.records.database import Database
 from tilewright.records.rows import Summary
 from tilewright.text import NONE, count, duration, rate
@@ -44,7 +45,7 @@ def records(
     reading = source is None
     with Database.open(db, create=not reading, readonly=reading) as database:
         if source is not None:
-            done = database.import_(source)
+            done = import_records(database, source)
             console.print(
                 f"Imported {count(done.trials, 'new trial')} from {source} "
                 f"({done.known_trials} were known).",

@@ -16,7 +16,7 @@ or server by several processes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from statistics import median
@@ -166,7 +166,7 @@ class Database:
                 if task.workload_hash not in known:
                     raise RecordsError(
                         f"model {model.name!r} names workload {task.workload_hash}, which is not "
-                        f"in {self.name}: add_workload it first"
+                        f"in {self.name}: record it before"
                     )
             connection.execute(delete(model_tasks).where(model_tasks.c.model_hash == model.hash))
             connection.execute(delete(models).where(models.c.hash == model.hash))
@@ -250,9 +250,14 @@ class Database:
             return queries.history(connection, machine)
 
     def best(
-        self, workload_hash: str, machine: str | None = None, confirmed: bool | None = None
+        self,
+        workload_hash: str,
+        machine: str | None = None,
+        confirmed: bool | None = None,
+        without: Collection[int] = (),
     ) -> Trial | None:
         """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first.
+        Trials whose ids are in `without` are passed over.
 
         Of those that were measured again in turns, if there are any: figures of different moments
         do not compare. With `confirmed`, of those or the others only.
@@ -265,6 +270,8 @@ class Database:
             query = query.where(trials.c.machine == machine)
         if confirmed is not None:
             query = query.where(again if confirmed else ~again)
+        if without:
+            query = query.where(trials.c.id.not_in(without))
         order = (case((again, 0), else_=1), trials.c.latency_s, trials.c.id)
         rows = self._all(query.order_by(*order).limit(1))
         return codec.trial_of(rows[0]) if rows else None
@@ -345,16 +352,19 @@ class Database:
         exchange.write_items(Path(file), items())
         return written
 
-    def import_(self, file: str | Path) -> exchange.Imported:
+    def import_(
+        self, file: str | Path, check: Callable[[exchange.Item], None] = lambda _: None
+    ) -> exchange.Imported:
         """Merge an export: rows that are here already stay as they are. Can be repeated.
 
-        Raises RecordsError naming the line that is wrong; the batches before it are kept.
+        Raises RecordsError naming the line that is wrong, or that `check` raises it for; the
+        batches before it are kept.
         """
         file = Path(file)
         counts: Counter[str] = Counter()
         batch: list[Trial] = []
         present = {model.hash for model in self.models()}
-        for item in exchange.read_items(file):
+        for item in exchange.read_items(file, check):
             with exchange.importing(file):
                 if len(batch) == PAGE or not isinstance(item, Trial):
                     self._import_trials(batch, counts)
@@ -438,6 +448,5 @@ class Database:
         ):
             for missing in sorted(wanted - queries.known(connection, column, wanted)):
                 raise RecordsError(
-                    f"a trial names {what} {missing}, which is not in {self.name}: "
-                    f"add_{what} it first"
+                    f"a trial names {what} {missing}, which is not in {self.name}: record it before"
                 )

@@ -210,7 +210,7 @@ class Walker:
             k = form.coefficient(node.var.name) if form else 0
             outer = self.ix.resolve(form.without(node.var.name)) if form and k else None
             limit = None if outer is None else self.ix.quotient(outer, abs(k))
-            if limit is None:
+            if limit is None or limit.coefficient(LANE):  # lanes share one counter
                 rest.append(cond)
             elif k > 0:
                 low = self.ix.extreme("max", low, limit.times(-1)) or low
