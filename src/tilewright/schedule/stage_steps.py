@@ -196,6 +196,11 @@ class RFactor(Step):
             raise ScheduleError(
                 f"{self.stage}: rfactor needs an unsplit reduction axis, not {self.axis}"
             )
+        if isinstance(self.factor, int) and not 1 <= self.factor < 2 * extent_int(axis.extent):
+            raise ScheduleError(
+                f"{self.stage}: a factor of {self.factor} does not suit {axis.name}, which has "
+                f"{axis.extent} steps"
+            )
         for producer in state.producers(self.stage):
             if producer.attach is not None:
                 raise ScheduleError(f"{producer.name} is attached; factor {self.stage} before that")
