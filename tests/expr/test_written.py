@@ -34,7 +34,7 @@ def definition_of(tensor: Tensor, known: dict[str, Definition]) -> Definition:
 
 
 def tree(e: Expr) -> tuple[int, int]:
-    """Nodes and depth of an expression, counted one by one (a variable has no depth)."""
+    """Nodes and depth of an expression, counted one by one (variables are not deep)."""
     parts = [tree(c) for c in children(e)]
     nodes = 1 + sum(n for n, _ in parts)
     return nodes, 0 if isinstance(e, Var) else 1 + max((d for _, d in parts), default=0)
@@ -97,5 +97,5 @@ def test_an_element_that_cannot_be_written_out_is_refused() -> None:
             e = e + e
         return e
 
-    with pytest.raises(ExprError, match=r"y: an element has \d+ operations"):
+    with pytest.raises(ExprError, match="y: an element has more than 65536 operations"):
         compute((4,), body)

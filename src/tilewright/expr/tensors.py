@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,7 +31,6 @@ from tilewright.expr.nodes import (
     reads,
     walk,
 )
-from tilewright.expr.written import written
 
 HINTS = {
     "vectorize": "name of the axis to run along the vector lanes",
@@ -126,11 +126,10 @@ def compute(
     dims = _shape(shape, name)
     axes = tuple(Axis(n, e) for n, e in zip(_axis_names(fn, len(dims)), dims, strict=True))
     body = as_expr(fn(*axes))
-    size = written(body).total
-    if size > GREATEST_BODY:
+    if next(islice(walk(body), GREATEST_BODY, None), None) is not None:
         raise ExprError(
-            f"{name}: an element has {size} operations when all are written out, more than "
-            f"{GREATEST_BODY}; make tensors of the parts that are used again"
+            f"{name}: an element has more than {GREATEST_BODY} operations when all are written "
+            "out; make tensors of the parts that are used again"
         )
     storage = body.dtype if dtype is None else _dtype(dtype)
     body = _check_body(name, axes, body, storage)

@@ -72,7 +72,7 @@ class _Writer:
         if found is not None:
             axes, body = found
             return _substituted(body, dict(zip(axes, parts, strict=True)))
-        together = Written(1, 0, {})
+        together = Written(1, 1, {})
         for part in parts:
             together = _plus(together, part, 1, 1)
         return together
