@@ -7,17 +7,16 @@ rules of threads, which are its alone), no wrong number in the interpreter or in
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import pytest
-from backends import compiled, interpreted
+from backends import Array, Arrays, compiled, interpreted
 from mutated_traces import WORKLOADS, good_traces, mutated
 from test_random_programs import compare
 
 from tilewright.errors import BuildError, ScheduleError, VerifyError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, walk
+from tilewright.nest.nodes import Alloc, For, If, Kind, walk
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.nest.workers import is_for_workers
@@ -31,7 +30,7 @@ TRACES = 200  # of each of the ten workloads
 COMPILED = 12  # programs of each workload, those with something inside vector loops first
 
 
-def arrays_of(dag: ComputeDAG) -> dict[str, np.ndarray[Any, Any]]:
+def arrays_of(dag: ComputeDAG) -> dict[str, Array]:
     rng = np.random.default_rng(1)
     given = (*dag.inputs, *dag.constants)
     shapes = {t.name: tuple(int(e) for e in t.shape) for t in given}
@@ -39,24 +38,33 @@ def arrays_of(dag: ComputeDAG) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def lowered_or_refused(dag: ComputeDAG, text: str) -> Lowered | None:
-    """The verified program of a trace; None where it is refused as it should be."""
+    """The program of a trace; None where it is refused as it should be."""
     try:
-        lowered = lower(State(dag).replay(trace_from_json(text)), "program")
+        return lower(State(dag).replay(trace_from_json(text)), "program")
     except ScheduleError as error:
         assert str(error)
         return None
+
+
+def results(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
+    """What a verified program computes, nothing where threads of a GPU would break a rule."""
     try:
         verify(lowered.program)
+        return interpreted(lowered, arrays)
     except VerifyError:
         if not is_for_workers(lowered.program.body):
             raise
-        return None
-    return lowered
+        return {}
 
 
-def rank(body: Node) -> int:
+def check(found: Arrays, expected: Arrays) -> None:
+    for name, value in found.items():
+        compare(value, expected[name], exact=False)
+
+
+def rank(lowered: Lowered) -> int:
     """How much there is to go wrong in compiled code: storage or guards inside vector loops."""
-    loops = [n for n in walk(body) if isinstance(n, For) and n.kind is Kind.VECTOR]
+    loops = [n for n in walk(lowered.program.body) if isinstance(n, For) and n.kind is Kind.VECTOR]
     inside = [n for loop in loops for n in walk(loop.body)]
     return 2 * any(isinstance(n, Alloc) for n in inside) + any(isinstance(n, If) for n in inside)
 
@@ -65,37 +73,33 @@ def rank(body: Node) -> int:
 def test_a_mutated_trace_is_refused_or_right(name: str) -> None:
     rng = np.random.default_rng(sorted(WORKLOADS).index(name))
     dag = WORKLOADS[name]()
-    other = WORKLOADS["dense" if name != "dense" else "conv"]()
-    same, others = good_traces(rng, dag), good_traces(rng, other)
+    same = good_traces(rng, dag)
+    others = good_traces(rng, WORKLOADS["dense" if name != "dense" else "conv"]())
     arrays = arrays_of(dag)
     expected = dag.evaluate(arrays)
     counts: Counter[str] = Counter()
-    programs: dict[str, tuple[str, Lowered]] = {}
+    programs: dict[str, Lowered] = {}
     for _ in range(TRACES):
         text = mutated(rng, same, others)
         try:
             lowered = lowered_or_refused(dag, text)
             counts["legal" if lowered else "refused"] += 1
             program = "" if lowered is None else program_text(lowered.program)
-            if lowered is None or program in programs:
-                continue
-            programs[program] = text, lowered
-            for key, value in interpreted(lowered, arrays).items():
-                compare(value, expected[key], exact=False)
+            if lowered is not None and program not in programs:
+                programs[program] = lowered
+                check(results(lowered, arrays), expected)
         except Exception as error:
             error.add_note(f"{name}: {text[:2000]}")
             raise
-    native = [p for p in programs.values() if not is_for_workers(p[1].program.body)]
-    native.sort(key=lambda p: -rank(p[1].program.body))
-    for text, lowered in native[:COMPILED]:
+    native = [p for p in programs.values() if not is_for_workers(p.program.body)]
+    for lowered in sorted(native, key=rank, reverse=True)[:COMPILED]:
         try:
-            for key, value in compiled(lowered, arrays).items():
-                compare(value, expected[key], exact=False)
+            check(compiled(lowered, arrays), expected)
             counts["compiled"] += 1
         except BuildError:
             counts["not compiled"] += 1
         except Exception as error:
-            error.add_note(f"{name}: {text}\n{program_text(lowered.program)}")
+            error.add_note(f"{name}:\n{program_text(lowered.program)}")
             raise
-    assert counts["legal"] > TRACES // 5 and counts["refused"] > TRACES // 5, counts
+    assert counts["legal"] > TRACES // 8 and counts["refused"] > TRACES // 4, counts
     assert counts["compiled"] > COMPILED // 2, counts

@@ -180,6 +180,11 @@ def attach(state: State, name: str, at: At | None) -> None:
     """Move a stage; ScheduleError (and no change) where some stage would come too late."""
     if at is not None and state[name].parallel != 0:
         raise ScheduleError(f"{name} runs in parallel; it cannot be computed inside another stage")
+    around = at
+    while around is not None:
+        if around.target == name:
+            raise ScheduleError(f"{name} cannot be computed inside itself")
+        around = state[around.target].attach
     before, state[name].attach = state[name].attach, at
     try:
         for stage in state.stages.values():
