@@ -23,7 +23,7 @@ def doubled(times: int) -> list[Tensor]:
     made = [placeholder((4,), name="x")]
     for n in range(times):
         last = made[-1]
-        made.append(compute((4,), lambda i, v=last: v[i] + v[i], name=f"v{n}"))  # type: ignore[misc]
+        made.append(compute((4,), lambda i, v=last: v[i] + v[i], name=f"v{n}"))
     return made[1:]
 
 
@@ -80,7 +80,7 @@ def test_inlining_stops_before_an_expression_is_too_deep() -> None:
     last = placeholder((4,), name="x")
     names = []
     for n in range(2 * DEEPEST_EXPRESSION):
-        last = compute((4,), lambda i, v=last: -v[i], name=f"v{n}")  # type: ignore[misc]
+        last = compute((4,), lambda i, v=last: -v[i], name=f"v{n}")
         names.append(last.name)
     state = State(ComputeDAG([last]))
     with pytest.raises(ScheduleError, match=f"more than {DEEPEST_EXPRESSION} within"):

@@ -99,7 +99,7 @@ def test_a_value_added_to_itself_again_and_again(tmp_path: Path, times: int) -> 
 def test_an_expression_by_hand_is_not_written_out_either() -> None:
     x = v = tw.placeholder((8,), name="x")
     for n in range(40):
-        v = tw.compute((8,), lambda i, v=v: v[i] + v[i], name=f"v{n}")  # type: ignore[misc]
+        v = tw.compute((8,), lambda i, v=v: v[i] + v[i], name=f"v{n}")
     function = tw.compile(tw.Task([x, v]))
     values = np.arange(8, dtype=np.float32)
     np.testing.assert_array_equal(function(values)[0], values * 2.0**40)
