@@ -394,10 +394,11 @@ def compile(
 ) -> Network | NetworkSet | CompiledFunction | DeviceFunction:
     """Compile a model or task with the best recorded programs; defaults where none is known.
 
-    Never fails for want of tuning. `notes` hears a sentence for every task that has no record, or
-    runs a program recorded on another machine; without it, the latter is a UserWarning. A task's
-    constants are given with `.prepare({...})`. A model may be compiled for another CPU, and saved.
-    For a GPU, functions and networks run on this machine's device of that kind.
+    Never fails for want of tuning. `notes` hears a sentence for every task that has no record, runs
+    a program recorded on another machine, or has better records that give no program; without it,
+    the latter two are a UserWarning. A task's constants are given with `.prepare({...})`. A model
+    may be compiled for another CPU, and saved. For a GPU, functions and networks run on this
+    machine's device of that kind.
     Networks compiled with one `pool` store equal packed constants once; those of a ModelSet do.
     """
     chosen = as_target(target)
