@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import overload
@@ -23,7 +23,7 @@ import llvmlite.binding as llvm
 from tilewright.build import compile_request, make_request
 from tilewright.build.cache import ArtifactCache
 from tilewright.cost.resources import runs_on
-from tilewright.errors import InputError, RunError
+from tilewright.errors import InputError, RunError, TilewrightError
 from tilewright.expr.serialize import extents
 from tilewright.graph.executor import Network
 from tilewright.graph.variants import NetworkSet
@@ -354,8 +354,8 @@ class TaskMeasurer:
         return self.known[task.hash]
 
     def _request(self, task: TuningTask, trace: str) -> bytes:
-        steps, name = trace_from_json(trace), kernel_name(task.name)
-        return make_request(task.dag, steps, self.target, name, prefetch_bytes(task))
+        name = kernel_name(task.name)
+        return make_request(task.dag, trace, self.target, name, prefetch_bytes(task))
 
 
 def kernel_name(task: str) -> str:
@@ -399,20 +399,18 @@ def compile(
 ) -> Network | NetworkSet | CompiledFunction | DeviceFunction:
     """Compile a model or task with the best recorded programs; defaults where none is known.
 
-    Never fails for want of tuning. `notes` hears a sentence for every task that has no record, or
-    runs a program recorded on another machine; without it, the latter is a UserWarning. A task's
-    constants are given with `.prepare({...})`. A model may be compiled for another CPU, and saved.
-    For a GPU, functions and networks run on this machine's device of that kind.
+    Never fails for want of tuning. `notes` hears a sentence for every task that has no record, runs
+    a program recorded on another machine, or has better records that give no program; without it,
+    the latter two are a UserWarning. A task's constants are given with `.prepare({...})`. A model
+    may be compiled for another CPU, and saved. For a GPU, functions and networks run on this
+    machine's device of that kind.
     Networks compiled with one `pool` store equal packed constants once; those of a ModelSet do.
     """
     chosen = as_target(target)
     parts = _parts(model, chosen)
     tasks, _ = _merge(parts)
-    with open_records(db) as database:
-        matches = [find_match(t, database, chosen) for t in tasks]
+    matches, kernels = build_recorded(tasks, db, chosen)
     tell(matches, notes)
-    traces = [None if m.trial is None else trace_from_json(m.trial.trace) for m in matches]
-    kernels = build_all(tasks, traces, chosen)
     if isinstance(model, Task):
         return loaded(kernels[tasks[0].alone], chosen, arguments=model.arguments)
     common = ConstantPool() if isinstance(model, ModelSet) else pool
@@ -428,6 +426,13 @@ def tell(matches: Sequence[Match], notes: Callable[[str], None] | None) -> None:
             if match.note:
                 notes(match.note)
         return
+    refused = [m.note for m in matches if m.refused]
+    if refused:
+        warnings.warn(
+            f"{len(refused)} of {len(matches)} programs are not the best recorded; see all with "
+            f"notes=print. {refused[0]}",
+            stacklevel=3,
+        )
     foreign = [m.note for m in matches if m.trial is not None and not m.exact]
     if foreign:
         warnings.warn(
@@ -447,26 +452,73 @@ def open_records(db: str | Path | None) -> Iterator[Database | None]:
         yield database
 
 
-def find_match(task: TuningTask, database: Database | None, target: Target) -> Match:
+def find_match(
+    task: TuningTask, database: Database | None, target: Target, without: Collection[int] = ()
+) -> Match:
     """The record to compile a task with; its trial is None where the default program serves.
 
-    A task of a network that has none takes that of the same computation by itself.
+    A task of a network that has none takes that of the same computation by itself. Trials whose
+    ids are in `without` are passed over.
     """
     if database is None:
         return Match(None, False, "")
     machine, size = machine_of(target), tuple(extents(task.dag))
 
     def runs(trial: Trial) -> bool:
-        state = State(task.dag).replay(trace_from_json(trial.trace))
-        return runs_on(lower(state, task.name).program, target)
+        try:
+            state = State(task.dag).replay(trace_from_json(trial.trace))
+            program = lower(state, task.name).program
+        except TilewrightError:
+            return True  # building it says what is wrong with it
+        return runs_on(program, target)
 
-    found = [
-        find_record(
-            database, WorkloadRow(h, task.name, "", task.structure, size, task.flops), machine, runs
-        )
+    rows = [
+        WorkloadRow(h, task.name, "", task.structure, size, task.flops)
         for h in dict.fromkeys((task.hash, task.alone))
     ]
+    found = [find_record(database, row, machine, runs, without) for row in rows]
     return max(found, key=lambda m: (m.trial is not None, m.exact))
+
+
+MOST_REFUSED = 8
+"""Records of a task that are tried before its default program is taken."""
+
+
+def build_recorded(
+    tasks: Sequence[TuningTask], db: str | Path | None, target: Target
+) -> tuple[list[Match], dict[str, Artifact]]:
+    """The best records of all tasks and their kernels. A record that no program can be built from
+    gives way to the next best, in the end to the default program, and the match's note says so.
+    """
+    with open_records(db) as database:
+        matches = [find_match(t, database, target) for t in tasks]
+        while True:
+            traces = [None if m.trial is None else m.trial.trace for m in matches]
+            refused: dict[int, TilewrightError] = {}
+            kernels = build_all(tasks, traces, target, refused)
+            if not refused:
+                return matches, kernels
+            for i, error in refused.items():
+                matches[i] = _next_best(tasks[i], matches[i], error, database, target)
+
+
+def _next_best(
+    task: TuningTask,
+    match: Match,
+    error: TilewrightError,
+    database: Database | None,
+    target: Target,
+) -> Match:
+    """What to take instead of a record that cannot be used because of `error`."""
+    assert match.trial is not None and match.trial.id is not None and database is not None
+    ids = (*match.refused, match.trial.id)
+    found = Match(None, False, "")
+    if len(ids) < MOST_REFUSED:
+        found = find_match(task, database, target, ids)
+    instead = "the default program" if found.trial is None else f"trial {found.trial.id}"
+    listed = f"trial{'s' * (len(ids) > 1)} {', '.join(map(str, ids))}"
+    note = f"{task.name}: {listed} of {database.name} cannot be used ({error}); using {instead}"
+    return replace(found, note=note, refused=ids)
 
 
 PREFETCH_BYTES = 1 << 16  # smaller constants come quickly from anywhere
@@ -481,21 +533,25 @@ def prefetch_bytes(task: TuningTask) -> int:
 
 def build_all(
     tasks: Sequence[TuningTask],
-    traces: Sequence[Sequence[Step] | None],
+    traces: Sequence[Sequence[Step] | str | None],
     target: Target,
+    refused: dict[int, TilewrightError] | None = None,
 ) -> dict[str, Artifact]:
     """One artifact a task, by the hash of its computation (`TuningTask.alone`); compiled ones are
-    kept in the user's cache.
+    kept in the user's cache. A trace is steps or their JSON, None the default program.
+
+    What traces fail with goes to `refused` by the number of the task, if it is given; else it is
+    raised.
     """
     settings = Settings.from_environment()
     cache = ArtifactCache(settings.cache, settings.cache_limit)
     artifacts: dict[str, Artifact] = {}
-    missing: list[tuple[str, str]] = []  # hash and key of a task
+    missing: list[tuple[int, str]] = []  # number and key of a task
     requests = []
     for number, (task, trace) in enumerate(zip(tasks, traces, strict=True)):
         prefetch = prefetch_bytes(task)
         name = f"{kernel_name(task.name)}_{number}"
-        genes = None if trace is None else trace_to_json(trace)
+        genes = trace if trace is None or isinstance(trace, str) else trace_to_json(trace)
         # Equal work under other names is another artifact: its buffers are known by name.
         dag = task.dag
         names = (t.name for t in (*dag.inputs, *dag.constants, *dag.outputs))
@@ -505,13 +561,18 @@ def build_all(
         if known is not None:
             artifacts[task.alone] = known
         else:
-            missing.append((task.alone, key))
-            requests.append(make_request(dag, trace, target, name, prefetch, not task.between))
+            missing.append((number, key))
+            requests.append(make_request(dag, genes, target, name, prefetch, not task.between))
     # What `TILEWRIGHT_SHOW` asks for is printed by this process, in the order of the tasks.
     for i, built in _compiled(requests, processes=1 if settings.show else available_cores()):
-        alone, key = missing[i]
+        number, key = missing[i]
+        if isinstance(built, TilewrightError):
+            if refused is None or traces[number] is None:
+                raise built
+            refused[number] = built
+            continue
         cache.put(key, built)
-        artifacts[alone] = Artifact.from_bytes(built)
+        artifacts[tasks[number].alone] = Artifact.from_bytes(built)
     if missing:
         cache.trim()
     return artifacts
@@ -522,10 +583,12 @@ WORTH_PROCESSES = 8
 COMPILE_TIMEOUT_S = 600.0
 
 
-def _compiled(requests: Sequence[bytes], processes: int) -> Iterator[tuple[int, bytes]]:
+def _compiled(
+    requests: Sequence[bytes], processes: int
+) -> Iterator[tuple[int, bytes | TilewrightError]]:
     """The number and the artifact of every request, in the order they are ready.
 
-    What a process of its own fails at is done here, where it raises what it has to.
+    What a process of its own fails at is done again here; an error is this one's.
     """
     left = dict(enumerate(requests))
     if processes > 1 and len(requests) >= WORTH_PROCESSES:
@@ -536,4 +599,7 @@ def _compiled(requests: Sequence[bytes], processes: int) -> Iterator[tuple[int, 
                     del left[i]
                     yield i, outcome.artifact
     for i, request in left.items():
-        yield i, compile_request(request)
+        try:
+            yield i, compile_request(request)
+        except TilewrightError as error:
+            yield i, error

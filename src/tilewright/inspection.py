@@ -19,11 +19,9 @@ from pathlib import Path
 
 from tilewright.api import (
     as_target,
-    build_all,
-    find_match,
+    build_recorded,
     kernel_name,
     machine_of,
-    open_records,
     tasks_of,
 )
 from tilewright.build.cache import ArtifactCache
@@ -43,6 +41,7 @@ from tilewright.graph.onnx_file import weights_beside
 from tilewright.graph.onnx_support import Operator, operators
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
+from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import network_key
 from tilewright.records.rows import (
@@ -60,6 +59,7 @@ from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, Winograd
 from tilewright.schedule.trace import trace_from_json
+from tilewright.search.imported import ImportCheck
 from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
 from tilewright.target import Target
@@ -134,14 +134,10 @@ def plan_of(
     chosen = as_target(target)
     model = model if isinstance(model, Task) else model.for_target(chosen)
     tasks = tasks_of(model)
-    with open_records(db) as database:
-        matches = [find_match(t, database, chosen) for t in tasks]
-    trials = [m.trial for m in matches]
-    traces = [None if t is None else trace_from_json(t.trace) for t in trials]
-    artifacts = build_all(tasks, traces, chosen)
+    matches, artifacts = build_recorded(tasks, db, chosen)
     kernels = tuple(
-        _planned(task, trial, match.note, artifacts[task.alone])
-        for task, trial, match in zip(tasks, trials, matches, strict=True)
+        _planned(task, match.trial, match.note, artifacts[task.alone])
+        for task, match in zip(tasks, matches, strict=True)
     )
     if isinstance(model, Model):
         linker = Linker(model.partition, artifacts, chosen)
@@ -211,12 +207,16 @@ def _readers(value: Value, users: Mapping[Value, Sequence[Node]]) -> Iterator[tu
 
 @dataclass(frozen=True)
 class RecordedProgram:
-    """A recorded trial with everything needed to print its program."""
+    """A recorded trial with everything needed to print its program.
+
+    `note` says which better ones cannot be printed, and why.
+    """
 
     workload: WorkloadRow
     machine: Machine | None
     trial: Trial
     layers: Layers
+    note: str = ""
 
 
 def list_programs(database: Database) -> tuple[Coverage, ...]:
@@ -234,32 +234,53 @@ def find_program(
 
     `task` is a name or a part of it (`t2`: its first word), the beginning of a workload's hash, or
     a position in `list_programs` from 1; None is the only task. IR is made for `target` (None: this
-    machine, or the device it was measured on). Raises RecordsError when there is no such trial,
-    InputError when `task` fits none or several.
+    machine, or the device it was measured on). A task's trial that gives no program is passed over.
+    Raises RecordsError when there is no such trial, or it gives no program, InputError when `task`
+    fits none or several.
     """
-    found = _best(database, task) if trial is None else database.trial(trial)
+    if trial is None:
+        return _best(database, find_task(database, task), target)
+    found = database.trial(trial)
     if found is None:
         raise RecordsError(
             f"{database.name} has no trial {trial}; `tilewright records` shows what it has"
         )
+    return _program(database, found, target)
+
+
+def _best(database: Database, line: Coverage, target: Target | str | None) -> RecordedProgram:
+    """The best program of a line, else that of its first failed trial."""
+    refused: list[int] = []
+    note = ""
+    while True:
+        best = database.best(line.workload_hash, line.machine, without=refused)
+        if best is None and not refused:
+            best = next(database.trials(line.workload_hash, line.machine))
+        if best is None or best.id is None:
+            raise RecordsError(f"{note}; it has no other")
+        try:
+            return replace(_program(database, best, target), note=note)
+        except RecordsError as error:
+            refused.append(best.id)
+            note = str(error)
+
+
+def _program(database: Database, found: Trial, target: Target | str | None) -> RecordedProgram:
+    """A trial's program; RecordsError if its trace gives none."""
     workload = database.workload(found.workload_hash)
     assert workload is not None, "a trial's workload is kept with it"
     machine = next((m for m in database.machines() if m.fingerprint == found.machine), None)
     is_device = target is None and machine is not None and machine.kind != "cpu"
-    layers = Layers(
-        dag_from_json(workload.dag),
-        trace_from_json(found.trace),
-        _target(machine) if is_device and machine is not None else as_target(target),
-        kernel_name(workload.name),
-    )
+    chosen = _target(machine) if is_device and machine is not None else as_target(target)
+    try:
+        dag, steps = dag_from_json(workload.dag), trace_from_json(found.trace)
+        layers = Layers(dag, steps, chosen, kernel_name(workload.name))
+        assert layers.nest
+    except TilewrightError as error:
+        raise RecordsError(
+            f"{workload.name}: trial {found.id} of {database.name} gives no program: {error}"
+        ) from error
     return RecordedProgram(workload, machine, found, layers)
-
-
-def _best(database: Database, task: str | None) -> Trial:
-    """The best trial of the line that `task` names, else its first failed one."""
-    line = find_task(database, task)
-    best = database.best(line.workload_hash, line.machine)
-    return best or next(database.trials(line.workload_hash, line.machine))
 
 
 def find_task(database: Database, task: str | None) -> Coverage:
@@ -296,6 +317,13 @@ def _fitting(lines: Sequence[Coverage], task: str) -> list[Coverage]:
         lambda c: task in c.name or c.workload_hash.startswith(task),
     )
     return next(filter(None, ([c for c in lines if fits(c)] for fits in ways)), [])
+
+
+def import_records(database: Database, file: str | Path) -> Imported:
+    """Merge what `tilewright export` wrote. Raises RecordsError, naming the line, where it is wrong
+    or a program does not fit its workload; what came before that line may be kept.
+    """
+    return database.import_(file, ImportCheck(database))
 
 
 # ---- the page about a database ------------------------------------------------------------------

@@ -75,9 +75,11 @@ def test_same_trace_counts_once_per_workload_and_machine(db: Database) -> None:
 
 
 def test_a_batch_is_kept_whole_or_not_at_all(db: Database) -> None:
-    with pytest.raises(RecordsError, match=r"workload nowhere, which is not in .* add_workload"):
+    with pytest.raises(
+        RecordsError, match=r"workload nowhere, which is not in .*: record it before"
+    ):
         db.add_trials([trial(1), trial(2, workload_hash="nowhere")])
-    with pytest.raises(RecordsError, match=r"machine nobody, .* add_machine"):
+    with pytest.raises(RecordsError, match=r"machine nobody, .*: record it before"):
         db.add_trials([trial(1, machine="nobody")])
     assert list(db.trials()) == []
 

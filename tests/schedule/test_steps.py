@@ -145,6 +145,22 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     "attach an output": (
         matmul_relu, (), steps.ComputeAt("D", "C", 0), r"D is an output; it cannot be attached"
     ),
+    "attach to itself": (
+        matmul_relu, (), steps.ComputeAt("C", "C", 0), r"C cannot be computed inside itself"
+    ),
+    "attach in a circle": (
+        blur, (steps.CacheWrite("y"), steps.ComputeAt("P", "y.local", 0)),
+        steps.ComputeAt("y.local", "P", 0), r"y.local cannot be computed inside itself",
+    ),
+    "rfactor by nothing": (
+        matmul, (), steps.RFactor("C", "k", 0), r"C: a factor of 0 does not suit k"
+    ),
+    "rfactor by too much": (
+        matmul, (), steps.RFactor("C", "k", 2**20), r"C: a factor of 1048576 does not suit k"
+    ),
+    "too large an alignment": (
+        matmul_relu, (), steps.StorageAlign("C", "i", 2**20), r"C: bad alignment 0 mod 1048576"
+    ),
     "attach too deep": (
         matmul_relu, (), steps.ComputeAt("C", "D", 2), r"D has tile levels 0..1, not 2"
     ),

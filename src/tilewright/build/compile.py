@@ -19,6 +19,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.nest.print import program_text
+from tilewright.nest.verify import verify
 from tilewright.runtime.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.lower import Lowered, lower
@@ -35,14 +36,22 @@ SPILLS_WORTH_RUNNING = 512
 
 
 def build(
-    dag: ComputeDAG, trace: Sequence[Step], target: Target, name: str, prefetch: int = 0
+    dag: ComputeDAG,
+    trace: Sequence[Step],
+    target: Target,
+    name: str,
+    prefetch: int = 0,
+    checked: bool = True,
 ) -> Artifact:
     """Compile one kernel. Raises ScheduleError for an illegal trace, BuildError from codegen.
 
-    Constants of at least `prefetch` bytes are fetched ahead of their use (0: none is).
+    Constants of at least `prefetch` bytes are fetched ahead of their use (0: none is). Every step
+    keeps the values; with `checked`, it is proved that no access leaves its buffer (VerifyError).
     Layers named in TILEWRIGHT_SHOW are printed to standard error.
     """
     lowered = lower(State(dag).replay(trace), name)
+    if checked:
+        verify(lowered.program)
     settings = Settings.from_environment()
     if settings.shows("trace"):
         print(f"# trace of {name}\n{trace_to_json(trace)}", file=sys.stderr)
@@ -104,7 +113,7 @@ def packing_of(constant: Tensor, lowered: Lowered) -> Packing:
 
 def make_request(
     dag: ComputeDAG,
-    trace: Sequence[Step] | None,
+    trace: Sequence[Step] | str | None,
     target: Target,
     name: str,
     prefetch: int = 0,
@@ -112,11 +121,12 @@ def make_request(
 ) -> bytes:
     """Self-contained bytes from which an artifact can be built anywhere.
 
-    A trace of None is the default program, of the space that `alone` says (see `Space`).
+    A trace is steps or their JSON, which whoever builds it reads; None is the default program, of
+    the space that `alone` says (see `Space`).
     """
     fields = {
         "dag": dag_to_json(dag),
-        "trace": None if trace is None else trace_to_json(trace),
+        "trace": trace if trace is None or isinstance(trace, str) else trace_to_json(trace),
         "target": str(target),
         "name": name,
         "prefetch": prefetch,
@@ -129,16 +139,16 @@ def compile_request(request: bytes) -> bytes:
     """Build what `make_request` describes; returns `Artifact.to_bytes()`. Raises what `build`
     does.
     """
-    return _requested(request).to_bytes()
+    return _requested(request, checked=True).to_bytes()
 
 
 def build_request(request: bytes) -> bytes:
-    """The same for a program to be measured.
+    """The same for a program to be measured, whose results are compared then.
 
     Raises BuildError also for a GPU program that spills more than SPILLS_WORTH_RUNNING: it would
     lose.
     """
-    built = _requested(request)
+    built = _requested(request, checked=False)
     if built.report is not None and built.report.spill_bytes > SPILLS_WORTH_RUNNING:
         raise BuildError(
             f"{built.entry} spills {built.report.spill_bytes} bytes of each thread to memory, more "
@@ -147,7 +157,7 @@ def build_request(request: bytes) -> bytes:
     return built.to_bytes()
 
 
-def _requested(request: bytes) -> Artifact:
+def _requested(request: bytes, checked: bool) -> Artifact:
     fields = json.loads(request)
     dag = dag_from_json(fields["dag"])
     target = Target.parse(fields["target"])
@@ -155,4 +165,4 @@ def _requested(request: bytes) -> Artifact:
         trace = default_trace_of(Space(dag, target, alone=fields["alone"]))
     else:
         trace = trace_from_json(fields["trace"])
-    return build(dag, trace, target, fields["name"], fields["prefetch"])
+    return build(dag, trace, target, fields["name"], fields["prefetch"], checked)

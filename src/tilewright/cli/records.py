@@ -14,7 +14,7 @@ from rich.table import Table
 from tilewright.cli.console import output, print_json
 from tilewright.cli.options import DEFAULT_DB, Json
 from tilewright.errors import InputError
-from tilewright.inspection import find_task
+from tilewright.inspection import find_task, import_records
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
 from tilewright.records.rows import Summary
@@ -95,7 +95,7 @@ def records(
     with Database.open(db, create=is_new, readonly=not any(asked)) as database:
         done = ""
         if source is not None:
-            done = _added(database.import_(source), str(source))
+            done = _added(import_records(database, source), str(source))
         elif other is not None:
             with Database.open(other, create=False, readonly=True) as theirs:
                 done = _added(database.merge(theirs), theirs.name)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tilewright.cli.console import output
+from tilewright.cli.console import output, remark
 from tilewright.cli.options import DEFAULT_DB, TargetSpec
 from tilewright.cli.records import DatabaseName, print_summary
 from tilewright.inspection import RecordedProgram, find_program
@@ -88,6 +88,8 @@ def show(
 def print_head(console: Console, program: RecordedProgram) -> None:
     """Which record this is."""
     trial, workload = program.trial, program.workload
+    if program.note:
+        remark(program.note)
     console.print(f"{workload.name} ({workload.hash[:8]})", style="bold")
     console.print(f"trial {trial.id} of {program.machine}, proposed by {trial.origin or 'hand'}")
     if trial.ok:

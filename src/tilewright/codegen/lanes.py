@@ -74,16 +74,22 @@ def widest_bits(node: For) -> int:
 
 
 def _store_bits(store: Store) -> int:
-    return max(store.tensor.dtype.compute.bits, _bits(store.value))
+    return max(store.tensor.dtype.compute.bits, _bits(store.value, {}))
 
 
-def _bits(e: Expr) -> int:
-    """The widest data in a value: reads and casts count, index arithmetic (int64) does not."""
-    match e:
-        case Read():
-            return e.dtype.bits
-        case Cast(to, x):
-            return max(to.bits, _bits(x))
-        case Const() | Var():
-            return NARROWEST
-    return max(map(_bits, children(e)))
+def _bits(e: Expr, known: dict[int, int]) -> int:
+    """The widest data in a value: reads and casts count, index arithmetic (int64) does not.
+
+    `known` are the parts looked at before, by identity: values that are used again share them.
+    """
+    if id(e) not in known:
+        match e:
+            case Read():
+                known[id(e)] = e.dtype.bits
+            case Cast(to, x):
+                known[id(e)] = max(to.bits, _bits(x, known))
+            case Const() | Var():
+                known[id(e)] = NARROWEST
+            case _:
+                known[id(e)] = max(_bits(c, known) for c in children(e))
+    return known[id(e)]

@@ -5,15 +5,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeAlias
 
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Read, substitute, walk
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, substitute, transform, walk
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Seq, Store, bodies
 
 EMPTY = Seq(())
+
+Indices: TypeAlias = tuple[Expr, ...]
+Redirection: TypeAlias = Callable[[Tensor, Indices], tuple[Tensor, Indices]]
+"""What an access becomes: the tensor and where in it."""
 
 
 def is_empty(node: Node) -> bool:
@@ -82,6 +88,35 @@ def substituted(node: Node, values: dict[str, Expr]) -> Node:
         case Seq(body):
             return Seq(tuple(substituted(b, values) for b in body))
     return node
+
+
+def redirected(node: Node, access: Redirection) -> Node:
+    """The nest with other accesses, those in indices and conditions, too."""
+
+    def on(e: Expr) -> Expr:
+        return redirected_value(e, access)
+
+    match node:
+        case Store(tensor, indices, value):
+            target, at = access(tensor, tuple(map(on, indices)))
+            return replace(node, tensor=target, indices=at, value=on(value))
+        case If(cond, body):
+            return If(on(cond), redirected(body, access))
+        case Alloc(_, offset, body):
+            return replace(node, offset=tuple(map(on, offset)), body=redirected(body, access))
+    return rebuilt(node, tuple(redirected(b, access) for b in bodies(node)))
+
+
+def redirected_value(e: Expr, access: Redirection) -> Expr:
+    """The expression with other reads."""
+
+    def leaf(x: Expr) -> Expr | None:
+        if not isinstance(x, Read):
+            return None
+        indices = tuple(redirected_value(i, access) for i in x.indices)
+        return Read(*access(x.tensor, indices))
+
+    return transform(e, leaf)
 
 
 def within(ranges: dict[str, Interval], node: For) -> dict[str, Interval]:

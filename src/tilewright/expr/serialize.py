@@ -64,7 +64,7 @@ def dag_from_json(text: str) -> ComputeDAG:
         for entry in document["tensors"]:
             tensors.append(_decode_tensor(entry, tensors))
         return ComputeDAG([tensors[n] for n in document["outputs"]])
-    except (ValueError, KeyError, TypeError, IndexError) as cause:
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as cause:
         raise ExprError(f"not the JSON of a DAG: {cause!r}") from cause
 
 

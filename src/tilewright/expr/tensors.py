@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,6 +39,8 @@ HINTS = {
 }
 """What a user may tell the search about a compute (Ansor §4.2). Names with a dot are others': a
 sketch rule of one's own reads hints such as "mine.levels"."""
+GREATEST_BODY = 1 << 16
+"""Operations of one element, shared ones counted at each use: to what works on it, it is a tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,11 @@ def compute(
     dims = _shape(shape, name)
     axes = tuple(Axis(n, e) for n, e in zip(_axis_names(fn, len(dims)), dims, strict=True))
     body = as_expr(fn(*axes))
+    if next(islice(walk(body), GREATEST_BODY, None), None) is not None:
+        raise ExprError(
+            f"{name}: an element has more than {GREATEST_BODY} operations when all are written "
+            "out; make tensors of the parts that are used again"
+        )
     storage = body.dtype if dtype is None else _dtype(dtype)
     body = _check_body(name, axes, body, storage)
     return Tensor(name, dims, storage, Compute(axes, body, _checked_hints(name, hints or {})))

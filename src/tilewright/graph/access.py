@@ -13,7 +13,7 @@ a tensor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -38,6 +38,7 @@ from tilewright.expr.operators.shapes import extents
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.simplify import Simplifier
 from tilewright.expr.tensors import Compute, placeholder
+from tilewright.expr.written import Definition, written
 from tilewright.graph.ir import Node, Value
 from tilewright.graph.ops import literals, lower
 
@@ -178,6 +179,20 @@ class NodeMath:
         """Iterations of the stage that has most."""
         computes = map(compute_of, self.stages)
         return max(prod(sizes((*c.axes, *c.reduce_axes))) for c in computes)
+
+    def written(self, known: Mapping[Value, Definition]) -> tuple[Definition | None, bool]:
+        """The output with the definitions `known` of operands written into it, None where it is a
+        reduction's; and whether every stage is then small enough to be worked on.
+        """
+        pairs = zip(self.node.inputs, self.operands, strict=True)
+        inside = {id(t): known[v] for v, t in pairs if v in known}
+        found = []
+        for stage in self.stages:
+            size = written(body_of(stage), lambda t: inside.get(id(t)))
+            found.append(size)
+            if not isinstance(body_of(stage), Reduce):
+                inside[id(stage)] = tuple(a.name for a in compute_of(stage).axes), size
+        return inside.get(id(self.output)), all(size.fits for size in found)
 
     @cached_property
     def is_light(self) -> bool:

@@ -22,19 +22,25 @@ be repeated otherwise.
 (3) Views stay outside, and so does control flow, whose graphs are cut by themselves. A group has
 one exit (only its last value is read outside), hence groups never depend on each other in a
 circle.
+
+A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
+large when its operators are written into each other (`expr/written.py`).
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.written import Definition
 from tilewright.graph.access import NodeMath
 from tilewright.graph.ir import Graph, Node, Value
 
 LARGEST_REGION = 24
+LARGEST_GROUP = 64  # operators; a chain of any length is then compiled in so many equal parts
 MOST_REDUCTIONS = 4  # each multiplies the places where stages may be computed
 LONGEST_ROW = 16384  # bytes of a row that many stages share: it stays in the first cache
 CACHE_LINE = 64  # bytes
@@ -44,12 +50,14 @@ CACHE_LINE = 64  # bytes
 class Group:
     """Nodes of one kernel, in topological order; the last one's output leaves it.
 
-    An `anchored` group holds a reduction; a `light` one does little for each element.
+    An `anchored` group holds a reduction; a `light` one does little for each element. `written`
+    are the values that are no reduction's, by what they are when all are written into each other.
     """
 
     nodes: list[Node] = field(default_factory=list)
     anchored: bool = False
     light: bool = True
+    written: dict[Value, Definition] = field(default_factory=dict)
 
     @property
     def exit(self) -> Value:
@@ -108,7 +116,7 @@ class _Fuser:
     def reduced_by_rows(self, value: Value, node: Node) -> list[Node] | None:
         """The region that starts with `node` and reduces rows of `value`, which is in memory."""
         region = self.region(value, Group()) or [node]
-        fits = 0 < self.reductions(region) <= MOST_REDUCTIONS
+        fits = 0 < self.reductions(region) <= MOST_REDUCTIONS and self.fits(Group(), region)
         return region if fits and region[0] is node else None
 
     def assign(self, group: Group, nodes: list[Node]) -> None:
@@ -116,7 +124,28 @@ class _Fuser:
         group.light &= all(self.math[n].is_light for n in nodes)
         group.nodes.extend(nodes)
         group.nodes.sort(key=self.order.__getitem__)
+        last = group.nodes[-len(nodes) :] == nodes
+        known = group.written if last else {}
+        group.written, _ = self.written(known, nodes if last else group.nodes)
         self.owner.update(dict.fromkeys(nodes, group))
+
+    def written(
+        self, known: Mapping[Value, Definition], nodes: list[Node]
+    ) -> tuple[dict[Value, Definition], bool]:
+        """What `nodes` add to the values `known`, and whether all of it is small enough."""
+        found, fits = dict(known), True
+        for node in nodes:
+            value, small = self.math[node].written(found)
+            fits &= small
+            if value is not None:
+                found[node.output] = value
+        return found, fits
+
+    def fits(self, group: Group, nodes: list[Node]) -> bool:
+        """Whether `nodes` may come after those of `group`, as far as size goes."""
+        if len(group.nodes) + len(nodes) > LARGEST_GROUP:
+            return False
+        return self.written(group.written, nodes)[1]
 
     def home(self, value: Value, node: Node) -> tuple[Group, list[Node]] | None:
         """The group that ends in `value` and the region from there that `node` belongs to."""
@@ -129,7 +158,7 @@ class _Fuser:
             return None
         more = self.reductions(region)
         fits = not more or more + self.reductions(group.nodes) <= MOST_REDUCTIONS
-        return (group, region) if fits else None
+        return (group, region) if fits and self.fits(group, region) else None
 
     def reductions(self, nodes: list[Node]) -> int:
         return sum(self.math[n].reductions for n in nodes)
@@ -202,6 +231,8 @@ class _Fuser:
             return
         target = self.owner[reader]
         if target is group or not self.may_feed(group, path, reader, value):
+            return
+        if not self.fits(Group(), [*group.nodes, *path, *target.nodes]):
             return
         self.views.difference_update(path)
         self.assign(target, [*group.nodes, *path])

@@ -36,8 +36,9 @@ different dimensions multiply. A thread loop inside another of its dimension is 
 iteration n is done once, by thread n. What stands outside the loops of a dimension that the block
 has is done by thread 0 of that dimension. A virtual thread loop makes several threads of each one
 (the iterations stay in step at barriers); a cooperative loop inside is done once for all of them.
-A reduction into an element that no loop of some thread dimension moves combines these threads;
-under conditions, a thread for which they do not hold takes part and adds nothing.
+A reduction into an element that no loop of some thread dimension moves combines these threads,
+unless the element is in storage that each of them has for itself; under conditions, a thread for
+which they do not hold takes part and adds nothing.
 """
 
 from __future__ import annotations

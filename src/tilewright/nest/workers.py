@@ -101,13 +101,15 @@ class Team:
 
     `threads` are the loops that bind each dimension (the innermost perfect nest of it), `owned`
     those of them that are not cooperative, `virtual` the virtual thread loops. `uniform` says that
-    all threads of the block come here together.
+    all threads of the block come here together. `private` are the tensors that each thread has for
+    itself.
     """
 
     threads: Mapping[Kind, tuple[For, ...]] = field(default_factory=dict)
     virtual: tuple[For, ...] = ()
     cooperative: frozenset[Kind] = frozenset()
     uniform: bool = True
+    private: frozenset[str] = frozenset()
 
     @property
     def variables(self) -> frozenset[str]:
@@ -136,6 +138,8 @@ class Team:
                 )
             case For() if node.kind is Kind.VIRTUAL:
                 return replace(self, virtual=(*self.virtual, node))
+            case Alloc(tensor=tensor, scope=Scope.LOCAL) if self.threads:
+                return replace(self, private=self.private | {tensor.name})
         return self
 
     def is_predicated(self, node: Node) -> bool:
@@ -147,8 +151,10 @@ class Team:
         return isinstance(node, Store) and bool(self.combined(node))
 
     def combined(self, store: Store) -> tuple[Kind, ...]:
-        """Thread dimensions over which a reduction is combined: none of their loops moves it."""
-        if store.reduce is None:
+        """Thread dimensions over which a reduction is combined: none of their loops moves it, and
+        it is not each thread's own.
+        """
+        if store.reduce is None or store.tensor.name in self.private:
             return ()
         moving = frozenset[str]().union(*(free_vars(i) for i in store.indices))
         return tuple(
@@ -202,12 +208,19 @@ class _Check:
         if isinstance(node, For) and node.kind is Kind.BLOCK:
             _, body = perfect_nest(node)
         counts = {} if self.symbolic else thread_counts(body)
-        self.kernel(body, Team(), counts, frozenset())
+        allocations = [n for n in nodes(body) if isinstance(n, Alloc)]
+        shared = frozenset(n.tensor.name for n in allocations if n.scope is Scope.SHARED)
+        self.kernel(body, Team(), counts, frozenset(), shared)
 
     def kernel(
-        self, node: Node, team: Team, counts: Mapping[Kind, int], local: frozenset[str]
+        self,
+        node: Node,
+        team: Team,
+        counts: Mapping[Kind, int],
+        local: frozenset[str],
+        shared: frozenset[str],
     ) -> None:
-        """`local` names the tensors that are private to a thread."""
+        """`local` names the tensors that are private to a thread, `shared` those of the block."""
         match node:
             case For() if node.kind in (Kind.BLOCK, Kind.PARALLEL):
                 self.fail(node, f"a {node.kind.value} loop inside a kernel; blocks are outermost")
@@ -221,11 +234,13 @@ class _Check:
                 local = local | {tensor.name}
             case Store():
                 self.store(node, team, local)
+                if node.tensor.name in shared and not self.symbolic:
+                    self.written_once(node, team)
             case Barrier() if not team.uniform:
                 self.fail(node, "not every thread of the block comes to this barrier")
         inner = team.entering(node, counts)
         for b in bodies(node):
-            self.kernel(b, inner, counts, local)
+            self.kernel(b, inner, counts, local, shared)
 
     def threads(self, node: For, team: Team, counts: Mapping[Kind, int]) -> None:
         if node.kind not in team.threads:
@@ -269,6 +284,18 @@ class _Check:
                     f"a reduction over some of the loops of {kind.value}; bind the others to "
                     "another dimension",
                 )
+
+    def written_once(self, node: Store, team: Team) -> None:
+        """A shared element is one thread's to write: its indices tell the threads around apart."""
+        moving = frozenset[str]().union(*(free_vars(i) for i in node.indices))
+        nests = [nest for kind, nest in team.threads.items() if kind not in team.combined(node)]
+        nests += [] if team.cooperative else [(loop,) for loop in team.virtual]
+        for nest in nests:
+            if not any(loop.var.name in moving for loop in nest):
+                self.fail(
+                    node, f"every {nest[0].kind.value} of {nest[0].var.name} writes this shared "
+                    "element; the threads must share out a loop of its own"
+                )  # fmt: skip
 
 
 def _expressions(node: Node) -> tuple[Expr, ...]:

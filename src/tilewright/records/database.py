@@ -170,7 +170,7 @@ class Database(Reader):
                 if task.workload_hash not in known:
                     raise RecordsError(
                         f"model {model.name!r} names workload {task.workload_hash}, which is not "
-                        f"in {self.name}: add_workload it first"
+                        f"in {self.name}: record it before"
                     )
             for old in queries.models(connection):
                 if old.hash == model.hash:
@@ -256,13 +256,16 @@ class Database(Reader):
         exchange.write_items(Path(file), counted())
         return written
 
-    def import_(self, file: str | Path) -> exchange.Imported:
+    def import_(
+        self, file: str | Path, check: Callable[[exchange.Item], None] = lambda _: None
+    ) -> exchange.Imported:
         """Merge an export: rows that are here already stay as they are. Can be repeated.
 
-        Raises RecordsError naming the line that is wrong; the batches before it are kept.
+        Raises RecordsError naming the line that is wrong, or that `check` raises it for; the
+        batches before it are kept.
         """
         file = Path(file)
-        return self._take_in(exchange.read_items(file), lambda: exchange.importing(file))
+        return self._take_in(exchange.read_items(file, check), lambda: exchange.importing(file))
 
     def merge(self, other: Reader) -> exchange.Imported:
         """Add what another database holds; rows that are here already stay as they are."""
@@ -358,6 +361,5 @@ class Database(Reader):
         ):
             for missing in sorted(wanted - queries.known(connection, column, wanted)):
                 raise RecordsError(
-                    f"a trial names {what} {missing}, which is not in {self.name}: "
-                    f"add_{what} it first"
+                    f"a trial names {what} {missing}, which is not in {self.name}: record it before"
                 )

@@ -95,8 +95,11 @@ def write_items(file: Path, items: Iterable[Item]) -> None:
         ) from error
 
 
-def read_items(file: Path) -> Iterator[Item]:
-    """Yield the rows of an export; raises RecordsError naming the file, the line and the fault."""
+def read_items(file: Path, check: Callable[[Item], None] = lambda _: None) -> Iterator[Item]:
+    """Yield the rows of an export; raises RecordsError naming the file, the line and the fault.
+
+    `check` raises RecordsError for a row that only looks right.
+    """
     number = 0
     try:
         with _open(file, "r", compressed=file.suffix == ".gz") as stream:
@@ -104,8 +107,17 @@ def read_items(file: Path) -> Iterator[Item]:
             number = 1
             for line in stream:
                 number += 1
-                yield _from_dict(json.loads(line))
-    except (ValueError, EOFError, zlib.error, gzip.BadGzipFile, RecordsError) as error:
+                item = _from_dict(json.loads(line))
+                check(item)
+                yield item
+    except (
+        ValueError,
+        RecursionError,
+        EOFError,
+        zlib.error,
+        gzip.BadGzipFile,
+        RecordsError,
+    ) as error:
         place = f", line {number}" if number else ""
         raise RecordsError(
             f"cannot import {file}{place}: {error}: what was imported before is kept; export the "
@@ -207,7 +219,7 @@ def _facts(name: str, value: Any) -> dict[str, str | float]:
 
 def _task(name: str, value: Any) -> ModelTask:
     match value:
-        case [str(workload_hash), int(weight)]:
+        case [str(workload_hash), int(weight)] if type(weight) is int:
             return ModelTask(workload_hash, weight)
         case _:
             raise RecordsError(f"{name!r} must be pairs of workload hash and weight")

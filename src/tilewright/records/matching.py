@@ -10,7 +10,7 @@ task whose own records are missing takes the nearest machine's, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tilewright.records.database import Database
@@ -20,11 +20,15 @@ from tilewright.records.rows import Trial, WorkloadRow
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A trial found for a task; `exact` if of this very machine; `note` says what is amiss."""
+    """A trial found for a task; `exact` if of this very machine; `note` says what is amiss.
+
+    `refused` are the ids of better trials that could not be used.
+    """
 
     trial: Trial | None
     exact: bool
     note: str
+    refused: tuple[int, ...] = ()
 
 
 def find_record(
@@ -32,20 +36,22 @@ def find_record(
     workload: WorkloadRow,
     machine: Machine,
     runs: Callable[[Trial], bool] = lambda _: True,
+    without: Collection[int] = (),
 ) -> Match:
-    """The best trial of `workload` on `machine`, else on the nearest machine of the same kind.
+    """The best trial of `workload` on `machine`, else on the nearest machine of the same kind, of
+    those whose ids are not in `without`.
 
     Nearest means fewest differing facts, then fewest differing features, then the faster trial.
     `runs` says of another machine's trial whether this one can run it at all.
     """
-    own = database.best(workload.hash, machine.fingerprint)
+    own = database.best(workload.hash, machine.fingerprint, without=without)
     if own is not None:
         return Match(own, True, "")
     others = []
     too_large = False
     for other in database.machines():
         if other.kind == machine.kind and other != machine:
-            trial = database.best(workload.hash, other.fingerprint)
+            trial = database.best(workload.hash, other.fingerprint, without=without)
             if trial is not None and not runs(trial):
                 too_large = True
             elif trial is not None:

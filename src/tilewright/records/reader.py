@@ -5,7 +5,7 @@ Every method reads one consistent view and never waits for a writer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -107,9 +107,14 @@ class Reader:
             return queries.history(connection, machine)
 
     def best(
-        self, workload_hash: str, machine: str | None = None, confirmed: bool | None = None
+        self,
+        workload_hash: str,
+        machine: str | None = None,
+        confirmed: bool | None = None,
+        without: Collection[int] = (),
     ) -> Trial | None:
         """The fastest correct trial on the machine (a fingerprint), or on any; ties: the first.
+        Trials whose ids are in `without` are passed over.
 
         Of those that were measured again in turns, if there are any: figures of different moments
         do not compare. With `confirmed`, of those or the others only.
@@ -121,6 +126,8 @@ class Reader:
             query = query.where(trials.c.machine == machine)
         if confirmed is not None:
             query = query.where(queries.CONFIRMED if confirmed else ~queries.CONFIRMED)
+        if without:
+            query = query.where(trials.c.id.not_in(without))
         rows = self._all(query.order_by(*queries.BEST_FIRST).limit(1))
         return codec.trial_of(rows[0]) if rows else None
 

@@ -40,6 +40,13 @@ class WorkloadRow:
     extents: tuple[int, ...]
     flops: int
 
+    def __post_init__(self) -> None:
+        """Raises RecordsError for a number of operations that is none, or fits no database."""
+        if not 0 <= self.flops <= INT64_MAX:
+            raise RecordsError(
+                f"workload {self.name}: flops must be from 0 to {INT64_MAX}, not {self.flops}"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -122,6 +129,14 @@ class ModelTask:
 
     workload_hash: str
     weight: int
+
+    def __post_init__(self) -> None:
+        """Raises RecordsError for a task that a model never runs, or more often than is counted."""
+        if not 1 <= self.weight <= INT64_MAX:
+            raise RecordsError(
+                f"workload {self.workload_hash}: a model's weight must be from 1 to {INT64_MAX}, "
+                f"not {self.weight}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,11 @@ def attach(state: State, name: str, at: At | None) -> None:
     """Move a stage; ScheduleError (and no change) where some stage would come too late."""
     if at is not None and state[name].parallel != 0:
         raise ScheduleError(f"{name} runs in parallel; it cannot be computed inside another stage")
+    around = at
+    while around is not None:
+        if around.target == name:
+            raise ScheduleError(f"{name} cannot be computed inside itself")
+        around = state[around.target].attach
     before, state[name].attach = state[name].attach, at
     try:
         for stage in state.stages.values():
@@ -294,6 +299,10 @@ class Stream(Step):
         state[self.stage].streamed = self.streamed
 
 
+GREATEST_ALIGNMENT = 1024
+"""Elements that a row of scratch may be padded to a multiple of."""
+
+
 @dataclass(frozen=True, slots=True)
 class StorageAlign(Step):
     """Make the stride of `axis` in the stage's storage ≡ `offset` modulo `factor` elements."""
@@ -312,7 +321,7 @@ class StorageAlign(Step):
                 f"{self.stage}: only the row stride (axis {names[-2:-1]}) of scratch can be aligned"
             )
         known = isinstance(self.factor, int) and isinstance(self.offset, int)
-        if known and not 0 <= self.offset < self.factor:
+        if known and not 0 <= self.offset < self.factor <= GREATEST_ALIGNMENT:
             raise ScheduleError(f"{self.stage}: bad alignment {self.offset} mod {self.factor}")
         stage.align = (self.axis, self.factor, self.offset)
 

@@ -27,6 +27,7 @@ from tilewright.expr.nodes import (
     transform,
 )
 from tilewright.expr.tensors import Compute
+from tilewright.expr.written import DEEPEST_EXPRESSION, GREATEST_EXPRESSION, written
 from tilewright.expr.zero_terms import is_solvable, without_zero_terms
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.step import Step, extent_int
@@ -45,10 +46,25 @@ class ComputeInline(Step):
             raise ScheduleError(f"{self.stage} is a reduction or an output; it cannot be inlined")
         if state.attached(self.stage):
             raise ScheduleError(f"{self.stage} has stages attached; it cannot be inlined")
+        if outgrows(state, stage):
+            raise ScheduleError(
+                f"{self.stage} cannot be inlined: an expression that reads it would have more "
+                f"than {GREATEST_EXPRESSION} operations, or more than {DEEPEST_EXPRESSION} within "
+                "each other"
+            )
         consumers = state.consumers(self.stage)
         del state.stages[self.stage]
         for consumer in consumers:
             rewrite_body(consumer, lambda e: inlined(e, stage.tensor, stage.compute))
+
+
+def outgrows(state: State, stage: Stage) -> bool:
+    """Whether a consumer's expression would be too large with the stage inlined."""
+    own = tuple(a.name for a in stage.compute.axes), written(stage.compute.body)
+    return not all(
+        written(c.compute.body, lambda t: own if t.name == stage.name else None).fits
+        for c in state.consumers(stage.name)
+    )
 
 
 def inlined(e: Expr, tensor: Tensor, source: Compute) -> Expr:
@@ -179,6 +195,11 @@ class RFactor(Step):
         if axis is None or stage.relations:
             raise ScheduleError(
                 f"{self.stage}: rfactor needs an unsplit reduction axis, not {self.axis}"
+            )
+        if isinstance(self.factor, int) and not 1 <= self.factor < 2 * extent_int(axis.extent):
+            raise ScheduleError(
+                f"{self.stage}: a factor of {self.factor} does not suit {axis.name}, which has "
+                f"{axis.extent} steps"
             )
         for producer in state.producers(self.stage):
             if producer.attach is not None:

@@ -57,7 +57,7 @@ class TuningTask:
     @cached_property
     def hash(self) -> str:
         """The workload's hash: another one in a network, where other programs are best."""
-        return sha256(f"network {self.alone}".encode()).hexdigest() if self.between else self.alone
+        return network_hash(self.alone) if self.between else self.alone
 
     @cached_property
     def alone(self) -> str:
@@ -88,6 +88,11 @@ class TuningTask:
             extents=tuple(extents(self.dag)),
             flops=self.flops,
         )
+
+
+def network_hash(alone: str) -> str:
+    """The hash of a workload in a network, from that of the computation alone."""
+    return sha256(f"network {alone}".encode()).hexdigest()
 
 
 def recorded_space(row: WorkloadRow, target: Target, rules: Sequence[Rule] | None = None) -> Space:

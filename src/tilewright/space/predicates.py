@@ -28,6 +28,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.simplify import affine
 from tilewright.expr.tensors import Table, is_constant
+from tilewright.schedule.stage_steps import outgrows
 from tilewright.schedule.state import Stage, State
 from tilewright.target import Target
 
@@ -66,7 +67,9 @@ def is_inlinable(state: State, stage: Stage) -> bool:
     """Whether the stage may be substituted into its consumers at all."""
     if stage.compute.hint("inline") is False:
         return False
-    return not stage.compute.reduce_axes and not state.is_output(stage.name)
+    if stage.compute.reduce_axes or state.is_output(stage.name):
+        return False
+    return not outgrows(state, stage)
 
 
 def is_strictly_inlinable(state: State, stage: Stage, target: Target) -> bool:
@@ -79,8 +82,8 @@ def is_strictly_inlinable(state: State, stage: Stage, target: Target) -> bool:
         return False
     if access.is_expensive(stage.compute) and any(map(_is_factored, state.consumers(stage.name))):
         return False
-    return is_inlinable(state, stage) and access.is_strictly_inlinable(
-        StateGraph(state), stage.tensor
+    return access.is_strictly_inlinable(StateGraph(state), stage.tensor) and is_inlinable(
+        state, stage
     )
 
 

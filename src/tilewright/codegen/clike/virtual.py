@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.rewrite import rebuilt, together
-from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, free_vars, reads, transform
+from tilewright.codegen.rewrite import Indices, rebuilt, redirected, together
+from tilewright.expr.nodes import Expr, Tensor, as_expr, free_vars, reads
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -29,7 +29,6 @@ from tilewright.nest.nodes import (
     Node,
     Scope,
     Seq,
-    Store,
     bodies,
 )
 from tilewright.nest.workers import perfect_nest
@@ -93,34 +92,12 @@ class _Sink:
 
     def copies(self, node: Node) -> Node:
         """A statement, or loops written out already, once for each virtual thread."""
-        body = self.rewritten(node)
+        body = redirected(node, self.access)
         for loop in reversed(self.loops):
             body = For(loop.var, loop.extent, body, Kind.UNROLLED)
         return body
 
-    def rewritten(self, node: Node) -> Node:
-        match node:
-            case Store(tensor, indices, value):
-                target = self.grown.get(tensor.name, tensor)
-                at = self.indices(tensor, tuple(self.value(i) for i in indices))
-                return replace(node, tensor=target, indices=at, value=self.value(value))
-            case If(cond, body):
-                return If(self.value(cond), self.rewritten(body))
-            case Alloc():
-                offset = tuple(self.value(e) for e in node.offset)
-                return replace(node, offset=offset, body=self.rewritten(node.body))
-        return rebuilt(node, tuple(self.rewritten(b) for b in bodies(node)))
-
-    def value(self, e: Expr) -> Expr:
-        def leaf(x: Expr) -> Expr | None:
-            if not isinstance(x, Read) or x.tensor.name not in self.grown:
-                return None
-            at = tuple(self.value(i) for i in x.indices)
-            return Read(self.grown[x.tensor.name], self.indices(x.tensor, at))
-
-        return transform(e, leaf)
-
-    def indices(self, tensor: Tensor, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    def access(self, tensor: Tensor, indices: Indices) -> tuple[Tensor, Indices]:
         if tensor.name not in self.grown:
-            return indices
-        return (*(loop.var for loop in self.loops), *indices)
+            return tensor, indices
+        return self.grown[tensor.name], (*(loop.var for loop in self.loops), *indices)

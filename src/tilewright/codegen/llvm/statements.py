@@ -91,6 +91,7 @@ class Walker:
         for use in uses.values():
             self.prefetcher.destination(use, region)
         chosen = [u for u in uses.values() if u.saves and u.sure and self.fits(u)]
+        chosen = [u for u in chosen if self.follows_guard(u)]
         idle = {name for name, u in uses.items() if not u.saves}
         self.idle |= idle
         for use in chosen:
@@ -99,6 +100,13 @@ class Walker:
         for use in reversed(chosen):
             self.leave(use, keep=True)
         self.idle -= idle
+
+    def follows_guard(self, use: Use) -> bool:
+        """Whether the guard around decides each lane of the elements, so that those which it
+        switches off are neither loaded nor stored.
+        """
+        guard = self.ev.guard
+        return guard is None or all(e.lanes == guard.lanes for e in use.elements.values())
 
     def fits(self, use: Use) -> bool:
         """Whether the elements fit what is left of the register budget."""
@@ -113,7 +121,7 @@ class Walker:
         for (const, stride), e in use.elements.items():
             value = Value("poison", use.tensor.dtype.compute, e.lanes)
             if e.load and not owned:
-                value = self.ev.memory.load(buffer, e.at, e.span(), None)
+                value = self.ev.memory.load(buffer, e.at, e.span(), self.ev.guard)
             self.ev.registers.values[(name, const, stride, MAIN)] = value
         self.ev.registers.tensors.add(name)
 
@@ -125,7 +133,8 @@ class Walker:
         for (const, stride), e in use.elements.items():
             value = self.ev.registers.values.pop((name, const, stride, MAIN))
             if keep and e.written:
-                self.ev.memory.store(self.ev.buffers[name], e.at, value, e.span(), None)
+                buffer = self.ev.buffers[name]
+                self.ev.memory.store(buffer, e.at, value, e.span(), self.ev.guard)
 
     def budget(self, more: int) -> None:
         """Account for promoted registers; what is left holds hoisted and loaded values.
@@ -210,7 +219,7 @@ class Walker:
             k = form.coefficient(node.var.name) if form else 0
             outer = self.ix.resolve(form.without(node.var.name)) if form and k else None
             limit = None if outer is None else self.ix.quotient(outer, abs(k))
-            if limit is None:
+            if limit is None or limit.coefficient(LANE):  # lanes share one counter
                 rest.append(cond)
             elif k > 0:
                 low = self.ix.extreme("max", low, limit.times(-1)) or low

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from tilewright.codegen.passes.copies import accumulator_copies
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.join import joined
+from tilewright.codegen.passes.lane_storage import with_lane_storage
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.codegen.passes.size import statement_count
 from tilewright.codegen.passes.tiles import tiled
@@ -26,6 +27,7 @@ from tilewright.target import CpuTarget
 Pass: TypeAlias = tuple[str, Callable[[Node, CpuTarget], Node]]
 
 SHAPING: tuple[Pass, ...] = (
+    ("lane storage", lambda node, _: with_lane_storage(node)),
     ("simplify", lambda node, _: simplified(node)),
     ("join", lambda node, target: joined(node, target.vector_bits)),
     ("tiles", tiled),

@@ -1,0 +1,62 @@
+"""Records from elsewhere are what they say before they are merged.
+
+    database.import_("records.jsonl", ImportCheck(database))
+
+The records keep DAGs and traces as text. Here they are read: a DAG has the hash it comes under, and
+a trace's steps can be applied to its DAG.
+"""
+
+from __future__ import annotations
+
+from tilewright.errors import RecordsError, TilewrightError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.serialize import dag_from_json, workload_hash
+from tilewright.records.database import Database
+from tilewright.records.exchange import Item
+from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.schedule.state import State
+from tilewright.schedule.trace import trace_from_json, trace_hash
+from tilewright.search.tasks import network_hash
+
+
+class ImportCheck:
+    """Checks the rows of an export in order; `database` may know workloads that it names."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._dags: dict[str, ComputeDAG] = {}
+
+    def __call__(self, item: Item) -> None:
+        """Raises RecordsError for a workload or trial that is not what it says."""
+        match item:
+            case WorkloadRow():
+                self._dags[item.hash] = self.dag(item)
+            case Trial():
+                self.trial(item)
+
+    def dag(self, row: WorkloadRow) -> ComputeDAG:
+        """The DAG of a workload, alone or in a network."""
+        try:
+            dag = dag_from_json(row.dag)
+            alone = workload_hash(dag)
+        except TilewrightError as error:
+            raise RecordsError(f"workload {row.name}: {error}") from error
+        if row.hash not in (alone, network_hash(alone)):
+            raise RecordsError(f"workload {row.name}: its DAG's hash is {alone}, not {row.hash}")
+        return dag
+
+    def trial(self, trial: Trial) -> None:
+        """The steps of a trial, those of one that failed, too."""
+        if trial.workload_hash not in self._dags:
+            row = self.database.workload(trial.workload_hash)
+            if row is None:
+                return  # adding it says that the workload is missing
+            self._dags[row.hash] = self.dag(row)
+        if trial.trace_hash != trace_hash(trial.trace):
+            raise RecordsError(f"trial {trial.trace_hash}: its trace has another hash")
+        try:
+            State(self._dags[trial.workload_hash]).replay(trace_from_json(trial.trace))
+        except TilewrightError as error:
+            raise RecordsError(
+                f"trial {trial.trace_hash}: its trace does not fit: {error}"
+            ) from error
