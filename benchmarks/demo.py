@@ -20,7 +20,6 @@ from rich.console import Console
 
 import tilewright as tw
 from benchmarks.models.resnet50 import resnet50
-from tilewright.api import host_target
 from tilewright.cli.arrays import difference
 from tilewright.cli.bench import PEER, print_timings
 from tilewright.cli.console import complain, output
@@ -28,6 +27,7 @@ from tilewright.cli.peers import onnxruntime_peer
 from tilewright.cli.progress import display
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.cli.tune import report
+from tilewright.machine import host_target
 from tilewright.runtime.artifact import Array
 from tilewright.text import duration
 
@@ -91,7 +91,7 @@ def tune(console: Console, model: tw.Model, minutes: float, db: Path) -> None:
     """Tune with progress; an interrupt ends it and keeps what was measured."""
     with display(console) as show:
         try:
-            tw.tune(model, minutes=minutes, db=db, observe=show)
+            tw.tune(model, minutes=minutes, db=db, callbacks=[show])
         except KeyboardInterrupt:
             console.print("Stopped; what was measured is kept.")
     if show.last is not None:

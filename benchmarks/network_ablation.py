@@ -44,14 +44,16 @@ from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
 from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
-from tilewright import api
 from tilewright.build import default_trace_of
+from tilewright.machine import host_target
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.schedule.trace import trace_to_json
 from tilewright.search.measuring import DEFAULT
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
+from tilewright.task_measurer import TaskMeasurer
+from tilewright.tuning_tasks import tasks_of
 
 FULL = Variant("full")
 SEARCHES = (
@@ -90,8 +92,8 @@ def run_all(
 ) -> dict[str, list[Run]]:
     """Every variant with every seed; raises what `tune` raises."""
     models = [tw.load(onnx_file(CASES[name], networks)) for name in figure.models]
-    tasks = {t.hash: t for model in models for t in api.tasks_of(model)}
-    weights = [{t.hash: t.weight for t in api.tasks_of(model)} for model in models]
+    tasks = {t.hash: t for model in models for t in tasks_of(model)}
+    weights = [{t.hash: t.weight for t in tasks_of(model)} for model in models]
     searches: list[tuple[Variant, int, Search]] = []
     every: list[list[Trial]] = []
     for seed in range(seeds):
@@ -126,7 +128,7 @@ def search(
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.exists() and finished(read(file, weights), trials):
         return
-    api.tune(
+    tw.tune(
         models,
         trials=trials,
         db=file,
@@ -203,8 +205,8 @@ def measured_again(
 ) -> dict[tuple[str, str], float]:
     """Seconds by workload and trace: the programs of a task in turns, in fresh processes."""
     found: dict[tuple[str, str], float] = {}
-    target = api.host_target()
-    with contextlib.closing(api.TaskMeasurer(target)) as measurer:
+    target = host_target()
+    with contextlib.closing(TaskMeasurer(target)) as measurer:
         for task in tasks:
             default = trace_to_json(default_trace_of(task.space(target)))
             traces = list(dict.fromkeys(p[task.hash].trace for p in programs if task.hash in p))

@@ -15,15 +15,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
-from tilewright.api import (
-    as_target,
-    build_all,
-    find_match,
-    kernel_name,
-    machine_of,
-    open_records,
-    tasks_of,
-)
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
 from tilewright.expr.dag import ComputeDAG
@@ -34,6 +25,8 @@ from tilewright.graph.executor import link
 from tilewright.graph.linker import Linker
 from tilewright.graph.memory import Memory
 from tilewright.graph.onnx_support import Operator, operators
+from tilewright.kernels import build_all, find_match, kernel_name, open_records
+from tilewright.machine import as_target, machine_of
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -43,6 +36,7 @@ from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.trace import trace_from_json
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
+from tilewright.tuning_tasks import tasks_of
 
 
 def onnx_operators() -> list[Operator]:

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 import tilewright as tw
-from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import (
@@ -27,6 +26,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.peers import Peer, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
+from tilewright.machine import host_target
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.profile import Profile
 from tilewright.text import NONE, duration, factor, rate
@@ -91,7 +91,7 @@ def bench_one(
     arrays, _ = read_inputs((), untuned.artifact.inputs, seed)
     programs: dict[str, Callable[[], list[Array]]] = {"untuned": lambda: untuned.run(arrays)}
     if db is not None:
-        net = tuned = tw.compile(model, db, target, notes=remark)
+        net = tuned = tw.compile(model, db, target=target, notes=remark)
         programs["tuned"] = lambda: tuned.run(arrays)
     if other is not None:
         programs[PEER] = lambda: other({**arrays, **known})

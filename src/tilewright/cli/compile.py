@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 import tilewright as tw
-from tilewright.api import as_target
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     Constants,
@@ -22,6 +21,7 @@ from tilewright.cli.options import (
     load_model,
 )
 from tilewright.inspection import Plan, plan_of
+from tilewright.machine import as_target
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, CudaTarget, GpuTarget
 from tilewright.text import NONE, count, duration, rate, sentence, size
@@ -61,10 +61,10 @@ def compile(
         print_plan(console, plan_of(one, db, chosen))
     # The plans had the notes.
     if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, chosen, notes=lambda _: None)
+        nets = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
         networks, write = nets.networks, nets.save
     else:
-        net = tw.compile(loaded, db, chosen, notes=lambda _: None)
+        net = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
         networks, write = (net,), net.save
     is_host = isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()
     at_hand = isinstance(chosen, GpuTarget) and target is not None and ":" not in target

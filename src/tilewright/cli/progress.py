@@ -1,7 +1,7 @@
 """The progress of a tuning run: a live table on a terminal, plain lines elsewhere.
 
     with display(console) as show:
-        tune(model, observe=show)
+        tune(model, callbacks=[show])
     show.last                          the newest snapshot, also after an interrupt
 
 The tuner calls the display after every round. It copies what it shows, so that the terminal may be
@@ -21,8 +21,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.search.tasks import TaskSearch
-from tilewright.search.tuner import Progress
+from tilewright.search.progress import Progress, TaskResult
 from tilewright.text import NONE, clock, count, duration, factor, rate
 
 LINE_S = 5.0  # between plain lines
@@ -48,19 +47,18 @@ class Row:
     expected_s: float | None = None
 
     @staticmethod
-    def of(search: TaskSearch) -> Row:
+    def of(task: TaskResult) -> Row:
         """As it stands."""
-        task = search.task
         return Row(
             name=task.name,
             weight=task.weight,
             flops=task.flops,
-            default_s=search.default_s,
-            best_s=search.best_s,
-            trials=search.trials,
-            errors=search.errors,
-            confirmed=search.confirmed,
-            expected_s=search.expected_s,
+            default_s=task.default_s,
+            best_s=task.best_s,
+            trials=task.trials,
+            errors=task.errors,
+            confirmed=task.confirmed,
+            expected_s=task.expected_s,
         )
 
     @property
@@ -104,7 +102,7 @@ class Snapshot:
     @staticmethod
     def of(progress: Progress) -> Snapshot:
         """Copy what is shown."""
-        rows = tuple(map(Row.of, progress.searches))
+        rows = tuple(map(Row.of, progress.tasks))
         return Snapshot(
             rows=rows,
             current=progress.current,
@@ -116,8 +114,8 @@ class Snapshot:
             phase=progress.phase,
             taken=time.monotonic(),
             default_programs_s=progress.default_programs_s,
-            load=progress.load.reason,
-            busy=progress.load.summary,
+            load=progress.load,
+            busy=progress.busy,
         )
 
     @property
@@ -160,7 +158,7 @@ class Snapshot:
 
 
 class Display(Protocol):
-    """What `tune` observes with."""
+    """What `tune` calls back."""
 
     last: Snapshot | None
 

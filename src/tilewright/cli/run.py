@@ -9,7 +9,6 @@ import numpy as np
 import typer
 
 import tilewright as tw
-from tilewright.api import host_target
 from tilewright.cli.arrays import difference, read_inputs, write_outputs
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import (
@@ -25,6 +24,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.peers import onnxruntime_peer
 from tilewright.errors import InputError
+from tilewright.machine import host_target
 from tilewright.runtime.artifact import Array
 
 
@@ -64,10 +64,10 @@ def run(
     console = output()
     loaded = load_model(model, shape, constant)
     if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, target, notes=remark)
+        nets = tw.compile(loaded, db, target=target, notes=remark)
         networks, call = nets.networks, nets.run
     else:
-        net = tw.compile(loaded, db, target, notes=remark)
+        net = tw.compile(loaded, db, target=target, notes=remark)
         networks, call = (net,), net.run
     # The first network that the given arrays fit.
     for network in networks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -9,6 +10,7 @@ import typer
 from rich.console import Console
 
 import tilewright as tw
+from tilewright import arguments
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     DEFAULT_DB,
@@ -18,6 +20,7 @@ from tilewright.cli.options import (
     each_shape,
     load_models,
     parse_objective,
+    usage,
 )
 from tilewright.cli.progress import (
     Snapshot,
@@ -30,8 +33,6 @@ from tilewright.cli.progress import (
 from tilewright.text import clock, count, duration
 
 INTERRUPTED = 130  # the exit status after Ctrl-C
-DEFAULT_MINUTES = 10.0
-
 
 Models: TypeAlias = Annotated[
     list[Path],
@@ -39,11 +40,27 @@ Models: TypeAlias = Annotated[
 ]
 Minutes: TypeAlias = Annotated[
     float | None,
-    typer.Option(min=0.0, help="Stop after so many minutes.", show_default="10, without --trials"),
+    typer.Option(
+        callback=usage(arguments.minutes),
+        help="Stop after so many minutes.",
+        show_default="10, without --trials",
+    ),
 ]
 Trials: TypeAlias = Annotated[
     int | None,
-    typer.Option(min=1, help="Stop after so many measured programs, in total over all runs."),
+    typer.Option(
+        callback=usage(partial(arguments.count, "trials")),
+        help="Stop after so many measured programs, in total over all runs.",
+        show_default=False,
+    ),
+]
+Patience: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        callback=usage(partial(arguments.count, "patience")),
+        help="Stop when so many programs in a row made nothing better by a thousandth.",
+        show_default=False,
+    ),
 ]
 NewRecords: TypeAlias = Annotated[
     str,
@@ -81,6 +98,7 @@ def tune(
     shape: Shapes = None,
     minutes: Minutes = None,
     trials: Trials = None,
+    patience: Patience = None,
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
     objective: Goal = "sum",
@@ -100,8 +118,6 @@ def tune(
     console = output()
     loaded = load_models(models, shape)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
-    if minutes is None and trials is None:
-        minutes = DEFAULT_MINUTES
     interrupted = False
     with display(console) as show:
         try:
@@ -109,13 +125,14 @@ def tune(
                 loaded,
                 minutes=minutes,
                 trials=trials,
+                patience=patience,
                 db=db,
                 objective=goal,
                 target=target,
                 strategy=strategy,
                 seed=seed,
                 runner=runner,
-                observe=show,
+                callbacks=[show],
             )
         except KeyboardInterrupt:
             interrupted = True
