@@ -163,6 +163,16 @@ def test_a_round_that_was_measured_too_fast_does_not_win(tmp_path: Path) -> None
     assert machine.flattered >= 8
 
 
+def test_patience_ends_a_run_and_is_kept_by_one_that_goes_on(tmp_path: Path) -> None:
+    one = tuner(tmp_path / "t.db", SimulatedMachine())
+    budget = Budget(trials=4000, patience=24)
+    searches = one.run(budget)
+    assert 24 <= one.trials < 1000
+    again = tuner(tmp_path / "t.db", machine := SimulatedMachine())
+    assert [s.best_s for s in again.run(budget)] == [s.best_s for s in searches]
+    assert (again.trials, machine.measured) == (one.trials, [])
+
+
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     whole = SimulatedMachine()
     tuner(tmp_path / "whole.db", whole).run(Budget(trials=64))

@@ -118,6 +118,7 @@ class Tuner:
         self._pretrain()
         self.recorded = self._recorded()
         unit = unit_trials(budget.expected_trials, len(self.tasks))
+        unit = min(unit, budget.patience or unit)
         task = 0
         while not (self._spent(budget, scheduler) or scheduler.done):
             task = scheduler.next()
