@@ -18,7 +18,7 @@ import sysconfig, sys
 variable = sysconfig.get_config_var
 sysconfig.get_config_var = lambda name: 1 if name == "Py_GIL_DISABLED" else variable(name)
 import pytest
-status = pytest.main(["-q", "-p", "no:xdist", "-p", "no:cacheprovider", *sys.argv[1:]])
+status = pytest.main(["-v", "-p", "no:xdist", "-p", "no:cacheprovider", *sys.argv[1:]])
 from tilewright.runtime import function, interpreter
 assert not interpreter.IS_KNOWN and not function.QUICK
 sys.exit(status)

@@ -283,7 +283,7 @@ def test_with_limited_time_small_tasks_wait_until_they_are_tuned(
         seen: list[list[float | None]] = []
         searches = one.run(
             Budget(trials=4, minutes=minutes),
-            lambda p: seen.append([s.default_s for s in p.searches]),
+            lambda p: seen.append([s.default_s for s in p.tasks]),
         )
         recorded = {t.workload_hash for t in database.trials()}
     assert one.trials == 4
