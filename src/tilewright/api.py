@@ -39,7 +39,7 @@ from tilewright.search.objectives import Objective, as_objective
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.space.derivation import Rule
 from tilewright.target import CpuTarget, GpuTarget, Target
@@ -64,6 +64,18 @@ class TuneResult:
     shares: dict[str, float]
     default_programs_s: float = 0.0
     busy: str = ""
+
+    @staticmethod
+    def of(tuner: Tuner, searches: Sequence[TaskSearch]) -> TuneResult:
+        """What a tuner has done."""
+        return TuneResult(
+            tuple(map(TaskResult.of, searches)),
+            tuner.trials,
+            tuner.elapsed_s,
+            dict(vars(tuner.shares)),
+            tuner.default_programs_s,
+            tuner.disturbance.summary,
+        )
 
     @property
     def latency_s(self) -> float | None:
@@ -90,7 +102,8 @@ def tune(
 ) -> TuneResult:
     """Search for fast programs of every task and record all trials in `db`.
 
-    `models` are tasks and models, or paths of ONNX files. `target` None is this machine's CPU,
+    `models` are tasks and models, or paths of ONNX files (one with symbolic dimensions is given as
+    `load(path, shapes=...)`). `target` None is this machine's CPU,
     "opencl" or "cuda" its device of that kind.
 
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
@@ -111,19 +124,12 @@ def tune(
     arguments.one_of("scheduler", scheduler, SCHEDULERS)
     seed = arguments.count("seed", seed, least=0)
     goal = as_objective(objective)
-    if not isinstance(callbacks, Sequence):
-        raise InputError(f"callbacks is a sequence of functions: callbacks=[{callbacks!r}]")
-    told = [arguments.function("a callback", c) for c in callbacks]
+    observe = _observer(callbacks)
     chosen = as_target(target)
     given = parts_of(as_tunables(models), chosen)
     if runner is None and isinstance(chosen, GpuTarget):
         device_of(chosen)
     tasks, groups = merged(given)
-
-    def observe(progress: Progress) -> None:
-        for callback in told:
-            callback(progress)
-
     with (
         Database.open(db) as database,
         contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
@@ -146,15 +152,20 @@ def tune(
             keep_ceilings(database, tuner.machine, chosen)
         for model, group in zip(given, groups, strict=True):
             database.add_model(model_row(model, group, tasks))
-        searches = tuner.run(budget, observe)
-    return TuneResult(
-        tuple(map(TaskResult.of, searches)),
-        tuner.trials,
-        tuner.elapsed_s,
-        dict(vars(tuner.shares)),
-        tuner.default_programs_s,
-        tuner.disturbance.summary,
-    )
+        return TuneResult.of(tuner, tuner.run(budget, observe))
+
+
+def _observer(callbacks: Sequence[Callback]) -> Callback:
+    """One callback for several; raises InputError."""
+    if not isinstance(callbacks, Sequence):
+        raise InputError(f"callbacks is a sequence of functions: callbacks=[{callbacks!r}]")
+    told = [arguments.function("a callback", c) for c in callbacks]
+
+    def observe(progress: Progress) -> None:
+        for callback in told:
+            callback(progress)
+
+    return observe
 
 
 def _budget(trials: int | None, minutes: float | None, patience: int | None) -> Budget:
