@@ -7,16 +7,14 @@ import io
 import logging
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import tilewright as tw
 from cli_models import cli, save_classifier
+from made_up_latencies import simulate
 from tilewright.log import log
-from tilewright.measure.measurer import MeasureResult
-from tilewright.measure.task import MeasureTask
 from tilewright.records.database import Database
 from tilewright.search.progress import Budget, Callback
 from tilewright.search.tasks import TaskSearch
@@ -25,31 +23,9 @@ from tilewright.search.tuner import Tuner
 pytestmark = pytest.mark.cpu
 
 
-class Simulated:
-    """A LocalMeasurer without processes: each program takes a little less than the one before."""
-
-    def __init__(self, **_: object) -> None:
-        self.measured = 0
-
-    def measure(
-        self, task: MeasureTask, candidates: Sequence[bytes], *_: float | None
-    ) -> list[MeasureResult]:
-        self.measured += len(candidates)
-        return [MeasureResult("ok", latencies_s=(1e-3 / self.measured,)) for _ in candidates]
-
-    def confirm(
-        self, task: MeasureTask, candidates: Sequence[bytes], **_: int
-    ) -> list[MeasureResult]:
-        return [MeasureResult("ok", latencies_s=(1e-4, 1e-4)) for _ in candidates]
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.fixture(autouse=True)
 def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.task_measurer.LocalMeasurer", Simulated)
-    monkeypatch.setattr("tilewright.api.keep_ceilings", lambda *_: None)
+    simulate(monkeypatch)
 
 
 def gemm(n: int = 24) -> tw.Task:

@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 import tilewright as tw
 from cli_models import cli
 from devices import at_hand, tools
+from made_up_latencies import simulate
 from tilewright.log import log
 from tilewright.machine import as_target
 
@@ -93,7 +94,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("demo")
     save_images(made / "resnet50.onnx", 1)
     save_images(made / "resnet50-any-batch.onnx", "n")
-    tw.tune(str(made / "resnet50.onnx"), trials=2, db=made / "tuning.db")
+    with pytest.MonkeyPatch.context() as patch:
+        simulate(patch)
+        tw.tune(str(made / "resnet50.onnx"), trials=2, db=made / "tuning.db")
     return made
 
 
@@ -134,8 +137,14 @@ def test_commands_for_gpus(here: Path, line: str) -> None:
 @pytest.mark.cpu
 @pytest.mark.torch
 @tools("gcc")
-def test_python_and_c(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Blocks build on those before them; a library saved before is what C and Python load."""
+def test_python_and_c(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blocks build on those before them; a library saved before is what C and Python load.
+
+    Nothing is measured, to take less time: the command line above tunes in earnest.
+    """
+    simulate(monkeypatch)
     tw.compile("resnet50.onnx").save("resnet50.so")
     names: dict[str, Any] = {}
     try:
