@@ -44,6 +44,7 @@ from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
 from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
+from tilewright import task_measurer
 from tilewright.build import default_trace_of
 from tilewright.machine import host_target
 from tilewright.records.database import Database
@@ -52,7 +53,6 @@ from tilewright.schedule.trace import trace_to_json
 from tilewright.search.measuring import DEFAULT
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
-from tilewright.task_measurer import TaskMeasurer
 from tilewright.tuning_tasks import tasks_of
 
 FULL = Variant("full")
@@ -206,7 +206,7 @@ def measured_again(
     """Seconds by workload and trace: the programs of a task in turns, in fresh processes."""
     found: dict[tuple[str, str], float] = {}
     target = host_target()
-    with contextlib.closing(TaskMeasurer(target)) as measurer:
+    with contextlib.closing(task_measurer.TaskMeasurer(target)) as measurer:
         for task in tasks:
             default = trace_to_json(default_trace_of(task.space(target)))
             traces = list(dict.fromkeys(p[task.hash].trace for p in programs if task.hash in p))
