@@ -39,8 +39,8 @@ $(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	touch $@
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || \
-		{ echo "$(PYTHON) is not Python 3.11 to 3.13; name one: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || \
+		{ echo "$(PYTHON) is not Python 3.11 to 3.14; name one: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "on Debian: apt-get install python3-venv"; exit 1; }
 

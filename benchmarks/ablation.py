@@ -29,13 +29,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import tilewright as tw
 from benchmarks.cases import CASES
 from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
-from tilewright import api
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.space.derivation import Rule
+from tilewright.tuning_tasks import tasks_of
 
 Floats = NDArray[np.float64]
 CASE = "C2D-3-b16"
@@ -73,7 +74,7 @@ class Run:
 
 
 def run_all(
-    task: api.Task, folder: Path, seeds: int, trials: int, say: Callable[[str], None] = print
+    task: tw.Task, folder: Path, seeds: int, trials: int, say: Callable[[str], None] = print
 ) -> dict[str, list[Run]]:
     """Every variant with every seed; raises RunError and others where nothing can be measured."""
     found: dict[str, list[Run]] = {variant.name: [] for variant in VARIANTS}
@@ -85,14 +86,14 @@ def run_all(
     return found
 
 
-def run(task: api.Task, variant: Variant, folder: Path, seed: int, trials: int) -> Run:
+def run(task: tw.Task, variant: Variant, folder: Path, seed: int, trials: int) -> Run:
     """One search, or what its database holds of it already."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{task.name}-{variant.name.replace(' ', '-')}-{seed}.db"
-    (tuning,) = api.tasks_of(task)
+    (tuning,) = tasks_of(task)
     flops = tuning.flops
     if not file.exists() or not _finished(_trials(file, tuning.hash), trials):
-        api.tune(
+        tw.tune(
             task,
             trials=trials,
             db=file,
@@ -179,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write the curves to this file")
     parser.add_argument("--plot", type=Path, help="draw them (PNG, SVG or PDF)")
     options = parser.parse_args(arguments)
-    task = api.Task(CASES[options.case].dag().outputs, options.case)
+    task = tw.Task(CASES[options.case].dag().outputs, options.case)
     found = run_all(task, options.folder, options.seeds, options.trials)
     print(table(found))
     if options.json:

@@ -23,9 +23,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import tilewright as tw
 from benchmarks.cases import CASES
 from benchmarks.provenance import provenance
-from tilewright import api
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 
@@ -70,16 +70,16 @@ def run(case: str, trials: int, seed: int, folder: Path) -> Run:
         db = file.with_suffix(".db")
         for old in folder.glob(f"{db.name}*"):
             old.unlink()  # of a run that was stopped: its clock is lost
-        task = api.Task(CASES[case].dag().outputs, case)
+        task = tw.Task(CASES[case].dag().outputs, case)
         started = time.time()
-        result = api.tune(task, trials=trials, db=db, seed=seed, progress=False)
+        result = tw.tune(task, trials=trials, db=db, seed=seed, progress=False)
         with Database.open(db, create=False, readonly=True) as database:
             measured = list(database.trials())
         file.write_text(json.dumps(asdict(_run(seed, started, measured, result))))
     return Run(**json.loads(file.read_text()))
 
 
-def _run(seed: int, started: float, measured: Sequence[Trial], result: api.TuneResult) -> Run:
+def _run(seed: int, started: float, measured: Sequence[Trial], result: tw.TuneResult) -> Run:
     at = [t.created_at - started for t in measured]
     best = best_so_far([t.measured_s for t in measured])
     parts = {str(part): reached(best, at, part) for part in PARTS}

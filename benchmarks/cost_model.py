@@ -44,11 +44,11 @@ from numpy.typing import NDArray
 
 from benchmarks.metrics import Accuracy, accuracy, pairwise_within, recall_within
 from benchmarks.provenance import provenance
-from tilewright.api import host_target, machine_of
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
 from tilewright.errors import InputError
+from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import TrainingGroup
 from tilewright.search.beam import undecided

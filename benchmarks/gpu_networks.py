@@ -18,8 +18,8 @@ from benchmarks.gpu_operators import DEVICE, EMULATED, PEERS
 from benchmarks.models.table import CASES
 from benchmarks.networks import parser, run
 from benchmarks.operators import reported
-from tilewright.api import as_target
 from tilewright.cli.console import output
+from tilewright.machine import as_target
 
 SMALL = ",".join(name for name, case in CASES.items() if not case.network.published)
 

@@ -31,11 +31,11 @@ import tilewright as tw
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
 from benchmarks.turns import chosen
-from tilewright.api import host_target
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Read, Select, reads
 from tilewright.expr.tensors import Compute
 from tilewright.graph.partition import Task
+from tilewright.machine import host_target
 from tilewright.runtime.artifact import numpy_dtype
 from tilewright.runtime.function import CompiledFunction
 from tilewright.schedule.state import State
@@ -80,7 +80,7 @@ def _moves(e: Expr) -> bool:
 def timed(case: NetworkCase, file: Path, db: Path | None, threads: int) -> list[Timed]:
     """Every task of the network, timed."""
     model = tw.load(file)
-    net = tw.compile(model, db, replace(host_target(), cores=threads))
+    net = tw.compile(model, db, target=replace(host_target(), cores=threads))
     within = {k.kernel: k.seconds for k in net.profile(case.inputs(), RUNS).kernels}
     found = []
     for task, artifact in zip(model.partition.tasks, net.kernels, strict=True):

@@ -42,8 +42,8 @@ from benchmarks.peers.process import SideError, SideProcess
 from benchmarks.peers.sides import LIBRARY, OURS, OWN, PEERS, UNTUNED
 from benchmarks.provenance import provenance
 from benchmarks.turns import chosen, compared, installed, outliers, outputs, started
-from tilewright.api import host_target
 from tilewright.cli.console import complain, output
+from tilewright.machine import host_target
 from tilewright.target import CpuTarget
 from tilewright.text import duration
 

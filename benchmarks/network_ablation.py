@@ -44,13 +44,15 @@ from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
 from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
-from tilewright import api
+from tilewright import task_measurer
 from tilewright.build import default_trace_of
+from tilewright.machine import host_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.schedule.trace import trace_to_json
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
+from tilewright.tuning_tasks import tasks_of
 
 FULL = Variant("full")
 SEARCHES = (
@@ -89,8 +91,8 @@ def run_all(
 ) -> dict[str, list[Run]]:
     """Every variant with every seed; raises what `tune` raises."""
     models = [tw.load(onnx_file(CASES[name], networks)) for name in figure.models]
-    tasks = {t.hash: t for model in models for t in api.tasks_of(model)}
-    weights = [{t.hash: t.weight for t in api.tasks_of(model)} for model in models]
+    tasks = {t.hash: t for model in models for t in tasks_of(model)}
+    weights = [{t.hash: t.weight for t in tasks_of(model)} for model in models]
     searches: list[tuple[Variant, int, Search]] = []
     every: list[list[Trial]] = []
     for seed in range(seeds):
@@ -125,7 +127,7 @@ def search(
     file.parent.mkdir(parents=True, exist_ok=True)
     if file.exists() and finished(read(file, weights), trials):
         return
-    api.tune(
+    tw.tune(
         models,
         trials=trials,
         db=file,
@@ -203,8 +205,8 @@ def measured_again(
 ) -> dict[tuple[str, str], float]:
     """Seconds by workload and trace: the programs of a task in turns, in fresh processes."""
     found: dict[tuple[str, str], float] = {}
-    target = api.host_target()
-    with contextlib.closing(api.TaskMeasurer(target)) as measurer:
+    target = host_target()
+    with contextlib.closing(task_measurer.TaskMeasurer(target)) as measurer:
         for task in tasks:
             default = trace_to_json(default_trace_of(task.space(target)))
             traces = list(dict.fromkeys(p[task.hash].trace for p in programs if task.hash in p))

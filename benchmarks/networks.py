@@ -61,13 +61,14 @@ from benchmarks.turns import (
     outputs,
     started,
 )
-from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.console import complain, output
+from tilewright.machine import host_target, machine_of
 from tilewright.progress import display
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.target import Target
 from tilewright.text import NONE, clock, duration
+from tilewright.tuning_tasks import tasks_of
 
 LEAST_MINUTES = 0.1  # less is not worth a slice
 BLOCK_S = 0.3  # of a side's turn: several runs, for the first ones find others' data in the caches
@@ -159,18 +160,13 @@ def tune(
     model = tw.load(onnx_file(case, options.folder))
     began = time.monotonic()
     with log.slice(case.name) as tick, display(console) as show:
-
-        def observe(progress: Any) -> None:
-            tick()
-            show(progress)
-
         found = tw.tune(
             model,
             minutes=minutes,
             trials=options.trials,
             db=options.db,
             target=target,
-            observe=observe,
+            callbacks=[tick, show],
             progress=False,
         )
     console.print(

@@ -52,12 +52,13 @@ from benchmarks.turns import (
     outputs,
     started,
 )
-from tilewright.api import host_target, machine_of, tasks_of
 from tilewright.cli.console import complain, output
+from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.target import Target
 from tilewright.text import duration
+from tilewright.tuning_tasks import tasks_of
 
 DEFAULT = "default"  # the sketch of a default program's record, which is no trial of the search
 

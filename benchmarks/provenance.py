@@ -6,7 +6,7 @@ import datetime
 import subprocess
 from pathlib import Path
 
-from tilewright.api import host_target, machine_of
+from tilewright.machine import host_target, machine_of
 from tilewright.target import Target
 
 

@@ -20,12 +20,13 @@ from typing import Any
 
 import numpy as np
 
+import tilewright as tw
 from benchmarks.cases import CASES
 from benchmarks.provenance import provenance
-from tilewright import api
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
+from tilewright.machine import host_target
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.evolution import Evolution, EvolutionSettings, Floats
 from tilewright.search.training_set import TrainingSet
@@ -37,7 +38,7 @@ GMM, C2D = "GMM-2-b1", "C2D-2-b1"
 
 def candidates_per_s(case: str) -> float:
     """Median rate over whole runs on one workload."""
-    space = Space(CASES[case].dag(), api.host_target())
+    space = Space(CASES[case].dag(), host_target())
     extractor = FeatureExtractor(space)
     rng = np.random.default_rng(0)
     model = GradientBoostedModel()
@@ -73,8 +74,8 @@ def _estimated_rows(
 def trial_cost(trials: int) -> dict[str, Any]:
     """Wall seconds a trial and the shares of a tuning run."""
     with tempfile.TemporaryDirectory() as folder:
-        task = api.Task(CASES[GMM].dag().outputs, "gmm")
-        result = api.tune(task, trials=trials, db=Path(folder) / "tuning.db", progress=False)
+        task = tw.Task(CASES[GMM].dag().outputs, "gmm")
+        result = tw.tune(task, trials=trials, db=Path(folder) / "tuning.db", progress=False)
     total = sum(result.shares.values())
     return {
         "seconds_per_trial": result.seconds / result.trials,

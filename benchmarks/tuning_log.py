@@ -2,7 +2,7 @@
 
     log = TuningLog.beside(db)                       networks.db.slices.json
     with log.slice("resnet50-b1") as tick:           tick() after every round: a kill loses nothing
-        tune(model, observe=tick)
+        tune(model, callbacks=[tick])
     log.seconds("resnet50-b1")                       wall time of all slices
     points(tasks, trials, log.clock("resnet50-b1"))  [Point(trials, seconds, latency_s), ...]
 

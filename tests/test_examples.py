@@ -1,8 +1,7 @@
-"""The examples and the README's code run as they are printed."""
+"""The examples run as they are printed."""
 
 from __future__ import annotations
 
-import re
 import runpy
 import sys
 from pathlib import Path
@@ -45,13 +44,3 @@ def test_hand_schedule(
     printed = capsys.readouterr().out
     assert "for D.i.0 in range(32):  # parallel" in printed
     assert "equal to NumPy" in printed
-
-
-def test_the_readmes_example(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len([line for line in code.splitlines() if line.strip()]) <= 20
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code.replace("trials=16", "trials=4"), "README.md", "exec"), {})
-    assert "µs untuned" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewright import api
+from tilewright import kernels
 from tilewright.build import default_trace
 from tilewright.errors import ScheduleError
 from tilewright.schedule.steps import Step
@@ -28,12 +28,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two processors and an empty cache."""
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
     monkeypatch.delenv("TILEWRIGHT_SHOW", raising=False)
-    monkeypatch.setattr(api, "available_cores", lambda: 2)
+    monkeypatch.setattr(kernels, "available_cores", lambda: 2)
     return tmp_path
 
 
 def bytes_of_all(traces: Sequence[Sequence[Step] | None] = TRACES) -> dict[str, bytes]:
-    return {key: a.to_bytes() for key, a in api.build_all(TASKS, traces, TARGET).items()}
+    return {key: a.to_bytes() for key, a in kernels.build_all(TASKS, traces, TARGET).items()}
 
 
 def emptied(cache: Path) -> int:
@@ -47,13 +47,13 @@ def emptied(cache: Path) -> int:
 def test_processes_compile_what_this_one_would(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(TASKS) >= api.WORTH_PROCESSES
+    assert len(TASKS) >= kernels.WORTH_PROCESSES
     with monkeypatch.context() as patch:
-        patch.setattr(api, "compile_request", lambda _: pytest.fail("compiled by this process"))
+        patch.setattr(kernels, "compile_request", lambda _: pytest.fail("compiled by this process"))
         there = bytes_of_all()
         assert bytes_of_all() == there  # from the cache
     assert emptied(cache) == len(TASKS)
-    monkeypatch.setattr(api, "WORTH_PROCESSES", len(TASKS) + 1)
+    monkeypatch.setattr(kernels, "WORTH_PROCESSES", len(TASKS) + 1)
     assert bytes_of_all() == there
     assert set(there) == {t.alone for t in TASKS}
 

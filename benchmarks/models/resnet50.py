@@ -79,10 +79,10 @@ class ResNetBuilder:
         return self.node("Relu", [x], f"{name}.relu")
 
 
-def resnet50(batch: int = 1, seed: int = 0, image: int = 224) -> onnx.ModelProto:
+def resnet50(batch: int | str = 1, seed: int = 0, image: int = 224) -> onnx.ModelProto:
     """The model: x float32[batch, 3, image, image] → y float32[batch, 1000] (logits).
 
-    `image` must be a multiple of 32.
+    `image` must be a multiple of 32; a name as `batch` leaves it open.
     """
     b = ResNetBuilder(seed)
     y = b.relu(b.conv("x", "stem", (64, 3, 7), 2), "stem")

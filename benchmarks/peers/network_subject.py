@@ -55,7 +55,7 @@ class NetworkSubject:
             started = _cpu_s()
             model = tw.load(self.file)
             imported = _cpu_s()
-            net = tw.compile(model, records, target)
+            net = tw.compile(model, records, target=target)
             compiled = _cpu_s()
         net(*inputs)
         calls, tasks = len(model.partition.subgraphs), len(model.partition.tasks)
@@ -108,7 +108,7 @@ class ServedNetwork(NetworkSubject):
         import tilewright as tw
 
         records = db if db is not None and db.exists() else None
-        net = tw.compile(tw.load(self.file), records, target)
+        net = tw.compile(tw.load(self.file), records, target=target)
         return net, "untuned" if records is None else "tuned"
 
 
@@ -120,7 +120,7 @@ def _warm_up(tw: Any, target: Any) -> None:
     k = tw.reduce_axis(64, "k")
     y = tw.compute((64, 64), lambda i, j: tw.sum(x[i, k] * w[k, j], k), name="y")
     with _cold_cache():
-        compiled = tw.compile(tw.Task([x, w, y]), None, target)
+        compiled = tw.compile(tw.Task([x, w, y]), target=target)
     zeros = np.zeros((64, 64), np.float32)
     compiled.prepare({"w": zeros})
     compiled(zeros)

@@ -6,7 +6,8 @@
     net = tw.compile(model, db="tuning.db")
     (y,) = net(x)
 
-Names are imported when first used, so that `import tilewright` takes no time.
+The logger "tilewright" tells how tuning goes on (`tilewright.log`). Names are imported when first
+used, so that `import tilewright` takes no time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tilewright.version import __version__ as __version__
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
-    "tilewright.api": ("TaskResult", "TuneResult", "compile", "tune"),
+    "tilewright.api": ("TuneResult", "compile", "tune"),
     "tilewright.errors": (
         "BuildError",
         "ExprError",
@@ -66,18 +67,23 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "tilewright.models": ("Model", "ModelSet", "Task", "load"),
     "tilewright.runtime.library": ("load_library",),
+    "tilewright.runtime.artifact": ("BufferSpec",),
     "tilewright.search.objectives": (
         "EarlyStopping",
         "GeomeanSpeedup",
         "LatencyRequirement",
         "TotalLatency",
     ),
+    "tilewright.search.progress": ("Progress", "TaskResult"),
     "tilewright.target": ("Target",),
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
 _SUBMODULES = {"operators": "tilewright.expr.operators"}
 
+# Without what would replace Python's own in `from tilewright import *`: abs, compile, max, min,
+# round, sum.
 __all__ = [
+    "BufferSpec",
     "BuildError",
     "EarlyStopping",
     "ExprError",
@@ -86,6 +92,7 @@ __all__ = [
     "LatencyRequirement",
     "Model",
     "ModelSet",
+    "Progress",
     "RecordsError",
     "RunError",
     "ScheduleError",
@@ -100,10 +107,8 @@ __all__ = [
     "UnsupportedModel",
     "VerifyError",
     "WrongAnswer",
-    "abs",
     "cast",
     "ceil",
-    "compile",
     "compute",
     "cos",
     "erf",
@@ -115,21 +120,17 @@ __all__ = [
     "load",
     "load_library",
     "log",
-    "max",
     "maximum",
-    "min",
     "minimum",
     "operators",
     "placeholder",
     "power",
     "prod",
     "reduce_axis",
-    "round",
     "select",
     "sigmoid",
     "sin",
     "sqrt",
-    "sum",
     "table",
     "tanh",
     "trunc",
@@ -150,11 +151,13 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    special = [name for name in globals() if name.startswith("__")]
+    return sorted([*special, *_MODULE_OF, *_SUBMODULES])
 
 
 if TYPE_CHECKING:
-    from tilewright.api import TaskResult, TuneResult, compile, tune
+    from tilewright.api import TuneResult, tune
+    from tilewright.api import compile as compile
     from tilewright.errors import (
         BuildError,
         ExprError,
@@ -169,8 +172,8 @@ if TYPE_CHECKING:
         WrongAnswer,
     )
     from tilewright.expr import operators
+    from tilewright.expr.intrinsics import abs as abs
     from tilewright.expr.intrinsics import (
-        abs,
         ceil,
         cos,
         erf,
@@ -183,25 +186,26 @@ if TYPE_CHECKING:
         maximum,
         minimum,
         power,
-        round,
         sigmoid,
         sin,
         sqrt,
         tanh,
         trunc,
     )
+    from tilewright.expr.intrinsics import round as round
     from tilewright.expr.nodes import Tensor, cast, select
     from tilewright.expr.tensors import (
         compute,
-        max,
-        min,
         placeholder,
         prod,
         reduce_axis,
-        sum,
         table,
     )
+    from tilewright.expr.tensors import max as max
+    from tilewright.expr.tensors import min as min
+    from tilewright.expr.tensors import sum as sum
     from tilewright.models import Model, ModelSet, Task, load
+    from tilewright.runtime.artifact import BufferSpec
     from tilewright.runtime.library import load_library
     from tilewright.search.objectives import (
         EarlyStopping,
@@ -209,4 +213,5 @@ if TYPE_CHECKING:
         LatencyRequirement,
         TotalLatency,
     )
+    from tilewright.search.progress import Progress, TaskResult
     from tilewright.target import Target

@@ -17,13 +17,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
-from tilewright.api import (
-    as_target,
-    build_recorded,
-    kernel_name,
-    machine_of,
-    tasks_of,
-)
 from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
@@ -39,6 +32,8 @@ from tilewright.graph.linker import Linker
 from tilewright.graph.memory import Memory
 from tilewright.graph.onnx_file import weights_beside
 from tilewright.graph.onnx_support import Operator, operators
+from tilewright.kernels import build_recorded, kernel_name
+from tilewright.machine import as_target, machine_of
 from tilewright.models import Model, Task
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
@@ -63,6 +58,7 @@ from tilewright.search.imported import ImportCheck
 from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
 from tilewright.target import Target
+from tilewright.tuning_tasks import tasks_of
 
 PAGE_SUFFIXES = (".html", ".htm", "")
 

@@ -8,11 +8,16 @@ load("net.onnx", shapes=[{"x": (1, 64)}, {"x": (8, 64)}])    one network for two
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
+import onnx
+
+from tilewright import arguments
+from tilewright.arguments import described
 from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
@@ -23,6 +28,7 @@ from tilewright.graph.partition import Partition, control_calls, partition
 from tilewright.graph.passes import simplify
 from tilewright.graph.passes.write_out import write_out
 from tilewright.target import GpuTarget, Target
+from tilewright.text import count
 
 
 class Task:
@@ -34,8 +40,11 @@ class Task:
     """
 
     def __init__(self, tensors: Tensor | Sequence[Tensor], name: str = "task") -> None:
-        """Raises InputError when no tensor of the list is computed."""
+        """Raises InputError when no tensor of the list is computed, or for something else in it."""
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
+        wrong = [described(t) for t in tensors if not isinstance(t, Tensor)]
+        if wrong:
+            raise InputError(f"{name}: a task is made of tensors, not of {', '.join(wrong)}")
         computed = [t for t in tensors if isinstance(t.source, Compute)]
         if not computed:
             raise InputError(f"{name}: give at least one computed tensor, got {list(tensors)}")
@@ -55,7 +64,7 @@ def _reads(consumer: Tensor, tensor: Tensor) -> bool:
     return consumer is not tensor and ComputeDAG([consumer]).name_of(tensor) is not None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model:
     """An imported network: its graph, cut into tasks. `path` is its file, where it has one."""
 
@@ -72,8 +81,13 @@ class Model:
     def __str__(self) -> str:
         return str(self.partition)
 
+    def __repr__(self) -> str:
+        p = self.partition
+        calls, tasks = count(len(p.subgraphs), "kernel call"), count(len(p.tasks), "task")
+        return f"Model({self.name}: {calls} of {tasks})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ModelSet:
     """One network for several input shapes: a model for each of them."""
 
@@ -83,8 +97,12 @@ class ModelSet:
     def __str__(self) -> str:
         return "\n".join(map(str, self.models))
 
+    def __repr__(self) -> str:
+        return f"ModelSet({self.name}: {', '.join(m.name for m in self.models)})"
+
 
 Tunable: TypeAlias = Task | Model | ModelSet
+"""What can be tuned and compiled; the path of an ONNX file stands for its model, too."""
 Shapes: TypeAlias = Mapping[str, Sequence[int]]
 Constants: TypeAlias = Mapping[str, Any]
 
@@ -114,18 +132,29 @@ def load(
 ) -> Model | ModelSet:
     """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
 
+    One at a time: several are `[load(f) for f in files]`.
+
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
     to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
     `{"batch": (1,)}`; several such assignments make a ModelSet, whose compiled form picks the
     network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
-    known now, `{"axes": (1, 2)}`. Raises UnsupportedModel with every operator that cannot be taken.
+    known now, `{"axes": (1, 2)}`. Raises InputError for an argument that cannot be,
+    UnsupportedModel with every operator that cannot be taken.
     """
+    if constants is not None and not isinstance(constants, Mapping):
+        raise InputError(
+            f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
+        )
     if shapes is None or isinstance(shapes, Mapping):
-        graph = _import(source, example_inputs, shapes, constants)
+        given = None if shapes is None else arguments.shapes(shapes)
+        graph = _import(source, example_inputs, given, constants)
         return Model(graph.name, partition(graph), _path(source))
+    if not isinstance(shapes, Sequence) or isinstance(shapes, str):
+        arguments.shapes(shapes)
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
-    graphs = [_import(source, example_inputs, s, constants) for s in shapes]
+    sized = [arguments.shapes(s) for s in shapes]
+    graphs = [_import(source, example_inputs, s, constants) for s in sized]
     named = [replace(g, name=_shaped_name(g)) for g in graphs]
     models = tuple(Model(g.name, partition(g), _path(source)) for g in named)
     names = [m.name for m in models]
@@ -138,21 +167,61 @@ def _import(
     source: Any, example_inputs: Any, shapes: Shapes | None, constants: Constants | None
 ) -> Graph:
     """The simplified graph of an ONNX model or a torch module."""
-    if any(c.__module__.partition(".")[0] == "torch" for c in type(source).__mro__):
+    if _is_torch(source):
         from tilewright.graph.torch_import import export_module
 
         if constants:
             raise InputError(
                 "constants belong to an ONNX model; bind arguments of a module instead"
             )
-        return simplify(load_onnx(export_module(source, example_inputs, shapes)))
+        exported = export_module(source, example_inputs, shapes)
+        graph = load_onnx(exported.proto)
+        if exported.outputs:
+            graph = replace(graph, output_names=exported.outputs)
+        return simplify(graph)
     if example_inputs is not None:
         raise InputError(
             f"example inputs belong to a torch.nn.Module, not to {type(source).__name__}; the "
             f"shapes of an ONNX model are given as shapes={{...}}"
         )
-    sized = None if shapes is None else {name: tuple(s) for name, s in shapes.items()}
-    return simplify(load_onnx(source, sized, constants))
+    if not isinstance(source, (str, os.PathLike, bytes, onnx.ModelProto)):
+        raise InputError(
+            f"load takes an ONNX model (a path, its bytes or a ModelProto) or a torch.nn.Module, "
+            f"one at a time, not {described(source)}"
+        )
+    given = Path(source) if isinstance(source, os.PathLike) else source
+    return simplify(load_onnx(given, shapes, constants))
+
+
+def _is_torch(value: Any) -> bool:
+    """Whether it is something of PyTorch's, which is not imported for that."""
+    return any(c.__module__.partition(".")[0] == "torch" for c in type(value).__mro__)
+
+
+def as_tunable(given: Any) -> Tunable:
+    """A model or task, from itself or from the path of an ONNX file. Raises InputError."""
+    if isinstance(given, (Task, Model, ModelSet)):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return load(given)
+    hint = ""
+    if _is_torch(given):
+        hint = ": load it with example inputs, load(module, (x,))"
+    elif isinstance(given, Tensor):
+        hint = ": make a task of it, Task([A, B, C])"
+    raise InputError(
+        f"a model is the path of an ONNX file, what load() gives, or a Task, not "
+        f"{described(given)}{hint}"
+    )
+
+
+def as_tunables(given: Any) -> list[Tunable]:
+    """The same for one or several. Raises InputError for none, too."""
+    if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
+        return [as_tunable(given)]
+    if not given:
+        raise InputError("models is an empty sequence: give at least one model to tune")
+    return [as_tunable(one) for one in given]
 
 
 def _path(source: Any) -> str:

@@ -29,23 +29,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import ml_dtypes
-import numpy as np
 import torch
 
-from tilewright.api import compile, open_records
+from tilewright.api import compile
 from tilewright.errors import InputError, UnsupportedModel
 from tilewright.graph.executor import Network
 from tilewright.graph.torch_capture import Concrete, Piece, cut, inverse, memory_order, specialise
 from tilewright.graph.torch_import import headline, to_onnx, to_program
+from tilewright.kernels import open_records
+from tilewright.log import log
 from tilewright.models import Model, load
-from tilewright.runtime.artifact import Array
 from tilewright.runtime.pool import ConstantPool
+from tilewright.runtime.tensors import array_of, tensor_of
 from tilewright.settings import Settings
 
 ShapeKey: TypeAlias = tuple[Any, ...]
 STRIKES = 3  # times in a row that a parameter changed before a second call
-BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 class EagerFallback(UserWarning):
@@ -85,6 +84,7 @@ class Context:
         """Say it once."""
         if message not in self.warned:
             self.warned.add(message)
+            log.warning("%s", message)
             warnings.warn(f"tilewright: {message}", EagerFallback, stacklevel=2)
 
 
@@ -315,30 +315,14 @@ class Compiled:
         """The outputs of the captured graph."""
         self.calls += 1
         arrays = [
-            _array(args[i] if order is None else args[i].permute(order))
+            array_of(args[i] if order is None else args[i].permute(order))
             for i, order in self._inputs
         ]
         made = []
         for array, order in zip(self.network(*arrays), self._orders, strict=True):
-            tensor = _tensor(array)
+            tensor = tensor_of(array)
             made.append(tensor if order is None else tensor.permute(order))
         return tuple(r.take(args, made) for r in self.concrete.results)
-
-
-def _array(tensor: Any) -> Array:
-    """The memory of a tensor as an array."""
-    if tensor.dtype == torch.bfloat16:
-        narrow: Array = tensor.detach().view(torch.int16).numpy(force=True)
-        return narrow.view(BFLOAT16)
-    array: Array = tensor.numpy(force=True)
-    return array
-
-
-def _tensor(array: Array) -> Any:
-    """The memory of an array as a tensor."""
-    if array.dtype == BFLOAT16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
 
 
 def _has_version(tensor: Any) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tilewright import api
+from tilewright import api, task_measurer
 from tilewright.measure.measurer import MeasureResult
 from tilewright.search.tasks import TuningTask
 
@@ -42,7 +42,8 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         def close(self) -> None:
             pass
 
-    monkeypatch.setattr(api, "TaskMeasurer", Simulated)
+    for module in (api, task_measurer):
+        monkeypatch.setattr(module, "TaskMeasurer", Simulated)
     return batches
 
 

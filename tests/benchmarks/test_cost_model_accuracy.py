@@ -11,8 +11,9 @@ import pytest
 from benchmarks.cost_model import Programs, Split
 from simulated_device import simulate
 
+import tilewright as tw
 from benchmarks import cost_model
-from tilewright import api
+from tilewright import machine
 from tilewright.errors import InputError
 from tilewright.expr import operators as ops
 from tilewright.expr.tensors import placeholder
@@ -25,8 +26,8 @@ def tune(file: Path, trials: int = TRIALS, seed: int = 0) -> None:
     """Two tasks of `trials` each."""
     for size in (32, 48):
         a, b = placeholder((size, size), name="a"), placeholder((size, size), name="b")
-        task = api.Task([ops.matmul(a, b)], f"gemm{size}")
-        api.tune(task, trials=trials, db=file, seed=seed)
+        task = tw.Task([ops.matmul(a, b)], f"gemm{size}")
+        tw.tune(task, trials=trials, db=file, seed=seed)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -46,7 +47,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tasks(records: Path) -> list[Programs]:
-    return cost_model.load([records], api.host_target())
+    return cost_model.load([records], machine.host_target())
 
 
 def test_load_keeps_every_trial_once_in_order(records: Path, tasks: list[Programs]) -> None:
@@ -55,18 +56,18 @@ def test_load_keeps_every_trial_once_in_order(records: Path, tasks: list[Program
         assert (np.diff(task.round) >= 0).all() and len(np.unique(task.round)) > 1
         assert (task.throughput > 0).any()
     assert any((task.throughput == 0).any() for task in tasks), "failed programs are kept"
-    again = cost_model.load([records, records], api.host_target())
+    again = cost_model.load([records, records], machine.host_target())
     assert [len(task) for task in again] == [TRIALS, TRIALS]
 
 
 def test_records_of_several_files_are_joined(records: Path, tmp_path: Path) -> None:
     tune(tmp_path / "b.db", seed=1)
-    both = cost_model.load([records, tmp_path / "b.db"], api.host_target())
+    both = cost_model.load([records, tmp_path / "b.db"], machine.host_target())
     assert all(TRIALS < len(task) <= 2 * TRIALS for task in both)
 
 
 def test_a_database_of_another_machine_is_refused(records: Path) -> None:
-    other = api.as_target("cpu:cortex-a72")
+    other = machine.as_target("cpu:cortex-a72")
     with pytest.raises(InputError, match="tune on this machine"):
         cost_model.load([records], other)
 

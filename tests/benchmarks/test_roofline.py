@@ -7,8 +7,8 @@ import pytest
 from benchmarks.cases import CASES
 from benchmarks.roofline import bound_of, least_side, loads_per_fma, traffic_of
 
-from tilewright.api import host_target
 from tilewright.codegen.llvm.machine import assembly
+from tilewright.machine import host_target
 from tilewright.measure.ceilings import (
     Ceilings,
     Stream,

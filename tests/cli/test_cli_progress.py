@@ -11,7 +11,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,27 +24,19 @@ from tilewright.progress.lines import doubt_line, end_line, share_line, state_li
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import TaskTable
 from tilewright.records.database import Database
+from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Shares
-from tilewright.search.tuner import Budget, Progress
+from tilewright.search.progress import Budget, Progress, TaskResult
 
 
 def progress(
-    best: float | None = 0.002, phase: str = "search", tasks: int = 3, **changes: object
+    best: float | None = 0.002, phase: str = "search", tasks: int = 3, **changes: Any
 ) -> Progress:
     """A moment of a run of `tasks` equal tasks."""
-    task = SimpleNamespace(name="conv", weight=2.0, flops=4_000_000)
-    search: Any = SimpleNamespace(
-        task=task,
-        default_s=0.004,
-        best_s=best,
-        trials=10,
-        errors=1,
-        confirmed=False,
-        expected_s=None,
-    )
-    vars(search).update(changes)
+    result = TaskResult("conv", 2.0, 4_000_000, 10, 1, default_s=0.004, best_s=best)
+    result = replace(result, **changes)
     shares = Shares(search=1.0, run=3.0)
-    return Progress([search] * tasks, 0, 30, 20.0, Budget(90, 2.0), shares, phase)
+    return Progress((result,) * tasks, 0, 30, 20.0, Budget(90, 2.0), shares, phase)
 
 
 def test_a_snapshot_sums_up_the_tasks() -> None:
@@ -70,7 +61,7 @@ def mixed() -> Snapshot:
         progress(tasks=1),
         progress(None, tasks=1, default_s=None, expected_s=0.001),
     ]
-    return Snapshot.of(replace(parts[0], searches=[p.searches[0] for p in parts]))
+    return Snapshot.of(replace(parts[0], tasks=tuple(p.task for p in parts)))
 
 
 def test_a_speed_up_counts_what_is_not_confirmed_as_untuned() -> None:
@@ -86,9 +77,9 @@ def test_a_speed_up_counts_what_is_not_confirmed_as_untuned() -> None:
 
 def test_a_busy_machine_is_one_line() -> None:
     text = io.StringIO()
-    moment = progress()
-    moment.load.look = lambda: "another program takes 1.0 of 2 cores"
-    moment.load.note(10.0)
+    load = Disturbance(lambda: "another program takes 1.0 of 2 cores")
+    load.note(10.0)
+    moment = replace(progress(), load=load.reason, busy=load.summary)
     with PlainLines(Console(file=text, width=200)) as show:
         show(moment)
     assert text.getvalue().count("busy machine: another program takes 1.0 of 2 cores") == 1
@@ -173,8 +164,8 @@ def test_tune_hands_its_observer_on(
 def test_ctrl_c_prints_what_was_reached(
     monkeypatch: pytest.MonkeyPatch, model: Path, tmp_path: Path
 ) -> None:
-    def interrupted(*_: object, observe: Any, **__: object) -> None:
-        observe(progress())
+    def interrupted(*_: object, callbacks: Any, **__: object) -> None:
+        callbacks[0](progress())
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tw, "tune", interrupted)

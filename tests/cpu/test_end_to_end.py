@@ -17,11 +17,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 from tilewright import operators as ops
-from tilewright.api import host_target, kernel_name, machine_of, tasks_of
 from tilewright.build import build
 from tilewright.errors import TilewrightError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import Array
+from tilewright.kernels import kernel_name
+from tilewright.machine import host_target, machine_of
 from tilewright.measure.task import tolerance_of
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
@@ -29,7 +30,8 @@ from tilewright.records.rows import Trial
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.function import CompiledFunction
 from tilewright.schedule.trace import trace_from_json
-from tilewright.search.tuner import Progress
+from tilewright.search.progress import Progress
+from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
 
@@ -148,7 +150,7 @@ def test_a_run_cut_short_goes_on_where_it_was(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tw.tune(matmul(), trials=TRIALS, db=db, options=QUICK, observe=interrupt)
+        tw.tune(matmul(), trials=TRIALS, db=db, options=QUICK, callbacks=[interrupt])
     first = recorded(db)
     assert TRIALS // 2 < len(first) <= TRIALS
     result = tw.tune(matmul(), trials=TRIALS, db=db, options=QUICK)

@@ -14,11 +14,11 @@ import pytest
 
 import tilewright as tw
 from cli_models import cli, save_classifier
-from tilewright.api import machine_of
 from tilewright.build import build
 from tilewright.errors import BuildError, TargetError
 from tilewright.expr import operators as ops
 from tilewright.inspection import find_program, write_report
+from tilewright.machine import machine_of
 from tilewright.measure.measurer import LocalMeasurer
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database

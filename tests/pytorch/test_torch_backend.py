@@ -16,7 +16,8 @@ from torch_modules import Attention, ConvNet, Mlp
 
 import tilewright as tw
 from tilewright import torch_backend
-from tilewright.torch_backend import EagerFallback, _array, _tensor
+from tilewright.runtime.tensors import array_of, tensor_of
+from tilewright.torch_backend import EagerFallback
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
 
@@ -237,15 +238,15 @@ def test_numbers_that_vary() -> None:
 def test_memory_is_passed_without_copies() -> None:
     for dtype in (torch.float32, torch.bfloat16, torch.int64, torch.bool):
         tensor = torch.ones(3, 4, dtype=dtype)
-        array = _array(tensor)
+        array = array_of(tensor)
         assert array.ctypes.data == tensor.data_ptr()
-        assert _tensor(array).data_ptr() == tensor.data_ptr()
-        assert torch.equal(_tensor(array), tensor)
+        assert tensor_of(array).data_ptr() == tensor.data_ptr()
+        assert torch.equal(tensor_of(array), tensor)
         assert str(array.dtype) == str(dtype).removeprefix("torch.")
     net, _ = compiled(lambda x: (x.float() * 2).to(torch.bfloat16))
     x = torch.tensor([1.5, -2.0], dtype=torch.bfloat16)
     assert torch.equal(net(x), x * 2)
-    assert isinstance(_array(x), np.ndarray)
+    assert isinstance(array_of(x), np.ndarray)
 
 
 def test_options_that_do_not_exist(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def check(net: Any, module: nn.Module, *inputs: Tensor) -> None:
     outputs = net(*inputs)
     assert len(outputs) == len(expected)
     for ours, theirs in zip(outputs, expected, strict=True):
-        np.testing.assert_allclose(ours, theirs.numpy(), rtol=1e-3, atol=1e-5)
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-5)
 
 
 def test_a_module_is_exported_as_it_is_in_evaluation_mode() -> None:
@@ -61,6 +61,47 @@ def test_several_shapes_share_their_weights() -> None:
         check(nets, module, torch.randn(n, 12))
     with pytest.raises(tw.InputError, match=r"no network for x \[4, 12\]; there are: x \[1, 12\];"):
         nets(torch.randn(4, 12))
+
+
+def test_tensors_in_give_tensors_out() -> None:
+    module, x = Mlp().eval(), torch.randn(2, 12)
+    net = tw.compile(tw.load(module, (x,)))
+    (y,), (z,) = net(x), net(x=x)
+    with torch.no_grad():
+        torch.testing.assert_close(y, module(x), rtol=1e-3, atol=1e-5)
+    assert torch.equal(y, z) and y.data_ptr() != z.data_ptr()
+    (w,) = net.run({"x": x.numpy()})
+    assert isinstance(w, np.ndarray)
+    with pytest.raises(tw.InputError, match=r"NumPy cannot take this Tensor .*detach"):
+        net(x.requires_grad_())
+
+
+def test_bfloat16_tensors_are_read_in_place() -> None:
+    class Doubled(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return (x.float() * 2).to(torch.bfloat16)
+
+    x = torch.tensor([1.5, -2.0, 3.25], dtype=torch.bfloat16)
+    (y,) = tw.compile(tw.load(Doubled(), (x,)))(x)
+    assert y.dtype == torch.bfloat16
+    assert torch.equal(y, x * 2)
+
+
+def test_outputs_in_a_dictionary_keep_their_keys() -> None:
+    class Named(nn.Module):
+        def forward(self, x: Tensor) -> dict[str, Tensor | tuple[Tensor, Tensor]]:
+            return {"x": x + 1, "parts": (x * 2, x * 3)}
+
+    x = torch.randn(3)
+    net = tw.compile(tw.load(Named(), (x,)))
+    assert [s.name for s in net.outputs] == ["x", "parts.0", "parts.1"]
+    for y, expected in zip(net(x), (x + 1, x * 2, x * 3), strict=True):
+        torch.testing.assert_close(y, expected)
+
+
+def test_training_mode_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+    tw.load(Mlp().train(), (torch.randn(2, 12),))
+    assert "Mlp is in training mode" in caplog.text
 
 
 def test_what_cannot_be_exported_is_named() -> None:

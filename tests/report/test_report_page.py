@@ -28,9 +28,9 @@ from sample_tuning import (
 
 import tilewright.report.page
 from cli_models import cli
-from tilewright.api import machine_of
 from tilewright.errors import InputError, RecordsError
 from tilewright.inspection import find_program, least_bytes, write_report
+from tilewright.machine import machine_of
 from tilewright.records import Database, Machine, ModelRow, ModelTask, WorkloadRow
 from tilewright.report.bars import given as bars_given
 from tilewright.report.clock import Clock

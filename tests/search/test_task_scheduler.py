@@ -276,6 +276,25 @@ def test_round_robin_gives_all_tasks_the_same_and_skips_what_is_done():
     assert scheduler.next() == 1
 
 
+def test_trials_that_make_nothing_better_are_counted():
+    models = [Model("both", (0, 1), (1, 1))]
+    scheduler = TaskScheduler([TaskInfo("x", 1e6, "", 1.0), TaskInfo("y", 1e6, "", 2.0)], models)
+    counted = []
+    # The sum is 3 s, then 2.999 (too little), 2.9, 2.9, 2.8, 2.7999.
+    for task, latency in ((0, 0.999), (0, 0.9), (1, 2.5), (1, 1.9), (0, 0.8999)):
+        scheduler.tell(task, latency, 4)
+        counted.append(scheduler.fruitless_trials)
+    assert counted == [4, 0, 4, 0, 4]
+    again = TaskScheduler(scheduler.tasks, models)
+    for unit in scheduler.history:
+        again.tell(unit.task, unit.best_latency_s, unit.trials)
+    assert again.fruitless_trials == 4
+    # A figure instead of an estimate is no setback.
+    scheduler.begin(1, 5.0)
+    scheduler.tell(1, 4.9, 4)
+    assert scheduler.fruitless_trials == 0
+
+
 @pytest.mark.parametrize(
     ("budget", "tasks", "trials"),
     [(1000, 1, 64), (720, 25, 4), (10, 25, 4), (1200, 10, 20), (0, 0, 4)],

@@ -181,6 +181,16 @@ def test_a_round_that_was_measured_too_fast_does_not_win(tmp_path: Path) -> None
     assert machine.flattered >= 8
 
 
+def test_patience_ends_a_run_and_is_kept_by_one_that_goes_on(tmp_path: Path) -> None:
+    one = tuner(tmp_path / "t.db", SimulatedMachine())
+    budget = Budget(trials=4000, patience=24)
+    searches = one.run(budget)
+    assert 24 <= one.trials < 1000
+    again = tuner(tmp_path / "t.db", machine := SimulatedMachine())
+    assert [s.best_s for s in again.run(budget)] == [s.best_s for s in searches]
+    assert (again.trials, machine.measured) == (one.trials, [])
+
+
 def test_an_interrupted_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
     whole = SimulatedMachine()
     tuner(tmp_path / "whole.db", whole).run(Budget(trials=64))
@@ -291,7 +301,7 @@ def test_with_limited_time_small_tasks_wait_until_they_are_tuned(
         seen: list[list[float | None]] = []
         searches = one.run(
             Budget(trials=4, minutes=minutes),
-            lambda p: seen.append([s.default_s for s in p.searches]),
+            lambda p: seen.append([s.default_s for s in p.tasks]),
         )
         recorded = {t.workload_hash for t in database.trials()}
     assert one.trials == 4

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 
 import tilewright as tw
-from tilewright.api import host_target
 from tilewright.cli.arrays import difference, random_words, read_inputs
 from tilewright.cli.console import output, print_json, remark
 from tilewright.cli.options import (
@@ -34,6 +33,7 @@ from tilewright.cli.peers import PEER, Peer, onnxruntime_peer
 from tilewright.cli.timing import Timing, interleaved
 from tilewright.errors import InputError
 from tilewright.inspection import index_limits, keep_measured
+from tilewright.machine import host_target
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.profile import Profile
 from tilewright.text import NONE, count, duration, factor, rate
@@ -155,7 +155,11 @@ class _Bench:
         Returns the same for JSON.
         """
         untuned = tw.compile(model, target=self.target)
-        tuned = None if self.db is None else tw.compile(model, self.db, self.target, notes=remark)
+        tuned = (
+            None
+            if self.db is None
+            else tw.compile(model, self.db, target=self.target, notes=remark)
+        )
         net = untuned if tuned is None else tuned
         if self.threads is not None:
             untuned.threads = net.threads = self.threads

@@ -208,7 +208,7 @@ def first_difference(
         model.graph.output.append(onnx.helper.make_tensor_value_info(name, kind, array.shape))
     shapes = {spec.name: spec.shape for spec in run.inputs}
     watched = tw.load(model, shapes=shapes, constants=run.constants)
-    net = tw.compile(watched, db, target, notes=lambda _: None)
+    net = tw.compile(watched, db, target=target, notes=lambda _: None)
     ours = net.run(run.arrays)
     for before, (name, array) in enumerate(theirs.items()):
         (found,) = compare([name], [ours[before]], [array], tolerance)

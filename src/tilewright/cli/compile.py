@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 import tilewright as tw
-from tilewright.api import as_target
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     Constants,
@@ -25,6 +24,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.outputs import protect
 from tilewright.inspection import Plan, plan_of
+from tilewright.machine import as_target
 from tilewright.records.rows import PROGRAM_KINDS
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
@@ -70,10 +70,10 @@ def compile(
     plans = [plan_of(one, db, chosen) for one in variants]
     # The plans had the notes.
     if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, chosen, notes=lambda _: None)
+        nets = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
         networks, write = nets.networks, nets.save
     else:
-        net = tw.compile(loaded, db, chosen, notes=lambda _: None)
+        net = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
         networks, write = (net,), net.save
     # Before anything is printed, for who reads that may stop reading.
     header = None if save is None else write(save)

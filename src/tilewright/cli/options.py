@@ -6,9 +6,9 @@ parse_objective("requirement:0.02,0.1", 2)   LatencyRequirement((0.02, 0.1))
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -98,6 +98,18 @@ Quiet: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[
     bool, typer.Option("--json", help="Print JSON, with times in seconds, instead of text.")
 ]
+
+
+def usage(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The callback of an option whose value `check` takes: what it refuses is wrong usage."""
+
+    def checked(value: Any) -> Any:
+        try:
+            return None if value is None else check(value)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return checked
 
 
 def load_model(

@@ -9,7 +9,6 @@ import numpy as np
 import typer
 
 import tilewright as tw
-from tilewright.api import host_target
 from tilewright.cli.arrays import input_file, random_words, read_inputs, write_outputs
 from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, Run, Tolerance, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
@@ -30,6 +29,7 @@ from tilewright.cli.options import (
 from tilewright.cli.outputs import protect
 from tilewright.files import refuse_output
 from tilewright.inspection import index_limits
+from tilewright.machine import host_target
 from tilewright.runtime.artifact import Array
 
 RelativeTolerance = Annotated[
@@ -90,10 +90,10 @@ def run(
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     loaded = load_model(model, shape, constant)
     if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, target, notes=remark)
+        nets = tw.compile(loaded, db, target=target, notes=remark)
         networks, call = nets.networks, nets.run
     else:
-        net = tw.compile(loaded, db, target, notes=remark)
+        net = tw.compile(loaded, db, target=target, notes=remark)
         networks, call = (net,), net.run
     # The first network that the given arrays fit.
     for network, one in zip(networks, each_shape(loaded), strict=True):

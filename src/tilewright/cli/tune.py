@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from math import isfinite
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 import tilewright as tw
+from tilewright import arguments
 from tilewright.cli.console import output
 from tilewright.cli.interrupts import exit_status
 from tilewright.cli.options import (
@@ -23,18 +24,10 @@ from tilewright.cli.options import (
     each_shape,
     load_models,
     parse_objective,
+    usage,
 )
 from tilewright.progress import Snapshot, display, print_summary
 from tilewright.text import count
-
-DEFAULT_MINUTES = 10.0
-
-
-def _finite(number: float | None) -> float | None:
-    if number is not None and not isfinite(number):
-        raise typer.BadParameter("must be finite; to stop by trials alone, give --trials only")
-    return number
-
 
 Models: TypeAlias = Annotated[
     list[Path],
@@ -47,9 +40,8 @@ Models: TypeAlias = Annotated[
 Minutes: TypeAlias = Annotated[
     float | None,
     typer.Option(
-        min=0.0,
         metavar="MINUTES",
-        callback=_finite,
+        callback=usage(arguments.minutes),
         help="Stop after so many minutes.",
         show_default="10, without --trials",
     ),
@@ -57,10 +49,19 @@ Minutes: TypeAlias = Annotated[
 Trials: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        min=1,
         metavar="N",
+        callback=usage(partial(arguments.count, "trials")),
         help="Stop after so many searched programs, in total over all runs; untuned ones do not "
         "count.",
+        show_default=False,
+    ),
+]
+Patience: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        callback=usage(partial(arguments.count, "patience")),
+        help="Stop when so many programs in a row made nothing better by a thousandth.",
         show_default=False,
     ),
 ]
@@ -107,6 +108,7 @@ def tune(
     constant: Constants = None,
     minutes: Minutes = None,
     trials: Trials = None,
+    patience: Patience = None,
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
     objective: Goal = "sum",
@@ -128,8 +130,6 @@ def tune(
     console = output(quiet)
     loaded = load_models(models, shape, constant)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
-    if minutes is None and trials is None:
-        minutes = DEFAULT_MINUTES
     interrupt: KeyboardInterrupt | None = None
     with display(console) as show:
         try:
@@ -137,13 +137,14 @@ def tune(
                 loaded,
                 minutes=minutes,
                 trials=trials,
+                patience=patience,
                 db=db,
                 objective=goal,
                 target=target,
                 strategy=strategy,
                 seed=seed,
                 runner=runner,
-                observe=show,
+                callbacks=[show],
                 progress=False,
             )
         except KeyboardInterrupt as caught:

@@ -3,7 +3,7 @@ launches).
 
     net = Network(partition(graph), kernels, target)      kernels: task key → Artifact
     (y,) = net(x)                                         by position
-    (y,) = net.run({"x": x})                              by name; NumPy arrays or DLPack
+    (y,) = net(x=x)                                       by name; NumPy arrays or DLPack
     net.save("net.so")                                    for C, or another process or machine
 
 A network is an `Artifact` like a kernel's: the same native interface, its constants with the
@@ -18,7 +18,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from tilewright.build import compile_ir
 from tilewright.build.library import Program, save
@@ -34,7 +34,8 @@ from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import pack
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
-from tilewright.runtime.function import CompiledFunction, unpicklable
+from tilewright.runtime.function import CompiledFunction
+from tilewright.runtime.parameters import interface
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile
 from tilewright.target import CpuTarget, Target
@@ -69,8 +70,28 @@ class Network:
         weights = {c.spec.name: c.value.constant for c in linker.constants}
         self.constants = pack(self.artifact, weights, pool)
         self._target = target
+        self._threads: int | None = None
         self._loaded: CompiledFunction | DeviceFunction | None = None
         self._loading = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what is loaded, which another process (on a machine like this one) does
+        anew.
+        """
+        return {**vars(self), "_loaded": None, "_loading": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _loading=threading.Lock())
+
+    @property
+    def inputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each input, in the model's order."""
+        return self.artifact.inputs
+
+    @property
+    def outputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each output, in the model's order."""
+        return self.artifact.outputs
 
     @property
     def function(self) -> CompiledFunction | DeviceFunction:
@@ -82,18 +103,23 @@ class Network:
         if self._loaded is None:
             with self._loading:
                 if self._loaded is None:
-                    self._loaded = loaded(
+                    made = loaded(
                         self.artifact, self._target, self.kernels, constants=self.constants
                     )
+                    if isinstance(made, CompiledFunction):
+                        made.threads = self._threads
+                    self._loaded = made
         return self._loaded
 
-    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
-        """The outputs for inputs given by position; see `CompiledFunction.__call__`."""
-        return self.function(*inputs, out=out)
+    def __call__(
+        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+    ) -> list[Any]:
+        """The outputs for inputs given by position or by name; see `CompiledFunction.__call__`."""
+        return self.function(*inputs, out=out, **named)
 
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Array]:
+    ) -> list[Any]:
         """The outputs, in the model's order, for inputs by name or position. Threads may call at
         once.
 
@@ -110,8 +136,9 @@ class Network:
         return self._on_cpu.threads
 
     @threads.setter
-    def threads(self, count: int) -> None:
+    def threads(self, count: int | None) -> None:
         self._on_cpu.threads = count
+        self._threads = count
 
     @property
     def _on_cpu(self) -> CompiledFunction:
@@ -143,8 +170,8 @@ class Network:
         """What a run needs, in bytes."""
         return Memory.of(self.artifact, self.plan.arena_bytes)
 
-    def __reduce__(self) -> NoReturn:
-        raise unpicklable(self)
+    def __repr__(self) -> str:
+        return f"Network({interface(self.artifact, self.inputs)})"
 
     def __str__(self) -> str:
         return (

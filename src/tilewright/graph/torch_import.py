@@ -1,7 +1,7 @@
 """PyTorch module → ONNX model, by torch's own exporter, in memory.
 
-    proto = export_module(module, (x,))          a torch.nn.Module or torch.export.ExportedProgram
-    graph = onnx_import.load(proto)
+    exported = export_module(module, (x,))       a torch.nn.Module or torch.export.ExportedProgram
+    graph = onnx_import.load(exported.proto)     its outputs are called `exported.outputs`, if any
 
 Importing this file needs torch and onnxscript, which `pip install 'tilewright[torch]'` brings;
 nothing of the package imports it before it is given something of torch's.
@@ -21,6 +21,7 @@ from typing import Any
 import onnx
 
 from tilewright.errors import InputError, UnsupportedModel
+from tilewright.log import log
 
 INSTALL = "pip install 'tilewright[torch]'"
 try:
@@ -32,7 +33,7 @@ except ImportError as error:
 
 def export_module(
     module: Any, inputs: Any, shapes: Mapping[str, Sequence[int]] | None = None
-) -> onnx.ModelProto:
+) -> Exported:
     """The ONNX model of what `module` computes for inputs like these.
 
     `inputs` are positional arguments in a sequence, keyword arguments in a mapping, or one tensor;
@@ -43,7 +44,7 @@ def export_module(
     if isinstance(module, torch.export.ExportedProgram):
         if inputs is not None or shapes:
             raise InputError("an ExportedProgram has its inputs; give it alone")
-        return to_onnx(module, "exported_program").proto
+        return to_onnx(module, "exported_program")
     if inputs is None:
         raise InputError(
             f"a torch module needs example inputs: load({type(module).__name__}(), (x, ...))"
@@ -52,8 +53,10 @@ def export_module(
     if shapes:
         args, kwargs = _reshaped(module, args, kwargs, shapes)
     name = type(module).__name__
+    if module.training:
+        log.warning("%s is in training mode; it is compiled as module.eval() computes", name)
     with evaluating(module):
-        return to_onnx(to_program(module, args, kwargs, name), name).proto
+        return to_onnx(to_program(module, args, kwargs, name), name)
 
 
 def to_program(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str) -> Any:
@@ -68,11 +71,14 @@ def to_program(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], na
 @dataclass(frozen=True)
 class Exported:
     """An ONNX model, and for its nodes by name the node that each one stems from, in the graph
-    that was given to torch.export.
+    that was given to torch.export. `outputs` are the names of the outputs where the module gives
+    them by name, in a dictionary: `logits`, or `states.0` for a part of `states`; else there are
+    none.
     """
 
     proto: onnx.ModelProto
     origins: Mapping[str, str]
+    outputs: tuple[str, ...] = ()
 
 
 def to_onnx(program: Any, name: str) -> Exported:
@@ -93,7 +99,26 @@ def to_onnx(program: Any, name: str) -> Exported:
         _check_unchanged(exported.exported_program, name)
         proto: onnx.ModelProto = exported.model_proto
     proto.graph.name = name
-    return Exported(proto, _origins(proto, exported.exported_program))
+    names = _output_names(program)
+    fits = len(names) == len(proto.graph.output)
+    return Exported(proto, _origins(proto, exported.exported_program), names if fits else ())
+
+
+def _output_names(program: Any) -> tuple[str, ...]:
+    """What a program's outputs are called in the mapping that it returns; nothing for others."""
+    spec = program.call_spec.out_spec
+    if spec is None or not spec.num_leaves:
+        return ()
+    made = torch.utils._pytree.tree_unflatten(range(spec.num_leaves), spec)
+    if not isinstance(made, Mapping):
+        return ()
+    paths, _ = torch.utils._pytree.tree_flatten_with_path(made)
+    return tuple(".".join(str(_key(k)) for k in path) for path, _ in paths)
+
+
+def _key(step: Any) -> Any:
+    """What one step of a path into nested results is called: a key, a position or a field."""
+    return getattr(step, "key", getattr(step, "idx", getattr(step, "name", step)))
 
 
 def _origins(proto: onnx.ModelProto, decomposed: Any) -> dict[str, str]:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from tilewright.build.library import save
 from tilewright.graph.executor import Network
+from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.shapes import FunctionSet
 
 
@@ -25,6 +27,17 @@ class NetworkSet(FunctionSet[Network]):
         """Raises InputError for none, for two with equal shapes, or for different inputs."""
         super().__init__(networks)
         self.name = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NetworkSet._again, (self.networks, self.name)
+
+    @staticmethod
+    def _again(networks: Sequence[Network], name: str) -> NetworkSet:
+        """Unpickled, with equal constants once again."""
+        pool = ConstantPool()
+        for network in networks:
+            network.constants = network.constants.pooled(pool)
+        return NetworkSet(networks, name)
 
     def save(self, path: str | Path, compiler: str | None = None) -> Path:
         """Write one shared library for all shapes, and its C header; see `Network.save`.

@@ -1,7 +1,7 @@
 """Where progress goes: a live table on a terminal or in a notebook, plain lines elsewhere.
 
     with display(console) as show:
-        tune(model, observe=show, progress=False)
+        tune(model, callbacks=[show], progress=False)
     show.last                          the newest snapshot, also after an interrupt
 
 The terminal is redrawn once a second at most: a busy core would disturb the measurements.
@@ -30,7 +30,7 @@ from tilewright.progress.lines import (
 )
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import TaskTable
-from tilewright.search.tuner import Observer, Progress
+from tilewright.search.progress import Callback, Progress
 from tilewright.text import clock
 
 LINE_S = 5.0  # between plain lines
@@ -39,7 +39,7 @@ LEAST_ROWS = 3  # of the table, on however low a terminal
 
 
 class Display(Protocol):
-    """What `tune` observes with."""
+    """What `tune` calls back."""
 
     last: Snapshot | None
 
@@ -62,7 +62,7 @@ def display(console: Console) -> Display:
 
 
 @contextmanager
-def showing(wanted: bool | None, observe: Observer) -> Iterator[Observer]:
+def showing(wanted: bool | None, observe: Callback) -> Iterator[Callback]:
     """An observer that tells another one, shows the run on standard error and sums it up there.
 
     `wanted` None: only if somebody looks, on a terminal or in a notebook.

@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.search.tasks import TaskSearch
-from tilewright.search.tuner import DEFAULTS_SHARE, Progress
+from tilewright.search.progress import Progress, TaskResult
+from tilewright.search.tuner import DEFAULTS_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +33,18 @@ class Row:
     expected_s: float | None = None
 
     @staticmethod
-    def of(search: TaskSearch) -> Row:
+    def of(task: TaskResult) -> Row:
         """As it stands."""
-        task = search.task
         return Row(
             name=task.name,
             weight=task.weight,
             flops=task.flops,
-            default_s=search.default_s,
-            best_s=search.best_s,
-            trials=search.trials,
-            errors=search.errors,
-            confirmed=search.confirmed,
-            expected_s=search.expected_s,
+            default_s=task.default_s,
+            best_s=task.best_s,
+            trials=task.trials,
+            errors=task.errors,
+            confirmed=task.confirmed,
+            expected_s=task.expected_s,
         )
 
     @property
@@ -95,7 +94,7 @@ class Snapshot:
     @staticmethod
     def of(progress: Progress) -> Snapshot:
         """Copy what is shown."""
-        rows = tuple(map(Row.of, progress.searches))
+        rows = tuple(map(Row.of, progress.tasks))
         return Snapshot(
             rows=rows,
             current=progress.current,
@@ -109,8 +108,8 @@ class Snapshot:
             default_programs_s=progress.default_programs_s,
             default_programs=progress.default_programs,
             default_share=progress.default_share,
-            load=progress.load.reason,
-            busy=progress.load.summary,
+            load=progress.load,
+            busy=progress.busy,
         )
 
     @property

@@ -27,12 +27,12 @@ import numpy as np
 
 from tilewright.errors import RunError
 from tilewright.runtime.artifact import ALIGNMENT, Array, aligned
+from tilewright.runtime.interpreter import DATA, IS_KNOWN
 
 PAGE = mmap.PAGESIZE
 STAGGER = 39 * ALIGNMENT  # the golden section of 64 lines: the starts of many slots lie far apart
 NUMPY_START = 16  # where in its page a large array of NumPy's begins, behind the C library's header
 BYTE = np.dtype(np.uint8)
-OBJECT_HEAD = object.__basicsize__
 SIZE_AT = ctypes.c_size_t.from_address
 PATTERN = 0xFF  # every float dtype reads it as NaN, every signed integer as -1
 HUGE_PAGE_BYTES = 1 << 22  # NumPy asks for huge pages from this size on
@@ -42,12 +42,10 @@ READ, WRITE = 1, 2
 
 
 def address(array: Array) -> int:
-    """Where the data of `array` start: `array.ctypes.data`, in a seventh of its time.
-
-    NumPy's C interface fixes the layout that is read here: the pointer to the data is the first
-    field of an array behind what every Python object begins with.
+    """Where the data of `array` start: `array.ctypes.data`, in a seventh of its time where the
+    layout of arrays is known.
     """
-    return SIZE_AT(id(array) + OBJECT_HEAD).value
+    return SIZE_AT(id(array) + DATA).value if IS_KNOWN else array.ctypes.data
 
 
 def staggered(slot: int) -> int:

@@ -31,6 +31,25 @@ class Constants:
         """Where each one begins."""
         return [address(array) for array in self.arrays]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as they are, and laid out anew where they are read: kernels want alignment."""
+        return placed, (self.specs, self.arrays)
+
+    def pooled(self, pool: ConstantPool) -> Constants:
+        """The same, where those that `pool` has already are its."""
+        return Constants(self.specs, tuple(map(pool.shared, self.arrays)))
+
+
+def placed(specs: tuple[BufferSpec, ...], arrays: Sequence[Array]) -> Constants:
+    """Packed constants copied to one block, in the order of their first use."""
+    starts, size = offsets(specs)
+    block = aligned_empty((size,), np.dtype(np.uint8), 1)
+    copies = []
+    for spec, start, array in zip(specs, starts, arrays, strict=True):
+        copies.append(block[start : start + spec.bytes].view(array.dtype).reshape(array.shape))
+        np.copyto(copies[-1], array)
+    return Constants(specs, tuple(copies))
+
 
 def offsets(specs: Sequence[BufferSpec]) -> tuple[list[int], int]:
     """Where each of `specs` begins in a block of all of them, and the block's bytes."""

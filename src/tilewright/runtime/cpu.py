@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,11 @@ class NativeCode:
         self.entry = entry
         self.invoke = self._native.invoke
         self._timed = timed
+
+    @property
+    def source(self) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
+        """What makes its function anew in another process, if that is more than the artifact."""
+        return None
 
     def __call__(self, buffers: int, scratch: int, threads: int = ALL_THREADS) -> None:
         """Run once. `buffers` is the address of the pointer array, `scratch` of the scratch block;

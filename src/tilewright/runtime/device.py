@@ -14,16 +14,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact, Step, numpy_dtype
+from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Step, numpy_dtype
 from tilewright.runtime.constants import Constants, pack, pack_given
-from tilewright.runtime.parameters import Parameter, check_array, checked, inputs_of, positional
+from tilewright.runtime.parameters import (
+    Parameter,
+    check_array,
+    checked,
+    inputs_of,
+    interface,
+    positional,
+    with_named,
+)
 from tilewright.runtime.profile import Profile, profile
+from tilewright.runtime.tensors import alike
 from tilewright.target import Target
 
 Seconds = npt.NDArray[np.float64]
@@ -98,6 +107,25 @@ class DeviceFunction:
         if constants is not None or not artifact.constants:
             self._upload(constants or pack(artifact, {}))
 
+    @property
+    def inputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each input, in the order in which a caller gives them."""
+        return tuple(self.artifact.inputs[p.slot] for p in self._inputs)
+
+    @property
+    def outputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.artifact.outputs
+
+    def __repr__(self) -> str:
+        return f"DeviceFunction({interface(self.artifact, self.inputs)})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{self!r} cannot be pickled, its memory is on a device: compile in the process that "
+            f"runs it"
+        )
+
     def prepare(self, constants: Mapping[str, Any]) -> None:
         """Pack the constants (given in their logical layouts, by name) and put them there.
 
@@ -111,22 +139,26 @@ class DeviceFunction:
             self.device.upload(array, buffer)
         self._ready = True
 
-    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
-        """Outputs in the artifact's order, in `out` if it is given. Raises InputError where an
-        array does not fit.
+    def __call__(
+        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+    ) -> list[Any]:
+        """Outputs in the order of `outputs`, in `out` if it is given; tensors of PyTorch's, if an
+        input is one. Raises InputError where an array does not fit.
         """
-        outputs = self._outputs(out)
+        if named:
+            inputs = tuple(with_named(self._inputs, inputs, named))
+        outputs = self._taken(out)
         with self._busy:
             self._take(inputs)
             self._program.run(self._buffers, self._scratch)
             results = self._buffers[len(self._buffers) - len(outputs) :]
             for buffer, array in zip(results, outputs, strict=True):
                 self.device.download(buffer, array)
-        return outputs
+        return alike(inputs, outputs) if out is None else outputs
 
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Array]:
+    ) -> list[Any]:
         """The same for inputs by name, or a sequence of them by position."""
         return self(*positional(self._inputs, inputs), out=out)
 
@@ -163,7 +195,7 @@ class DeviceFunction:
             array = np.ascontiguousarray(arrays[parameter.position])
             self.device.upload(array, self._buffers[parameter.slot])
 
-    def _outputs(self, out: Sequence[Array] | None) -> list[Array]:
+    def _taken(self, out: Sequence[Array] | None) -> list[Array]:
         """The arrays that take the outputs."""
         specs = self.artifact.outputs
         if out is None:

@@ -4,9 +4,11 @@
     fn.prepare({"weight": w})             packs the constants, once
     (y,) = fn(x)                          NumPy arrays or anything with DLPack
     fn(x, out=[y])                        into an array that is there already
-    (y,) = fn.run({"x": x})               the same by name
+    (y,) = fn(x=x)                        the same by name
+    (y,) = fn.run({"x": x})               for names that Python does not have
 
-Inputs must have exactly the named shapes and dtypes; nothing is converted silently. An input that
+Inputs must have exactly the named shapes and dtypes (`fn.inputs`); nothing is converted silently.
+Where an input is a tensor of PyTorch's, the outputs are tensors. An input that
 is not contiguous is copied into a buffer kept for it. So is one that is not aligned for its
 elements; more is not asked, since copying takes longer than loads across cache lines do: of 96
 operators and subgraphs, depthwise convolutions would be up to a third faster on aligned inputs,
@@ -27,22 +29,31 @@ inputs and outputs to a pointer array that is kept. (Loops over positions: a str
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import ALIGNMENT, Array, Artifact, Step
+from tilewright.runtime.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Step
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
 from tilewright.runtime.invoke import DONE, HELD, QUICK, Call
-from tilewright.runtime.parameters import Parameter, check_array, checked, inputs_of, positional
+from tilewright.runtime.parameters import (
+    Parameter,
+    check_array,
+    checked,
+    inputs_of,
+    interface,
+    positional,
+    with_named,
+)
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile, profile
 from tilewright.runtime.results import ResultMemory
+from tilewright.runtime.tensors import alike
 from tilewright.target import Target
 
 
@@ -97,6 +108,7 @@ class CompiledFunction:
         the artifact's). Raises RunError when this machine cannot run it.
         """
         self.artifact = artifact
+        self._parts = tuple(parts)
         self._code = LoadedKernel(artifact, parts) if code is None else code
         self._inputs = inputs_of(artifact, arguments)
         first_output = len(artifact.inputs) + len(artifact.constants)
@@ -112,18 +124,45 @@ class CompiledFunction:
         self._frames: list[_Frame] = []
 
     @property
+    def inputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each input, in the order in which a caller gives them."""
+        return tuple(self.artifact.inputs[p.slot] for p in self._inputs)
+
+    @property
+    def outputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.artifact.outputs
+
+    def __repr__(self) -> str:
+        return f"CompiledFunction({interface(self.artifact, self.inputs)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Its code and packed constants, or the library it is from: another process on a machine
+        like this one loads them anew.
+        """
+        names = tuple(p.name for p in self._inputs)
+        own = (CompiledFunction._again, (self.artifact, self._parts, names, self._constants))
+        return _with_threads, (*(self._code.source or own), self._threads)
+
+    @staticmethod
+    def _again(
+        artifact: Artifact,
+        parts: Sequence[Artifact],
+        arguments: Sequence[str],
+        constants: Constants | None,
+    ) -> CompiledFunction:
+        return CompiledFunction(artifact, parts, arguments, constants=constants)
+
+    @property
     def threads(self) -> int:
-        """The most threads a call uses; at first, all it was compiled for."""
+        """The most threads a call uses; at first, all it was compiled for. None sets that again."""
         return self._threads
 
     @threads.setter
-    def threads(self, count: int) -> None:
+    def threads(self, count: int | None) -> None:
         """Raises InputError for a count that is not from 1 to the target's cores."""
-        self._threads = checked_threads(count, self._cores)
+        self._threads = self._cores if count is None else checked_threads(count, self._cores)
         self._frames = []  # which know the count
-
-    def __reduce__(self) -> NoReturn:
-        raise unpicklable(self)
 
     def prepare(self, constants: Mapping[str, Any], pool: ConstantPool | None = None) -> None:
         """Take the constants (in their logical layouts, by name) and pack them as the code wants.
@@ -134,14 +173,19 @@ class CompiledFunction:
         self._constants = pack_given(self.artifact, constants, pool)
         self._frames = []  # those of calls in flight go with the constants they point at
 
-    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
-        """Compute the outputs, in the order of `artifact.outputs`, for inputs by position.
+    def __call__(
+        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+    ) -> list[Any]:
+        """Compute the outputs, in the order of `outputs`, for inputs by position or by name.
 
         They are arrays of their own; once the caller has dropped them (and views of them), a later
-        call may use their memory. `out`, if given, holds one contiguous 64-byte-aligned array for
-        each output; they are filled and returned. Raises InputError for a wrong number of arrays, a
-        wrong shape or dtype.
+        call may use their memory. If an input is a tensor of PyTorch's, they are tensors of such
+        memory. `out`, if given, holds one contiguous 64-byte-aligned array for each output; they
+        are filled and returned. Raises InputError for a wrong number of arrays, a name that is
+        missing or unknown, a wrong shape or dtype.
         """
+        if named:
+            inputs = tuple(with_named(self._inputs, inputs, named))
         frames = self._frames
         if out is None and QUICK:
             frame = self._frame(frames)
@@ -160,7 +204,7 @@ class CompiledFunction:
         self._bind(frame, arrays, outputs)
         self._code(frame.pointers_address, frame.scratch_address, self._threads)
         frames.append(frame)
-        return outputs
+        return alike(inputs, outputs) if out is None else outputs
 
     def _frame(self, frames: list[_Frame]) -> _Frame:
         """One that no call uses."""
@@ -171,7 +215,7 @@ class CompiledFunction:
 
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Array]:
+    ) -> list[Any]:
         """The same for inputs by name, or a sequence of them by position.
 
         Raises InputError for a missing or unknown name, too.
@@ -274,18 +318,18 @@ class CompiledFunction:
             pointers[parameter.slot] = address(outputs[parameter.position])
 
 
-def unpicklable(function: object) -> TypeError:
-    """The error of an attempt to pickle or copy compiled code."""
-    return TypeError(
-        f"a {type(function).__name__} is machine code in this process's memory and cannot be "
-        "pickled or copied: save a network with net.save('net.so'), which another process loads "
-        "with tilewright.load_library('net.so')"
-    )
+def _with_threads(
+    make: Callable[..., CompiledFunction], given: Sequence[Any], threads: int
+) -> CompiledFunction:
+    """The function that `make` makes, with a limit of threads."""
+    function = make(*given)
+    function.threads = threads
+    return function
 
 
 def checked_threads(count: int, cores: int) -> int:
     """`count`, which may be from 1 to `cores`. Raises InputError when it is not."""
-    if not isinstance(count, int) or not 1 <= count <= cores:
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= cores:
         raise InputError(
             f"threads must be from 1 to {cores}, which this was compiled for, not {count!r}; "
             f"for more, compile for a target with cores=..."

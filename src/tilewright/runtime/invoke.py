@@ -14,37 +14,34 @@ Outputs are written again that nobody but their call holds: an array and what ow
 have one reference each (views refer to the owner), and no weak one. Otherwise they are `HELD`, and
 the call needs new ones. So the caller of a function who drops its results pays for no memory.
 
-The layout of arrays, up to the field of weak references, is fixed by NumPy's C interface; an
-object begins with its reference count and ends with its type. An interpreter without the lock that
-makes one reference mean one holder is not given this (`QUICK`).
+An interpreter whose layout is not the expected one (see `interpreter`) is not given this: calls go
+through ctypes there.
 """
 
 from __future__ import annotations
 
 import ctypes
-import sys
-import sysconfig
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tilewright.runtime import interpreter as layout
 from tilewright.runtime.artifact import Array
 from tilewright.runtime.parameters import Parameter
 
 DONE, DIFFERENT, HELD = range(3)
 """What `tw_invoke` answers; but for the first, nothing was run."""
 
-QUICK = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+QUICK = layout.IS_KNOWN
 
-HEAD = object.__basicsize__
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # NumPy's flags; aligned for its elements
 HEADER, RECORD = 7, 5  # words
 WORDS = {
     # of an array, in bytes
-    "type": HEAD - 8,
-    "data": HEAD, "rank": HEAD + 8, "extents": HEAD + 16, "base": HEAD + 32,
-    "dtype": HEAD + 40, "flags": HEAD + 48, "weak": HEAD + 56,
-    "readable": CONTIGUOUS | ALIGNED, "writeable": CONTIGUOUS | ALIGNED | WRITEABLE,
+    "type": layout.TYPE,
+    "data": layout.DATA, "rank": layout.RANK, "extents": layout.EXTENTS, "base": layout.BASE,
+    "dtype": layout.DTYPE, "flags": layout.FLAGS, "weak": layout.WEAK,
+    "readable": layout.CONTIGUOUS | layout.ALIGNED,
+    "writeable": layout.CONTIGUOUS | layout.ALIGNED | layout.WRITEABLE,
     "header": HEADER, "record": RECORD,
     "done": DONE, "different": DIFFERENT, "held": HELD,
 }  # fmt: skip

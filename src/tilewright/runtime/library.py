@@ -15,13 +15,14 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tilewright import arguments
 from tilewright.errors import InputError, RunError
 from tilewright.files import refuse_output
 from tilewright.runtime.artifact import Artifact, numpy_dtype
@@ -52,11 +53,17 @@ CHUNK_BYTES = 1 << 20
 class LibraryCode(NativeCode):
     """The entry points of one network of a loaded library."""
 
-    def __init__(self, artifact: Artifact, library: ctypes.CDLL, number: int) -> None:
+    def __init__(self, artifact: Artifact, library: ctypes.CDLL, file: Path, number: int) -> None:
         self._library = library
+        self._place = file, number
         words = (ctypes.c_size_t * (3 + 2 * number)).in_dll(library, "tilewright_code")
         self._constants = words[0]
         super().__init__(artifact, words[1 + 2 * number], words[2 + 2 * number])
+
+    @property
+    def source(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """The library has everything."""
+        return function_of, self._place
 
     def constants(self, starts: Sequence[int]) -> Constants:
         """The weights where they lie."""
@@ -75,7 +82,18 @@ def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFun
     Raises RunError when the file cannot be read, is no saved network, is cut off or changed, has
     another format, or was compiled for another machine.
     """
-    file = Path(path).resolve()
+    functions = _functions(arguments.file("path", path))
+    return functions[0] if len(functions) == 1 else FunctionSet(functions)
+
+
+def function_of(path: Path, number: int) -> CompiledFunction:
+    """One of the networks of a library."""
+    return _functions(path)[number]
+
+
+def _functions(path: Path) -> list[CompiledFunction]:
+    """All networks of a library."""
+    file = path.resolve()
     description = _description(file)
     if description.get("format") != FORMAT:
         raise RunError(
@@ -94,10 +112,10 @@ def load_library(path: str | Path) -> CompiledFunction | FunctionSet[CompiledFun
     library.tilewright_share_threads(ctypes.c_void_p(native(host_architecture()).parallel))
     functions = []
     for number, artifact in enumerate(artifacts):
-        code = LibraryCode(artifact, library, number)
+        code = LibraryCode(artifact, library, file, number)
         constants = code.constants(starts[number])
         functions.append(CompiledFunction(artifact, code=code, constants=constants))
-    return functions[0] if len(functions) == 1 else FunctionSet(functions)
+    return functions
 
 
 def seal(file: Path) -> None:

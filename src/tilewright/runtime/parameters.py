@@ -16,6 +16,7 @@ import numpy as np
 
 from tilewright.errors import InputError
 from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
+from tilewright.runtime.tensors import BFLOAT16, array_of, is_tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,12 @@ def inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[Para
     return tuple(Parameter.of(artifact.inputs[slots[n]], i, slots[n]) for i, n in enumerate(names))
 
 
+def interface(artifact: Artifact, inputs: Sequence[BufferSpec]) -> str:
+    """`matmul: a: float32[2, 3], b: float32[3, 4] -> c: float32[2, 4] on cpu:znver4`."""
+    taken, given = (", ".join(map(str, s)) or "nothing" for s in (inputs, artifact.outputs))
+    return f"{artifact.entry}: {taken} -> {given} on {artifact.target.split()[0]}"
+
+
 def positional(
     parameters: Sequence[Parameter], inputs: Mapping[str, Any] | Sequence[Any]
 ) -> Sequence[Any]:
@@ -55,6 +62,16 @@ def positional(
     if len(inputs) != len(parameters) or any(p.name not in inputs for p in parameters):
         check_names("input", inputs, [p.name for p in sorted(parameters, key=lambda p: p.slot)])
     return [inputs[p.name] for p in parameters]
+
+
+def with_named(
+    parameters: Sequence[Parameter], inputs: Sequence[Any], named: Mapping[str, Any]
+) -> list[Any]:
+    """All inputs by position, of which the last were given by name. Raises InputError."""
+    twice = [p.name for p in parameters[: len(inputs)] if p.name in named]
+    if twice:
+        raise InputError(f"given by position and by name: {', '.join(twice)}")
+    return [*inputs, *positional(parameters[len(inputs) :], named)]
 
 
 def checked(parameters: Sequence[Parameter], inputs: Sequence[Any]) -> list[Array]:
@@ -91,7 +108,8 @@ def as_array(parameter: Parameter, value: Any) -> Array:
                 f"got {type(value).__name__}"
             )
         try:
-            value = np.from_dlpack(value)
+            is_narrow = parameter.dtype == BFLOAT16 and is_tensor(value)
+            value = array_of(value) if is_narrow else np.from_dlpack(value)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             raise InputError(
                 f"{parameter.name}: NumPy cannot take this {type(value).__name__} through DLPack "

@@ -20,10 +20,12 @@ class Runnable(Protocol):
 
     @property
     def artifact(self) -> Artifact: ...
-    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]: ...
+    def __call__(
+        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+    ) -> list[Any]: ...
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Array]: ...
+    ) -> list[Any]: ...
 
 
 Function = TypeVar("Function", bound=Runnable)
@@ -49,16 +51,21 @@ class FunctionSet(Generic[Function]):
                 )
             self._by_shapes[key] = network
 
-    def __call__(self, *inputs: Any, out: Sequence[Array] | None = None) -> list[Array]:
-        """The outputs of the network for inputs of these shapes, given by position.
+    def __call__(
+        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+    ) -> list[Any]:
+        """The outputs of the network for inputs of these shapes, given by position or by name.
 
         Raises InputError when there is none, and what `Network.__call__` raises.
         """
+        if named:
+            rest = [named.get(n) for n in self.input_names[len(inputs) :]]
+            return self.network_for([*inputs, *rest])(*inputs, out=out, **named)
         return self.network_for(inputs)(*inputs, out=out)
 
     def run(
         self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Array]:
+    ) -> list[Any]:
         """The same for inputs by name, or a sequence of them by position."""
         if isinstance(inputs, Mapping):
             return self.network_for([inputs.get(n) for n in self.input_names]).run(inputs, out)
@@ -78,6 +85,10 @@ class FunctionSet(Generic[Function]):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.networks))
+
+    def __repr__(self) -> str:
+        shapes = "; ".join(_text(self.input_names, key) for key in self._by_shapes)
+        return f"{type(self).__name__}({shapes})"
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:

@@ -34,6 +34,8 @@ from tilewright.search.objectives import Goal, Model, Objective, as_objective
 
 Floats = npt.NDArray[np.float64]
 
+GAIN = 1e-3  # of the objective: less is nothing better
+
 
 @dataclass(frozen=True, slots=True)
 class TaskInfo:
@@ -100,6 +102,9 @@ class TaskScheduler:
         self._best = np.array([task.default_latency_s or np.inf for task in tasks], np.float64)
         self._curves: list[list[float]] = [[] for _ in tasks]
         self._exhausted = np.zeros(len(tasks), np.bool_)
+        self.fruitless_trials = 0
+        """How many trials there were since one made the objective better by a thousandth."""
+        self._reached = self._current()
 
     # ---- what happened ------------------------------------------------------------------------
 
@@ -110,10 +115,15 @@ class TaskScheduler:
         self._best[task] = min(self._best[task], best_latency_s)
         self._curves[task].append(float(self._best[task]))
         self.history.append(Unit(task, best_latency_s, trials))
+        self.fruitless_trials += trials
+        current = self._current()
+        if self._reached - current > GAIN * abs(self._reached):
+            self._reached, self.fruitless_trials = current, 0
 
     def begin(self, task: int, default_latency_s: float) -> None:
         """The default program of `task` was measured (inf: it fails): no estimate counts longer."""
         self._best[task] = default_latency_s
+        self._reached = self._current()
 
     def exhausted(self, task: int) -> None:
         """`task` has no program left to measure: it is not chosen again."""
@@ -135,6 +145,10 @@ class TaskScheduler:
     def value(self) -> float:
         """The objective now; a task where nothing ran counts as described above."""
         return self.goal.value(self._latencies(), self._curves)
+
+    def _current(self) -> float:
+        """The objective by latencies alone."""
+        return self.goal.value(self._latencies())
 
     @property
     def done(self) -> bool:

@@ -14,23 +14,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
+from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import provenance
-from tilewright.records.rows import RUN, FactsRow, LoadRow, RunRow
+from tilewright.records.rows import RUN, FactsRow, LoadRow, RunRow, Trial
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.default_programs import DefaultPrograms
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.memory import Candidate
+from tilewright.search.progress import Budget, Callback, Progress, TaskResult
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
@@ -44,52 +46,13 @@ from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import RULES
 from tilewright.target import Target
+from tilewright.text import duration
 
 # Of a budget in minutes so much is kept for confirming, by how many tasks have a winner.
 LEAST_CONFIRM, MOST_CONFIRM, CONFIRM_TASK_S = 0.1, 0.3, 2.0
 DEFAULTS_SHARE = 0.3  # of a budget in minutes, for default programs before the search begins
-TRIAL_S = 0.25  # expected seconds of a trial: turns a budget in minutes into trials
 CHECKPOINT_S = 5.0  # at least between two times that the database's file is made whole
 MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """When to stop: after so many trials or so many minutes, whichever comes first."""
-
-    trials: int | None = None
-    minutes: float | None = None
-
-    @property
-    def expected_trials(self) -> int:
-        """How many trials it allows, roughly."""
-        by_time = None if self.minutes is None else int(self.minutes * 60 / TRIAL_S)
-        known = [n for n in (self.trials, by_time) if n is not None]
-        return min(known, default=1000)
-
-
-@dataclass
-class Progress:
-    """What an observer sees after every round.
-
-    So many `default_programs` are measured before the search begins, of which `default_share` (of
-    the work, from 0 to 1) is done.
-    """
-
-    searches: Sequence[TaskSearch]
-    current: int
-    trials: int
-    elapsed_s: float
-    budget: Budget
-    shares: Shares
-    phase: str = "search"
-    default_programs_s: float = 0.0
-    load: Disturbance = field(default_factory=Disturbance)
-    default_programs: int = 0
-    default_share: float = 1.0
-
-
-Observer = Callable[[Progress], None]
 
 
 @dataclass
@@ -139,27 +102,35 @@ class Tuner:
 
     # ---- the run ------------------------------------------------------------------------------
 
-    def run(self, budget: Budget, observe: Observer = lambda _: None) -> list[TaskSearch]:
+    def run(self, budget: Budget, observe: Callback = lambda _: None) -> list[TaskSearch]:
         """Tune until the budget is spent or every space is exhausted; returns the searches.
 
-        An interrupt (KeyboardInterrupt) leaves everything measured so far in the database.
+        An exception (of `observe`, too; KeyboardInterrupt) leaves everything measured so far in the
+        database.
         """
+
+        def tell(task: int, phase: str = "search") -> None:
+            progress = self._progress(task, budget, phase)
+            log.info("%s", progress)
+            observe(progress)
+
         self.started, self.started_at = time.monotonic(), time.time()
         self.register()
         self._keep_facts(budget)
-        self._measure_defaults(budget, observe)
+        self._measure_defaults(budget, lambda i: tell(i, "default programs"))
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
         scheduler = self.schedule(self.tasks, latencies, self.seed)
         self._pretrain()
         self.recorded = self._recorded()
         unit = unit_trials(budget.expected_trials, len(self.tasks))
+        unit = min(unit, budget.patience or unit)
         task = 0
-        while not (self._spent(budget) or scheduler.done):
+        while not (self._spent(budget, scheduler) or scheduler.done):
             task = scheduler.next()
             size = unit if budget.trials is None else min(unit, budget.trials - self.trials)
             self._round(task, size, scheduler)
             self._keep_run()
-            observe(self._progress(task, budget))
+            tell(task)
 
         def is_late() -> bool:
             return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
@@ -167,10 +138,8 @@ class Tuner:
         confirmation = Confirmation(
             self.database, self.machine.fingerprint, self.measurer, self.disturbance.drifted
         )
-        confirmation.run(
-            self.searches, is_late, lambda i: observe(self._progress(i, budget, "confirming"))
-        )
-        observe(self._progress(task, budget, "confirming"))
+        confirmation.run(self.searches, is_late, lambda i: tell(i, "confirming"))
+        tell(task, "confirming")
         self._keep_run()
         return self.searches
 
@@ -179,8 +148,11 @@ class Tuner:
         """Wall seconds since the run began."""
         return time.monotonic() - self.started
 
-    def _spent(self, budget: Budget) -> bool:
+    def _spent(self, budget: Budget, scheduler: TaskScheduler) -> bool:
         if budget.trials is not None and self.trials >= budget.trials:
+            return True
+        if budget.patience is not None and scheduler.fruitless_trials >= budget.patience:
+            log.info("nothing better in %d trials", scheduler.fruitless_trials)
             return True
         if budget.minutes is None:
             return False
@@ -191,23 +163,24 @@ class Tuner:
         wanted = min(MOST_CONFIRM * seconds, CONFIRM_TASK_S * winners)
         return self.elapsed_s >= seconds - max(LEAST_CONFIRM * seconds, wanted)
 
-    def _progress(self, task: int, budget: Budget, phase: str = "search") -> Progress:
+    def _progress(self, task: int, budget: Budget, phase: str) -> Progress:
         self.disturbance.note(self.elapsed_s)
         if self.elapsed_s - self.checkpoint_s >= CHECKPOINT_S:
             self.database.checkpoint()
             self.checkpoint_s = self.elapsed_s
         return Progress(
-            self.searches,
-            task,
-            self.trials,
-            self.elapsed_s,
-            budget,
-            self.shares,
-            phase,
-            self.default_programs_s,
-            self.disturbance,
-            self.default_programs,
-            self.default_share,
+            tasks=tuple(map(TaskResult.of, self.searches)),
+            current=task,
+            trials=self.trials,
+            elapsed_s=self.elapsed_s,
+            budget=budget,
+            shares=replace(self.shares),
+            phase=phase,
+            default_programs_s=self.default_programs_s,
+            default_programs=self.default_programs,
+            default_share=self.default_share,
+            load=self.disturbance.reason,
+            busy=self.disturbance.summary,
         )
 
     def register(self) -> None:
@@ -217,20 +190,20 @@ class Tuner:
             self.database.add_workload(task.row)
         self.database.checkpoint()
 
-    def _measure_defaults(self, budget: Budget, observe: Observer) -> None:
+    def _measure_defaults(self, budget: Budget, told: Callable[[int], None]) -> None:
         def is_late() -> bool:
             limit = None if budget.minutes is None else budget.minutes * 60 * DEFAULTS_SHARE
             return limit is not None and self.elapsed_s >= limit
 
         first = self.defaults.first(budget.minutes is not None)
         self.default_programs = len(first)
-        told = 0
+        done = 0
 
         def tell(task: int) -> None:
-            nonlocal told
-            told += 1  # of each program twice
-            self.default_share = told / (2 * len(first))
-            observe(self._progress(task, budget, "default programs"))
+            nonlocal done
+            done += 1  # of each program twice
+            self.default_share = done / (2 * len(first))
+            told(task)
 
         self.defaults.measure(first, is_late, tell)
         self.default_programs_s, self.default_share = self.elapsed_s, 1.0
@@ -250,6 +223,8 @@ class Tuner:
         missing = [c for c in batch if c.trace_hash not in known]
         known |= {t.trace_hash: t for t in self.ledger.measure(search, missing)}
         trials = [known[c.trace_hash] for c in batch]
+        for trial in trials:
+            log.debug("%s %s: %s", search.task.name, trial.trace_hash[:8], _outcome(trial))
         latencies = [t.measured_s for t in trials]
         search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
         search.tell(batch, latencies)
@@ -348,3 +323,10 @@ class Tuner:
                 round_id=0,
                 region_s=group.region_s,
             )
+
+
+def _outcome(trial: Trial) -> str:
+    """What came of a trial, for the log."""
+    if trial.ok:
+        return f"{duration(trial.measured_s)}, by {trial.origin}"
+    return f"failed in {trial.stage} with {trial.error}: {trial.message}"

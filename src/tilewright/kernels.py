@@ -1,0 +1,232 @@
+"""Compiled kernels: the best recorded program of every task, or its default program.
+
+matches, kernels = build_recorded(tasks, "tuning.db", target)     artifacts by task
+tell(matches, notes)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tilewright.build import compile_request, make_request
+from tilewright.build.cache import ArtifactCache
+from tilewright.cost.resources import runs_on
+from tilewright.errors import RunError, TilewrightError
+from tilewright.expr.serialize import extents
+from tilewright.log import log
+from tilewright.machine import machine_of
+from tilewright.measure.pools import BuilderPool, Built
+from tilewright.records.database import Database
+from tilewright.records.matching import Match, find_record
+from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.runtime.artifact import Artifact
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Step
+from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.search.tasks import TuningTask
+from tilewright.settings import Settings
+from tilewright.target import Target, available_cores
+
+
+def kernel_name(task: str) -> str:
+    """A task's name as a symbol."""
+    return re.sub(r"\W", "_", task, flags=re.ASCII)
+
+
+# ---- records ----------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def open_records(db: str | Path | None) -> Iterator[Database | None]:
+    """The database to compile from, for reading; None without one."""
+    if db is None:
+        yield None
+        return
+    with Database.open(db, create=False, readonly=True) as database:
+        yield database
+
+
+def find_match(
+    task: TuningTask, database: Database | None, target: Target, without: Collection[int] = ()
+) -> Match:
+    """The record to compile a task with; its trial is None where the default program serves.
+
+    A task of a network that has none takes that of the same computation by itself. Trials whose
+    ids are in `without` are passed over.
+    """
+    if database is None:
+        return Match(None, False, "")
+    machine, size = machine_of(target), tuple(extents(task.dag))
+
+    def runs(trial: Trial) -> bool:
+        try:
+            state = State(task.dag).replay(trace_from_json(trial.trace))
+            program = lower(state, task.name).program
+        except TilewrightError:
+            return True  # building it says what is wrong with it
+        return runs_on(program, target)
+
+    rows = [
+        WorkloadRow(h, task.name, "", task.structure, size, task.flops)
+        for h in dict.fromkeys((task.hash, task.alone))
+    ]
+    found = [find_record(database, row, machine, runs, without) for row in rows]
+    return max(found, key=lambda m: (m.trial is not None, m.exact))
+
+
+def tell(matches: Sequence[Match], notes: Callable[[str], None] | None) -> None:
+    """Pass on what is not as it should be; see `compile`."""
+    for note in (m.note for m in matches if m.note):
+        log.warning("%s", note)
+        if notes is not None:
+            notes(note)
+    if notes is not None:
+        return
+    refused = [m.note for m in matches if m.refused]
+    if refused:
+        warnings.warn(
+            f"{len(refused)} of {len(matches)} programs are not the best recorded; see all with "
+            f"notes=print. {refused[0]}",
+            stacklevel=3,
+        )
+    foreign = [m.note for m in matches if m.trial is not None and not m.exact]
+    if foreign:
+        warnings.warn(
+            f"{len(foreign)} of {len(matches)} programs were recorded on another machine; tune on "
+            f"this one, or see all with notes=print. {foreign[0]}",
+            stacklevel=3,
+        )
+
+
+# ---- building ---------------------------------------------------------------------------------
+
+
+MOST_REFUSED = 8
+"""Records of a task that are tried before its default program is taken."""
+
+
+def build_recorded(
+    tasks: Sequence[TuningTask], db: str | Path | None, target: Target
+) -> tuple[list[Match], dict[str, Artifact]]:
+    """The best records of all tasks and their kernels. A record that no program can be built from
+    gives way to the next best, in the end to the default program, and the match's note says so.
+    """
+    with open_records(db) as database:
+        matches = [find_match(t, database, target) for t in tasks]
+        while True:
+            traces = [None if m.trial is None else m.trial.trace for m in matches]
+            refused: dict[int, TilewrightError] = {}
+            kernels = build_all(tasks, traces, target, refused)
+            if not refused:
+                return matches, kernels
+            for i, error in refused.items():
+                matches[i] = _next_best(tasks[i], matches[i], error, database, target)
+
+
+def _next_best(
+    task: TuningTask,
+    match: Match,
+    error: TilewrightError,
+    database: Database | None,
+    target: Target,
+) -> Match:
+    """What to take instead of a record that cannot be used because of `error`."""
+    assert match.trial is not None and match.trial.id is not None and database is not None
+    ids = (*match.refused, match.trial.id)
+    found = Match(None, False, "")
+    if len(ids) < MOST_REFUSED:
+        found = find_match(task, database, target, ids)
+    instead = "the default program" if found.trial is None else f"trial {found.trial.id}"
+    listed = f"trial{'s' * (len(ids) > 1)} {', '.join(map(str, ids))}"
+    note = f"{task.name}: {listed} of {database.name} cannot be used ({error}); using {instead}"
+    return replace(found, note=note, refused=ids)
+
+
+PREFETCH_BYTES = 1 << 16  # smaller constants come quickly from anywhere
+
+
+def prefetch_bytes(task: TuningTask) -> int:
+    """The size from which constants are fetched ahead: in a network they come from main memory,
+    since others were read after their last use.
+    """
+    return PREFETCH_BYTES if task.between else 0
+
+
+def build_all(
+    tasks: Sequence[TuningTask],
+    traces: Sequence[Sequence[Step] | str | None],
+    target: Target,
+    refused: dict[int, TilewrightError] | None = None,
+) -> dict[str, Artifact]:
+    """One artifact a task, by the hash of its computation (`TuningTask.alone`); compiled ones are
+    kept in the user's cache. A trace is steps or their JSON, None the default program.
+
+    What traces fail with goes to `refused` by the number of the task, if it is given; else it is
+    raised.
+    """
+    settings = Settings.from_environment()
+    cache = ArtifactCache(settings.cache, settings.cache_limit)
+    artifacts: dict[str, Artifact] = {}
+    missing: list[tuple[int, str]] = []  # number and key of a task
+    requests = []
+    for number, (task, trace) in enumerate(zip(tasks, traces, strict=True)):
+        prefetch = prefetch_bytes(task)
+        name = f"{kernel_name(task.name)}_{number}"
+        genes = trace if trace is None or isinstance(trace, str) else trace_to_json(trace)
+        # Equal work under other names is another artifact: its buffers are known by name.
+        dag = task.dag
+        names = (t.name for t in (*dag.inputs, *dag.constants, *dag.outputs))
+        built_for = f"{target} prefetch={prefetch}"
+        key = cache.key(" ".join((task.hash, *names)), genes, built_for, name)
+        known = cache.get(key)
+        if known is not None:
+            artifacts[task.alone] = known
+        else:
+            missing.append((number, key))
+            requests.append(make_request(dag, genes, target, name, prefetch, not task.between))
+    # What `TILEWRIGHT_SHOW` asks for is printed by this process, in the order of the tasks.
+    for i, built in _compiled(requests, processes=1 if settings.show else available_cores()):
+        number, key = missing[i]
+        if isinstance(built, TilewrightError):
+            if refused is None or traces[number] is None:
+                raise built
+            refused[number] = built
+            continue
+        cache.put(key, built)
+        artifacts[tasks[number].alone] = Artifact.from_bytes(built)
+    if missing:
+        cache.trim()
+    return artifacts
+
+
+WORTH_PROCESSES = 8
+"""So many kernels are compiled in several processes; fewer take no longer than these to start."""
+COMPILE_TIMEOUT_S = 600.0
+
+
+def _compiled(
+    requests: Sequence[bytes], processes: int
+) -> Iterator[tuple[int, bytes | TilewrightError]]:
+    """The number and the artifact of every request, in the order they are ready.
+
+    What a process of its own fails at is done again here; an error is this one's.
+    """
+    left = dict(enumerate(requests))
+    if processes > 1 and len(requests) >= WORTH_PROCESSES:
+        pool = BuilderPool("tilewright.build:compile_request", processes, COMPILE_TIMEOUT_S)
+        with contextlib.suppress(RunError), pool:
+            for i, outcome in pool.build(requests):
+                if isinstance(outcome, Built):
+                    del left[i]
+                    yield i, outcome.artifact
+    for i, request in left.items():
+        try:
+            yield i, compile_request(request)
+        except TilewrightError as error:
+            yield i, error

@@ -1,0 +1,70 @@
+"""The search's window on measuring: programs of tasks, given as traces.
+
+with contextlib.closing(TaskMeasurer(target)) as measurer:
+    results = measurer.measure(task, default, traces, best_s=None)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tilewright.build import make_request
+from tilewright.kernels import kernel_name, prefetch_bytes
+from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
+from tilewright.measure.task import MeasureTask
+from tilewright.measure.trial import RunOptions
+from tilewright.search.tasks import AllFailedError, TuningTask
+from tilewright.target import Target
+
+
+@dataclass
+class TaskMeasurer:
+    """Measures programs of tasks, given as traces: a LocalMeasurer in the tuner's terms."""
+
+    target: Target
+    command: Sequence[str] | str | None = None
+    options: RunOptions | None = None
+    known: dict[str, MeasureTask] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.local = LocalMeasurer(runner=self.command, options=self.options)
+
+    def measure(
+        self,
+        task: TuningTask,
+        default: str,
+        traces: Sequence[str],
+        best_s: float | None,
+        default_s: float | None = None,
+    ) -> list[MeasureResult]:
+        """Build, check and time candidates of a task."""
+        requests = [self._request(task, t) for t in traces]
+        try:
+            return self.local.measure(self._task(task, default), requests, best_s, default_s)
+        except BatchFailedError as error:
+            raise AllFailedError(str(error), error.results) from error
+
+    def confirm(
+        self, task: TuningTask, default: str, traces: Sequence[str]
+    ) -> list[tuple[float, ...]]:
+        """Latencies of finalists, in turns with the default program in fresh processes; empty for
+        one that failed there.
+        """
+        requests = [self._request(task, t) for t in traces]
+        results = self.local.confirm(self._task(task, default), requests)
+        return [r.latencies_s for r in results]
+
+    def close(self) -> None:
+        """Stop all worker processes."""
+        self.local.close()
+
+    def _task(self, task: TuningTask, default: str) -> MeasureTask:
+        if task.hash not in self.known:
+            reference = self._request(task, default)
+            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.between)
+        return self.known[task.hash]
+
+    def _request(self, task: TuningTask, trace: str) -> bytes:
+        name = kernel_name(task.name)
+        return make_request(task.dag, trace, self.target, name, prefetch_bytes(task))
