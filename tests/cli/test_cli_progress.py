@@ -45,7 +45,7 @@ def test_a_snapshot_sums_up_the_tasks() -> None:
     assert snapshot.default_s == pytest.approx(0.024)
     assert snapshot.errors == 3
     assert snapshot.left_s == pytest.approx(40.0)  # by trials; by time it would be 100
-    assert "30 of 90 trials" in state_line(snapshot, 5.0)
+    assert "30 of 90 searched" in state_line(snapshot, 5.0)
     assert "0:35 left" in state_line(snapshot, 5.0)
     assert share_line(snapshot) == "time: search 25 % · run 75 %"
 
@@ -95,7 +95,7 @@ def test_plain_lines_are_few() -> None:
         show(progress(phase="confirming"))
     lines = text.getvalue().splitlines()
     assert len(lines) == 2
-    assert "0:20  search · conv · 30 of 90 trials · 3 errors" in lines[0]
+    assert "0:20  search · conv · 30 of 90 searched · 3 errors" in lines[0]
     assert "estimated latency 12 ms (untuned 24 ms, not confirmed yet)" in lines[0]
 
 
@@ -122,7 +122,7 @@ def test_default_programs_say_when_the_search_begins() -> None:
 def test_a_search_without_time_says_so() -> None:
     spent = replace(progress(), trials=0, elapsed_s=34.0, default_programs_s=34.0)
     line = end_line(Snapshot.of(replace(spent, budget=Budget(None, 0.5))))
-    assert "0 trials and 3 default programs in 0:34; default programs took 34 s" in line
+    assert "3 trials (0 searched, 3 default) in 0:34; default programs took 34 s" in line
     assert "no time was left to search: give it more minutes" in line
     assert "no time was left" not in end_line(Snapshot.of(progress()))
 
@@ -139,8 +139,8 @@ def test_python_shows_progress_where_somebody_looks(
 
     assert shown(None) == shown(False) == ""
     text = shown(True)
-    assert "search · conv · 30 of 90 trials" in text
-    assert "30 trials and 3 default programs in 0:20" in text, "the summary"
+    assert "search · conv · 30 of 90 searched" in text
+    assert "33 trials (30 searched, 3 default) in 0:20" in text, "the summary"
     monkeypatch.setenv("FORCE_COLOR", "1")  # what Rich takes for a terminal
     assert "GFLOP/s" in shown(None)
     assert len(seen) == 4, "whoever observes hears of it anyway"
@@ -157,7 +157,7 @@ def test_tune_hands_its_observer_on(
     seen: list[Progress] = []
     x = tw.placeholder((8, 8), name="x")
     task = tw.Task(tw.compute((8, 8), lambda i, j: x[i, j] * 2.0, name="y"))
-    tw.tune(task, trials=1, db=tmp_path / "t.db", observe=seen.append, progress=True)
+    tw.tune(task, trials=1, db=tmp_path / "t.db", callbacks=[seen.append], progress=True)
     assert len(seen) == 1 and "estimated latency 12 ms" in capsys.readouterr().err
 
 

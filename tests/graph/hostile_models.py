@@ -20,7 +20,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-CHAINS_ONLY_IMPORTED = True
+CHAINS_ONLY_IMPORTED = False
 """Chains of element-wise operators are not cut into kernels here: that takes too long."""
 
 LOADED, REFUSED, EITHER = "loaded", "refused", "either"
