@@ -13,10 +13,12 @@ import pytest
 
 import tilewright as tw
 from cli_models import check_error, cli, save_classifier
-from tilewright.api import MOST_REFUSED, host_target, machine_of, tasks_of
+from tilewright.kernels import MOST_REFUSED
+from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import ModelRow, ModelTask, Trial
 from tilewright.schedule.trace import trace_hash
+from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
 

@@ -40,8 +40,8 @@ class OperatorSubject:
         function = tw.compile(
             tw.Task(dag.outputs, self.case.name),
             records,
-            target,
-            notes.append,
+            target=target,
+            notes=notes.append,
         )
         if dag.constants:
             function.prepare({t.name: arrays[t.name] for t in dag.constants})

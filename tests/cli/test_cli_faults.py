@@ -69,7 +69,7 @@ def test_other_ends(
 def test_minutes_without_end(model: Path) -> None:
     result = cli("tune", model, "--minutes", "inf")
     assert result.exit_code == 2
-    assert "must be finite" in result.stderr
+    assert "is a finite number" in result.stderr
     assert cli("tune", model, "--minutes", "nan").exit_code == 2
 
 
@@ -153,8 +153,8 @@ def test_signals_end_a_run_like_ctrl_c(
     usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
     inherited = signal.signal(number, usual)
 
-    def killed(*_: object, observe: Any, **__: object) -> None:
-        observe(progress())
+    def killed(*_: object, callbacks: Any, **__: object) -> None:
+        callbacks[0](progress())
         os.kill(os.getpid(), number)
         raise AssertionError("not interrupted")
 

@@ -97,5 +97,5 @@ def test_an_element_that_cannot_be_written_out_is_refused() -> None:
             e = e + e
         return e
 
-    with pytest.raises(ExprError, match="y: an element has more than 65536 operations"):
+    with pytest.raises(ExprError, match="y: an element has more than 262144 operations"):
         compute((4,), body)

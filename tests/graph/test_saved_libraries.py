@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import pickle
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -286,9 +285,3 @@ def test_the_compiler_that_the_environment_names(
     monkeypatch.setenv("CC", "gcc -fno-plt")
     saved[0].save(tmp_path / "model.so")
     assert tw.load_library(tmp_path / "model.so").artifact.entry == saved[0].artifact.entry
-
-
-def test_a_network_is_not_pickled(saved: tuple[Network, Path]) -> None:
-    for function in (saved[0], saved[0].function, tw.load_library(saved[1])):
-        with pytest.raises(TypeError, match=r"machine code .* save a network with net\.save"):
-            pickle.dumps(function)

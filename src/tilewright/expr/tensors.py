@@ -39,7 +39,7 @@ HINTS = {
 }
 """What a user may tell the search about a compute (Ansor §4.2). Names with a dot are others': a
 sketch rule of one's own reads hints such as "mine.levels"."""
-GREATEST_BODY = 1 << 16
+GREATEST_BODY = 1 << 18
 """Operations of one element, shared ones counted at each use: to what works on it, it is a tree."""
 
 

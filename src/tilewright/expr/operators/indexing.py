@@ -117,7 +117,12 @@ def scatter_elements(
         return test
 
     def update(index: tuple[Any, ...], k: Any) -> Expr:
-        return updates[place(index, k)]
+        # What lies outside of `updates` is not meant, and must not be read either.
+        inside = tuple(
+            binary("min", i, window[d] - 1) if window[d] < shape[d] else i
+            for d, i in enumerate(index)
+        )
+        return updates[place(inside, k)]
 
     return _scatter(x, window[at], meant, update, reduction, name)
 

@@ -175,7 +175,7 @@ def roi_align(
         valid = (v >= -1.0) & (v <= float(extent))
         v = binary("min", binary("max", select(call("isnan", v), 0.0, v), 0.0), extent - 1.0)
         lower = call("floor", v)
-        at = cast(INT64, lower)
+        at = binary("min", binary("max", cast(INT64, lower), 0), extent - 1)
         after = binary("min", at + 1, extent - 1)
         return [valid, (at, 1 - (v - lower)), (after, v - lower)]
 
