@@ -25,9 +25,9 @@ from onnx import TensorProto, helper
 
 import tilewright as tw
 from benchmarks.provenance import provenance
-from tilewright.graph.executor import Network
+from tilewright.artifact import Array, numpy_dtype
+from tilewright.network.executor import Network
 from tilewright.runtime import CompiledFunction, aligned_empty
-from tilewright.runtime.artifact import Array, numpy_dtype
 
 TURNS, CALLS = 41, 1000
 

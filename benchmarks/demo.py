@@ -21,6 +21,7 @@ from rich.console import Console
 
 import tilewright as tw
 from benchmarks.models.resnet50 import resnet50
+from tilewright.artifact import Array
 from tilewright.cli.arrays import difference
 from tilewright.cli.bench import print_timings
 from tilewright.cli.console import complain, output
@@ -29,7 +30,6 @@ from tilewright.cli.timing import Timing, interleaved
 from tilewright.cli.tune import report
 from tilewright.machine import host_target
 from tilewright.progress import display
-from tilewright.runtime.artifact import Array
 from tilewright.text import duration
 
 # Float32 sums in another order: more than this of the largest output is an error.

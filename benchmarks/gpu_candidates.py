@@ -43,6 +43,7 @@ from rich.table import Table
 from benchmarks.cases import SHAPES, Case
 from benchmarks.provenance import provenance
 from benchmarks.turns import Deadline
+from tilewright.artifact import Array, Artifact
 from tilewright.build import build
 from tilewright.cli.console import output
 from tilewright.codegen.clike import CUDA, emit
@@ -52,7 +53,6 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.measure.gate import OutputGate
 from tilewright.measure.task import tolerance_of
 from tilewright.nest.interpret import interpret
-from tilewright.runtime.artifact import Array, Artifact
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.runtime.opencl import OpenclDevice

@@ -27,12 +27,12 @@ import numpy as np
 from benchmarks.cases import Case
 from benchmarks.ceilings import GB
 from benchmarks.roofline import Bound, traffic_of
+from tilewright.artifact import Artifact, BufferSpec, Launch
 from tilewright.build.compile import device_code
 from tilewright.codegen.clike import Dialect, dialect_of
 from tilewright.expr.dtypes import DTYPES
 from tilewright.measure.ceilings import Traffic
 from tilewright.nest.nodes import Kind
-from tilewright.runtime.artifact import Artifact, BufferSpec, Launch
 from tilewright.runtime.device import Device, LoadedProgram
 from tilewright.target import GpuTarget
 

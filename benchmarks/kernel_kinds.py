@@ -31,12 +31,12 @@ import tilewright as tw
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
 from benchmarks.turns import chosen
+from tilewright.artifact import numpy_dtype
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Read, Select, reads
 from tilewright.expr.tensors import Compute
 from tilewright.graph.partition import Task
 from tilewright.machine import host_target
-from tilewright.runtime.artifact import numpy_dtype
 from tilewright.runtime.function import CompiledFunction
 from tilewright.schedule.state import State
 from tilewright.space.predicates import has_data_reuse

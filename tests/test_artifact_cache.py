@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cli_models import cli
+from tilewright.artifact import Artifact
 from tilewright.build.cache import ArtifactCache, Usage
-from tilewright.runtime.artifact import Artifact
 
 ARTIFACT = Artifact("f", "cpu", b"code" * 100, (), (), (), (), 0)
 KEYS = [f"{i:02x}" + "0" * 62 for i in range(4)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.random import Generator
 
-from tilewright.runtime.artifact import Array
+from tilewright.artifact import Array
 
 if TYPE_CHECKING:
     from torch import nn

@@ -15,7 +15,7 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 
-from tilewright.runtime.artifact import Array
+from tilewright.artifact import Array
 
 CALIBRATION_BATCH = 2
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from benchmarks.cases import ALL
 from benchmarks.peers.problems import problem_of, random_arrays
 from benchmarks.peers.subjects import Side, device_clock
-from tilewright.runtime.artifact import Array
+from tilewright.artifact import Array
 from tilewright.target import Target
 
 if TYPE_CHECKING:

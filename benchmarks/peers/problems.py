@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.cases import Case
+from tilewright.artifact import Array
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import static_shape
-from tilewright.runtime.artifact import Array
 from tilewright.runtime.buffers import NUMPY_START, empty_at
 
 Arrays = Mapping[str, Array]

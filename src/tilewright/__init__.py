@@ -67,7 +67,7 @@ _EXPORTS: dict[str, tuple[str, ...]] = {
     ),
     "tilewright.models": ("Model", "ModelSet", "Task", "load"),
     "tilewright.runtime.library": ("load_library",),
-    "tilewright.runtime.artifact": ("BufferSpec",),
+    "tilewright.artifact": ("BufferSpec",),
     "tilewright.search.objectives": (
         "EarlyStopping",
         "GeomeanSpeedup",
@@ -158,6 +158,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from tilewright.api import TuneResult, tune
     from tilewright.api import compile as compile
+    from tilewright.artifact import BufferSpec
     from tilewright.errors import (
         BuildError,
         ExprError,
@@ -205,7 +206,6 @@ if TYPE_CHECKING:
     from tilewright.expr.tensors import min as min
     from tilewright.expr.tensors import sum as sum
     from tilewright.models import Model, ModelSet, Task, load
-    from tilewright.runtime.artifact import BufferSpec
     from tilewright.runtime.library import load_library
     from tilewright.search.objectives import (
         EarlyStopping,

@@ -19,14 +19,14 @@ from typing import TypeAlias, overload
 
 from tilewright import arguments
 from tilewright.errors import InputError
-from tilewright.graph.executor import Network
-from tilewright.graph.variants import NetworkSet
 from tilewright.kernels import build_recorded, tell
 from tilewright.machine import as_target, host_target, keep_ceilings, machine_of
 from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
 from tilewright.measure.trial import RunOptions
 from tilewright.models import Model, ModelSet, Task, Tunable, as_tunable, as_tunables
+from tilewright.network.executor import Network
+from tilewright.network.variants import NetworkSet
 from tilewright.progress import showing
 from tilewright.records.database import Database
 from tilewright.runtime.device import DeviceFunction

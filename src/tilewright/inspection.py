@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
+from tilewright.artifact import Artifact
 from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
@@ -26,15 +27,15 @@ from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
-from tilewright.graph.executor import link
 from tilewright.graph.ir import Node, Value
-from tilewright.graph.linker import Linker
-from tilewright.graph.memory import Memory
 from tilewright.graph.onnx_file import weights_beside
 from tilewright.graph.onnx_support import Operator, operators
 from tilewright.kernels import build_recorded, kernel_name
 from tilewright.machine import as_target, machine_of
 from tilewright.models import Model, Task
+from tilewright.network.executor import link
+from tilewright.network.linker import Linker
+from tilewright.network.memory import Memory
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
@@ -50,7 +51,6 @@ from tilewright.records.rows import (
 from tilewright.report.history import History
 from tilewright.report.reading import read_history
 from tilewright.report.tasks import Program
-from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, Winograd
 from tilewright.schedule.trace import trace_from_json

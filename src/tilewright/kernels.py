@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tilewright.artifact import Artifact
 from tilewright.build import compile_request, make_request
 from tilewright.build.cache import ArtifactCache
 from tilewright.cost.resources import runs_on
@@ -24,7 +25,6 @@ from tilewright.measure.pools import BuilderPool, Built
 from tilewright.records.database import Database
 from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import Trial, WorkloadRow
-from tilewright.runtime.artifact import Artifact
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step

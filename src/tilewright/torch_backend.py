@@ -33,12 +33,12 @@ import torch
 
 from tilewright.api import compile
 from tilewright.errors import InputError, UnsupportedModel
-from tilewright.graph.executor import Network
 from tilewright.graph.torch_capture import Concrete, Piece, cut, inverse, memory_order, specialise
 from tilewright.graph.torch_import import headline, to_onnx, to_program
 from tilewright.kernels import open_records
 from tilewright.log import log
 from tilewright.models import Model, load
+from tilewright.network.executor import Network
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.tensors import array_of, tensor_of
 from tilewright.settings import Settings

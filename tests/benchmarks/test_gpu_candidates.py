@@ -13,8 +13,8 @@ from benchmarks.turns import Deadline
 
 from benchmarks import gpu_candidates
 from devices import at_hand
+from tilewright.artifact import Artifact
 from tilewright.errors import RunError, ScheduleError
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.steps import Step
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tilewright.artifact import BufferSpec
 from tilewright.cli.arrays import difference, random_words, read_inputs, write_outputs
-from tilewright.runtime.artifact import BufferSpec
 
 SPECS = (BufferSpec("x", (2, 3), "float32"), BufferSpec("ids", (4,), "int64"))
 

@@ -13,11 +13,11 @@ from onnx import numpy_helper
 
 import tilewright as tw
 from cli_models import cli, save_tokens
+from tilewright.artifact import Array
 from tilewright.cli import check
 from tilewright.cli.check import Tolerance, compare
 from tilewright.cli.peers import Peer, onnxruntime_peer
 from tilewright.inspection import index_limits
-from tilewright.runtime.artifact import Array
 
 
 @pytest.fixture(scope="module")

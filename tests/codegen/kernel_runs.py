@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.artifact import ALIGNMENT, numpy_dtype
 from tilewright.build.compile import compile_lowered
 from tilewright.codegen.llvm.machine import assembly
 from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Program
 from tilewright.nest.verify import verify
-from tilewright.runtime.artifact import ALIGNMENT, numpy_dtype
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.schedule.lower import Lowered

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from gpu_cases import CASES
 
+from tilewright.artifact import Artifact
 from tilewright.errors import TilewrightError
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.emulated import HEADERS

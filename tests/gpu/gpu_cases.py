@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.artifact import Artifact
 from tilewright.build import build
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -19,7 +20,6 @@ from tilewright.expr.nodes import Expr, Tensor
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State

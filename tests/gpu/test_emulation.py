@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from gpu_cases import CASES
 
+from tilewright.artifact import Artifact
 from tilewright.errors import RunError
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.emulated import EmulatedDevice
 
 DEVICE = EmulatedDevice(seed=3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gpu_cases import CASES
 
+from tilewright.artifact import Artifact
 from tilewright.build import build
 from tilewright.cost.resources import resources
 from tilewright.expr.dag import ComputeDAG
@@ -15,7 +16,6 @@ from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Alloc, Kind, Scope, walk
 from tilewright.nest.verify import verify
 from tilewright.nest.workers import kernels, thread_counts
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.device import Device, DeviceFunction
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.opencl import OpenclDevice

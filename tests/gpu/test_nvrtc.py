@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from gpu_cases import CASES, Case, gemm_relu
 
+from tilewright.artifact import Artifact
 from tilewright.build import build_request, make_request
 from tilewright.codegen.clike import CUDA, emit
 from tilewright.errors import BuildError
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.steps import ComputeAt, Reorder, Split, Step
 from tilewright.schedule.worker_steps import Bind

@@ -7,13 +7,13 @@ import pytest
 from graph_reference import Array, random_inputs, run_graph
 
 from devices import at_hand
+from tilewright.artifact import DEVICE_ALIGNMENT, Artifact
 from tilewright.build import build
 from tilewright.errors import TargetError
 from tilewright.graph.builder import GraphBuilder
-from tilewright.graph.executor import Network
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
-from tilewright.runtime.artifact import DEVICE_ALIGNMENT, Artifact
+from tilewright.network.executor import Network
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import open_device
 from tilewright.space.space import Space

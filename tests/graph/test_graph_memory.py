@@ -7,8 +7,8 @@ import pytest
 
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
-from tilewright.graph.memory import ALIGNMENT, Lifetime, MemoryPlan, liveness, plan_memory
 from tilewright.graph.partition import partition
+from tilewright.network.memory import ALIGNMENT, Lifetime, MemoryPlan, liveness, plan_memory
 
 
 def random_graph(seed: int, nodes: int) -> Graph:

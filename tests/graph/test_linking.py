@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tilewright.artifact import Artifact, BufferSpec, Packing
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.graph.builder import GraphBuilder
-from tilewright.graph.executor import Network
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import Partition, Task, partition
-from tilewright.runtime.artifact import Artifact, BufferSpec, Packing
+from tilewright.network.executor import Network
 from tilewright.target import Target
 
 TARGET = Target.parse("cpu")

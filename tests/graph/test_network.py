@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from graph_reference import Array, random_inputs, run_graph
 
+from tilewright.artifact import Artifact
 from tilewright.build import build, default_trace
 from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
-from tilewright.graph.entry import Buffer, Copy, KernelCall, Slot, entry_ir
-from tilewright.graph.executor import Network
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import Partition, partition
-from tilewright.runtime.artifact import Artifact
+from tilewright.network.entry import Buffer, Copy, KernelCall, Slot, entry_ir
+from tilewright.network.executor import Network
 from tilewright.target import Target
 from tilewright.text import size
 

@@ -20,9 +20,9 @@ from devices import tools
 from tilewright.build import build, default_trace
 from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
-from tilewright.graph.executor import Network
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
+from tilewright.network.executor import Network
 from tilewright.runtime.library import _description
 from tilewright.target import Target
 

@@ -13,7 +13,7 @@ from onnx import helper
 
 import tilewright as tw
 from devices import tools
-from tilewright.graph.variants import NetworkSet
+from tilewright.network.variants import NetworkSet
 from tilewright.runtime.constants import shared_offsets
 from tilewright.runtime.pool import ConstantPool
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilewright.artifact import numpy_dtype
 from tilewright.errors import WrongAnswer
 from tilewright.measure.gate import BLOCK, OutputGate, Tolerance
 from tilewright.runtime import BufferSpec
-from tilewright.runtime.artifact import numpy_dtype
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

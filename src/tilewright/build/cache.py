@@ -22,14 +22,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilewright.artifact import Artifact
 from tilewright.errors import TilewrightError
 from tilewright.files import replacing
-from tilewright.runtime.artifact import Artifact
 from tilewright.settings import DEFAULT_CACHE_LIMIT
 
 SUFFIX = ".artifact"
 DIGEST_BYTES = hashlib.sha256().digest_size
-COMPILER_FOLDERS = ("expr", "nest", "cost", "schedule", "space", "codegen", "build", "runtime")
+COMPILER_PARTS = (
+    "artifact.py", "expr", "nest", "cost", "schedule", "space", "codegen", "build", "runtime",
+)  # fmt: skip
 
 
 @functools.cache
@@ -37,8 +39,9 @@ def compiler_fingerprint() -> str:
     """A hash of the source of everything between an expression and object code."""
     root = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for folder in COMPILER_FOLDERS:
-        for file in sorted((root / folder).rglob("*.py")):
+    for part in COMPILER_PARTS:
+        path = root / part
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             digest.update(file.read_bytes())
     return digest.hexdigest()
 

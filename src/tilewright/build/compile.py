@@ -13,6 +13,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from tilewright.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.codegen import compile_program
 from tilewright.errors import BuildError
 from tilewright.expr.dag import ComputeDAG
@@ -20,7 +21,6 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
-from tilewright.runtime.artifact import Artifact, BufferSpec, CodeReport, Packing
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State

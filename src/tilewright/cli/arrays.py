@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright.artifact import Array, BufferSpec, numpy_dtype
 from tilewright.errors import InputError
 from tilewright.files import replacing
-from tilewright.runtime.artifact import Array, BufferSpec, numpy_dtype
 
 # What NumPy and zipfile raise over the files that they are given.
 UNREADABLE = (

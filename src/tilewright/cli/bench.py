@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 import tilewright as tw
+from tilewright.artifact import Array
 from tilewright.cli.arrays import difference, random_words, read_inputs
 from tilewright.cli.console import output, print_json, remark
 from tilewright.cli.options import (
@@ -34,7 +35,6 @@ from tilewright.cli.timing import Timing, interleaved
 from tilewright.errors import InputError
 from tilewright.inspection import index_limits, keep_measured
 from tilewright.machine import host_target
-from tilewright.runtime.artifact import Array
 from tilewright.runtime.profile import Profile
 from tilewright.text import NONE, count, duration, factor, rate
 

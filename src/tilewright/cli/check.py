@@ -16,11 +16,11 @@ import numpy as np
 import onnx
 
 import tilewright as tw
+from tilewright.artifact import Array, BufferSpec
 from tilewright.cli.arrays import difference
 from tilewright.cli.options import EXTRA
 from tilewright.cli.peers import PEER, onnxruntime_peer
 from tilewright.errors import InputError, TilewrightError
-from tilewright.runtime.artifact import Array, BufferSpec
 
 RTOL, ATOL = 1e-3, 1e-5
 NARROW_RTOL = 2e-2  # where values are stored in 16 bits

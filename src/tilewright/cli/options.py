@@ -16,8 +16,8 @@ import typer
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 import tilewright as tw
+from tilewright.artifact import Array
 from tilewright.errors import InputError, UnsupportedModel
-from tilewright.runtime.artifact import Array
 from tilewright.search.objectives import Objective
 
 DEFAULT_DB = "tuning.db"

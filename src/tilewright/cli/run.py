@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 import tilewright as tw
+from tilewright.artifact import Array
 from tilewright.cli.arrays import input_file, random_words, read_inputs, write_outputs
 from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, Run, Tolerance, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
@@ -30,7 +31,6 @@ from tilewright.cli.outputs import protect
 from tilewright.files import refuse_output
 from tilewright.inspection import index_limits
 from tilewright.machine import host_target
-from tilewright.runtime.artifact import Array
 
 RelativeTolerance = Annotated[
     float | None,

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.artifact import Launch
 from tilewright.codegen import clike
 from tilewright.codegen.llvm.functions import emit
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.codegen.passes import prepared
 from tilewright.errors import BuildError
 from tilewright.nest.nodes import Program
-from tilewright.runtime.artifact import Launch
 from tilewright.target import CpuTarget, GpuTarget, Target
 
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tilewright.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.errors import RunError, TargetError, TilewrightError
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
@@ -33,7 +34,6 @@ from tilewright.measure.trial import (
     once,
     run_trial,
 )
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.runtime.device import Device
 from tilewright.runtime.devices import open_device
 from tilewright.target import GpuTarget, Target

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tilewright.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.errors import RunError
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
@@ -33,7 +34,6 @@ from tilewright.measure.trial import (
     once,
     run_trial,
 )
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.runtime.buffers import NUMPY_START, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget

@@ -21,13 +21,13 @@ from itertools import chain
 from types import TracebackType
 from typing import Self
 
+from tilewright.artifact import Artifact
 from tilewright.errors import BuildError, RunError
 from tilewright.files import own_folder
 from tilewright.measure.pools import BuilderPool, Built, Outcome, RunnerClient, TaskSpec
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.measure.workers import Failure, WorkerFailureError
-from tilewright.runtime.artifact import Artifact
 from tilewright.target import available_cores
 
 BUILD = "tilewright.build:build_request"

@@ -16,6 +16,7 @@ from statistics import fmean
 from llvmlite import binding as llvm
 from threadpoolctl import threadpool_limits
 
+from tilewright.artifact import Artifact
 from tilewright.measure.device_trial import DeviceTask
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.host_trial import HostTask
@@ -24,7 +25,6 @@ from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.quiet import Pace, Patience, undisturbed
 from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, serve
 from tilewright.measure.trial import RunOptions, Timing
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, Target, available_cores
 

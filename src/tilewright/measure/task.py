@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tilewright.artifact import Array, BufferSpec, numpy_dtype
 from tilewright.errors import WrongAnswer
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.dtypes import INT64
@@ -39,7 +40,6 @@ from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.tensors import Compute, Placeholder
 from tilewright.measure.gate import ROUNDOFF, Tolerance, wrong_elements
 from tilewright.measure.inputs import POSITIVE, SIGNED, InputKind, default_kind, make_inputs
-from tilewright.runtime.artifact import Array, BufferSpec, numpy_dtype
 
 POINTS = 512
 # The share of elements that may differ where a comparison of computed floats decides.

@@ -19,9 +19,9 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.artifact import Array, Artifact, BufferSpec
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, aligned
+from tilewright.artifact import Array, Artifact, BufferSpec, aligned
 from tilewright.runtime.buffers import address, aligned_empty
 from tilewright.runtime.parameters import Parameter, as_array, check_names
 from tilewright.runtime.pool import ConstantPool

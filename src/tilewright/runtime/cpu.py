@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import binding as llvm
 
+from tilewright.artifact import Artifact, timed_entry
 from tilewright.errors import RunError
-from tilewright.runtime.artifact import Artifact, timed_entry
 from tilewright.runtime.host import check_host, host_architecture
 from tilewright.runtime.native import ALL_THREADS, PARALLEL, native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols
@@ -34,7 +34,7 @@ Pointers = ctypes.Array[ctypes.c_void_p]
 
 class NativeCode:
     """An entry point in this process: what calls and times it. `timed` is the address of a second
-    entry point, of a network only (see `graph.entry`); `invoke` is for `runtime.invoke.Call`.
+    entry point, of a network only (see `network.entry`); `invoke` is for `runtime.invoke.Call`.
     """
 
     def __init__(self, artifact: Artifact, entry: int, timed: int | None = None) -> None:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
-from tilewright.runtime.artifact import Array, Artifact, Launch
 from tilewright.runtime.device import Seconds
 from tilewright.target import CudaTarget
 

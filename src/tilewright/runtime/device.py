@@ -19,8 +19,8 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.artifact import Array, Artifact, BufferSpec, Step, numpy_dtype
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, Step, numpy_dtype
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.parameters import (
     Parameter,

@@ -12,8 +12,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
+from tilewright.artifact import Artifact
 from tilewright.errors import TargetError
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import Device, DeviceFunction

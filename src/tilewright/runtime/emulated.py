@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
 from tilewright.files import own_folder
-from tilewright.runtime.artifact import Array, Artifact, Launch
 from tilewright.runtime.device import Seconds
 from tilewright.target import CudaTarget
 

@@ -35,8 +35,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Step
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Step
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array

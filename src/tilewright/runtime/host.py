@@ -13,8 +13,8 @@ import platform
 
 from llvmlite import binding as llvm
 
+from tilewright.artifact import Artifact
 from tilewright.errors import RunError
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.symbols import elf_machine
 from tilewright.target import CpuTarget, Target
 

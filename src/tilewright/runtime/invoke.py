@@ -25,8 +25,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tilewright.artifact import Array
 from tilewright.runtime import interpreter as layout
-from tilewright.runtime.artifact import Array
 from tilewright.runtime.parameters import Parameter
 
 DONE, DIFFERENT, HELD = range(3)

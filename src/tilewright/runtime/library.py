@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 from tilewright import arguments
+from tilewright.artifact import Artifact, numpy_dtype
 from tilewright.errors import InputError, RunError
 from tilewright.files import refuse_output
-from tilewright.runtime.artifact import Artifact, numpy_dtype
 from tilewright.runtime.constants import Constants
 from tilewright.runtime.cpu import NativeCode
 from tilewright.runtime.function import CompiledFunction

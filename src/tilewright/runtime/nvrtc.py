@@ -13,8 +13,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from tilewright.artifact import CodeReport
 from tilewright.errors import BuildError
-from tilewright.runtime.artifact import CodeReport
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v", "--extra-device-vectorization")
 INSTALL = (

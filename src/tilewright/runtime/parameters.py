@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.runtime.tensors import BFLOAT16, array_of, is_tensor
 
 

@@ -12,7 +12,7 @@ import weakref
 
 import numpy as np
 
-from tilewright.runtime.artifact import Array
+from tilewright.artifact import Array
 
 
 class ConstantPool:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.runtime.artifact import Step
+from tilewright.artifact import Step
 
 Seconds = npt.NDArray[np.float64]
 

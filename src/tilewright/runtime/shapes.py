@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from tilewright.artifact import Array, Artifact
 from tilewright.errors import InputError
-from tilewright.runtime.artifact import Array, Artifact
 
 ShapeKey: TypeAlias = tuple[tuple[int, ...] | None, ...]
 

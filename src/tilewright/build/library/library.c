@@ -3,7 +3,7 @@
      TW(name)                 the name with the model's prefix
      NETWORKS                 how many there are, one for each set of input shapes
      ENTRIES(each)            each(entry, timed) for all of them: the native entry points (see
-                              tilewright/graph/entry.py)
+                              tilewright/network/entry.py)
      INPUTS, OUTPUTS          how many each of them has
      CONSTANTS                the most that one has
      INTERFACE                the number that stands for inputs and outputs

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilewright.artifact import Artifact
 from tilewright.build.library.source import HERE, Description, header_text, source_text
 from tilewright.errors import BuildError, InputError
 from tilewright.files import replacing
-from tilewright.runtime.artifact import Artifact
 from tilewright.runtime.constants import Constants, shared_offsets
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_library, seal

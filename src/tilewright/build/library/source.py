@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+from tilewright.artifact import Artifact, BufferSpec, timed_entry
 from tilewright.errors import BuildError
-from tilewright.runtime.artifact import Artifact, BufferSpec, timed_entry
 from tilewright.runtime.host import ARM_HWCAPS, needed_features
 from tilewright.runtime.library import FORMAT
 from tilewright.target import CpuTarget

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from tilewright.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.codegen.clike.dialects import CUDA, GLOBAL, OPENCL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import Kernel, row_major, write_kernel
@@ -27,7 +28,6 @@ from tilewright.expr.nodes import Const, Tensor
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq, Store, bodies, walk
 from tilewright.nest.workers import Team, is_for_workers, kernels
-from tilewright.runtime.artifact import DEVICE_ALIGNMENT, Launch, aligned
 from tilewright.target import CudaTarget, GpuTarget
 
 NOBODY = Team()

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
+from tilewright.artifact import aligned
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import features
@@ -36,7 +37,6 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import For, Kind, Node
-from tilewright.runtime.artifact import aligned
 from tilewright.target import CpuTarget
 
 ENTRY = "ENTRY"

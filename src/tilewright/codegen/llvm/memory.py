@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
+from tilewright.artifact import ALIGNMENT
 from tilewright.codegen.lanes import Lanes
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
@@ -29,7 +30,6 @@ from tilewright.codegen.llvm.types import (
     vector,
 )
 from tilewright.expr.nodes import Expr, Tensor
-from tilewright.runtime.artifact import ALIGNMENT
 from tilewright.target import CpuTarget
 
 GROUP = 4

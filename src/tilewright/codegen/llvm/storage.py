@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 
+from tilewright.artifact import ALIGNMENT, aligned
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.memory import Buffer
@@ -17,7 +18,6 @@ from tilewright.codegen.llvm.values import Evaluator
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Tensor
 from tilewright.nest.nodes import Alloc
-from tilewright.runtime.artifact import ALIGNMENT, aligned
 
 STACK_BYTES = 32 * 1024
 """The largest allocation on the stack."""

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.runtime.artifact import timed_entry
+from tilewright.artifact import timed_entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tilewright.artifact import (
+    ALIGNMENT,
+    DEVICE_ALIGNMENT,
+    Artifact,
+    BufferSpec,
+    Packing,
+    Step,
+)
 from tilewright.errors import BuildError, UnsupportedModel
-from tilewright.graph.entry import (
+from tilewright.graph.ir import Value
+from tilewright.graph.partition import (
+    Call,
+    ChoiceCall,
+    LoopCall,
+    Partition,
+    Region,
+    Subgraph,
+    control_calls,
+)
+from tilewright.network.entry import (
     Action,
     Branch,
     Buffer,
@@ -27,26 +45,8 @@ from tilewright.graph.entry import (
     Row,
     Slot,
 )
-from tilewright.graph.ir import Value
-from tilewright.graph.launches import copy_kernels
-from tilewright.graph.memory import direct_results, plan_memory
-from tilewright.graph.partition import (
-    Call,
-    ChoiceCall,
-    LoopCall,
-    Partition,
-    Region,
-    Subgraph,
-    control_calls,
-)
-from tilewright.runtime.artifact import (
-    ALIGNMENT,
-    DEVICE_ALIGNMENT,
-    Artifact,
-    BufferSpec,
-    Packing,
-    Step,
-)
+from tilewright.network.launches import copy_kernels
+from tilewright.network.memory import direct_results, plan_memory
 from tilewright.target import GpuTarget, Target
 
 

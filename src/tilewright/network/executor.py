@@ -20,16 +20,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tilewright.artifact import Artifact, BufferSpec, Launch
 from tilewright.build import compile_ir
 from tilewright.build.library import Program, save
 from tilewright.errors import TargetError
-from tilewright.graph.entry import entry_ir
 from tilewright.graph.ir import Array
-from tilewright.graph.launches import launches_of
-from tilewright.graph.linker import Linker
-from tilewright.graph.memory import Memory, MemoryPlan
 from tilewright.graph.partition import Partition
-from tilewright.runtime.artifact import Artifact, BufferSpec, Launch
+from tilewright.network.entry import entry_ir
+from tilewright.network.launches import launches_of
+from tilewright.network.linker import Linker
+from tilewright.network.memory import Memory, MemoryPlan
 from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import pack
 from tilewright.runtime.device import DeviceFunction

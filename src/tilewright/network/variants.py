@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.build.library import save
-from tilewright.graph.executor import Network
+from tilewright.network.executor import Network
 from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.shapes import FunctionSet
 

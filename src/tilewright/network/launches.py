@@ -4,7 +4,7 @@
     kernel t0_conv      launches t0_conv_0(input 0, constant 1, scratch 0), …
     launches            t0_conv_0(buffer 0, buffer 1, scratch workspace + 0), …
 
-Arguments keep the form of `runtime.artifact.Launch`: the network's buffers by position, and offsets
+Arguments keep the form of `artifact.Launch`: the network's buffers by position, and offsets
 in one block of device memory, which holds the arena and behind it the kernels' own scratch. A copy
 is a kernel like others.
 """
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tilewright.artifact import Artifact, Launch, Step
 from tilewright.build import build
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
-from tilewright.graph.entry import Action, Buffer, Copy, KernelCall, Place, Row
-from tilewright.runtime.artifact import Artifact, Launch, Step
+from tilewright.network.entry import Action, Buffer, Copy, KernelCall, Place, Row
 from tilewright.schedule.steps import Split
 from tilewright.schedule.worker_steps import Bind
 from tilewright.target import GpuTarget

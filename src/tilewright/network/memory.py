@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tilewright.artifact import ALIGNMENT, Artifact, aligned
 from tilewright.graph.ir import Value
 from tilewright.graph.partition import (
     Call,
@@ -25,7 +26,6 @@ from tilewright.graph.partition import (
     Region,
     Subgraph,
 )
-from tilewright.runtime.artifact import ALIGNMENT, Artifact, aligned
 from tilewright.text import size
 
 
