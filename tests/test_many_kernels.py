@@ -12,11 +12,15 @@ from tilewright.build import default_trace
 from tilewright.errors import ScheduleError
 from tilewright.schedule.steps import Step
 from tilewright.search.tasks import TuningTask
+from tilewright.setting import Setting
 from tilewright.target import Target
 from workloads import OPERATORS
 
 TARGET = Target.parse("cpu:cortex-a72")
-TASKS = [TuningTask(name, dag(), between=i % 2) for i, (name, dag) in enumerate(OPERATORS.items())]
+TASKS = [
+    TuningTask(name, dag(), setting=Setting(i % 2))
+    for i, (name, dag) in enumerate(OPERATORS.items())
+]
 TRACES: list[Sequence[Step] | None] = [None, None, *[()] * (len(TASKS) - 2)]
 """Two default programs, one alone and one in a network; the rest as they are written."""
 
@@ -55,7 +59,7 @@ def test_processes_compile_what_this_one_would(
     assert emptied(cache) == len(TASKS)
     monkeypatch.setattr(kernels, "WORTH_PROCESSES", len(TASKS) + 1)
     assert bytes_of_all() == there
-    assert set(there) == {t.alone for t in TASKS}
+    assert set(there) == {t.computation for t in TASKS}
 
 
 def test_without_processes_this_one_compiles(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -253,7 +253,7 @@ def compile(
     matches, kernels = build_recorded(tasks, db, chosen)
     tell(matches, notes)
     if isinstance(model, Task):
-        return loaded(kernels[tasks[0].alone], chosen, arguments=model.arguments)
+        return loaded(kernels[tasks[0].computation], chosen, arguments=model.arguments)
     common = ConstantPool() if isinstance(model, ModelSet) else pool
     networks = [m.partition for m in parts if isinstance(m, Model)]
     nets = [Network(p, kernels, chosen, common) for p in networks]

@@ -132,14 +132,14 @@ def plan_of(
     tasks = tasks_of(model)
     matches, artifacts = build_recorded(tasks, db, chosen)
     kernels = tuple(
-        _planned(task, match.trial, match.note, artifacts[task.alone])
+        _planned(task, match.trial, match.note, artifacts[task.computation])
         for task, match in zip(tasks, matches, strict=True)
     )
     if isinstance(model, Model):
         linker = Linker(model.partition, artifacts, chosen)
         memory = Memory.of(link(linker), linker.plan.arena_bytes)
     else:
-        memory = Memory.of(artifacts[tasks[0].alone])
+        memory = Memory.of(artifacts[tasks[0].computation])
     return Plan(chosen, kernels, memory)
 
 

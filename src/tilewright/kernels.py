@@ -74,7 +74,7 @@ def find_match(
 
     rows = [
         WorkloadRow(h, task.name, "", task.structure, size, task.flops)
-        for h in dict.fromkeys((task.hash, task.alone))
+        for h in dict.fromkeys((task.hash, task.computation))
     ]
     found = [find_record(database, row, machine, runs, without) for row in rows]
     return max(found, key=lambda m: (m.trial is not None, m.exact))
@@ -148,24 +148,14 @@ def _next_best(
     return replace(found, note=note, refused=ids)
 
 
-PREFETCH_BYTES = 1 << 16  # smaller constants come quickly from anywhere
-
-
-def prefetch_bytes(task: TuningTask) -> int:
-    """The size from which constants are fetched ahead: in a network they come from main memory,
-    since others were read after their last use.
-    """
-    return PREFETCH_BYTES if task.between else 0
-
-
 def build_all(
     tasks: Sequence[TuningTask],
     traces: Sequence[Sequence[Step] | str | None],
     target: Target,
     refused: dict[int, TilewrightError] | None = None,
 ) -> dict[str, Artifact]:
-    """One artifact a task, by the hash of its computation (`TuningTask.alone`); compiled ones are
-    kept in the user's cache. A trace is steps or their JSON, None the default program.
+    """One artifact a task, by the hash `TuningTask.computation`; compiled ones are kept in the
+    user's cache. A trace is steps or their JSON, None the default program.
 
     What traces fail with goes to `refused` by the number of the task, if it is given; else it is
     raised.
@@ -176,20 +166,19 @@ def build_all(
     missing: list[tuple[int, str]] = []  # number and key of a task
     requests = []
     for number, (task, trace) in enumerate(zip(tasks, traces, strict=True)):
-        prefetch = prefetch_bytes(task)
         name = f"{kernel_name(task.name)}_{number}"
         genes = trace if trace is None or isinstance(trace, str) else trace_to_json(trace)
         # Equal work under other names is another artifact: its buffers are known by name.
         dag = task.dag
         names = (t.name for t in (*dag.inputs, *dag.constants, *dag.outputs))
-        built_for = f"{target} prefetch={prefetch}"
+        built_for = f"{target} prefetch={task.setting.prefetch_bytes}"
         key = cache.key(" ".join((task.hash, *names)), genes, built_for, name)
         known = cache.get(key)
         if known is not None:
-            artifacts[task.alone] = known
+            artifacts[task.computation] = known
         else:
             missing.append((number, key))
-            requests.append(make_request(dag, genes, target, name, prefetch, not task.between))
+            requests.append(make_request(dag, genes, target, name, task.setting))
     # What `TILEWRIGHT_SHOW` asks for is printed by this process, in the order of the tasks.
     for i, built in _compiled(requests, processes=1 if settings.show else available_cores()):
         number, key = missing[i]
@@ -199,7 +188,7 @@ def build_all(
             refused[number] = built
             continue
         cache.put(key, built)
-        artifacts[tasks[number].alone] = Artifact.from_bytes(built)
+        artifacts[tasks[number].computation] = Artifact.from_bytes(built)
     if missing:
         cache.trim()
     return artifacts

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilewright.build import make_request
-from tilewright.kernels import kernel_name, prefetch_bytes
+from tilewright.kernels import kernel_name
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
@@ -62,9 +62,9 @@ class TaskMeasurer:
     def _task(self, task: TuningTask, default: str) -> MeasureTask:
         if task.hash not in self.known:
             reference = self._request(task, default)
-            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.between)
+            self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.setting)
         return self.known[task.hash]
 
     def _request(self, task: TuningTask, trace: str) -> bytes:
         name = kernel_name(task.name)
-        return make_request(task.dag, trace, self.target, name, prefetch_bytes(task))
+        return make_request(task.dag, trace, self.target, name, task.setting)

@@ -13,6 +13,7 @@ from tilewright.models import Model, ModelSet, Task, Tunable
 from tilewright.records.rows import ModelRow, ModelTask
 from tilewright.search.objectives import Model as ObjectiveModel
 from tilewright.search.tasks import TuningTask
+from tilewright.setting import Setting
 from tilewright.target import Target
 
 
@@ -28,8 +29,8 @@ def tasks_of(model: Task | Model) -> list[TuningTask]:
         return [TuningTask(model.name, model.dag)]
     # Constants are read once a run. What kernels hand on to each other is nearer.
     constants = {v for s in model.partition.subgraphs for v in s.constants}
-    between = 1 + sum(v.bytes for v in constants)  # a model without any is a network, too
-    return [TuningTask(t.name, t.dag, float(t.weight), between) for t in model.partition.tasks]
+    setting = Setting(1 + sum(v.bytes for v in constants))  # a model without any is a network, too
+    return [TuningTask(t.name, t.dag, float(t.weight), setting) for t in model.partition.tasks]
 
 
 def merged(models: Sequence[Task | Model]) -> tuple[list[TuningTask], list[ObjectiveModel]]:

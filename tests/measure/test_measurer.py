@@ -22,6 +22,7 @@ from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, Measure
 from tilewright.measure.pools import Outcome
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import NEAR, RunOptions
+from tilewright.setting import Setting
 
 pytestmark = pytest.mark.cpu
 
@@ -153,7 +154,7 @@ def test_a_confirmed_figure_is_the_references_times_what_turns_tell(
         return MeasureResult("ok", latencies_s=(seconds,))
 
     monkeypatch.setattr("tilewright.measure.measurer._measure_one", measured)
-    task = replace(make_task("turns"), between=64)
+    task = replace(make_task("turns"), setting=Setting(64))
     default, other = measurer.confirm(task, [task.reference, request("good", number=1)])
     assert default.latencies_s == (1e-3, 2e-3)
     assert other.latencies_s == (0.5e-3, 1e-3)

@@ -23,6 +23,7 @@ from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.tasks import TuningTask, recorded_space
 from tilewright.search.tuner import Budget, Progress, Tuner
+from tilewright.setting import ALONE, Setting
 from workloads import given
 
 
@@ -262,11 +263,11 @@ def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
         tuner(tmp_path / "t.db", Broken()).run(Budget(trials=8))
 
 
-@pytest.mark.parametrize("between", [0, 1 << 20])
-def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, between: int) -> None:
+@pytest.mark.parametrize("setting", [ALONE, Setting(1 << 20)])
+def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, setting: Setting) -> None:
     """Where it runs alone, outputs that overflow the caches may be written past them."""
     dag = ComputeDAG([ops.relu(given(1 << 20, 16, name="x"), name="y")])
-    task = TuningTask("relu", dag, between=between)
+    task = TuningTask("relu", dag, setting=setting)
     with Database.open(tmp_path / "t.db") as database:
         tuner = Tuner([task], database, MACHINE, SimulatedMachine(), TARGET, make_scheduler)
         tuner.register()
@@ -275,7 +276,7 @@ def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, between: int) ->
     (search,) = tuner.searches
     for space in (search.space, task.space(TARGET), recorded_space(row, TARGET)):
         assert [s.key for s in space.sketches] == [s.key for s in search.space.sketches]
-        assert ("y.streamed" in {d.name for d in space.decisions}) == (not between)
+        assert ("y.streamed" in {d.name for d in space.decisions}) == setting.is_alone
 
 
 class SoundMachine(SimulatedMachine):

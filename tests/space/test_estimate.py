@@ -9,6 +9,7 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
+from tilewright.setting import ALONE, AMONG_OTHERS, Setting
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import given, weight
@@ -50,10 +51,12 @@ TILE = {"h#3": 2, "w#3": 2, "c#3": 32, "c#1": 1, "c#2": 1, "rh#1": 3, "rw#1": 3,
 OUTER = {"h#1": 1, "h#2": 1, "w#1": 1, "w#2": 1, "parallel": 1}
 
 
-def estimates(target: Target, *made: dict[str, int], alone: bool = False) -> list[float]:
+def estimates(
+    target: Target, *made: dict[str, int], setting: Setting = AMONG_OTHERS
+) -> list[float]:
     """Of a depthwise convolution, its padding inlined; a candidate is TILE and OUTER and more."""
     y = ops.depthwise_conv(given(1, 56, 56, 32), weight(3, 3, 32, 1), padding=1, name="y")
-    space = Space(ComputeDAG([y]), target, alone=alone)
+    space = Space(ComputeDAG([y]), target, setting=setting)
     number, sketch = next(
         (i, s) for i, s in enumerate(space.sketches) if s.name.endswith("tiling · y_pad: inline")
     )
@@ -96,5 +99,5 @@ def test_vectors_of_a_callers_array_cross_lines() -> None:
     same where other programs made the image costs one.
     """
     tile = {"h#3": 1, "w#3": 4, "c#3": 16}
-    (aligned,), (shifted,) = (estimates(AVX512, tile, alone=alone) for alone in (False, True))
+    (aligned,), (shifted,) = (estimates(AVX512, tile, setting=s) for s in (AMONG_OTHERS, ALONE))
     assert 1.3 * aligned < shifted < 2.0 * aligned

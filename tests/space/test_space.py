@@ -13,6 +13,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_to_json
+from tilewright.setting import ALONE, AMONG_OTHERS
 from tilewright.space.default import default_of, default_trace, default_trace_of
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -111,10 +112,10 @@ def test_what_caches_cannot_keep_may_be_written_past_them(
     target: Target, length: int, overflows: bool
 ) -> None:
     dag = ComputeDAG([ops.relu(given(length, 16, name="x"), name="y")])
-    for alone in (False, True):
-        space = Space(dag, target, alone=alone)
+    for setting in (AMONG_OTHERS, ALONE):
+        space = Space(dag, target, setting=setting)
         found = {d.name for d in space.decisions}
-        assert ("y.streamed" in found) == (alone and overflows)
+        assert ("y.streamed" in found) == (setting.is_alone and overflows)
     default = default_of(space)
     sketch, row = space.sketches[default.sketch[0]], default.rows[0]
     assert lower(State(dag).replay(sketch.trace(row)), "relu").program.streamed == ()

@@ -26,6 +26,7 @@ from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
 from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.setting import ALONE, Setting
 from tilewright.settings import Settings
 from tilewright.space.default import default_trace_of
 from tilewright.space.space import Space
@@ -116,21 +117,19 @@ def make_request(
     trace: Sequence[Step] | str | None,
     target: Target,
     name: str,
-    prefetch: int = 0,
-    alone: bool = True,
+    setting: Setting = ALONE,
 ) -> bytes:
     """Self-contained bytes from which an artifact can be built anywhere.
 
     A trace is steps or their JSON, which whoever builds it reads; None is the default program, of
-    the space that `alone` says (see `Space`).
+    the space that `setting` makes.
     """
     fields = {
         "dag": dag_to_json(dag),
         "trace": trace if trace is None or isinstance(trace, str) else trace_to_json(trace),
         "target": str(target),
         "name": name,
-        "prefetch": prefetch,
-        "alone": alone,
+        "between_bytes": setting.between_bytes,
     }
     return json.dumps(fields).encode()
 
@@ -160,9 +159,9 @@ def build_request(request: bytes) -> bytes:
 def _requested(request: bytes, checked: bool) -> Artifact:
     fields = json.loads(request)
     dag = dag_from_json(fields["dag"])
-    target = Target.parse(fields["target"])
+    target, setting = Target.parse(fields["target"]), Setting(fields["between_bytes"])
     if fields["trace"] is None:
-        trace = default_trace_of(Space(dag, target, alone=fields["alone"]))
+        trace = default_trace_of(Space(dag, target, setting=setting))
     else:
         trace = trace_from_json(fields["trace"])
-    return build(dag, trace, target, fields["name"], fields["prefetch"], checked)
+    return build(dag, trace, target, fields["name"], setting.prefetch_bytes, checked)

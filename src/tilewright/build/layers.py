@@ -23,6 +23,7 @@ from tilewright.nest.print import program_text
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
+from tilewright.setting import ALONE, AMONG_OTHERS
 from tilewright.settings import LAYERS
 from tilewright.space.space import Sketch, Space
 from tilewright.target import Target
@@ -56,8 +57,8 @@ class Layers:
     @cached_property
     def decided(self) -> tuple[Sketch, dict[str, int]] | None:
         """The sketch the program comes from and its decisions; None if no standard one fits."""
-        for alone in (False, True):
-            for sketch in Space(self.dag, self.target, alone=alone).sketches:
+        for setting in (AMONG_OTHERS, ALONE):
+            for sketch in Space(self.dag, self.target, setting=setting).sketches:
                 values = decisions_of(sketch, self.steps)
                 if values is not None:
                     return sketch, values

@@ -143,7 +143,7 @@ class LocalMeasurer:
                 tolerance=task.tolerance,
                 seed=task.seed,
                 points=task.points,
-                aligned_inputs=task.between > 0,  # in a network other programs compute them
+                aligned_inputs=not task.setting.is_alone,  # other programs compute them
             )
             rounding = Artifact.from_bytes(outcome.artifact).rounding
             task.check_reference(self._runner.load(spec), rounding)
@@ -173,10 +173,14 @@ class LocalMeasurer:
         known = [s for s in (best_s, self._best_s.get(task.name)) if s is not None]
         best = min(known, default=None)
         results: list[MeasureResult] = [MeasureResult("build")] * len(candidates)
-        is_paced = reference_s is not None and reference_s <= LONGEST_PACE_S and not task.between
+        is_paced = (
+            reference_s is not None and reference_s <= LONGEST_PACE_S and task.setting.is_alone
+        )
         usual_s = reference_s if is_paced else None
         for index, outcome in self._built(task, candidates):
-            options = replace(self.options, between=task.between, best_s=best, reference_s=usual_s)
+            options = replace(
+                self.options, between=task.setting.between_bytes, best_s=best, reference_s=usual_s
+            )
             result = _measure_one(self._runner, spec, outcome, options)
             if best is not None and result.latency_s < best:
                 result = _slower(result, _measure_one(self._runner, spec, outcome, options))
@@ -198,7 +202,7 @@ class LocalMeasurer:
         longer the candidate took in their turns, times that. Failed once is failed.
         """
         spec = self.prepare(task)
-        plain = replace(self.options, between=task.between)
+        plain = replace(self.options, between=task.setting.between_bytes)
         outcomes = dict(self._built(task, candidates))
         found: list[list[MeasureResult]] = [[] for _ in candidates]
         while len(self._confirmers) < processes:

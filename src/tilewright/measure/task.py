@@ -40,6 +40,7 @@ from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.tensors import Compute, Placeholder
 from tilewright.measure.gate import ROUNDOFF, Tolerance, wrong_elements
 from tilewright.measure.inputs import POSITIVE, SIGNED, InputKind, default_kind, make_inputs
+from tilewright.setting import ALONE, Setting
 
 POINTS = 512
 # The share of elements that may differ where a comparison of computed floats decides.
@@ -53,9 +54,9 @@ UNDEFINED_SHARE = 0.1
 class MeasureTask:
     """One workload to measure programs of.
 
-    `reference` is the build request of the default program. `between` is how many bytes of
-    other data are read before a timed call (see `RunOptions`). `inputs` are the kinds of the DAG's
-    inputs, then of its constants; `points` flat indices into each output.
+    `reference` is the build request of the default program. `inputs` are the kinds of the DAG's
+    inputs, then of its constants; `points` flat indices into each output. `setting` is what runs
+    around the programs.
     """
 
     name: str
@@ -64,12 +65,12 @@ class MeasureTask:
     inputs: tuple[InputKind, ...]
     tolerance: Tolerance
     points: tuple[tuple[int, ...], ...]
-    between: int = 0
+    setting: Setting = ALONE
     seed: int = 0
 
     @staticmethod
     def of(
-        name: str, dag: ComputeDAG, reference: bytes, between: int = 0, seed: int = 0
+        name: str, dag: ComputeDAG, reference: bytes, setting: Setting = ALONE, seed: int = 0
     ) -> MeasureTask:
         """Derive all facts from `dag`. Inputs are signed; if that makes more than a tenth of the
         sampled outputs undefined (the root of a variance), floats are positive instead.
@@ -81,7 +82,7 @@ class MeasureTask:
             for n in sizes
         )
         kinds = input_kinds(dag)
-        task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), points, between, seed)
+        task = MeasureTask(name, dag, reference, kinds, tolerance_of(dag), points, setting, seed)
         undefined = _undefined(task)
         if undefined > UNDEFINED_SHARE:
             positive = tuple(

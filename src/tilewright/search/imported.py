@@ -38,11 +38,13 @@ class ImportCheck:
         """The DAG of a workload, alone or in a network."""
         try:
             dag = dag_from_json(row.dag)
-            alone = workload_hash(dag)
+            computation = workload_hash(dag)
         except TilewrightError as error:
             raise RecordsError(f"workload {row.name}: {error}") from error
-        if row.hash not in (alone, network_hash(alone)):
-            raise RecordsError(f"workload {row.name}: its DAG's hash is {alone}, not {row.hash}")
+        if row.hash not in (computation, network_hash(computation)):
+            raise RecordsError(
+                f"workload {row.name}: its DAG's hash is {computation}, not {row.hash}"
+            )
         return dag
 
     def trial(self, trial: Trial) -> None:

@@ -35,6 +35,7 @@ from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import Maker, Strategy
 from tilewright.search.training_set import TrainingSet
+from tilewright.setting import ALONE, AMONG_OTHERS, Setting
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -44,23 +45,20 @@ FEW = 64  # programs of a space that tell roughly what a task takes, by their es
 
 @dataclass(frozen=True, eq=False)
 class TuningTask:
-    """A subgraph to optimise. `weight` is how often the model runs it.
-
-    `between`: bytes of other data that the model reads between two runs of it; 0: it runs alone.
-    """
+    """A subgraph to optimise. `weight` is how often the model runs it, `setting` among what."""
 
     name: str
     dag: ComputeDAG
     weight: float = 1.0
-    between: int = 0
+    setting: Setting = ALONE
 
     @cached_property
     def hash(self) -> str:
         """The workload's hash: another one in a network, where other programs are best."""
-        return network_hash(self.alone) if self.between else self.alone
+        return self.computation if self.setting.is_alone else network_hash(self.computation)
 
     @cached_property
-    def alone(self) -> str:
+    def computation(self) -> str:
         """The hash of the computation: names and constant values do not count."""
         return workload_hash(self.dag)
 
@@ -71,7 +69,7 @@ class TuningTask:
 
     def space(self, target: Target, rules: Sequence[Rule] | None = None) -> Space:
         """The programs it can be, by the target's own rules where none are given."""
-        return Space(self.dag, target, rules, alone=not self.between)
+        return Space(self.dag, target, rules, self.setting)
 
     @property
     def flops(self) -> int:
@@ -90,15 +88,20 @@ class TuningTask:
         )
 
 
-def network_hash(alone: str) -> str:
-    """The hash of a workload in a network, from that of the computation alone."""
-    return sha256(f"network {alone}".encode()).hexdigest()
+def network_hash(computation: str) -> str:
+    """The hash of a workload in a network, from that of the computation."""
+    return sha256(f"network {computation}".encode()).hexdigest()
+
+
+def recorded_setting(hash_: str, dag: ComputeDAG) -> Setting:
+    """What a recorded workload's hash says of what ran around it: something, or nothing."""
+    return ALONE if hash_ == workload_hash(dag) else AMONG_OTHERS
 
 
 def recorded_space(row: WorkloadRow, target: Target, rules: Sequence[Rule] | None = None) -> Space:
-    """`TuningTask.space` of a recorded task: in a network its hash is not the computation's."""
+    """`TuningTask.space` of a recorded task."""
     dag = dag_from_json(row.dag)
-    return Space(dag, target, rules, alone=row.hash == workload_hash(dag))
+    return Space(dag, target, rules, recorded_setting(row.hash, dag))
 
 
 def nearest(

@@ -24,6 +24,7 @@ from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
+from tilewright.setting import AMONG_OTHERS, Setting
 from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
 from tilewright.space.candidate_space import CandidateSpace, Decided
@@ -80,19 +81,18 @@ class Space(CandidateSpace[Sketch]):
         dag: ComputeDAG,
         target: Target,
         rules: Sequence[Rule] | None = None,
-        alone: bool = False,
+        setting: Setting = AMONG_OTHERS,
     ) -> None:
-        """`rules` are those of the target's kind where none are given. `alone`: nothing that the
-        same caller runs reads the outputs soon, so that they may be written past the caches, and
-        the inputs are the caller's arrays, which begin anywhere in a cache line (`shifted`).
+        """`rules` are those of the target's kind where none are given; `setting` is what runs
+        around the program.
         """
         super().__init__(target)
         self.dag = dag
         chosen = RULES[target.kind] if rules is None else rules
         derived = derive(dag, target, chosen)
         if isinstance(target, CpuTarget):
-            streams = alone and _overflows(dag, target)
-            self.shifted = frozenset(t.name for t in dag.inputs if alone)
+            self.shifted = frozenset(t.name for t in dag.inputs if setting.is_alone)
+            streams = setting.is_alone and _overflows(dag, target)
             derivations = [v for d in derived for v in annotate(d, streams)]
         else:
             derivations = [v for d in derived for v in annotate_gpu(d)]
