@@ -84,6 +84,33 @@ def test_a_loop_of_known_length_is_unrolled() -> None:
     assert graph.outputs[1].shape == (4, 2, 3)
 
 
+def test_a_loop_that_needs_its_course_says_so() -> None:
+    """A row whose number is computed from the step's is known only where steps are written out."""
+    body = subgraph(
+        [
+            node("Unsqueeze", ["i", "axes"], ["start"]),
+            node("Add", ["start", "one"], ["end"]),
+            node("Slice", ["x", "start", "end"], ["row"]),
+            node("Add", ["total", "row"], ["next"]),
+            node("Identity", ["go"], ["go_on"]),
+        ],
+        {"i": (INT, 0), "go": (BOOL, 0), "total": (FLOAT, 2)},
+        {"go_on": (BOOL, 0), "next": (FLOAT, 2)},
+    )
+    model = make_model(
+        [node("Loop", ["trips", "", "first"], ["y"], body=body)],
+        {"x": (4, 3), "first": (1, 3)},
+        {"axes": np.array([0]), "one": np.array([1])},
+    )
+    model.graph.input.append(helper.make_tensor_value_info("trips", INT, []))
+    with_output(model, {"y": (FLOAT, 2)})
+    with pytest.raises(UnsupportedModel, match="its starts") as refused:
+        load(model)
+    assert refused.value.unknown_inputs == ("trips",)
+    graph = load(model, constants={"trips": np.int64(4)})
+    assert graph.outputs[0].shape == (1, 3)
+
+
 def test_a_loop_that_never_runs_has_no_shape() -> None:
     with pytest.raises(UnsupportedModel, match="it never runs"):
         load(loop(0))

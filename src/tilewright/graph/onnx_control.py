@@ -84,16 +84,25 @@ def if_(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequen
 
 
 def loop(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
-    """Few steps of a known course are written out; else it is a loop, if it can be one."""
-    is_known = all(v is None or _tensor(v).is_constant for v in inputs[:2])
+    """Few steps of a known course are written out; else it is a loop, if it can be one. What cannot
+    be one could still be written out if its course were known: the refusal says so.
+    """
+    course = [_tensor(v) for v in inputs[:2] if v is not None]
+    is_known = all(v.is_constant for v in course)
     count = None if inputs[0] is None else _tensor(inputs[0]).constant
     few = count is not None and count.item() <= WRITTEN_OUT
-    return _first(
-        region,
-        [lambda: _loop_written_out(region, node, inputs)] if is_known and few else [],
-        [lambda: _loop_node(region, node, inputs)],
-        [lambda: _loop_written_out(region, node, inputs)] if is_known and not few else [],
-    )
+    try:
+        return _first(
+            region,
+            [lambda: _loop_written_out(region, node, inputs)] if is_known and few else [],
+            [lambda: _loop_node(region, node, inputs)],
+            [lambda: _loop_written_out(region, node, inputs)] if is_known and not few else [],
+        )
+    except Rejected as error:
+        if is_known:
+            raise
+        open_ = next(v for v in course if not v.is_constant)
+        raise Rejected(str(error), open_) from error
 
 
 Way: TypeAlias = Callable[[], Sequence[Known]]
