@@ -71,6 +71,16 @@ def test_the_process_may_end_inside_a_region(where: str, tmp_path: Path) -> None
     assert done.returncode == 7
 
 
+@tools("gcc")
+def test_what_a_cache_may_still_hold_comes_first(tmp_path: Path) -> None:
+    """Of a loop that goes through the same large constant again at once: its last steps."""
+    program = built(tmp_path, "turns", "-O1", "-Wno-unused-function")
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "0 1 0 0 1 0 0 0 0 0", "0-3 3-6 6-9 9-10 ", "9-10 6-9 3-6 0-3 "
+    ]  # fmt: skip
+
+
 def parallel(work: object, total: int) -> None:
     PARALLEL(native(host_architecture()).parallel)(work, None, total, 1, 2, None)
 

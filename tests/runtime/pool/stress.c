@@ -57,8 +57,9 @@ static void step(void *context, int64_t begin, int64_t end, int64_t member) {
   for (int64_t i = begin; i < end; i++) atomic_fetch_add(&job->done[i], 1);
   if (member != 0) atomic_fetch_add_explicit(&helped, 1, memory_order_relaxed);
   if (begin == 0 && job->nested) {
-    int64_t count = 0, cost = 0;
-    tw_parallel(nested_step, &count, 100, 1, 4, &cost);
+    int64_t count = 0;
+    struct tw_loop loop = {0};
+    tw_parallel(nested_step, &count, 100, 1, 4, &loop);
     if (count != 100) atomic_fetch_add(&wrong, 1);
   }
   for (volatile int spin = (int)(chance() % 200); spin > 0; spin--) continue;
@@ -68,17 +69,17 @@ static void step(void *context, int64_t begin, int64_t end, int64_t member) {
 static void *caller(void *seed) {
   state = (uint64_t)(uintptr_t)seed * 0x9E3779B97F4A7C15u | 1;
   struct job *job = calloc(1, sizeof *job);
-  int64_t costs[4] = {0};
+  struct tw_loop loops[4] = {{0}};
   for (long n = 0; n < regions; n++) {
     struct tw_caller me;
     const int64_t total = 1 + (int64_t)(chance() % (chance() % 50 == 0 ? MOST : 40));
     const int64_t width = 1 + (int64_t)(chance() % 7);
-    int64_t *cost = chance() % 2 ? &costs[chance() % 4] : NULL;
+    struct tw_loop *loop = chance() % 2 ? &loops[chance() % 4] : NULL;
     memset(job, 0, sizeof *job);
     job->nested = chance() % 8 == 0;
     const int named = chance() % 2;
     if (named) tw_enter(&me, 1 + (int32_t)(chance() % 8));
-    tw_parallel(step, job, total, width, 1 + (int32_t)(chance() % 8), cost);
+    tw_parallel(step, job, total, width, 1 + (int32_t)(chance() % 8), loop);
     if (named) tw_leave(&me);
     for (int64_t i = 0; i < MOST; i++)
       if (job->done[i] != (i < total)) {

@@ -45,9 +45,9 @@ const struct code tilewright_code = {tilewright_constants, {ENTRIES(LISTED)}};
 static _Atomic(tw_parallel_fn *) parallel = tw_own_parallel;
 
 void tw_parallel(tw_work *work, void *context, int64_t total, int64_t step, int32_t threads,
-                 int64_t *cost_ns) {
+                 struct tw_loop *loop) {
   atomic_load_explicit(&parallel, memory_order_relaxed)(work, context, total, step, threads,
-                                                        cost_ns);
+                                                        loop);
 }
 
 PUBLIC void tilewright_share_threads(tw_parallel_fn *other) { atomic_store(&parallel, other); }

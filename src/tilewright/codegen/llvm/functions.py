@@ -182,8 +182,16 @@ class _Emission:
             args = ", ".join([*values, "i64 0", f"i64 {total}"])
             outer.b.do(f"call void @work{self.regions}({args})")
         else:
-            fork(self.m, outer.b, self.regions, values, total, local_bytes, cores)
+            constant = self.large_constant(outer, used)
+            fork(self.m, outer.b, self.regions, values, total, local_bytes, cores, constant)
         outer.forget(self.summaries.of(node).stores)
+
+    def large_constant(self, outer: Walker, used: list[Buffer]) -> str | None:
+        """Where the largest constant in use begins, if a core's own caches do not hold it."""
+        sizes = {outer.ev.buffers[t.name].base: nbytes(t) for t in self.program.constants}
+        found = [(sizes[x.base], x.base) for x in used if x.base in sizes]
+        most, base = max(found, default=(0, ""))
+        return base if most >= self.target.l2_bytes else None
 
     def work(
         self,

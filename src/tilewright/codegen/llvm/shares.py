@@ -1,13 +1,13 @@
 """How the iterations of a parallel region get to its threads.
 
-    call void @tw_parallel(ptr @region1, ptr context, i64 total, i64 step, i32 threads, ptr cost)
+    call void @tw_parallel(ptr @region1, ptr context, i64 total, i64 step, i32 threads, ptr loop)
       -> region1(context, begin, end, member)     some iterations, on one of the threads
            -> work1(values of the context, scratch of the member, begin, end)
 
 Each thread has a contiguous share of 0..total, for the caches' sake, and takes it in steps. Who has
 finished takes steps of the others' shares: a core that something else slows down, or that has the
 dearer iterations (a border, a sparse row), does not keep the rest waiting. The pool of threads does
-that (`runtime/c/pool.c`); `cost` is where it remembers how long the region takes.
+that (`runtime/c/pool.c`); `loop` is what it remembers of the region (`struct tw_loop`).
 """
 
 from __future__ import annotations
@@ -19,25 +19,38 @@ from tilewright.codegen.llvm.module import Module
 from tilewright.runtime.native import PARALLEL
 
 STEPS = 16  # of a share: what one thread waits for another at the end is at most one
+DATA_OFFSET = 16  # bytes: of `data` in `struct tw_loop`
 PARAMETERS = ["ptr", "ptr", "i64", "i64", "i32", "ptr"]
 
 
 def fork(
-    m: Module, b: Builder, n: int, values: Sequence[str], total: int, local_bytes: int, cores: int
+    m: Module,
+    b: Builder,
+    n: int,
+    values: Sequence[str],
+    total: int,
+    local_bytes: int,
+    cores: int,
+    constant: str | None = None,
 ) -> None:
-    """Call @region`n` on `cores` threads, which hand `values` to @work`n`."""
+    """Call @region`n` on `cores` threads, which hand `values` to @work`n`. `constant` points at one
+    that it goes through and that caches do not hold.
+    """
     context = b.fresh("a")
     b.entry.append(f"  {context} = alloca [{8 * len(values)} x i8], align 8")
     for i, value in enumerate(values):
         at = b.local(f"getelementptr i8, ptr {context}, i64 {8 * i}")
         b.do(f"store {value}, ptr {at}, align 8")
     step = max(1, total // (cores * STEPS))
+    if constant is not None:
+        place = f"getelementptr (i8, ptr @loop{n}, i64 {DATA_OFFSET})"
+        b.do(f"store atomic ptr {constant}, ptr {place} monotonic, align 8")
     call = m.declare(PARALLEL, "void", PARAMETERS)
     b.do(
         f"call void {call}(ptr @region{n}, ptr {context}, i64 {total}, i64 {step}, i32 {cores}, "
-        f"ptr @cost{n})"
+        f"ptr @loop{n})"
     )
-    m.globals[f"cost{n}"] = f"@cost{n} = internal global i64 0"
+    m.globals[f"loop{n}"] = f"@loop{n} = internal global [4 x i64] zeroinitializer"
     m.functions.append(region(n, values, local_bytes))
 
 

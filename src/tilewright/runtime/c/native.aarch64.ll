@@ -6,7 +6,7 @@
 %struct.steps = type { i64, [120 x i8] }
 %struct.cpu_set_t = type { [16 x i64] }
 %struct.worker = type { ptr, [16 x i64], i64, i32, i32 }
-%struct.region = type { i64, ptr, ptr, i64, i64, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
+%struct.region = type { i64, ptr, ptr, i64, i64, i32, i32, i64, i32, [68 x i8], i32, [124 x i8], i32, i32, [120 x i8], [256 x %struct.steps] }
 
 @cores_limit = internal unnamed_addr global i32 0, align 4
 @key = internal unnamed_addr global i32 0, align 4
@@ -246,768 +246,829 @@ define void @tw_parallel(ptr noundef %0, ptr noundef %1, i64 noundef %2, i64 nou
   %8 = alloca %struct.timespec, align 8
   %9 = alloca %struct.timespec, align 8
   %10 = alloca %struct.timespec, align 8
-  %11 = alloca %struct.__sigset_t, align 8
+  %11 = alloca %struct.timespec, align 8
   %12 = alloca %struct.__sigset_t, align 8
-  %13 = alloca %union.pthread_attr_t, align 8
-  %14 = alloca i64, align 8
-  %15 = alloca %struct.timespec, align 8
-  %16 = alloca %struct.tw_caller, align 8
-  call void @llvm.lifetime.start.p0(ptr nonnull %16) #8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %16, ptr noundef nonnull align 8 dereferenceable(16) @__const.tw_parallel.unknown, i64 16, i1 false)
-  %17 = tail call fastcc ptr @ready_pool()
-  %18 = icmp eq ptr %17, null
-  br i1 %18, label %46, label %19
+  %13 = alloca %struct.__sigset_t, align 8
+  %14 = alloca %union.pthread_attr_t, align 8
+  %15 = alloca i64, align 8
+  %16 = alloca %struct.timespec, align 8
+  %17 = alloca %struct.tw_caller, align 8
+  call void @llvm.lifetime.start.p0(ptr nonnull %17) #8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(16) %17, ptr noundef nonnull align 8 dereferenceable(16) @__const.tw_parallel.unknown, i64 16, i1 false)
+  %18 = tail call fastcc ptr @ready_pool()
+  %19 = icmp eq ptr %18, null
+  br i1 %19, label %47, label %20
 
-19:                                               ; preds = %6
-  %20 = load i32, ptr @key, align 4
-  %21 = tail call ptr @pthread_getspecific(i32 noundef %20) #8
-  %22 = icmp eq ptr %21, null
-  br i1 %22, label %23, label %26
+20:                                               ; preds = %6
+  %21 = load i32, ptr @key, align 4
+  %22 = tail call ptr @pthread_getspecific(i32 noundef %21) #8
+  %23 = icmp eq ptr %22, null
+  br i1 %23, label %24, label %27
 
-23:                                               ; preds = %19
-  %24 = load i32, ptr @key, align 4
-  %25 = call i32 @pthread_setspecific(i32 noundef %24, ptr noundef nonnull %16) #8
-  br label %26
+24:                                               ; preds = %20
+  %25 = load i32, ptr @key, align 4
+  %26 = call i32 @pthread_setspecific(i32 noundef %25, ptr noundef nonnull %17) #8
+  br label %27
 
-26:                                               ; preds = %23, %19
-  %27 = icmp ne ptr %21, null
-  %28 = select i1 %27, ptr %21, ptr %16
-  %29 = load i32, ptr %28, align 8
-  %30 = call i32 @llvm.smin.i32(i32 %4, i32 %29)
-  %31 = sext i32 %30 to i64
-  %32 = add i64 %2, -1
-  %33 = add i64 %32, %3
-  %34 = sdiv i64 %33, %3
-  %35 = call i64 @llvm.smin.i64(i64 %34, i64 %31)
-  %36 = trunc i64 %35 to i32
-  %37 = getelementptr inbounds nuw i8, ptr %17, i64 4
-  %38 = load i32, ptr %37, align 4
-  %39 = call i32 @llvm.smin.i32(i32 %38, i32 %36)
-  %40 = icmp slt i32 %39, 2
-  br i1 %40, label %46, label %41
+27:                                               ; preds = %24, %20
+  %28 = icmp ne ptr %22, null
+  %29 = select i1 %28, ptr %22, ptr %17
+  %30 = load i32, ptr %29, align 8
+  %31 = call i32 @llvm.smin.i32(i32 %4, i32 %30)
+  %32 = sext i32 %31 to i64
+  %33 = add i64 %2, -1
+  %34 = add i64 %33, %3
+  %35 = sdiv i64 %34, %3
+  %36 = call i64 @llvm.smin.i64(i64 %35, i64 %32)
+  %37 = trunc i64 %36 to i32
+  %38 = getelementptr inbounds nuw i8, ptr %18, i64 4
+  %39 = load i32, ptr %38, align 4
+  %40 = call i32 @llvm.smin.i32(i32 %39, i32 %37)
+  %41 = icmp slt i32 %40, 2
+  br i1 %41, label %47, label %42
 
-41:                                               ; preds = %26
-  %42 = select i1 %27, ptr %21, ptr %16
-  %43 = getelementptr inbounds nuw i8, ptr %42, i64 4
-  %44 = load i32, ptr %43, align 4
-  %45 = icmp eq i32 %44, 0
-  br i1 %45, label %52, label %46
+42:                                               ; preds = %27
+  %43 = select i1 %28, ptr %22, ptr %17
+  %44 = getelementptr inbounds nuw i8, ptr %43, i64 4
+  %45 = load i32, ptr %44, align 4
+  %46 = icmp eq i32 %45, 0
+  br i1 %46, label %53, label %47
 
-46:                                               ; preds = %6, %41, %26
-  %47 = phi i1 [ %27, %26 ], [ %27, %41 ], [ false, %6 ]
-  %48 = phi ptr [ %21, %26 ], [ %21, %41 ], [ null, %6 ]
-  %49 = select i1 %47, ptr %48, ptr %16
-  %50 = getelementptr inbounds nuw i8, ptr %49, i64 4
-  %51 = load i32, ptr %50, align 4
-  store i32 1, ptr %50, align 4
+47:                                               ; preds = %6, %42, %27
+  %48 = phi i1 [ %28, %27 ], [ %28, %42 ], [ false, %6 ]
+  %49 = phi ptr [ %22, %27 ], [ %22, %42 ], [ null, %6 ]
+  %50 = select i1 %48, ptr %49, ptr %17
+  %51 = getelementptr inbounds nuw i8, ptr %50, i64 4
+  %52 = load i32, ptr %51, align 4
+  store i32 1, ptr %51, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #8
-  store i32 %51, ptr %50, align 4
-  br label %514
+  store i32 %52, ptr %51, align 4
+  br label %556
 
-52:                                               ; preds = %41
-  call void @llvm.lifetime.start.p0(ptr nonnull %15) #8
-  %53 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %15) #8
-  %54 = load i64, ptr %15, align 8
-  %55 = mul nsw i64 %54, 1000000000
-  %56 = getelementptr inbounds nuw i8, ptr %15, i64 8
-  %57 = load i64, ptr %56, align 8
-  %58 = add nsw i64 %55, %57
-  call void @llvm.lifetime.end.p0(ptr nonnull %15) #8
-  %59 = icmp eq ptr %5, null
-  br i1 %59, label %62, label %60
+53:                                               ; preds = %42
+  call void @llvm.lifetime.start.p0(ptr nonnull %16) #8
+  %54 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %16) #8
+  %55 = load i64, ptr %16, align 8
+  %56 = mul nsw i64 %55, 1000000000
+  %57 = getelementptr inbounds nuw i8, ptr %16, i64 8
+  %58 = load i64, ptr %57, align 8
+  %59 = add nsw i64 %56, %58
+  call void @llvm.lifetime.end.p0(ptr nonnull %16) #8
+  %60 = icmp eq ptr %5, null
+  br i1 %60, label %63, label %61
 
-60:                                               ; preds = %52
-  %61 = load atomic i64, ptr %5 monotonic, align 8
-  br label %62
+61:                                               ; preds = %53
+  %62 = load atomic i64, ptr %5 monotonic, align 8
+  br label %63
 
-62:                                               ; preds = %60, %52
-  %63 = phi i64 [ %61, %60 ], [ 0, %52 ]
-  %64 = getelementptr inbounds nuw i8, ptr %17, i64 160
-  %65 = load atomic i64, ptr %64 monotonic, align 32
-  %66 = getelementptr inbounds nuw i8, ptr %17, i64 256
-  %67 = load atomic i32, ptr %66 monotonic, align 128
-  %68 = load i32, ptr %37, align 4
-  %69 = icmp slt i32 %67, %68
-  br i1 %69, label %70, label %294
+63:                                               ; preds = %61, %53
+  %64 = phi i64 [ %62, %61 ], [ 0, %53 ]
+  %65 = getelementptr inbounds nuw i8, ptr %18, i64 160
+  %66 = load atomic i64, ptr %65 monotonic, align 32
+  %67 = getelementptr inbounds nuw i8, ptr %18, i64 256
+  %68 = load atomic i32, ptr %67 monotonic, align 128
+  %69 = load i32, ptr %38, align 4
+  %70 = icmp slt i32 %68, %69
+  br i1 %70, label %71, label %295
 
-70:                                               ; preds = %62
-  %71 = icmp sgt i64 %63, 0
-  %72 = shl nsw i64 %65, 2
-  %73 = icmp slt i64 %63, %72
-  %74 = select i1 %71, i1 %73, i1 false
-  br i1 %74, label %75, label %79
+71:                                               ; preds = %63
+  %72 = icmp sgt i64 %64, 0
+  %73 = shl nsw i64 %66, 2
+  %74 = icmp slt i64 %64, %73
+  %75 = select i1 %72, i1 %74, i1 false
+  br i1 %75, label %76, label %80
 
-75:                                               ; preds = %70
-  %76 = load atomic i64, ptr %64 monotonic, align 8
-  %77 = sdiv i64 %76, -256
-  %78 = add i64 %77, %76
-  store atomic i64 %78, ptr %64 monotonic, align 8
-  br label %294
+76:                                               ; preds = %71
+  %77 = load atomic i64, ptr %65 monotonic, align 8
+  %78 = sdiv i64 %77, -256
+  %79 = add i64 %78, %77
+  store atomic i64 %79, ptr %65 monotonic, align 8
+  br label %295
 
-79:                                               ; preds = %70
-  %80 = getelementptr inbounds nuw i8, ptr %17, i64 144
-  %81 = load atomic i32, ptr %80 monotonic, align 16
-  %82 = add nsw i32 %39, -1
-  %83 = call i32 @llvm.smin.i32(i32 %82, i32 %81)
-  %84 = getelementptr inbounds nuw i8, ptr %17, i64 140
-  %85 = load atomic i32, ptr %84 monotonic, align 4
-  %86 = icmp slt i32 %85, %83
-  br i1 %86, label %87, label %113
+80:                                               ; preds = %71
+  %81 = getelementptr inbounds nuw i8, ptr %18, i64 144
+  %82 = load atomic i32, ptr %81 monotonic, align 16
+  %83 = add nsw i32 %40, -1
+  %84 = call i32 @llvm.smin.i32(i32 %83, i32 %82)
+  %85 = getelementptr inbounds nuw i8, ptr %18, i64 140
+  %86 = load atomic i32, ptr %85 monotonic, align 4
+  %87 = icmp slt i32 %86, %84
+  br i1 %87, label %88, label %114
 
-87:                                               ; preds = %79
-  %88 = getelementptr inbounds nuw i8, ptr %17, i64 148
-  %89 = atomicrmw xchg ptr %88, i32 1 seq_cst, align 4
-  %90 = icmp eq i32 %89, 0
-  br i1 %90, label %91, label %113
+88:                                               ; preds = %80
+  %89 = getelementptr inbounds nuw i8, ptr %18, i64 148
+  %90 = atomicrmw xchg ptr %89, i32 1 seq_cst, align 4
+  %91 = icmp eq i32 %90, 0
+  br i1 %91, label %92, label %114
 
-91:                                               ; preds = %87
-  call void @llvm.lifetime.start.p0(ptr nonnull %11) #8
+92:                                               ; preds = %88
   call void @llvm.lifetime.start.p0(ptr nonnull %12) #8
   call void @llvm.lifetime.start.p0(ptr nonnull %13) #8
-  %92 = call i32 @sigfillset(ptr noundef nonnull %11) #8
-  %93 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %11, ptr noundef nonnull %12) #8
-  %94 = call i32 @pthread_attr_init(ptr noundef nonnull %13) #8
-  %95 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %13, i32 noundef 1) #8
   call void @llvm.lifetime.start.p0(ptr nonnull %14) #8
-  %96 = load atomic i32, ptr %84 seq_cst, align 4
-  %97 = icmp slt i32 %96, %83
-  br i1 %97, label %98, label %110
+  %93 = call i32 @sigfillset(ptr noundef nonnull %12) #8
+  %94 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef nonnull %13) #8
+  %95 = call i32 @pthread_attr_init(ptr noundef nonnull %14) #8
+  %96 = call i32 @pthread_attr_setdetachstate(ptr noundef nonnull %14, i32 noundef 1) #8
+  call void @llvm.lifetime.start.p0(ptr nonnull %15) #8
+  %97 = load atomic i32, ptr %85 seq_cst, align 4
+  %98 = icmp slt i32 %97, %84
+  br i1 %98, label %99, label %111
 
-98:                                               ; preds = %91, %106
-  %99 = phi i32 [ %107, %106 ], [ %83, %91 ]
-  %100 = call i32 @pthread_create(ptr noundef nonnull %14, ptr noundef nonnull %13, ptr noundef nonnull @worker, ptr noundef nonnull %17) #8
-  %101 = icmp eq i32 %100, 0
-  br i1 %101, label %102, label %104
+99:                                               ; preds = %92, %107
+  %100 = phi i32 [ %108, %107 ], [ %84, %92 ]
+  %101 = call i32 @pthread_create(ptr noundef nonnull %15, ptr noundef nonnull %14, ptr noundef nonnull @worker, ptr noundef nonnull %18) #8
+  %102 = icmp eq i32 %101, 0
+  br i1 %102, label %103, label %105
 
-102:                                              ; preds = %98
-  %103 = atomicrmw add ptr %84, i32 1 seq_cst, align 4
-  br label %106
+103:                                              ; preds = %99
+  %104 = atomicrmw add ptr %85, i32 1 seq_cst, align 4
+  br label %107
 
-104:                                              ; preds = %98
-  %105 = load atomic i32, ptr %84 seq_cst, align 4
-  store atomic i32 %105, ptr %80 seq_cst, align 16
-  br label %106
+105:                                              ; preds = %99
+  %106 = load atomic i32, ptr %85 seq_cst, align 4
+  store atomic i32 %106, ptr %81 seq_cst, align 16
+  br label %107
 
-106:                                              ; preds = %104, %102
-  %107 = phi i32 [ %99, %102 ], [ %105, %104 ]
-  %108 = load atomic i32, ptr %84 seq_cst, align 4
-  %109 = icmp slt i32 %108, %107
-  br i1 %109, label %98, label %110
+107:                                              ; preds = %105, %103
+  %108 = phi i32 [ %100, %103 ], [ %106, %105 ]
+  %109 = load atomic i32, ptr %85 seq_cst, align 4
+  %110 = icmp slt i32 %109, %108
+  br i1 %110, label %99, label %111
 
-110:                                              ; preds = %106, %91
-  %111 = call i32 @pthread_attr_destroy(ptr noundef nonnull %13) #8
-  %112 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %12, ptr noundef null) #8
-  store atomic i32 0, ptr %88 seq_cst, align 4
+111:                                              ; preds = %107, %92
+  %112 = call i32 @pthread_attr_destroy(ptr noundef nonnull %14) #8
+  %113 = call i32 @pthread_sigmask(i32 noundef 2, ptr noundef nonnull %13, ptr noundef null) #8
+  store atomic i32 0, ptr %89 seq_cst, align 4
+  call void @llvm.lifetime.end.p0(ptr nonnull %15) #8
   call void @llvm.lifetime.end.p0(ptr nonnull %14) #8
   call void @llvm.lifetime.end.p0(ptr nonnull %13) #8
   call void @llvm.lifetime.end.p0(ptr nonnull %12) #8
-  call void @llvm.lifetime.end.p0(ptr nonnull %11) #8
-  br label %113
+  br label %114
 
-113:                                              ; preds = %110, %87, %79
-  %114 = getelementptr inbounds nuw i8, ptr %17, i64 512
-  %115 = load atomic i32, ptr %114 monotonic, align 128
-  %116 = load atomic i32, ptr %84 monotonic, align 4
-  %117 = sub nsw i32 %116, %115
-  %118 = sub nsw i32 %83, %117
-  %119 = icmp sgt i32 %118, 0
-  %120 = icmp sgt i32 %115, 0
-  %121 = and i1 %120, %119
-  br i1 %121, label %122, label %150
+114:                                              ; preds = %111, %88, %80
+  %115 = getelementptr inbounds nuw i8, ptr %18, i64 512
+  %116 = load atomic i32, ptr %115 monotonic, align 128
+  %117 = load atomic i32, ptr %85 monotonic, align 4
+  %118 = sub nsw i32 %117, %116
+  %119 = sub nsw i32 %84, %118
+  %120 = icmp sgt i32 %119, 0
+  %121 = icmp sgt i32 %116, 0
+  %122 = and i1 %121, %120
+  br i1 %122, label %123, label %151
 
-122:                                              ; preds = %113
-  %123 = getelementptr inbounds nuw i8, ptr %17, i64 168
-  %124 = load atomic i64, ptr %123 monotonic, align 8
-  %125 = shl nsw i64 %124, 1
-  %126 = icmp eq i64 %63, 0
-  %127 = icmp sgt i64 %63, %125
-  %128 = select i1 %126, i1 true, i1 %127
-  br i1 %128, label %147, label %129
+123:                                              ; preds = %114
+  %124 = getelementptr inbounds nuw i8, ptr %18, i64 168
+  %125 = load atomic i64, ptr %124 monotonic, align 8
+  %126 = shl nsw i64 %125, 1
+  %127 = icmp eq i64 %64, 0
+  %128 = icmp sgt i64 %64, %126
+  %129 = select i1 %127, i1 true, i1 %128
+  br i1 %129, label %148, label %130
 
-129:                                              ; preds = %122
-  %130 = load atomic i64, ptr %123 monotonic, align 8
-  %131 = sdiv i64 %130, -256
-  %132 = add i64 %131, %130
-  store atomic i64 %132, ptr %123 monotonic, align 8
-  %133 = getelementptr inbounds nuw i8, ptr %17, i64 184
-  %134 = load atomic i64, ptr %133 monotonic, align 8
-  %135 = sub nsw i64 %58, %134
-  %136 = icmp sgt i64 %135, 100000
-  br i1 %136, label %140, label %137
+130:                                              ; preds = %123
+  %131 = load atomic i64, ptr %124 monotonic, align 8
+  %132 = sdiv i64 %131, -256
+  %133 = add i64 %132, %131
+  store atomic i64 %133, ptr %124 monotonic, align 8
+  %134 = getelementptr inbounds nuw i8, ptr %18, i64 184
+  %135 = load atomic i64, ptr %134 monotonic, align 8
+  %136 = sub nsw i64 %59, %135
+  %137 = icmp sgt i64 %136, 100000
+  br i1 %137, label %141, label %138
 
-137:                                              ; preds = %129
-  %138 = getelementptr inbounds nuw i8, ptr %17, i64 176
-  %139 = load atomic i64, ptr %138 monotonic, align 16
-  br label %140
+138:                                              ; preds = %130
+  %139 = getelementptr inbounds nuw i8, ptr %18, i64 176
+  %140 = load atomic i64, ptr %139 monotonic, align 16
+  br label %141
 
-140:                                              ; preds = %137, %129
-  %141 = phi i64 [ %139, %137 ], [ 0, %129 ]
-  %142 = add nsw i64 %141, %63
-  %143 = icmp sgt i64 %142, %125
-  %144 = getelementptr inbounds nuw i8, ptr %17, i64 176
-  %145 = select i1 %143, i64 0, i64 %142
-  store atomic i64 %145, ptr %144 monotonic, align 16
-  %146 = add nsw i64 %63, %58
-  store atomic i64 %146, ptr %133 monotonic, align 8
-  br i1 %143, label %147, label %150
+141:                                              ; preds = %138, %130
+  %142 = phi i64 [ %140, %138 ], [ 0, %130 ]
+  %143 = add nsw i64 %142, %64
+  %144 = icmp sgt i64 %143, %126
+  %145 = getelementptr inbounds nuw i8, ptr %18, i64 176
+  %146 = select i1 %144, i64 0, i64 %143
+  store atomic i64 %146, ptr %145 monotonic, align 16
+  %147 = add nsw i64 %64, %59
+  store atomic i64 %147, ptr %134 monotonic, align 8
+  br i1 %144, label %148, label %151
 
-147:                                              ; preds = %140, %122
-  %148 = icmp samesign ult i32 %118, 2
-  %149 = select i1 %148, i32 1, i32 2
-  br label %152
+148:                                              ; preds = %141, %123
+  %149 = icmp samesign ult i32 %119, 2
+  %150 = select i1 %149, i32 1, i32 2
+  br label %153
 
-150:                                              ; preds = %140, %113
-  %151 = icmp slt i32 %117, 1
-  br i1 %151, label %294, label %152
+151:                                              ; preds = %141, %114
+  %152 = icmp slt i32 %118, 1
+  br i1 %152, label %295, label %153
 
-152:                                              ; preds = %150, %147
-  %153 = phi i32 [ %149, %147 ], [ 0, %150 ]
-  %154 = getelementptr inbounds nuw i8, ptr %17, i64 1024
-  %155 = load atomic i32, ptr %154 monotonic, align 128
-  %156 = icmp eq i32 %155, 0
-  br i1 %156, label %157, label %174
+153:                                              ; preds = %151, %148
+  %154 = phi i32 [ %150, %148 ], [ 0, %151 ]
+  %155 = getelementptr inbounds nuw i8, ptr %18, i64 1024
+  %156 = load atomic i32, ptr %155 monotonic, align 128
+  %157 = icmp eq i32 %156, 0
+  br i1 %157, label %158, label %175
 
-157:                                              ; preds = %152
-  %158 = getelementptr inbounds nuw i8, ptr %17, i64 768
-  %159 = atomicrmw xchg ptr %154, i32 1 acquire, align 128
-  %160 = icmp eq i32 %159, 0
-  br i1 %160, label %161, label %174
+158:                                              ; preds = %153
+  %159 = getelementptr inbounds nuw i8, ptr %18, i64 768
+  %160 = atomicrmw xchg ptr %155, i32 1 acquire, align 128
+  %161 = icmp eq i32 %160, 0
+  br i1 %161, label %162, label %175
 
-161:                                              ; preds = %290, %282, %274, %266, %258, %250, %242, %234, %226, %218, %210, %202, %194, %186, %178, %157
-  %162 = phi i32 [ 0, %157 ], [ 1, %178 ], [ 2, %186 ], [ 3, %194 ], [ 4, %202 ], [ 5, %210 ], [ 6, %218 ], [ 7, %226 ], [ 8, %234 ], [ 9, %242 ], [ 10, %250 ], [ 11, %258 ], [ 12, %266 ], [ 13, %274 ], [ 14, %282 ], [ 15, %290 ]
-  %163 = phi ptr [ %158, %157 ], [ %179, %178 ], [ %187, %186 ], [ %195, %194 ], [ %203, %202 ], [ %211, %210 ], [ %219, %218 ], [ %227, %226 ], [ %235, %234 ], [ %243, %242 ], [ %251, %250 ], [ %259, %258 ], [ %267, %266 ], [ %275, %274 ], [ %283, %282 ], [ %291, %290 ]
-  %164 = getelementptr inbounds nuw i8, ptr %17, i64 152
-  %165 = load atomic i32, ptr %164 seq_cst, align 8
-  %166 = add nuw nsw i32 %162, 1
-  br label %167
+162:                                              ; preds = %291, %283, %275, %267, %259, %251, %243, %235, %227, %219, %211, %203, %195, %187, %179, %158
+  %163 = phi i32 [ 0, %158 ], [ 1, %179 ], [ 2, %187 ], [ 3, %195 ], [ 4, %203 ], [ 5, %211 ], [ 6, %219 ], [ 7, %227 ], [ 8, %235 ], [ 9, %243 ], [ 10, %251 ], [ 11, %259 ], [ 12, %267 ], [ 13, %275 ], [ 14, %283 ], [ 15, %291 ]
+  %164 = phi ptr [ %159, %158 ], [ %180, %179 ], [ %188, %187 ], [ %196, %195 ], [ %204, %203 ], [ %212, %211 ], [ %220, %219 ], [ %228, %227 ], [ %236, %235 ], [ %244, %243 ], [ %252, %251 ], [ %260, %259 ], [ %268, %267 ], [ %276, %275 ], [ %284, %283 ], [ %292, %291 ]
+  %165 = getelementptr inbounds nuw i8, ptr %18, i64 152
+  %166 = load atomic i32, ptr %165 seq_cst, align 8
+  %167 = add nuw nsw i32 %163, 1
+  br label %168
 
-167:                                              ; preds = %170, %161
-  %168 = phi i32 [ %165, %161 ], [ %173, %170 ]
-  %169 = icmp sgt i32 %168, %162
-  br i1 %169, label %303, label %170
+168:                                              ; preds = %171, %162
+  %169 = phi i32 [ %166, %162 ], [ %174, %171 ]
+  %170 = icmp sgt i32 %169, %163
+  br i1 %170, label %304, label %171
 
-170:                                              ; preds = %167
-  %171 = cmpxchg weak ptr %164, i32 %168, i32 %166 seq_cst seq_cst, align 8
-  %172 = extractvalue { i32, i1 } %171, 1
-  %173 = extractvalue { i32, i1 } %171, 0
-  br i1 %172, label %303, label %167
+171:                                              ; preds = %168
+  %172 = cmpxchg weak ptr %165, i32 %169, i32 %167 seq_cst seq_cst, align 8
+  %173 = extractvalue { i32, i1 } %172, 1
+  %174 = extractvalue { i32, i1 } %172, 0
+  br i1 %173, label %304, label %168
 
-174:                                              ; preds = %157, %152
-  %175 = getelementptr inbounds nuw i8, ptr %17, i64 34176
-  %176 = load atomic i32, ptr %175 monotonic, align 128
-  %177 = icmp eq i32 %176, 0
-  br i1 %177, label %178, label %182
+175:                                              ; preds = %158, %153
+  %176 = getelementptr inbounds nuw i8, ptr %18, i64 34176
+  %177 = load atomic i32, ptr %176 monotonic, align 128
+  %178 = icmp eq i32 %177, 0
+  br i1 %178, label %179, label %183
 
-178:                                              ; preds = %174
-  %179 = getelementptr inbounds nuw i8, ptr %17, i64 33920
-  %180 = atomicrmw xchg ptr %175, i32 1 acquire, align 128
-  %181 = icmp eq i32 %180, 0
-  br i1 %181, label %161, label %182
+179:                                              ; preds = %175
+  %180 = getelementptr inbounds nuw i8, ptr %18, i64 33920
+  %181 = atomicrmw xchg ptr %176, i32 1 acquire, align 128
+  %182 = icmp eq i32 %181, 0
+  br i1 %182, label %162, label %183
 
-182:                                              ; preds = %178, %174
-  %183 = getelementptr inbounds nuw i8, ptr %17, i64 67328
-  %184 = load atomic i32, ptr %183 monotonic, align 128
-  %185 = icmp eq i32 %184, 0
-  br i1 %185, label %186, label %190
+183:                                              ; preds = %179, %175
+  %184 = getelementptr inbounds nuw i8, ptr %18, i64 67328
+  %185 = load atomic i32, ptr %184 monotonic, align 128
+  %186 = icmp eq i32 %185, 0
+  br i1 %186, label %187, label %191
 
-186:                                              ; preds = %182
-  %187 = getelementptr inbounds nuw i8, ptr %17, i64 67072
-  %188 = atomicrmw xchg ptr %183, i32 1 acquire, align 128
-  %189 = icmp eq i32 %188, 0
-  br i1 %189, label %161, label %190
+187:                                              ; preds = %183
+  %188 = getelementptr inbounds nuw i8, ptr %18, i64 67072
+  %189 = atomicrmw xchg ptr %184, i32 1 acquire, align 128
+  %190 = icmp eq i32 %189, 0
+  br i1 %190, label %162, label %191
 
-190:                                              ; preds = %186, %182
-  %191 = getelementptr inbounds nuw i8, ptr %17, i64 100480
-  %192 = load atomic i32, ptr %191 monotonic, align 128
-  %193 = icmp eq i32 %192, 0
-  br i1 %193, label %194, label %198
+191:                                              ; preds = %187, %183
+  %192 = getelementptr inbounds nuw i8, ptr %18, i64 100480
+  %193 = load atomic i32, ptr %192 monotonic, align 128
+  %194 = icmp eq i32 %193, 0
+  br i1 %194, label %195, label %199
 
-194:                                              ; preds = %190
-  %195 = getelementptr inbounds nuw i8, ptr %17, i64 100224
-  %196 = atomicrmw xchg ptr %191, i32 1 acquire, align 128
-  %197 = icmp eq i32 %196, 0
-  br i1 %197, label %161, label %198
+195:                                              ; preds = %191
+  %196 = getelementptr inbounds nuw i8, ptr %18, i64 100224
+  %197 = atomicrmw xchg ptr %192, i32 1 acquire, align 128
+  %198 = icmp eq i32 %197, 0
+  br i1 %198, label %162, label %199
 
-198:                                              ; preds = %194, %190
-  %199 = getelementptr inbounds nuw i8, ptr %17, i64 133632
-  %200 = load atomic i32, ptr %199 monotonic, align 128
-  %201 = icmp eq i32 %200, 0
-  br i1 %201, label %202, label %206
+199:                                              ; preds = %195, %191
+  %200 = getelementptr inbounds nuw i8, ptr %18, i64 133632
+  %201 = load atomic i32, ptr %200 monotonic, align 128
+  %202 = icmp eq i32 %201, 0
+  br i1 %202, label %203, label %207
 
-202:                                              ; preds = %198
-  %203 = getelementptr inbounds nuw i8, ptr %17, i64 133376
-  %204 = atomicrmw xchg ptr %199, i32 1 acquire, align 128
-  %205 = icmp eq i32 %204, 0
-  br i1 %205, label %161, label %206
+203:                                              ; preds = %199
+  %204 = getelementptr inbounds nuw i8, ptr %18, i64 133376
+  %205 = atomicrmw xchg ptr %200, i32 1 acquire, align 128
+  %206 = icmp eq i32 %205, 0
+  br i1 %206, label %162, label %207
 
-206:                                              ; preds = %202, %198
-  %207 = getelementptr inbounds nuw i8, ptr %17, i64 166784
-  %208 = load atomic i32, ptr %207 monotonic, align 128
-  %209 = icmp eq i32 %208, 0
-  br i1 %209, label %210, label %214
+207:                                              ; preds = %203, %199
+  %208 = getelementptr inbounds nuw i8, ptr %18, i64 166784
+  %209 = load atomic i32, ptr %208 monotonic, align 128
+  %210 = icmp eq i32 %209, 0
+  br i1 %210, label %211, label %215
 
-210:                                              ; preds = %206
-  %211 = getelementptr inbounds nuw i8, ptr %17, i64 166528
-  %212 = atomicrmw xchg ptr %207, i32 1 acquire, align 128
-  %213 = icmp eq i32 %212, 0
-  br i1 %213, label %161, label %214
+211:                                              ; preds = %207
+  %212 = getelementptr inbounds nuw i8, ptr %18, i64 166528
+  %213 = atomicrmw xchg ptr %208, i32 1 acquire, align 128
+  %214 = icmp eq i32 %213, 0
+  br i1 %214, label %162, label %215
 
-214:                                              ; preds = %210, %206
-  %215 = getelementptr inbounds nuw i8, ptr %17, i64 199936
-  %216 = load atomic i32, ptr %215 monotonic, align 128
-  %217 = icmp eq i32 %216, 0
-  br i1 %217, label %218, label %222
+215:                                              ; preds = %211, %207
+  %216 = getelementptr inbounds nuw i8, ptr %18, i64 199936
+  %217 = load atomic i32, ptr %216 monotonic, align 128
+  %218 = icmp eq i32 %217, 0
+  br i1 %218, label %219, label %223
 
-218:                                              ; preds = %214
-  %219 = getelementptr inbounds nuw i8, ptr %17, i64 199680
-  %220 = atomicrmw xchg ptr %215, i32 1 acquire, align 128
-  %221 = icmp eq i32 %220, 0
-  br i1 %221, label %161, label %222
+219:                                              ; preds = %215
+  %220 = getelementptr inbounds nuw i8, ptr %18, i64 199680
+  %221 = atomicrmw xchg ptr %216, i32 1 acquire, align 128
+  %222 = icmp eq i32 %221, 0
+  br i1 %222, label %162, label %223
 
-222:                                              ; preds = %218, %214
-  %223 = getelementptr inbounds nuw i8, ptr %17, i64 233088
-  %224 = load atomic i32, ptr %223 monotonic, align 128
-  %225 = icmp eq i32 %224, 0
-  br i1 %225, label %226, label %230
+223:                                              ; preds = %219, %215
+  %224 = getelementptr inbounds nuw i8, ptr %18, i64 233088
+  %225 = load atomic i32, ptr %224 monotonic, align 128
+  %226 = icmp eq i32 %225, 0
+  br i1 %226, label %227, label %231
 
-226:                                              ; preds = %222
-  %227 = getelementptr inbounds nuw i8, ptr %17, i64 232832
-  %228 = atomicrmw xchg ptr %223, i32 1 acquire, align 128
-  %229 = icmp eq i32 %228, 0
-  br i1 %229, label %161, label %230
+227:                                              ; preds = %223
+  %228 = getelementptr inbounds nuw i8, ptr %18, i64 232832
+  %229 = atomicrmw xchg ptr %224, i32 1 acquire, align 128
+  %230 = icmp eq i32 %229, 0
+  br i1 %230, label %162, label %231
 
-230:                                              ; preds = %226, %222
-  %231 = getelementptr inbounds nuw i8, ptr %17, i64 266240
-  %232 = load atomic i32, ptr %231 monotonic, align 128
-  %233 = icmp eq i32 %232, 0
-  br i1 %233, label %234, label %238
+231:                                              ; preds = %227, %223
+  %232 = getelementptr inbounds nuw i8, ptr %18, i64 266240
+  %233 = load atomic i32, ptr %232 monotonic, align 128
+  %234 = icmp eq i32 %233, 0
+  br i1 %234, label %235, label %239
 
-234:                                              ; preds = %230
-  %235 = getelementptr inbounds nuw i8, ptr %17, i64 265984
-  %236 = atomicrmw xchg ptr %231, i32 1 acquire, align 128
-  %237 = icmp eq i32 %236, 0
-  br i1 %237, label %161, label %238
+235:                                              ; preds = %231
+  %236 = getelementptr inbounds nuw i8, ptr %18, i64 265984
+  %237 = atomicrmw xchg ptr %232, i32 1 acquire, align 128
+  %238 = icmp eq i32 %237, 0
+  br i1 %238, label %162, label %239
 
-238:                                              ; preds = %234, %230
-  %239 = getelementptr inbounds nuw i8, ptr %17, i64 299392
-  %240 = load atomic i32, ptr %239 monotonic, align 128
-  %241 = icmp eq i32 %240, 0
-  br i1 %241, label %242, label %246
+239:                                              ; preds = %235, %231
+  %240 = getelementptr inbounds nuw i8, ptr %18, i64 299392
+  %241 = load atomic i32, ptr %240 monotonic, align 128
+  %242 = icmp eq i32 %241, 0
+  br i1 %242, label %243, label %247
 
-242:                                              ; preds = %238
-  %243 = getelementptr inbounds nuw i8, ptr %17, i64 299136
-  %244 = atomicrmw xchg ptr %239, i32 1 acquire, align 128
-  %245 = icmp eq i32 %244, 0
-  br i1 %245, label %161, label %246
+243:                                              ; preds = %239
+  %244 = getelementptr inbounds nuw i8, ptr %18, i64 299136
+  %245 = atomicrmw xchg ptr %240, i32 1 acquire, align 128
+  %246 = icmp eq i32 %245, 0
+  br i1 %246, label %162, label %247
 
-246:                                              ; preds = %242, %238
-  %247 = getelementptr inbounds nuw i8, ptr %17, i64 332544
-  %248 = load atomic i32, ptr %247 monotonic, align 128
-  %249 = icmp eq i32 %248, 0
-  br i1 %249, label %250, label %254
+247:                                              ; preds = %243, %239
+  %248 = getelementptr inbounds nuw i8, ptr %18, i64 332544
+  %249 = load atomic i32, ptr %248 monotonic, align 128
+  %250 = icmp eq i32 %249, 0
+  br i1 %250, label %251, label %255
 
-250:                                              ; preds = %246
-  %251 = getelementptr inbounds nuw i8, ptr %17, i64 332288
-  %252 = atomicrmw xchg ptr %247, i32 1 acquire, align 128
-  %253 = icmp eq i32 %252, 0
-  br i1 %253, label %161, label %254
+251:                                              ; preds = %247
+  %252 = getelementptr inbounds nuw i8, ptr %18, i64 332288
+  %253 = atomicrmw xchg ptr %248, i32 1 acquire, align 128
+  %254 = icmp eq i32 %253, 0
+  br i1 %254, label %162, label %255
 
-254:                                              ; preds = %250, %246
-  %255 = getelementptr inbounds nuw i8, ptr %17, i64 365696
-  %256 = load atomic i32, ptr %255 monotonic, align 128
-  %257 = icmp eq i32 %256, 0
-  br i1 %257, label %258, label %262
+255:                                              ; preds = %251, %247
+  %256 = getelementptr inbounds nuw i8, ptr %18, i64 365696
+  %257 = load atomic i32, ptr %256 monotonic, align 128
+  %258 = icmp eq i32 %257, 0
+  br i1 %258, label %259, label %263
 
-258:                                              ; preds = %254
-  %259 = getelementptr inbounds nuw i8, ptr %17, i64 365440
-  %260 = atomicrmw xchg ptr %255, i32 1 acquire, align 128
-  %261 = icmp eq i32 %260, 0
-  br i1 %261, label %161, label %262
+259:                                              ; preds = %255
+  %260 = getelementptr inbounds nuw i8, ptr %18, i64 365440
+  %261 = atomicrmw xchg ptr %256, i32 1 acquire, align 128
+  %262 = icmp eq i32 %261, 0
+  br i1 %262, label %162, label %263
 
-262:                                              ; preds = %258, %254
-  %263 = getelementptr inbounds nuw i8, ptr %17, i64 398848
-  %264 = load atomic i32, ptr %263 monotonic, align 128
-  %265 = icmp eq i32 %264, 0
-  br i1 %265, label %266, label %270
+263:                                              ; preds = %259, %255
+  %264 = getelementptr inbounds nuw i8, ptr %18, i64 398848
+  %265 = load atomic i32, ptr %264 monotonic, align 128
+  %266 = icmp eq i32 %265, 0
+  br i1 %266, label %267, label %271
 
-266:                                              ; preds = %262
-  %267 = getelementptr inbounds nuw i8, ptr %17, i64 398592
-  %268 = atomicrmw xchg ptr %263, i32 1 acquire, align 128
-  %269 = icmp eq i32 %268, 0
-  br i1 %269, label %161, label %270
+267:                                              ; preds = %263
+  %268 = getelementptr inbounds nuw i8, ptr %18, i64 398592
+  %269 = atomicrmw xchg ptr %264, i32 1 acquire, align 128
+  %270 = icmp eq i32 %269, 0
+  br i1 %270, label %162, label %271
 
-270:                                              ; preds = %266, %262
-  %271 = getelementptr inbounds nuw i8, ptr %17, i64 432000
-  %272 = load atomic i32, ptr %271 monotonic, align 128
-  %273 = icmp eq i32 %272, 0
-  br i1 %273, label %274, label %278
+271:                                              ; preds = %267, %263
+  %272 = getelementptr inbounds nuw i8, ptr %18, i64 432000
+  %273 = load atomic i32, ptr %272 monotonic, align 128
+  %274 = icmp eq i32 %273, 0
+  br i1 %274, label %275, label %279
 
-274:                                              ; preds = %270
-  %275 = getelementptr inbounds nuw i8, ptr %17, i64 431744
-  %276 = atomicrmw xchg ptr %271, i32 1 acquire, align 128
-  %277 = icmp eq i32 %276, 0
-  br i1 %277, label %161, label %278
+275:                                              ; preds = %271
+  %276 = getelementptr inbounds nuw i8, ptr %18, i64 431744
+  %277 = atomicrmw xchg ptr %272, i32 1 acquire, align 128
+  %278 = icmp eq i32 %277, 0
+  br i1 %278, label %162, label %279
 
-278:                                              ; preds = %274, %270
-  %279 = getelementptr inbounds nuw i8, ptr %17, i64 465152
-  %280 = load atomic i32, ptr %279 monotonic, align 128
-  %281 = icmp eq i32 %280, 0
-  br i1 %281, label %282, label %286
+279:                                              ; preds = %275, %271
+  %280 = getelementptr inbounds nuw i8, ptr %18, i64 465152
+  %281 = load atomic i32, ptr %280 monotonic, align 128
+  %282 = icmp eq i32 %281, 0
+  br i1 %282, label %283, label %287
 
-282:                                              ; preds = %278
-  %283 = getelementptr inbounds nuw i8, ptr %17, i64 464896
-  %284 = atomicrmw xchg ptr %279, i32 1 acquire, align 128
-  %285 = icmp eq i32 %284, 0
-  br i1 %285, label %161, label %286
+283:                                              ; preds = %279
+  %284 = getelementptr inbounds nuw i8, ptr %18, i64 464896
+  %285 = atomicrmw xchg ptr %280, i32 1 acquire, align 128
+  %286 = icmp eq i32 %285, 0
+  br i1 %286, label %162, label %287
 
-286:                                              ; preds = %282, %278
-  %287 = getelementptr inbounds nuw i8, ptr %17, i64 498304
-  %288 = load atomic i32, ptr %287 monotonic, align 128
-  %289 = icmp eq i32 %288, 0
-  br i1 %289, label %290, label %294
+287:                                              ; preds = %283, %279
+  %288 = getelementptr inbounds nuw i8, ptr %18, i64 498304
+  %289 = load atomic i32, ptr %288 monotonic, align 128
+  %290 = icmp eq i32 %289, 0
+  br i1 %290, label %291, label %295
 
-290:                                              ; preds = %286
-  %291 = getelementptr inbounds nuw i8, ptr %17, i64 498048
-  %292 = atomicrmw xchg ptr %287, i32 1 acquire, align 128
-  %293 = icmp eq i32 %292, 0
-  br i1 %293, label %161, label %294
+291:                                              ; preds = %287
+  %292 = getelementptr inbounds nuw i8, ptr %18, i64 498048
+  %293 = atomicrmw xchg ptr %288, i32 1 acquire, align 128
+  %294 = icmp eq i32 %293, 0
+  br i1 %294, label %162, label %295
 
-294:                                              ; preds = %290, %286, %150, %75, %62
-  %295 = load i32, ptr %43, align 4
-  store i32 1, ptr %43, align 4
+295:                                              ; preds = %291, %287, %151, %76, %63
+  %296 = load i32, ptr %44, align 4
+  store i32 1, ptr %44, align 4
   call void %0(ptr noundef %1, i64 noundef 0, i64 noundef %2, i64 noundef 0) #8
-  store i32 %295, ptr %43, align 4
+  store i32 %296, ptr %44, align 4
+  call void @llvm.lifetime.start.p0(ptr nonnull %11) #8
+  %297 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %11) #8
+  %298 = load i64, ptr %11, align 8
+  %299 = mul nsw i64 %298, 1000000000
+  %300 = getelementptr inbounds nuw i8, ptr %11, i64 8
+  %301 = load i64, ptr %300, align 8
+  call void @llvm.lifetime.end.p0(ptr nonnull %11) #8
+  %302 = sub i64 %301, %59
+  %303 = add i64 %302, %299
+  br label %541
+
+304:                                              ; preds = %171, %168
+  br i1 %60, label %323, label %305
+
+305:                                              ; preds = %304
+  %306 = getelementptr inbounds nuw i8, ptr %5, i64 16
+  %307 = load atomic i64, ptr %306 monotonic, align 8
+  %308 = icmp eq i64 %307, 0
+  br i1 %308, label %323, label %309
+
+309:                                              ; preds = %305
+  %310 = getelementptr inbounds nuw i8, ptr %5, i64 24
+  %311 = load atomic i64, ptr %310 monotonic, align 8
+  %312 = icmp eq i64 %307, %311
+  br i1 %312, label %313, label %323
+
+313:                                              ; preds = %309
+  %314 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %315 = load atomic i64, ptr %314 monotonic, align 8
+  %316 = load atomic i64, ptr %5 monotonic, align 8
+  %317 = icmp sgt i64 %315, 0
+  br i1 %317, label %318, label %323
+
+318:                                              ; preds = %313
+  %319 = sub nsw i64 %59, %315
+  %320 = sdiv i64 %316, 4
+  %321 = icmp slt i64 %319, %320
+  %322 = zext i1 %321 to i32
+  br label %323
+
+323:                                              ; preds = %318, %313, %309, %305, %304
+  %324 = phi i32 [ 0, %305 ], [ 0, %309 ], [ 0, %313 ], [ %322, %318 ], [ 0, %304 ]
+  %325 = getelementptr inbounds nuw i8, ptr %164, i64 260
+  %326 = load i32, ptr %325, align 4
+  %327 = add i32 %326, 1
+  store i32 %327, ptr %325, align 4
+  %328 = icmp eq i32 %327, 0
+  br i1 %328, label %329, label %330
+
+329:                                              ; preds = %323
+  store i32 1, ptr %325, align 4
+  br label %333
+
+330:                                              ; preds = %323
+  %331 = zext i32 %327 to i64
+  %332 = shl nuw i64 %331, 32
+  br label %333
+
+333:                                              ; preds = %330, %329
+  %334 = phi i64 [ 4294967296, %329 ], [ %332, %330 ]
+  %335 = getelementptr inbounds nuw i8, ptr %164, i64 8
+  store ptr %0, ptr %335, align 8
+  %336 = getelementptr inbounds nuw i8, ptr %164, i64 16
+  store ptr %1, ptr %336, align 16
+  %337 = getelementptr inbounds nuw i8, ptr %164, i64 24
+  store i64 %2, ptr %337, align 8
+  %338 = getelementptr inbounds nuw i8, ptr %164, i64 32
+  store i64 %3, ptr %338, align 32
+  %339 = getelementptr inbounds nuw i8, ptr %164, i64 40
+  store i32 0, ptr %339, align 8
+  %340 = getelementptr inbounds nuw i8, ptr %164, i64 44
+  store i32 %324, ptr %340, align 4
+  %341 = getelementptr inbounds nuw i8, ptr %164, i64 48
+  store atomic i64 %59, ptr %341 monotonic, align 16
+  %342 = getelementptr inbounds nuw i8, ptr %164, i64 56
+  %343 = call i32 @sched_getcpu() #8
+  store atomic i32 %343, ptr %342 monotonic, align 8
+  %344 = getelementptr inbounds nuw i8, ptr %164, i64 128
+  store atomic i32 0, ptr %344 monotonic, align 128
+  %345 = zext nneg i32 %40 to i128
+  %346 = getelementptr inbounds nuw i8, ptr %164, i64 384
+  %347 = zext nneg i32 %40 to i64
+  %348 = load i64, ptr %337, align 8
+  %349 = load i32, ptr %339, align 8
+  %350 = sext i64 %348 to i128
+  br label %351
+
+351:                                              ; preds = %351, %333
+  %352 = phi i32 [ %349, %333 ], [ %365, %351 ]
+  %353 = phi i64 [ 0, %333 ], [ %355, %351 ]
+  %354 = phi i64 [ 0, %333 ], [ %359, %351 ]
+  %355 = add nuw nsw i64 %353, 1
+  %356 = zext nneg i64 %355 to i128
+  %357 = mul nsw i128 %356, %350
+  %358 = sdiv i128 %357, %345
+  %359 = trunc i128 %358 to i64
+  %360 = xor i64 %354, -1
+  %361 = add i64 %3, %360
+  %362 = add i64 %361, %359
+  %363 = sdiv i64 %362, %3
+  %364 = trunc i64 %363 to i32
+  %365 = add i32 %352, %364
+  store i32 %365, ptr %339, align 8
+  %366 = getelementptr inbounds nuw %struct.steps, ptr %346, i64 %353
+  %367 = and i64 %363, 4294967295
+  %368 = or disjoint i64 %367, %334
+  store atomic i64 %368, ptr %366 release, align 128
+  %369 = icmp eq i64 %355, %347
+  br i1 %369, label %370, label %351
+
+370:                                              ; preds = %351
+  %371 = shl i32 %40, 16
+  %372 = or disjoint i32 %371, 1
+  %373 = zext i32 %372 to i64
+  %374 = or disjoint i64 %334, %373
+  store atomic i64 %374, ptr %164 release, align 128
+  %375 = load i32, ptr %325, align 4
+  %376 = load atomic i64, ptr %164 monotonic, align 128
+  %377 = trunc i64 %376 to i32
+  %378 = lshr i32 %377, 16
+  %379 = icmp eq i32 %154, 0
+  br i1 %379, label %392, label %380
+
+380:                                              ; preds = %370
+  %381 = getelementptr inbounds nuw i8, ptr %18, i64 644
+  %382 = call i32 @sched_getcpu() #8
+  store atomic i32 %382, ptr %381 monotonic, align 4
+  %383 = getelementptr inbounds nuw i8, ptr %18, i64 640
+  %384 = atomicrmw add ptr %383, i32 1 seq_cst, align 128
+  %385 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %383, i32 noundef 129, i32 noundef range(i32 1, 3) %154, ptr noundef null, ptr noundef null, i32 noundef 0) #8
   call void @llvm.lifetime.start.p0(ptr nonnull %10) #8
-  %296 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
-  %297 = load i64, ptr %10, align 8
-  %298 = mul nsw i64 %297, 1000000000
-  %299 = getelementptr inbounds nuw i8, ptr %10, i64 8
-  %300 = load i64, ptr %299, align 8
+  %386 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %10) #8
+  %387 = load i64, ptr %10, align 8
+  %388 = mul nsw i64 %387, 1000000000
+  %389 = getelementptr inbounds nuw i8, ptr %10, i64 8
+  %390 = load i64, ptr %389, align 8
+  %391 = add nsw i64 %388, %390
   call void @llvm.lifetime.end.p0(ptr nonnull %10) #8
-  %301 = sub i64 %300, %58
-  %302 = add i64 %301, %298
-  br label %499
+  br label %392
 
-303:                                              ; preds = %170, %167
-  %304 = getelementptr inbounds nuw i8, ptr %163, i64 260
-  %305 = load i32, ptr %304, align 4
-  %306 = add i32 %305, 1
-  store i32 %306, ptr %304, align 4
-  %307 = icmp eq i32 %306, 0
-  br i1 %307, label %308, label %309
+392:                                              ; preds = %380, %370
+  %393 = phi i64 [ %391, %380 ], [ %59, %370 ]
+  store i32 1, ptr %44, align 4
+  %394 = icmp eq i32 %378, 0
+  br i1 %394, label %395, label %396
 
-308:                                              ; preds = %303
-  store i32 1, ptr %304, align 4
-  br label %312
+395:                                              ; preds = %392
+  store i32 0, ptr %44, align 4
+  br label %474
 
-309:                                              ; preds = %303
-  %310 = zext i32 %306 to i64
-  %311 = shl nuw i64 %310, 32
-  br label %312
+396:                                              ; preds = %392
+  %397 = zext i32 %375 to i64
+  %398 = zext nneg i32 %378 to i128
+  %399 = zext nneg i32 %378 to i64
+  br label %400
 
-312:                                              ; preds = %309, %308
-  %313 = phi i64 [ 4294967296, %308 ], [ %311, %309 ]
-  %314 = getelementptr inbounds nuw i8, ptr %163, i64 8
-  store ptr %0, ptr %314, align 8
-  %315 = getelementptr inbounds nuw i8, ptr %163, i64 16
-  store ptr %1, ptr %315, align 16
-  %316 = getelementptr inbounds nuw i8, ptr %163, i64 24
-  store i64 %2, ptr %316, align 8
-  %317 = getelementptr inbounds nuw i8, ptr %163, i64 32
-  store i64 %3, ptr %317, align 32
-  %318 = getelementptr inbounds nuw i8, ptr %163, i64 40
-  store i32 0, ptr %318, align 8
-  %319 = getelementptr inbounds nuw i8, ptr %163, i64 48
-  store atomic i64 %58, ptr %319 monotonic, align 16
-  %320 = getelementptr inbounds nuw i8, ptr %163, i64 56
-  %321 = call i32 @sched_getcpu() #8
-  store atomic i32 %321, ptr %320 monotonic, align 8
-  %322 = getelementptr inbounds nuw i8, ptr %163, i64 128
-  store atomic i32 0, ptr %322 monotonic, align 128
-  %323 = zext nneg i32 %39 to i128
-  %324 = getelementptr inbounds nuw i8, ptr %163, i64 384
-  %325 = zext nneg i32 %39 to i64
-  %326 = load i64, ptr %316, align 8
-  %327 = load i32, ptr %318, align 8
-  %328 = sext i64 %326 to i128
-  br label %329
+400:                                              ; preds = %458, %396
+  %401 = phi i64 [ %406, %458 ], [ 0, %396 ]
+  %402 = phi i32 [ %412, %458 ], [ 0, %396 ]
+  %403 = getelementptr inbounds nuw %struct.steps, ptr %346, i64 %401
+  %404 = load atomic i64, ptr %403 acquire, align 8
+  %405 = zext nneg i64 %401 to i128
+  %406 = add nuw nsw i64 %401, 1
+  %407 = zext nneg i64 %406 to i128
+  br label %408
 
-329:                                              ; preds = %329, %312
-  %330 = phi i32 [ %327, %312 ], [ %343, %329 ]
-  %331 = phi i64 [ 0, %312 ], [ %333, %329 ]
-  %332 = phi i64 [ 0, %312 ], [ %337, %329 ]
-  %333 = add nuw nsw i64 %331, 1
-  %334 = zext nneg i64 %333 to i128
-  %335 = mul nsw i128 %334, %328
-  %336 = sdiv i128 %335, %323
-  %337 = trunc i128 %336 to i64
-  %338 = xor i64 %332, -1
-  %339 = add i64 %3, %338
-  %340 = add i64 %339, %337
-  %341 = sdiv i64 %340, %3
-  %342 = trunc i64 %341 to i32
-  %343 = add i32 %330, %342
-  store i32 %343, ptr %318, align 8
-  %344 = getelementptr inbounds nuw %struct.steps, ptr %324, i64 %331
-  %345 = and i64 %341, 4294967295
-  %346 = or disjoint i64 %345, %313
-  store atomic i64 %346, ptr %344 release, align 128
-  %347 = icmp eq i64 %333, %325
-  br i1 %347, label %348, label %329
+408:                                              ; preds = %436, %400
+  %409 = phi i64 [ %437, %436 ], [ -1, %400 ]
+  %410 = phi i64 [ %438, %436 ], [ 0, %400 ]
+  %411 = phi i64 [ %457, %436 ], [ %404, %400 ]
+  %412 = phi i32 [ %456, %436 ], [ %402, %400 ]
+  br label %413
 
-348:                                              ; preds = %329
-  %349 = shl i32 %39, 16
-  %350 = or disjoint i32 %349, 1
-  %351 = zext i32 %350 to i64
-  %352 = or disjoint i64 %313, %351
-  store atomic i64 %352, ptr %163 release, align 128
-  %353 = load i32, ptr %304, align 4
-  %354 = load atomic i64, ptr %163 monotonic, align 128
-  %355 = trunc i64 %354 to i32
-  %356 = lshr i32 %355, 16
-  %357 = icmp eq i32 %153, 0
-  br i1 %357, label %370, label %358
+413:                                              ; preds = %420, %408
+  %414 = phi i64 [ %424, %420 ], [ %411, %408 ]
+  %415 = lshr i64 %414, 32
+  %416 = icmp ne i64 %415, %397
+  %417 = and i64 %414, 4294967295
+  %418 = icmp eq i64 %417, 0
+  %419 = or i1 %416, %418
+  br i1 %419, label %458, label %420
 
-358:                                              ; preds = %348
-  %359 = getelementptr inbounds nuw i8, ptr %17, i64 644
-  %360 = call i32 @sched_getcpu() #8
-  store atomic i32 %360, ptr %359 monotonic, align 4
-  %361 = getelementptr inbounds nuw i8, ptr %17, i64 640
-  %362 = atomicrmw add ptr %361, i32 1 seq_cst, align 128
-  %363 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %361, i32 noundef 129, i32 noundef range(i32 1, 3) %153, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+420:                                              ; preds = %413
+  %421 = add i64 %414, -1
+  %422 = cmpxchg weak ptr %403, i64 %414, i64 %421 acq_rel acquire, align 8
+  %423 = extractvalue { i64, i1 } %422, 1
+  %424 = extractvalue { i64, i1 } %422, 0
+  br i1 %423, label %425, label %413
+
+425:                                              ; preds = %420
+  %426 = icmp slt i64 %409, 0
+  br i1 %426, label %427, label %436
+
+427:                                              ; preds = %425
+  %428 = load i64, ptr %337, align 8
+  %429 = sext i64 %428 to i128
+  %430 = mul nsw i128 %429, %405
+  %431 = sdiv i128 %430, %398
+  %432 = trunc i128 %431 to i64
+  %433 = mul nsw i128 %429, %407
+  %434 = sdiv i128 %433, %398
+  %435 = trunc i128 %434 to i64
+  br label %436
+
+436:                                              ; preds = %427, %425
+  %437 = phi i64 [ %435, %427 ], [ %409, %425 ]
+  %438 = phi i64 [ %432, %427 ], [ %410, %425 ]
+  %439 = load i64, ptr %338, align 32
+  %440 = xor i64 %438, -1
+  %441 = add i64 %437, %440
+  %442 = add i64 %441, %439
+  %443 = sdiv i64 %442, %439
+  %444 = load i32, ptr %340, align 4
+  %445 = icmp eq i32 %444, 0
+  %446 = add i64 %414, 4294967295
+  %447 = sub i64 %443, %414
+  %448 = select i1 %445, i64 %447, i64 %446
+  %449 = and i64 %448, 4294967295
+  %450 = mul nsw i64 %449, %439
+  %451 = add nsw i64 %450, %438
+  %452 = add nsw i64 %451, %439
+  %453 = call i64 @llvm.smin.i64(i64 %452, i64 %437)
+  %454 = load ptr, ptr %335, align 8
+  %455 = load ptr, ptr %336, align 16
+  call void %454(ptr noundef %455, i64 noundef %451, i64 noundef %453, i64 noundef 0) #8
+  %456 = add i32 %412, 1
+  %457 = load atomic i64, ptr %403 acquire, align 8
+  br label %408
+
+458:                                              ; preds = %413
+  %459 = icmp eq i64 %406, %399
+  br i1 %459, label %460, label %400
+
+460:                                              ; preds = %458
+  store i32 0, ptr %44, align 4
+  %461 = icmp eq i32 %412, 0
+  br i1 %461, label %474, label %462
+
+462:                                              ; preds = %460
   call void @llvm.lifetime.start.p0(ptr nonnull %9) #8
-  %364 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #8
-  %365 = load i64, ptr %9, align 8
-  %366 = mul nsw i64 %365, 1000000000
-  %367 = getelementptr inbounds nuw i8, ptr %9, i64 8
-  %368 = load i64, ptr %367, align 8
-  %369 = add nsw i64 %366, %368
+  %463 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %9) #8
+  %464 = load i64, ptr %9, align 8
+  %465 = mul nsw i64 %464, 1000000000
+  %466 = getelementptr inbounds nuw i8, ptr %9, i64 8
+  %467 = load i64, ptr %466, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %9) #8
-  br label %370
+  %468 = sub i64 %467, %393
+  %469 = add i64 %468, %465
+  %470 = zext i32 %365 to i64
+  %471 = mul nsw i64 %469, %470
+  %472 = zext i32 %412 to i64
+  %473 = sdiv i64 %471, %472
+  br label %474
 
-370:                                              ; preds = %358, %348
-  %371 = phi i64 [ %369, %358 ], [ %58, %348 ]
-  store i32 1, ptr %43, align 4
-  %372 = icmp eq i32 %356, 0
-  br i1 %372, label %373, label %374
+474:                                              ; preds = %462, %460, %395
+  %475 = phi i32 [ %412, %462 ], [ 0, %460 ], [ 0, %395 ]
+  %476 = phi i64 [ %473, %462 ], [ 0, %460 ], [ 0, %395 ]
+  %477 = load i32, ptr %339, align 8
+  %478 = icmp eq i32 %475, %477
+  br i1 %478, label %523, label %479
 
-373:                                              ; preds = %370
-  store i32 0, ptr %43, align 4
-  br label %448
+479:                                              ; preds = %474
+  %480 = atomicrmw add ptr %344, i32 %475 acq_rel, align 128
+  %481 = load atomic i32, ptr %344 acquire, align 128
+  %482 = and i32 %481, -1073741825
+  %483 = icmp eq i32 %482, %477
+  br i1 %483, label %523, label %484
 
-374:                                              ; preds = %370
-  %375 = zext i32 %353 to i64
-  %376 = zext nneg i32 %356 to i128
-  %377 = zext nneg i32 %356 to i64
-  br label %378
+484:                                              ; preds = %479
+  %485 = zext i32 %375 to i64
+  %486 = getelementptr inbounds nuw i8, ptr %8, i64 8
+  br label %487
 
-378:                                              ; preds = %432, %374
-  %379 = phi i64 [ %384, %432 ], [ 0, %374 ]
-  %380 = phi i32 [ %390, %432 ], [ 0, %374 ]
-  %381 = getelementptr inbounds nuw %struct.steps, ptr %324, i64 %379
-  %382 = load atomic i64, ptr %381 acquire, align 8
-  %383 = zext nneg i64 %379 to i128
-  %384 = add nuw nsw i64 %379, 1
-  %385 = zext nneg i64 %384 to i128
-  br label %386
+487:                                              ; preds = %517, %484
+  %488 = phi i32 [ %481, %484 ], [ %520, %517 ]
+  %489 = phi i64 [ 0, %484 ], [ %518, %517 ]
+  %490 = phi i32 [ 1, %484 ], [ %519, %517 ]
+  %491 = load atomic i64, ptr %164 monotonic, align 128
+  %492 = lshr i64 %491, 32
+  %493 = icmp eq i64 %492, %485
+  br i1 %493, label %494, label %523
 
-386:                                              ; preds = %414, %378
-  %387 = phi i64 [ %415, %414 ], [ -1, %378 ]
-  %388 = phi i64 [ %416, %414 ], [ 0, %378 ]
-  %389 = phi i64 [ %431, %414 ], [ %382, %378 ]
-  %390 = phi i32 [ %430, %414 ], [ %380, %378 ]
-  br label %391
-
-391:                                              ; preds = %398, %386
-  %392 = phi i64 [ %402, %398 ], [ %389, %386 ]
-  %393 = lshr i64 %392, 32
-  %394 = icmp ne i64 %393, %375
-  %395 = and i64 %392, 4294967295
-  %396 = icmp eq i64 %395, 0
-  %397 = or i1 %394, %396
-  br i1 %397, label %432, label %398
-
-398:                                              ; preds = %391
-  %399 = add i64 %392, -1
-  %400 = cmpxchg weak ptr %381, i64 %392, i64 %399 acq_rel acquire, align 8
-  %401 = extractvalue { i64, i1 } %400, 1
-  %402 = extractvalue { i64, i1 } %400, 0
-  br i1 %401, label %403, label %391
-
-403:                                              ; preds = %398
-  %404 = icmp slt i64 %387, 0
-  br i1 %404, label %405, label %414
-
-405:                                              ; preds = %403
-  %406 = load i64, ptr %316, align 8
-  %407 = sext i64 %406 to i128
-  %408 = mul nsw i128 %407, %383
-  %409 = sdiv i128 %408, %376
-  %410 = trunc i128 %409 to i64
-  %411 = mul nsw i128 %407, %385
-  %412 = sdiv i128 %411, %376
-  %413 = trunc i128 %412 to i64
-  br label %414
-
-414:                                              ; preds = %405, %403
-  %415 = phi i64 [ %413, %405 ], [ %387, %403 ]
-  %416 = phi i64 [ %410, %405 ], [ %388, %403 ]
-  %417 = load i64, ptr %317, align 32
-  %418 = xor i64 %416, -1
-  %419 = add i64 %415, %418
-  %420 = add i64 %419, %417
-  %421 = sdiv i64 %420, %417
-  %422 = sub i64 %421, %392
-  %423 = and i64 %422, 4294967295
-  %424 = mul nsw i64 %423, %417
-  %425 = add nsw i64 %424, %416
-  %426 = add nsw i64 %425, %417
-  %427 = call i64 @llvm.smin.i64(i64 %426, i64 %415)
-  %428 = load ptr, ptr %314, align 8
-  %429 = load ptr, ptr %315, align 16
-  call void %428(ptr noundef %429, i64 noundef %425, i64 noundef %427, i64 noundef 0) #8
-  %430 = add i32 %390, 1
-  %431 = load atomic i64, ptr %381 acquire, align 8
-  br label %386
-
-432:                                              ; preds = %391
-  %433 = icmp eq i64 %384, %377
-  br i1 %433, label %434, label %378
-
-434:                                              ; preds = %432
-  store i32 0, ptr %43, align 4
-  %435 = icmp eq i32 %390, 0
-  br i1 %435, label %448, label %436
-
-436:                                              ; preds = %434
-  call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
-  %437 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
-  %438 = load i64, ptr %8, align 8
-  %439 = mul nsw i64 %438, 1000000000
-  %440 = getelementptr inbounds nuw i8, ptr %8, i64 8
-  %441 = load i64, ptr %440, align 8
-  call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
-  %442 = sub i64 %441, %371
-  %443 = add i64 %442, %439
-  %444 = zext i32 %343 to i64
-  %445 = mul nsw i64 %443, %444
-  %446 = zext i32 %390 to i64
-  %447 = sdiv i64 %445, %446
-  br label %448
-
-448:                                              ; preds = %436, %434, %373
-  %449 = phi i32 [ %390, %436 ], [ 0, %434 ], [ 0, %373 ]
-  %450 = phi i64 [ %447, %436 ], [ 0, %434 ], [ 0, %373 ]
-  %451 = load i32, ptr %318, align 8
-  %452 = icmp eq i32 %449, %451
-  br i1 %452, label %497, label %453
-
-453:                                              ; preds = %448
-  %454 = atomicrmw add ptr %322, i32 %449 acq_rel, align 128
-  %455 = load atomic i32, ptr %322 acquire, align 128
-  %456 = and i32 %455, -1073741825
-  %457 = icmp eq i32 %456, %451
-  br i1 %457, label %497, label %458
-
-458:                                              ; preds = %453
-  %459 = zext i32 %353 to i64
-  %460 = getelementptr inbounds nuw i8, ptr %7, i64 8
-  br label %461
-
-461:                                              ; preds = %491, %458
-  %462 = phi i32 [ %455, %458 ], [ %494, %491 ]
-  %463 = phi i64 [ 0, %458 ], [ %492, %491 ]
-  %464 = phi i32 [ 1, %458 ], [ %493, %491 ]
-  %465 = load atomic i64, ptr %163 monotonic, align 128
-  %466 = lshr i64 %465, 32
-  %467 = icmp eq i64 %466, %459
-  br i1 %467, label %468, label %497
-
-468:                                              ; preds = %461
+494:                                              ; preds = %487
   call void asm sideeffect "yield", ""() #8
-  %469 = and i32 %464, 15
-  %470 = icmp eq i32 %469, 0
-  br i1 %470, label %471, label %491
+  %495 = and i32 %490, 15
+  %496 = icmp eq i32 %495, 0
+  br i1 %496, label %497, label %517
 
-471:                                              ; preds = %468
+497:                                              ; preds = %494
+  call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
+  %498 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
+  %499 = load i64, ptr %8, align 8
+  %500 = mul nsw i64 %499, 1000000000
+  %501 = load i64, ptr %486, align 8
+  %502 = add nsw i64 %500, %501
+  call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
+  %503 = icmp eq i64 %489, 0
+  %504 = select i1 %503, i64 %502, i64 %489
+  %505 = sub nsw i64 %502, %504
+  %506 = icmp slt i64 %505, 30000
+  br i1 %506, label %517, label %507
+
+507:                                              ; preds = %497
+  %508 = and i32 %488, 1073741824
+  %509 = icmp eq i32 %508, 0
+  br i1 %509, label %510, label %514
+
+510:                                              ; preds = %507
+  %511 = or disjoint i32 %488, 1073741824
+  %512 = cmpxchg ptr %344, i32 %488, i32 %511 seq_cst seq_cst, align 128
+  %513 = extractvalue { i32, i1 } %512, 1
+  br i1 %513, label %514, label %517
+
+514:                                              ; preds = %510, %507
+  %515 = phi i32 [ %511, %510 ], [ %488, %507 ]
+  %516 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %344, i32 noundef 128, i32 noundef %515, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %517
+
+517:                                              ; preds = %514, %510, %497, %494
+  %518 = phi i64 [ %504, %497 ], [ %504, %514 ], [ %504, %510 ], [ %489, %494 ]
+  %519 = add i32 %490, 1
+  %520 = load atomic i32, ptr %344 acquire, align 128
+  %521 = and i32 %520, -1073741825
+  %522 = icmp eq i32 %521, %477
+  br i1 %522, label %523, label %487
+
+523:                                              ; preds = %517, %487, %479, %474
+  %524 = getelementptr inbounds nuw i8, ptr %164, i64 256
+  store atomic i32 0, ptr %524 release, align 128
+  br i1 %60, label %556, label %525
+
+525:                                              ; preds = %523
   call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
-  %472 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #8
-  %473 = load i64, ptr %7, align 8
-  %474 = mul nsw i64 %473, 1000000000
-  %475 = load i64, ptr %460, align 8
-  %476 = add nsw i64 %474, %475
+  %526 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %7) #8
+  %527 = load i64, ptr %7, align 8
+  %528 = getelementptr inbounds nuw i8, ptr %7, i64 8
+  %529 = load i64, ptr %528, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
-  %477 = icmp eq i64 %463, 0
-  %478 = select i1 %477, i64 %476, i64 %463
-  %479 = sub nsw i64 %476, %478
-  %480 = icmp slt i64 %479, 30000
-  br i1 %480, label %491, label %481
+  %530 = getelementptr inbounds nuw i8, ptr %5, i64 16
+  %531 = load atomic i64, ptr %530 monotonic, align 8
+  %532 = icmp eq i64 %531, 0
+  br i1 %532, label %541, label %533
 
-481:                                              ; preds = %471
-  %482 = and i32 %462, 1073741824
-  %483 = icmp eq i32 %482, 0
-  br i1 %483, label %484, label %488
+533:                                              ; preds = %525
+  %534 = mul nsw i64 %527, 1000000000
+  %535 = add nsw i64 %534, %529
+  %536 = getelementptr inbounds nuw i8, ptr %5, i64 24
+  store atomic i64 %531, ptr %536 monotonic, align 8
+  %537 = getelementptr inbounds nuw i8, ptr %5, i64 8
+  %538 = icmp eq i32 %324, 0
+  %539 = sub nsw i64 0, %535
+  %540 = select i1 %538, i64 %535, i64 %539
+  store atomic i64 %540, ptr %537 monotonic, align 8
+  br label %541
 
-484:                                              ; preds = %481
-  %485 = or disjoint i32 %462, 1073741824
-  %486 = cmpxchg ptr %322, i32 %462, i32 %485 seq_cst seq_cst, align 128
-  %487 = extractvalue { i32, i1 } %486, 1
-  br i1 %487, label %488, label %491
+541:                                              ; preds = %533, %525, %295
+  %542 = phi i64 [ %303, %295 ], [ %476, %533 ], [ %476, %525 ]
+  %543 = icmp slt i64 %542, 1
+  %544 = or i1 %60, %543
+  br i1 %544, label %556, label %545
 
-488:                                              ; preds = %484, %481
-  %489 = phi i32 [ %485, %484 ], [ %462, %481 ]
-  %490 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %322, i32 noundef 128, i32 noundef %489, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %491
+545:                                              ; preds = %541
+  %546 = load atomic i64, ptr %5 monotonic, align 8
+  %547 = icmp sgt i64 %546, 0
+  br i1 %547, label %548, label %554
 
-491:                                              ; preds = %488, %484, %471, %468
-  %492 = phi i64 [ %478, %471 ], [ %478, %488 ], [ %478, %484 ], [ %463, %468 ]
-  %493 = add i32 %464, 1
-  %494 = load atomic i32, ptr %322 acquire, align 128
-  %495 = and i32 %494, -1073741825
-  %496 = icmp eq i32 %495, %451
-  br i1 %496, label %497, label %461
+548:                                              ; preds = %545
+  %549 = sub nsw i64 %542, %546
+  %550 = icmp samesign ult i64 %542, %546
+  %551 = select i1 %550, i64 2, i64 8
+  %552 = sdiv i64 %549, %551
+  %553 = add nsw i64 %552, %546
+  br label %554
 
-497:                                              ; preds = %491, %461, %453, %448
-  %498 = getelementptr inbounds nuw i8, ptr %163, i64 256
-  store atomic i32 0, ptr %498 release, align 128
-  br label %499
+554:                                              ; preds = %548, %545
+  %555 = phi i64 [ %553, %548 ], [ %542, %545 ]
+  store atomic i64 %555, ptr %5 monotonic, align 8
+  br label %556
 
-499:                                              ; preds = %497, %294
-  %500 = phi i64 [ %302, %294 ], [ %450, %497 ]
-  %501 = icmp slt i64 %500, 1
-  %502 = or i1 %59, %501
-  br i1 %502, label %514, label %503
+556:                                              ; preds = %554, %541, %523, %47
+  %557 = phi i1 [ %28, %554 ], [ %28, %541 ], [ %28, %523 ], [ %48, %47 ]
+  %558 = or i1 %19, %557
+  br i1 %558, label %562, label %559
 
-503:                                              ; preds = %499
-  %504 = load atomic i64, ptr %5 monotonic, align 8
-  %505 = icmp sgt i64 %504, 0
-  br i1 %505, label %506, label %512
+559:                                              ; preds = %556
+  %560 = load i32, ptr @key, align 4
+  %561 = call i32 @pthread_setspecific(i32 noundef %560, ptr noundef null) #8
+  br label %562
 
-506:                                              ; preds = %503
-  %507 = sub nsw i64 %500, %504
-  %508 = icmp samesign ult i64 %500, %504
-  %509 = select i1 %508, i64 2, i64 8
-  %510 = sdiv i64 %507, %509
-  %511 = add nsw i64 %510, %504
-  br label %512
-
-512:                                              ; preds = %506, %503
-  %513 = phi i64 [ %511, %506 ], [ %500, %503 ]
-  store atomic i64 %513, ptr %5 monotonic, align 8
-  br label %514
-
-514:                                              ; preds = %512, %499, %46
-  %515 = phi i1 [ %27, %512 ], [ %27, %499 ], [ %47, %46 ]
-  %516 = or i1 %18, %515
-  br i1 %516, label %520, label %517
-
-517:                                              ; preds = %514
-  %518 = load i32, ptr @key, align 4
-  %519 = call i32 @pthread_setspecific(i32 noundef %518, ptr noundef null) #8
-  br label %520
-
-520:                                              ; preds = %517, %514
-  call void @llvm.lifetime.end.p0(ptr nonnull %16) #8
+562:                                              ; preds = %559, %556
+  call void @llvm.lifetime.end.p0(ptr nonnull %17) #8
   ret void
 }
 
@@ -1393,20 +1454,20 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %36 = getelementptr inbounds nuw i8, ptr %2, i64 8
   br label %37
 
-37:                                               ; preds = %377, %1
-  %38 = phi i32 [ 1, %1 ], [ %379, %377 ]
-  %39 = phi i64 [ %25, %1 ], [ %378, %377 ]
+37:                                               ; preds = %301, %1
+  %38 = phi i32 [ 1, %1 ], [ %303, %301 ]
+  %39 = phi i64 [ %25, %1 ], [ %302, %301 ]
   %40 = load atomic i32, ptr %27 monotonic, align 128
   %41 = load atomic i32, ptr %28 monotonic, align 128
   %42 = add nsw i32 %41, %40
   %43 = load i32, ptr %29, align 4
   %44 = icmp slt i32 %42, %43
-  br i1 %44, label %45, label %277
+  br i1 %44, label %45, label %201
 
 45:                                               ; preds = %37
   %46 = load atomic i32, ptr %30 acquire, align 8
   %47 = icmp sgt i32 %46, 0
-  br i1 %47, label %48, label %277
+  br i1 %47, label %48, label %201
 
 48:                                               ; preds = %45
   %49 = zext nneg i32 %46 to i64
@@ -1432,7 +1493,7 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
 63:                                               ; preds = %58, %50
   %64 = add nuw nsw i64 %51, 1
   %65 = icmp eq i64 %64, %49
-  br i1 %65, label %277, label %50
+  br i1 %65, label %201, label %50
 
 66:                                               ; preds = %58
   %67 = load ptr, ptr %11, align 8
@@ -1491,416 +1552,317 @@ define internal noalias noundef nonnull ptr @worker(ptr noundef %0) #6 {
   %101 = load i64, ptr %14, align 8
   %102 = load atomic i64, ptr %52 acquire, align 128
   %103 = lshr i64 %102, 32
-  %104 = trunc i64 %102 to i32
-  %105 = lshr i32 %104, 16
-  %106 = zext nneg i32 %105 to i64
-  br label %107
+  %104 = trunc nuw i64 %103 to i32
+  %105 = trunc i64 %102 to i32
+  %106 = lshr i32 %105, 16
+  %107 = zext nneg i32 %106 to i64
+  br label %108
 
-107:                                              ; preds = %114, %90
-  %108 = phi i64 [ %102, %90 ], [ %118, %114 ]
-  %109 = lshr i64 %108, 32
-  %110 = icmp eq i64 %109, %103
-  %111 = and i64 %108, 65535
-  %112 = icmp samesign ult i64 %111, %106
-  %113 = select i1 %110, i1 %112, i1 false
-  br i1 %113, label %114, label %260
+108:                                              ; preds = %115, %90
+  %109 = phi i64 [ %102, %90 ], [ %119, %115 ]
+  %110 = lshr i64 %109, 32
+  %111 = icmp eq i64 %110, %103
+  %112 = and i64 %109, 65535
+  %113 = icmp samesign ult i64 %112, %107
+  %114 = select i1 %111, i1 %113, i1 false
+  br i1 %114, label %115, label %184
 
-114:                                              ; preds = %107
-  %115 = add i64 %108, 1
-  %116 = cmpxchg weak ptr %52, i64 %108, i64 %115 acq_rel acquire, align 128
-  %117 = extractvalue { i64, i1 } %116, 1
-  %118 = extractvalue { i64, i1 } %116, 0
-  br i1 %117, label %119, label %107
+115:                                              ; preds = %108
+  %116 = add i64 %109, 1
+  %117 = cmpxchg weak ptr %52, i64 %109, i64 %116 acq_rel acquire, align 128
+  %118 = extractvalue { i64, i1 } %117, 1
+  %119 = extractvalue { i64, i1 } %117, 0
+  br i1 %118, label %120, label %108
 
-119:                                              ; preds = %114
-  %120 = trunc i64 %108 to i32
-  %121 = and i32 %120, 65535
+120:                                              ; preds = %115
+  %121 = trunc i64 %109 to i32
+  %122 = and i32 %121, 65535
   call void @llvm.lifetime.start.p0(ptr nonnull %8) #8
-  %122 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
-  %123 = load i64, ptr %8, align 8
-  %124 = mul nsw i64 %123, 1000000000
-  %125 = load i64, ptr %33, align 8
-  %126 = add nsw i64 %124, %125
+  %123 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %8) #8
+  %124 = load i64, ptr %8, align 8
+  %125 = mul nsw i64 %124, 1000000000
+  %126 = load i64, ptr %33, align 8
+  %127 = add nsw i64 %125, %126
   call void @llvm.lifetime.end.p0(ptr nonnull %8) #8
-  %127 = icmp slt i64 %101, 0
-  %128 = add nuw nsw i32 %121, 1
-  %129 = icmp samesign ult i32 %128, %105
-  %130 = select i1 %127, i1 %129, i1 false
-  br i1 %130, label %131, label %141
+  %128 = icmp slt i64 %101, 0
+  %129 = add nuw nsw i32 %122, 1
+  %130 = icmp samesign ult i32 %129, %106
+  %131 = select i1 %128, i1 %130, i1 false
+  br i1 %131, label %132, label %142
 
-131:                                              ; preds = %119
-  %132 = getelementptr inbounds nuw i8, ptr %67, i64 512
-  %133 = load atomic i32, ptr %132 seq_cst, align 128
-  %134 = icmp sgt i32 %133, 0
-  br i1 %134, label %135, label %141
+132:                                              ; preds = %120
+  %133 = getelementptr inbounds nuw i8, ptr %67, i64 512
+  %134 = load atomic i32, ptr %133 seq_cst, align 128
+  %135 = icmp sgt i32 %134, 0
+  br i1 %135, label %136, label %142
 
-135:                                              ; preds = %131
-  %136 = getelementptr inbounds nuw i8, ptr %67, i64 644
-  %137 = call i32 @sched_getcpu() #8
-  store atomic i32 %137, ptr %136 monotonic, align 4
-  %138 = getelementptr inbounds nuw i8, ptr %67, i64 640
-  %139 = atomicrmw add ptr %138, i32 1 seq_cst, align 128
-  %140 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %138, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %141
+136:                                              ; preds = %132
+  %137 = getelementptr inbounds nuw i8, ptr %67, i64 644
+  %138 = call i32 @sched_getcpu() #8
+  store atomic i32 %138, ptr %137 monotonic, align 4
+  %139 = getelementptr inbounds nuw i8, ptr %67, i64 640
+  %140 = atomicrmw add ptr %139, i32 1 seq_cst, align 128
+  %141 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %139, i32 noundef 129, i32 noundef range(i32 1, 3) 2, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %142
 
-141:                                              ; preds = %135, %131, %119
-  %142 = getelementptr inbounds nuw i8, ptr %52, i64 384
-  %143 = getelementptr inbounds nuw i8, ptr %52, i64 24
-  %144 = zext nneg i32 %105 to i128
-  %145 = getelementptr inbounds nuw i8, ptr %52, i64 32
-  %146 = getelementptr inbounds nuw i8, ptr %52, i64 8
-  %147 = getelementptr inbounds nuw i8, ptr %52, i64 16
-  %148 = icmp eq ptr %67, null
-  %149 = getelementptr inbounds nuw i8, ptr %67, i64 256
-  %150 = getelementptr inbounds nuw i8, ptr %67, i64 4
-  br label %151
+142:                                              ; preds = %136, %132, %120
+  %143 = call fastcc i32 @take_steps(ptr noundef nonnull %52, i32 noundef %104, i32 noundef %106, i32 noundef %122, ptr noundef %67)
+  %144 = icmp eq i32 %143, 0
+  br i1 %144, label %184, label %145
 
-151:                                              ; preds = %215, %141
-  %152 = phi i32 [ 0, %141 ], [ %166, %215 ]
-  %153 = phi i32 [ 0, %141 ], [ %216, %215 ]
-  %154 = add nuw nsw i32 %153, %121
-  %155 = urem i32 %154, %105
-  %156 = zext nneg i32 %155 to i64
-  %157 = getelementptr inbounds nuw %struct.steps, ptr %142, i64 %156
-  %158 = load atomic i64, ptr %157 acquire, align 8
-  %159 = zext nneg i32 %155 to i128
-  %160 = add nuw nsw i32 %155, 1
-  %161 = zext nneg i32 %160 to i128
-  br label %162
+145:                                              ; preds = %142
+  %146 = getelementptr inbounds nuw i8, ptr %52, i64 40
+  %147 = load i32, ptr %146, align 8
+  %148 = getelementptr inbounds nuw i8, ptr %52, i64 48
+  %149 = load atomic i64, ptr %148 monotonic, align 16
+  %150 = sub i64 %127, %149
+  br i1 %128, label %151, label %161
 
-162:                                              ; preds = %213, %151
-  %163 = phi i64 [ %191, %213 ], [ -1, %151 ]
-  %164 = phi i64 [ %192, %213 ], [ 0, %151 ]
-  %165 = phi i64 [ %214, %213 ], [ %158, %151 ]
-  %166 = phi i32 [ %206, %213 ], [ %152, %151 ]
-  br label %167
+151:                                              ; preds = %145
+  %152 = getelementptr inbounds nuw i8, ptr %67, i64 168
+  %153 = load atomic i64, ptr %152 monotonic, align 8
+  %154 = shl nsw i64 %153, 3
+  %155 = icmp sgt i64 %150, %154
+  br i1 %155, label %173, label %156
 
-167:                                              ; preds = %174, %162
-  %168 = phi i64 [ %178, %174 ], [ %165, %162 ]
-  %169 = lshr i64 %168, 32
-  %170 = icmp ne i64 %169, %103
-  %171 = and i64 %168, 4294967295
-  %172 = icmp eq i64 %171, 0
-  %173 = or i1 %170, %172
-  br i1 %173, label %215, label %174
+156:                                              ; preds = %151
+  %157 = sub nsw i64 %150, %153
+  %158 = sdiv i64 %157, 8
+  %159 = add nsw i64 %158, %153
+  %160 = call i64 @llvm.smax.i64(i64 %159, i64 50)
+  store atomic i64 %160, ptr %152 monotonic, align 8
+  br label %173
 
-174:                                              ; preds = %167
-  %175 = add i64 %168, -1
-  %176 = cmpxchg weak ptr %157, i64 %168, i64 %175 acq_rel acquire, align 8
-  %177 = extractvalue { i64, i1 } %176, 1
-  %178 = extractvalue { i64, i1 } %176, 0
-  br i1 %177, label %179, label %167
+161:                                              ; preds = %145
+  %162 = icmp slt i64 %101, %149
+  br i1 %162, label %163, label %173
 
-179:                                              ; preds = %174
-  %180 = icmp slt i64 %163, 0
-  br i1 %180, label %181, label %190
+163:                                              ; preds = %161
+  %164 = getelementptr inbounds nuw i8, ptr %67, i64 160
+  %165 = load atomic i64, ptr %164 monotonic, align 8
+  %166 = shl nsw i64 %165, 3
+  %167 = icmp sgt i64 %150, %166
+  br i1 %167, label %173, label %168
 
-181:                                              ; preds = %179
-  %182 = load i64, ptr %143, align 8
-  %183 = sext i64 %182 to i128
-  %184 = mul nsw i128 %183, %159
-  %185 = sdiv i128 %184, %144
-  %186 = trunc i128 %185 to i64
-  %187 = mul nsw i128 %183, %161
-  %188 = sdiv i128 %187, %144
-  %189 = trunc i128 %188 to i64
-  br label %190
+168:                                              ; preds = %163
+  %169 = sub nsw i64 %150, %165
+  %170 = sdiv i64 %169, 8
+  %171 = add nsw i64 %170, %165
+  %172 = call i64 @llvm.smax.i64(i64 %171, i64 50)
+  store atomic i64 %172, ptr %164 monotonic, align 8
+  br label %173
 
-190:                                              ; preds = %181, %179
-  %191 = phi i64 [ %189, %181 ], [ %163, %179 ]
-  %192 = phi i64 [ %186, %181 ], [ %164, %179 ]
-  %193 = load i64, ptr %145, align 32
-  %194 = xor i64 %192, -1
-  %195 = add i64 %191, %194
-  %196 = add i64 %195, %193
-  %197 = sdiv i64 %196, %193
-  %198 = sub i64 %197, %168
-  %199 = and i64 %198, 4294967295
-  %200 = mul nsw i64 %199, %193
-  %201 = add nsw i64 %200, %192
-  %202 = add nsw i64 %201, %193
-  %203 = call i64 @llvm.smin.i64(i64 %202, i64 %191)
-  %204 = load ptr, ptr %146, align 8
-  %205 = load ptr, ptr %147, align 16
-  call void %204(ptr noundef %205, i64 noundef %201, i64 noundef %203, i64 noundef %111) #8
-  %206 = add i32 %166, 1
-  br i1 %148, label %213, label %207
+173:                                              ; preds = %168, %163, %161, %156, %151
+  %174 = getelementptr inbounds nuw i8, ptr %52, i64 128
+  %175 = atomicrmw add ptr %174, i32 %143 acq_rel, align 128
+  %176 = and i32 %175, 1073741824
+  %177 = icmp eq i32 %176, 0
+  br i1 %177, label %184, label %178
 
-207:                                              ; preds = %190
-  %208 = load atomic i32, ptr %149 monotonic, align 128
-  %209 = load atomic i32, ptr %99 monotonic, align 128
-  %210 = add nsw i32 %209, %208
-  %211 = load i32, ptr %150, align 4
-  %212 = icmp sgt i32 %210, %211
-  br i1 %212, label %218, label %213
+178:                                              ; preds = %173
+  %179 = and i32 %175, -1073741825
+  %180 = add i32 %179, %143
+  %181 = icmp eq i32 %180, %147
+  br i1 %181, label %182, label %184
 
-213:                                              ; preds = %207, %190
-  %214 = load atomic i64, ptr %157 acquire, align 8
-  br label %162
+182:                                              ; preds = %178
+  %183 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %174, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %184
 
-215:                                              ; preds = %167
-  %216 = add nuw nsw i32 %153, 1
-  %217 = icmp eq i32 %216, %105
-  br i1 %217, label %218, label %151
+184:                                              ; preds = %108, %182, %178, %173, %142
+  %185 = atomicrmw sub ptr %99, i32 1 monotonic, align 128
+  %186 = load i32, ptr %32, align 4
+  %187 = icmp eq i32 %186, 0
+  br i1 %187, label %195, label %188
 
-218:                                              ; preds = %215, %207
-  %219 = phi i32 [ %206, %207 ], [ %166, %215 ]
-  %220 = icmp eq i32 %219, 0
-  br i1 %220, label %260, label %221
-
-221:                                              ; preds = %218
-  %222 = getelementptr inbounds nuw i8, ptr %52, i64 40
-  %223 = load i32, ptr %222, align 8
-  %224 = getelementptr inbounds nuw i8, ptr %52, i64 48
-  %225 = load atomic i64, ptr %224 monotonic, align 16
-  %226 = sub i64 %126, %225
-  br i1 %127, label %227, label %237
-
-227:                                              ; preds = %221
-  %228 = getelementptr inbounds nuw i8, ptr %67, i64 168
-  %229 = load atomic i64, ptr %228 monotonic, align 8
-  %230 = shl nsw i64 %229, 3
-  %231 = icmp sgt i64 %226, %230
-  br i1 %231, label %249, label %232
-
-232:                                              ; preds = %227
-  %233 = sub nsw i64 %226, %229
-  %234 = sdiv i64 %233, 8
-  %235 = add nsw i64 %234, %229
-  %236 = call i64 @llvm.smax.i64(i64 %235, i64 50)
-  store atomic i64 %236, ptr %228 monotonic, align 8
-  br label %249
-
-237:                                              ; preds = %221
-  %238 = icmp slt i64 %101, %225
-  br i1 %238, label %239, label %249
-
-239:                                              ; preds = %237
-  %240 = getelementptr inbounds nuw i8, ptr %67, i64 160
-  %241 = load atomic i64, ptr %240 monotonic, align 8
-  %242 = shl nsw i64 %241, 3
-  %243 = icmp sgt i64 %226, %242
-  br i1 %243, label %249, label %244
-
-244:                                              ; preds = %239
-  %245 = sub nsw i64 %226, %241
-  %246 = sdiv i64 %245, 8
-  %247 = add nsw i64 %246, %241
-  %248 = call i64 @llvm.smax.i64(i64 %247, i64 50)
-  store atomic i64 %248, ptr %240 monotonic, align 8
-  br label %249
-
-249:                                              ; preds = %244, %239, %237, %232, %227
-  %250 = getelementptr inbounds nuw i8, ptr %52, i64 128
-  %251 = atomicrmw add ptr %250, i32 %219 acq_rel, align 128
-  %252 = and i32 %251, 1073741824
-  %253 = icmp eq i32 %252, 0
-  br i1 %253, label %260, label %254
-
-254:                                              ; preds = %249
-  %255 = and i32 %251, -1073741825
-  %256 = add i32 %255, %219
-  %257 = icmp eq i32 %256, %223
-  br i1 %257, label %258, label %260
-
-258:                                              ; preds = %254
-  %259 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %250, i32 noundef 129, i32 noundef 1, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %260
-
-260:                                              ; preds = %107, %258, %254, %249, %218
-  %261 = atomicrmw sub ptr %99, i32 1 monotonic, align 128
-  %262 = load i32, ptr %32, align 4
-  %263 = icmp eq i32 %262, 0
-  br i1 %263, label %271, label %264
-
-264:                                              ; preds = %260
+188:                                              ; preds = %184
   call void @llvm.lifetime.start.p0(ptr nonnull %7) #8
-  %265 = getelementptr inbounds nuw i8, ptr %67, i64 8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %265, i64 128, i1 false)
-  %266 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #8
-  %267 = icmp sgt i32 %266, 0
-  br i1 %267, label %268, label %270
+  %189 = getelementptr inbounds nuw i8, ptr %67, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %7, ptr noundef nonnull readonly align 8 dereferenceable(128) %189, i64 128, i1 false)
+  %190 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %7) #8
+  %191 = icmp sgt i32 %190, 0
+  br i1 %191, label %192, label %194
 
-268:                                              ; preds = %264
-  %269 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #8
-  br label %270
+192:                                              ; preds = %188
+  %193 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %7) #8
+  br label %194
 
-270:                                              ; preds = %268, %264
+194:                                              ; preds = %192, %188
   call void @llvm.lifetime.end.p0(ptr nonnull %7) #8
-  br label %271
+  br label %195
 
-271:                                              ; preds = %260, %270
+195:                                              ; preds = %184, %194
   store i32 0, ptr %32, align 4
   call void @llvm.lifetime.start.p0(ptr nonnull %6) #8
-  %272 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #8
-  %273 = load i64, ptr %6, align 8
-  %274 = mul nsw i64 %273, 1000000000
-  %275 = load i64, ptr %34, align 8
-  %276 = add nsw i64 %274, %275
+  %196 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %6) #8
+  %197 = load i64, ptr %6, align 8
+  %198 = mul nsw i64 %197, 1000000000
+  %199 = load i64, ptr %34, align 8
+  %200 = add nsw i64 %198, %199
   call void @llvm.lifetime.end.p0(ptr nonnull %6) #8
-  store i64 %276, ptr %14, align 8
-  br label %377
+  store i64 %200, ptr %14, align 8
+  br label %301
 
-277:                                              ; preds = %63, %37, %45
+201:                                              ; preds = %63, %37, %45
   call void asm sideeffect "yield", ""() #8
-  %278 = and i32 %38, 15
-  %279 = icmp eq i32 %278, 0
-  br i1 %279, label %280, label %377
+  %202 = and i32 %38, 15
+  %203 = icmp eq i32 %202, 0
+  br i1 %203, label %204, label %301
 
-280:                                              ; preds = %277
+204:                                              ; preds = %201
   call void @llvm.lifetime.start.p0(ptr nonnull %5) #8
-  %281 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #8
-  %282 = load i64, ptr %5, align 8
-  %283 = mul nsw i64 %282, 1000000000
-  %284 = load i64, ptr %35, align 8
+  %205 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %5) #8
+  %206 = load i64, ptr %5, align 8
+  %207 = mul nsw i64 %206, 1000000000
+  %208 = load i64, ptr %35, align 8
   call void @llvm.lifetime.end.p0(ptr nonnull %5) #8
-  %285 = sub i64 %284, %39
-  %286 = add i64 %285, %283
-  %287 = icmp slt i64 %286, 100000
-  br i1 %287, label %377, label %288
+  %209 = sub i64 %208, %39
+  %210 = add i64 %209, %207
+  %211 = icmp slt i64 %210, 100000
+  br i1 %211, label %301, label %212
 
-288:                                              ; preds = %280
-  %289 = load ptr, ptr %11, align 8
-  %290 = getelementptr inbounds nuw i8, ptr %289, i64 640
-  %291 = load atomic i32, ptr %290 seq_cst, align 128
-  %292 = load ptr, ptr %11, align 8
-  %293 = load i32, ptr %15, align 8
+212:                                              ; preds = %204
+  %213 = load ptr, ptr %11, align 8
+  %214 = getelementptr inbounds nuw i8, ptr %213, i64 640
+  %215 = load atomic i32, ptr %214 seq_cst, align 128
+  %216 = load ptr, ptr %11, align 8
+  %217 = load i32, ptr %15, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %4) #8
-  %294 = getelementptr inbounds nuw i8, ptr %292, i64 8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %294, i64 128, i1 false)
-  %295 = icmp ult i32 %293, 1024
-  br i1 %295, label %296, label %305
+  %218 = getelementptr inbounds nuw i8, ptr %216, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %4, ptr noundef nonnull readonly align 8 dereferenceable(128) %218, i64 128, i1 false)
+  %219 = icmp ult i32 %217, 1024
+  br i1 %219, label %220, label %229
 
-296:                                              ; preds = %288
-  %297 = zext nneg i32 %293 to i64
-  %298 = and i64 %297, 63
-  %299 = shl nuw i64 1, %298
-  %300 = xor i64 %299, -1
-  %301 = lshr i64 %297, 6
-  %302 = getelementptr inbounds nuw i64, ptr %4, i64 %301
-  %303 = load i64, ptr %302, align 8
-  %304 = and i64 %303, %300
-  store i64 %304, ptr %302, align 8
-  br label %305
+220:                                              ; preds = %212
+  %221 = zext nneg i32 %217 to i64
+  %222 = and i64 %221, 63
+  %223 = shl nuw i64 1, %222
+  %224 = xor i64 %223, -1
+  %225 = lshr i64 %221, 6
+  %226 = getelementptr inbounds nuw i64, ptr %4, i64 %225
+  %227 = load i64, ptr %226, align 8
+  %228 = and i64 %227, %224
+  store i64 %228, ptr %226, align 8
+  br label %229
 
-305:                                              ; preds = %296, %288
-  %306 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #8
-  %307 = icmp sgt i32 %306, 0
-  br i1 %307, label %308, label %310
+229:                                              ; preds = %220, %212
+  %230 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %4) #8
+  %231 = icmp sgt i32 %230, 0
+  br i1 %231, label %232, label %234
 
-308:                                              ; preds = %305
-  %309 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #8
-  br label %310
+232:                                              ; preds = %229
+  %233 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %4) #8
+  br label %234
 
-310:                                              ; preds = %308, %305
+234:                                              ; preds = %232, %229
   call void @llvm.lifetime.end.p0(ptr nonnull %4) #8
   store i32 1, ptr %32, align 4
-  %311 = getelementptr inbounds nuw i8, ptr %289, i64 512
-  %312 = atomicrmw add ptr %311, i32 1 seq_cst, align 128
-  %313 = getelementptr inbounds nuw i8, ptr %289, i64 256
-  %314 = load atomic i32, ptr %313 monotonic, align 128
-  %315 = getelementptr inbounds nuw i8, ptr %289, i64 384
-  %316 = load atomic i32, ptr %315 monotonic, align 128
-  %317 = add nsw i32 %316, %314
-  %318 = getelementptr inbounds nuw i8, ptr %289, i64 4
-  %319 = load i32, ptr %318, align 4
-  %320 = icmp slt i32 %317, %319
-  br i1 %320, label %321, label %344
+  %235 = getelementptr inbounds nuw i8, ptr %213, i64 512
+  %236 = atomicrmw add ptr %235, i32 1 seq_cst, align 128
+  %237 = getelementptr inbounds nuw i8, ptr %213, i64 256
+  %238 = load atomic i32, ptr %237 monotonic, align 128
+  %239 = getelementptr inbounds nuw i8, ptr %213, i64 384
+  %240 = load atomic i32, ptr %239 monotonic, align 128
+  %241 = add nsw i32 %240, %238
+  %242 = getelementptr inbounds nuw i8, ptr %213, i64 4
+  %243 = load i32, ptr %242, align 4
+  %244 = icmp slt i32 %241, %243
+  br i1 %244, label %245, label %268
 
-321:                                              ; preds = %310
-  %322 = getelementptr inbounds nuw i8, ptr %289, i64 152
-  %323 = load atomic i32, ptr %322 acquire, align 8
-  %324 = icmp sgt i32 %323, 0
-  br i1 %324, label %325, label %344
+245:                                              ; preds = %234
+  %246 = getelementptr inbounds nuw i8, ptr %213, i64 152
+  %247 = load atomic i32, ptr %246 acquire, align 8
+  %248 = icmp sgt i32 %247, 0
+  br i1 %248, label %249, label %268
 
-325:                                              ; preds = %321
-  %326 = getelementptr inbounds nuw i8, ptr %289, i64 768
-  %327 = zext nneg i32 %323 to i64
-  br label %328
+249:                                              ; preds = %245
+  %250 = getelementptr inbounds nuw i8, ptr %213, i64 768
+  %251 = zext nneg i32 %247 to i64
+  br label %252
 
-328:                                              ; preds = %341, %325
-  %329 = phi i64 [ 0, %325 ], [ %342, %341 ]
-  %330 = getelementptr inbounds nuw %struct.region, ptr %326, i64 %329
-  %331 = load atomic i64, ptr %330 acquire, align 128
-  %332 = lshr i64 %331, 32
-  %333 = getelementptr inbounds nuw i64, ptr %26, i64 %329
-  %334 = load i64, ptr %333, align 8
-  %335 = icmp eq i64 %332, %334
-  br i1 %335, label %341, label %336
+252:                                              ; preds = %265, %249
+  %253 = phi i64 [ 0, %249 ], [ %266, %265 ]
+  %254 = getelementptr inbounds nuw %struct.region, ptr %250, i64 %253
+  %255 = load atomic i64, ptr %254 acquire, align 128
+  %256 = lshr i64 %255, 32
+  %257 = getelementptr inbounds nuw i64, ptr %26, i64 %253
+  %258 = load i64, ptr %257, align 8
+  %259 = icmp eq i64 %256, %258
+  br i1 %259, label %265, label %260
 
-336:                                              ; preds = %328
-  %337 = and i64 %331, 65535
-  %338 = lshr i64 %331, 16
-  %339 = and i64 %338, 65535
-  %340 = icmp samesign ult i64 %337, %339
-  br i1 %340, label %346, label %341
+260:                                              ; preds = %252
+  %261 = and i64 %255, 65535
+  %262 = lshr i64 %255, 16
+  %263 = and i64 %262, 65535
+  %264 = icmp samesign ult i64 %261, %263
+  br i1 %264, label %270, label %265
 
-341:                                              ; preds = %336, %328
-  %342 = add nuw nsw i64 %329, 1
-  %343 = icmp eq i64 %342, %327
-  br i1 %343, label %344, label %328
+265:                                              ; preds = %260, %252
+  %266 = add nuw nsw i64 %253, 1
+  %267 = icmp eq i64 %266, %251
+  br i1 %267, label %268, label %252
 
-344:                                              ; preds = %341, %321, %310
-  %345 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %290, i32 noundef 128, i32 noundef %291, ptr noundef null, ptr noundef null, i32 noundef 0) #8
-  br label %346
+268:                                              ; preds = %265, %245, %234
+  %269 = call i64 (i64, ...) @syscall(i64 noundef 98, ptr noundef nonnull %214, i32 noundef 128, i32 noundef %215, ptr noundef null, ptr noundef null, i32 noundef 0) #8
+  br label %270
 
-346:                                              ; preds = %336, %344
-  %347 = atomicrmw sub ptr %311, i32 1 seq_cst, align 128
-  %348 = getelementptr inbounds nuw i8, ptr %289, i64 644
-  %349 = load atomic i32, ptr %348 monotonic, align 4
-  store i32 %349, ptr %15, align 8
-  %350 = call i32 @sched_getcpu() #8
-  %351 = icmp eq i32 %350, %349
-  br i1 %351, label %352, label %371
+270:                                              ; preds = %260, %268
+  %271 = atomicrmw sub ptr %235, i32 1 seq_cst, align 128
+  %272 = getelementptr inbounds nuw i8, ptr %213, i64 644
+  %273 = load atomic i32, ptr %272 monotonic, align 4
+  store i32 %273, ptr %15, align 8
+  %274 = call i32 @sched_getcpu() #8
+  %275 = icmp eq i32 %274, %273
+  br i1 %275, label %276, label %295
 
-352:                                              ; preds = %346
-  %353 = load ptr, ptr %11, align 8
+276:                                              ; preds = %270
+  %277 = load ptr, ptr %11, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %3) #8
-  %354 = getelementptr inbounds nuw i8, ptr %353, i64 8
-  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %354, i64 128, i1 false)
-  %355 = icmp ult i32 %349, 1024
-  br i1 %355, label %356, label %365
+  %278 = getelementptr inbounds nuw i8, ptr %277, i64 8
+  call void @llvm.memcpy.p0.p0.i64(ptr noundef nonnull align 8 dereferenceable(128) %3, ptr noundef nonnull readonly align 8 dereferenceable(128) %278, i64 128, i1 false)
+  %279 = icmp ult i32 %273, 1024
+  br i1 %279, label %280, label %289
 
-356:                                              ; preds = %352
-  %357 = zext nneg i32 %349 to i64
-  %358 = and i64 %357, 63
-  %359 = shl nuw i64 1, %358
-  %360 = xor i64 %359, -1
-  %361 = lshr i64 %357, 6
-  %362 = getelementptr inbounds nuw i64, ptr %3, i64 %361
-  %363 = load i64, ptr %362, align 8
-  %364 = and i64 %363, %360
-  store i64 %364, ptr %362, align 8
-  br label %365
+280:                                              ; preds = %276
+  %281 = zext nneg i32 %273 to i64
+  %282 = and i64 %281, 63
+  %283 = shl nuw i64 1, %282
+  %284 = xor i64 %283, -1
+  %285 = lshr i64 %281, 6
+  %286 = getelementptr inbounds nuw i64, ptr %3, i64 %285
+  %287 = load i64, ptr %286, align 8
+  %288 = and i64 %287, %284
+  store i64 %288, ptr %286, align 8
+  br label %289
 
-365:                                              ; preds = %356, %352
-  %366 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #8
-  %367 = icmp sgt i32 %366, 0
-  br i1 %367, label %368, label %370
+289:                                              ; preds = %280, %276
+  %290 = call i32 @__sched_cpucount(i64 noundef 128, ptr noundef nonnull %3) #8
+  %291 = icmp sgt i32 %290, 0
+  br i1 %291, label %292, label %294
 
-368:                                              ; preds = %365
-  %369 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #8
-  br label %370
+292:                                              ; preds = %289
+  %293 = call i32 @sched_setaffinity(i32 noundef 0, i64 noundef 128, ptr noundef nonnull %3) #8
+  br label %294
 
-370:                                              ; preds = %368, %365
+294:                                              ; preds = %292, %289
   call void @llvm.lifetime.end.p0(ptr nonnull %3) #8
   store i32 1, ptr %32, align 4
-  br label %371
+  br label %295
 
-371:                                              ; preds = %346, %370
+295:                                              ; preds = %270, %294
   store i64 -1, ptr %14, align 8
   call void @llvm.lifetime.start.p0(ptr nonnull %2) #8
-  %372 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #8
-  %373 = load i64, ptr %2, align 8
-  %374 = mul nsw i64 %373, 1000000000
-  %375 = load i64, ptr %36, align 8
-  %376 = add nsw i64 %374, %375
+  %296 = call i32 @clock_gettime(i32 noundef 1, ptr noundef nonnull %2) #8
+  %297 = load i64, ptr %2, align 8
+  %298 = mul nsw i64 %297, 1000000000
+  %299 = load i64, ptr %36, align 8
+  %300 = add nsw i64 %298, %299
   call void @llvm.lifetime.end.p0(ptr nonnull %2) #8
-  br label %377
+  br label %301
 
-377:                                              ; preds = %277, %280, %371, %271
-  %378 = phi i64 [ %276, %271 ], [ %376, %371 ], [ %39, %280 ], [ %39, %277 ]
-  %379 = add i32 %38, 1
+301:                                              ; preds = %201, %204, %295, %195
+  %302 = phi i64 [ %200, %195 ], [ %300, %295 ], [ %39, %204 ], [ %39, %201 ]
+  %303 = add i32 %38, 1
   br label %37
 }
 
@@ -1909,6 +1871,124 @@ declare i32 @pthread_attr_destroy(ptr noundef) local_unnamed_addr #1
 
 ; Function Attrs: nounwind
 declare i32 @sched_getcpu() local_unnamed_addr #1
+
+; Function Attrs: nounwind
+define internal fastcc i32 @take_steps(ptr noundef nonnull captures(none) %0, i32 noundef %1, i32 noundef range(i32 0, 65536) %2, i32 noundef range(i32 0, 65536) %3, ptr noundef readonly captures(address_is_null) %4) unnamed_addr #1 {
+  %6 = icmp eq i32 %2, 0
+  br i1 %6, label %92, label %7
+
+7:                                                ; preds = %5
+  %8 = getelementptr inbounds nuw i8, ptr %0, i64 384
+  %9 = zext i32 %1 to i64
+  %10 = getelementptr inbounds nuw i8, ptr %0, i64 24
+  %11 = zext nneg i32 %2 to i128
+  %12 = getelementptr inbounds nuw i8, ptr %0, i64 32
+  %13 = getelementptr inbounds nuw i8, ptr %0, i64 44
+  %14 = getelementptr inbounds nuw i8, ptr %0, i64 8
+  %15 = getelementptr inbounds nuw i8, ptr %0, i64 16
+  %16 = zext nneg i32 %3 to i64
+  %17 = icmp eq ptr %4, null
+  %18 = getelementptr inbounds nuw i8, ptr %4, i64 256
+  %19 = getelementptr inbounds nuw i8, ptr %4, i64 384
+  %20 = getelementptr inbounds nuw i8, ptr %4, i64 4
+  br label %21
+
+21:                                               ; preds = %7, %89
+  %22 = phi i32 [ 0, %7 ], [ %36, %89 ]
+  %23 = phi i32 [ 0, %7 ], [ %90, %89 ]
+  %24 = add nuw nsw i32 %23, %3
+  %25 = urem i32 %24, %2
+  %26 = zext nneg i32 %25 to i64
+  %27 = getelementptr inbounds nuw %struct.steps, ptr %8, i64 %26
+  %28 = load atomic i64, ptr %27 acquire, align 8
+  %29 = zext nneg i32 %25 to i128
+  %30 = add nuw nsw i32 %25, 1
+  %31 = zext nneg i32 %30 to i128
+  br label %32
+
+32:                                               ; preds = %87, %21
+  %33 = phi i64 [ %61, %87 ], [ -1, %21 ]
+  %34 = phi i64 [ %62, %87 ], [ 0, %21 ]
+  %35 = phi i64 [ %88, %87 ], [ %28, %21 ]
+  %36 = phi i32 [ %80, %87 ], [ %22, %21 ]
+  br label %37
+
+37:                                               ; preds = %32, %44
+  %38 = phi i64 [ %48, %44 ], [ %35, %32 ]
+  %39 = lshr i64 %38, 32
+  %40 = icmp ne i64 %39, %9
+  %41 = and i64 %38, 4294967295
+  %42 = icmp eq i64 %41, 0
+  %43 = or i1 %40, %42
+  br i1 %43, label %89, label %44
+
+44:                                               ; preds = %37
+  %45 = add i64 %38, -1
+  %46 = cmpxchg weak ptr %27, i64 %38, i64 %45 acq_rel acquire, align 8
+  %47 = extractvalue { i64, i1 } %46, 1
+  %48 = extractvalue { i64, i1 } %46, 0
+  br i1 %47, label %49, label %37
+
+49:                                               ; preds = %44
+  %50 = icmp slt i64 %33, 0
+  br i1 %50, label %51, label %60
+
+51:                                               ; preds = %49
+  %52 = load i64, ptr %10, align 8
+  %53 = sext i64 %52 to i128
+  %54 = mul nsw i128 %53, %29
+  %55 = sdiv i128 %54, %11
+  %56 = trunc i128 %55 to i64
+  %57 = mul nsw i128 %53, %31
+  %58 = sdiv i128 %57, %11
+  %59 = trunc i128 %58 to i64
+  br label %60
+
+60:                                               ; preds = %51, %49
+  %61 = phi i64 [ %59, %51 ], [ %33, %49 ]
+  %62 = phi i64 [ %56, %51 ], [ %34, %49 ]
+  %63 = load i64, ptr %12, align 32
+  %64 = xor i64 %62, -1
+  %65 = add i64 %61, %64
+  %66 = add i64 %65, %63
+  %67 = sdiv i64 %66, %63
+  %68 = load i32, ptr %13, align 4
+  %69 = icmp eq i32 %68, 0
+  %70 = add i64 %38, 4294967295
+  %71 = sub i64 %67, %38
+  %72 = select i1 %69, i64 %71, i64 %70
+  %73 = and i64 %72, 4294967295
+  %74 = mul nsw i64 %73, %63
+  %75 = add nsw i64 %74, %62
+  %76 = add nsw i64 %75, %63
+  %77 = tail call i64 @llvm.smin.i64(i64 %76, i64 %61)
+  %78 = load ptr, ptr %14, align 8
+  %79 = load ptr, ptr %15, align 16
+  tail call void %78(ptr noundef %79, i64 noundef %75, i64 noundef %77, i64 noundef %16) #8
+  %80 = add i32 %36, 1
+  br i1 %17, label %87, label %81
+
+81:                                               ; preds = %60
+  %82 = load atomic i32, ptr %18 monotonic, align 128
+  %83 = load atomic i32, ptr %19 monotonic, align 128
+  %84 = add nsw i32 %83, %82
+  %85 = load i32, ptr %20, align 4
+  %86 = icmp sgt i32 %84, %85
+  br i1 %86, label %92, label %87
+
+87:                                               ; preds = %60, %81
+  %88 = load atomic i64, ptr %27 acquire, align 8
+  br label %32
+
+89:                                               ; preds = %37
+  %90 = add nuw nsw i32 %23, 1
+  %91 = icmp eq i32 %90, %2
+  br i1 %91, label %92, label %21
+
+92:                                               ; preds = %89, %81, %5
+  %93 = phi i32 [ %80, %81 ], [ 0, %5 ], [ %36, %89 ]
+  ret i32 %93
+}
 
 ; Function Attrs: nounwind
 declare i64 @syscall(i64 noundef, ...) local_unnamed_addr #1

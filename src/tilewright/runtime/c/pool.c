@@ -44,6 +44,7 @@ enum {
   SLEEPER = 1 << 30, /* flag in `done`: the caller sleeps */
   SPIN_NS = 100000,  /* a worker waits actively so long, for the next loop of a network */
   WAIT_NS = 30000,   /* and a caller for the others' last steps */
+  CLOSE = 4,         /* a quarter of a loop's time between two turns */
   LOOKS = 16         /* of an active wait, between two looks at the clock */
 };
 
@@ -57,6 +58,7 @@ struct region {
   void *context;
   int64_t total, step;
   uint32_t steps;
+  int32_t backwards; /* the last step of a share comes first */
   _Atomic int64_t published_ns;
   _Atomic int32_t cpu; /* where its caller runs */
   _Alignas(LINE) _Atomic uint32_t done; /* steps, and SLEEPER */
@@ -239,7 +241,8 @@ static uint32_t take_steps(struct region *region, uint32_t epoch, uint32_t share
         end = bound(region, whose + 1, shares);
       }
       const uint32_t steps = steps_between(begin, end, region->step);
-      const int64_t low = begin + (int64_t)(steps - (uint32_t)seen) * region->step;
+      const uint32_t place = region->backwards ? (uint32_t)seen - 1 : steps - (uint32_t)seen;
+      const int64_t low = begin + (int64_t)place * region->step;
       const int64_t high = low + region->step < end ? low + region->step : end;
       region->work(region->context, low, high, member);
       taken++;
@@ -387,12 +390,31 @@ static void *worker(void *pool) {
 /* ---- callers ------------------------------------------------------------------------------- */
 
 /* A loop's time on one thread. What disturbs a call makes it longer, hardly ever shorter. */
-static void note_cost(int64_t *cost_ns, int64_t found) {
-  if (cost_ns == NULL || found <= 0) return;
-  const int64_t before = __atomic_load_n(cost_ns, __ATOMIC_RELAXED);
+static void note_cost(struct tw_loop *loop, int64_t found) {
+  if (loop == NULL || found <= 0) return;
+  const int64_t before = __atomic_load_n(&loop->cost_ns, __ATOMIC_RELAXED);
   int64_t after = found;
   if (before > 0) after = before + (after - before) / (after < before ? 2 : 8);
-  __atomic_store_n(cost_ns, after, __ATOMIC_RELAXED);
+  __atomic_store_n(&loop->cost_ns, after, __ATOMIC_RELAXED);
+}
+
+/* Whether this turn of a loop is to be a backward one: it goes through the same constant as the last
+   one, which was a forward turn just before, as in the steps of a recurrent network. If that is more
+   than a cache holds, its end is there still, and the turn begins with that. Read forwards each
+   time, everything would have gone before it is read again. */
+static int is_backwards(const struct tw_loop *loop, int64_t now_ns) {
+  const void *data = loop == NULL ? NULL : __atomic_load_n(&loop->data, __ATOMIC_RELAXED);
+  if (data == NULL || data != __atomic_load_n(&loop->last, __ATOMIC_RELAXED)) return 0;
+  const int64_t ended = __atomic_load_n(&loop->ended_ns, __ATOMIC_RELAXED);
+  const int64_t cost = __atomic_load_n(&loop->cost_ns, __ATOMIC_RELAXED);
+  return ended > 0 && now_ns - ended < cost / CLOSE;
+}
+
+static void note_end(struct tw_loop *loop, int backwards, int64_t now_ns) {
+  const void *data = __atomic_load_n(&loop->data, __ATOMIC_RELAXED);
+  if (data == NULL) return;
+  __atomic_store_n(&loop->last, data, __ATOMIC_RELAXED);
+  __atomic_store_n(&loop->ended_ns, backwards ? -now_ns : now_ns, __ATOMIC_RELAXED);
 }
 
 /* Whether sleeping workers are to be woken: the loop, or what was done alone just before, takes
@@ -413,8 +435,8 @@ static int worth_waking(struct pool *pool, int64_t cost, int64_t now_ns) {
 }
 
 /* How many workers a loop of this cost is to have woken; less than 0: it is not worth sharing. */
-static int32_t to_wake(struct pool *pool, int32_t threads, const int64_t *cost_ns, int64_t now_ns) {
-  const int64_t cost = cost_ns == NULL ? 0 : __atomic_load_n(cost_ns, __ATOMIC_RELAXED);
+static int32_t to_wake(struct pool *pool, int32_t threads, const struct tw_loop *loop, int64_t now_ns) {
+  const int64_t cost = loop == NULL ? 0 : __atomic_load_n(&loop->cost_ns, __ATOMIC_RELAXED);
   const int64_t hand = atomic_load_explicit(&pool->hand_ns, memory_order_relaxed);
   if (atomic_load_explicit(&pool->calls, memory_order_relaxed) >= pool->cores) return -1;
   if (cost > 0 && cost < 4 * hand) {
@@ -446,7 +468,7 @@ static struct region *own_region(struct pool *pool) {
 
 /* Open the region for `shares` members, this thread being the first. */
 static void publish(struct region *region, tw_work *work, void *context, int64_t total,
-                    int64_t step, uint32_t shares, int64_t now_ns) {
+                    int64_t step, uint32_t shares, int backwards, int64_t now_ns) {
   const uint32_t epoch = ++region->epoch == 0 ? ++region->epoch : region->epoch;
   const uint64_t number = (uint64_t)epoch << 32;
   region->work = work;
@@ -454,6 +476,7 @@ static void publish(struct region *region, tw_work *work, void *context, int64_t
   region->total = total;
   region->step = step;
   region->steps = 0;
+  region->backwards = backwards;
   atomic_store_explicit(&region->published_ns, now_ns, memory_order_relaxed);
   atomic_store_explicit(&region->cpu, sched_getcpu(), memory_order_relaxed);
   atomic_store_explicit(&region->done, 0, memory_order_relaxed);
@@ -516,23 +539,25 @@ static int64_t together(struct pool *pool, struct region *region, int32_t woken,
 }
 
 static void share(struct pool *pool, tw_work *work, void *context, int64_t total, int64_t step,
-                  int32_t threads, struct tw_caller *me, int64_t *cost_ns) {
+                  int32_t threads, struct tw_caller *me, struct tw_loop *loop) {
   const int64_t now_ns = tw_clock_ns();
-  const int32_t woken = to_wake(pool, threads, cost_ns, now_ns);
+  const int32_t woken = to_wake(pool, threads, loop, now_ns);
   struct region *region = woken < 0 ? NULL : own_region(pool);
   int64_t cost;
   if (region == NULL) {
     alone(work, context, total, me);
     cost = tw_clock_ns() - now_ns;
   } else {
-    publish(region, work, context, total, step, (uint32_t)threads, now_ns);
+    const int backwards = is_backwards(loop, now_ns);
+    publish(region, work, context, total, step, (uint32_t)threads, backwards, now_ns);
     cost = together(pool, region, woken, now_ns, me);
+    if (loop != NULL) note_end(loop, backwards, tw_clock_ns());
   }
-  note_cost(cost_ns, cost);
+  note_cost(loop, cost);
 }
 
 void tw_parallel(tw_work *work, void *context, int64_t total, int64_t step, int32_t threads,
-                 int64_t *cost_ns) {
+                 struct tw_loop *loop) {
   struct tw_caller unknown = {THREADS, 0, NULL}, *me = NULL;
   struct pool *pool = ready_pool();
   if (pool != NULL && (me = pthread_getspecific(key)) == NULL) pthread_setspecific(key, &unknown);
@@ -545,6 +570,6 @@ void tw_parallel(tw_work *work, void *context, int64_t total, int64_t step, int3
   if (pool == NULL || threads <= 1 || me->inside)
     alone(work, context, total, me);
   else
-    share(pool, work, context, total, step, threads, me, cost_ns);
+    share(pool, work, context, total, step, threads, me, loop);
   if (pool != NULL && !known) pthread_setspecific(key, NULL);
 }

@@ -13,15 +13,21 @@
    (the caller is 0), which has the scratch memory of that number to itself. */
 typedef void tw_work(void *context, int64_t begin, int64_t end, int64_t member);
 
+/* What is kept of a parallel loop from one run to the next; zeros at first. */
+struct tw_loop {
+  int64_t cost_ns;  /* its time on one thread */
+  int64_t ended_ns; /* when it ended last; less than 0: that turn was a backward one */
+  const void *data; /* a large constant that it goes through; who runs it says so; or NULL */
+  const void *last; /* that of its last turn */
+};
+
 /* Run iterations 0..total-1, `step` at a time, on at most `threads` threads, this one among them.
 
    Returns when all steps are done. A thread that has taken none is not waited for: what nobody
-   else takes, the caller does. `cost_ns`, which belongs to this loop, is where its time on one
-   thread is kept from call to call; 0 while it is not known. A loop that is not worth the
-   hand-over, one inside another, and any beside as many callers as there are cores, runs on the
+   else takes, the caller does. `loop` belongs to this loop. One that is not worth the hand-over, one inside another, and any beside as many callers as there are cores, runs on the
    calling thread alone. NULL asks for the other threads whatever it costs. */
 typedef void tw_parallel_fn(tw_work *work, void *context, int64_t total, int64_t step,
-                            int32_t threads, int64_t *cost_ns);
+                            int32_t threads, struct tw_loop *loop);
 tw_parallel_fn tw_parallel;
 
 /* What a thread is doing: the most threads that its loops may use, and whether it is in one. */
