@@ -10,6 +10,7 @@ import pytest
 import tilewright as tw
 from tilewright.artifact import BufferSpec
 from tilewright.cli.arrays import difference, random_words, read_inputs, write_outputs
+from tilewright.errors import InputError
 
 SPECS = (BufferSpec("x", (2, 3), "float32"), BufferSpec("ids", (4,), "int64"))
 
@@ -87,3 +88,11 @@ def test_difference_counts_values_that_are_not_finite() -> None:
     worst, relative = difference([good + np.array([0.5, 0, 0, 0])], [good])
     assert (worst, relative) == (0.5, 0.125)
     assert np.isnan(difference([np.array([np.nan])], [np.array([1.0])])[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_a_random_input_larger_than_memory_is_named(dtype: str) -> None:
+    """Nothing is allocated: the system refuses so much at once."""
+    spec = BufferSpec("x", (1 << 24, 1 << 24), dtype)
+    with pytest.raises(InputError, match=r"input x: \w+\[16777216, 16777216\] does not fit"):
+        read_inputs((), [spec], 0, {})

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from test_cli_progress import progress
 import tilewright as tw
 from cli_models import check_error, cli
 from tilewright.cli.console import complain, output, tolerate_encodings
+from tilewright.errors import InputError
 
 MAIN = "from tilewright.cli import main; main()"
 
@@ -140,6 +142,18 @@ def test_python_without_docstrings() -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(b"error: LightGBM does not load where docstrings are left out")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_a_warning_is_a_note(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warned(*_: object, **__: object) -> None:
+        warnings.warn("the output is not what it seems", stacklevel=1)
+        raise InputError("enough")
+
+    monkeypatch.setattr(tw, "load", warned)
+    result = cli("compile", model)
+    assert result.stderr.splitlines() == [
+        "note: the output is not what it seems", "error: enough"
+    ]  # fmt: skip
 
 
 # ---- signals ------------------------------------------------------------------------------------

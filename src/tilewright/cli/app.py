@@ -7,6 +7,7 @@ a command 128 and its number (Ctrl-C 130). Any other exception is a defect, and 
 from __future__ import annotations
 
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from tilewright.cli.console import (
     complain,
     give_up_output,
     output_fault,
+    remark,
     tolerate_encodings,
 )
 from tilewright.cli.help import PlainCommand, PlainGroup
@@ -73,9 +75,10 @@ class Commands(PlainGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
+        """Run the command; warnings of what it uses are notes."""
         try:
-            with interruptible():
+            with interruptible(), warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_, **__: remark(str(message))
                 return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
             raise typer.Exit(exit_status(interrupt)) from None

@@ -109,13 +109,22 @@ def _of_archive(name: str | None, path: Path, arrays: dict[str, Array]) -> dict[
 
 
 def random_array(spec: BufferSpec, rng: np.random.Generator, values: int) -> Array:
-    """Standard normal floats; integers from 0 to `values` - 1, as far as the dtype reaches."""
+    """Standard normal floats; integers from 0 to `values` - 1, as far as the dtype reaches. Raises
+    InputError for more than memory holds.
+    """
     dtype = numpy_dtype(spec.dtype)
-    if _is_float(spec):
-        return rng.standard_normal(spec.shape).astype(dtype)
-    if spec.dtype != "bool":
+    if spec.dtype != "bool" and not _is_float(spec):
         values = min(values, int(np.iinfo(dtype).max))
-    return rng.integers(0, values, spec.shape).astype(dtype)
+    try:
+        if _is_float(spec):
+            return rng.standard_normal(spec.shape).astype(dtype)
+        return rng.integers(0, values, spec.shape).astype(dtype)
+    except (MemoryError, ValueError) as error:
+        shape = ", ".join(map(str, spec.shape))
+        raise InputError(
+            f"input {spec.name}: {spec.dtype}[{shape}] does not fit into memory; a model with "
+            "symbolic dimensions takes smaller ones with --shape"
+        ) from error
 
 
 def write_outputs(file: Path, names: Sequence[str], arrays: Sequence[Array]) -> None:
