@@ -32,7 +32,7 @@ SMALLER = {
     "minutes=10": "trials=4",
     "trials=200": "trials=4",
     "trials=16": "trials=4",
-    "--target opencl --db": "--target opencl --trials 1 --db",
+    "tune resnet50.onnx --target opencl": "tune resnet50.onnx --target opencl --trials 1",
     "bench resnet50.onnx": "bench resnet50.onnx --seconds 0",
 }
 NOT_RUN = ("make ", "pip install ", "python -m benchmarks.", ". .venv/bin/activate", "cd demo")
