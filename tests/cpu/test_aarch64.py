@@ -36,7 +36,7 @@ MATH = (
 TYPES = (
     "matmul int8", "conv int8", "matmul float16", "matmul bfloat16", "matmul float64",
     "softmax float16", "sum int8", "floor divide int32", "argmax", "max pool", "gather", "concat",
-    "winograd 4", "transpose", "masks", "cast float32 to float16", "cast float32 to bfloat16",
+    "transpose", "masks", "cast float32 to float16", "cast float32 to bfloat16",
 )  # fmt: skip
 DRIVER = Path(__file__).with_name("aarch64_main.c")
 WROTE_OUTSIDE = 3
