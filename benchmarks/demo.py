@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 from rich.console import Console
+from rich.text import Text
 
 import tilewright as tw
 from benchmarks.models.resnet50 import resnet50
@@ -58,19 +59,19 @@ def demo(folder: Path, minutes: float) -> int:
         if not path.exists():
             folder.mkdir(parents=True, exist_ok=True)
             onnx.save(resnet50(batch), path)
-    console.print(f"[bold]ResNet-50[/], one image, on {target.cores} threads of {target.cpu}")
+    heading(console, "ResNet-50", f", one image, on {target.cores} threads of {target.cpu}")
     model = tw.load(file)
     x = np.random.default_rng(0).standard_normal((1, 3, 224, 224)).astype(np.float32)
 
-    console.print("\n[bold]1. Untuned:[/] every kernel compiled from its default program")
+    heading(console, "\n1. Untuned:", " every kernel compiled from its default program")
     untuned = tw.compile(model)
     first = interleaved({"untuned": lambda: untuned(x)}, seconds=2.0)["untuned"]
     console.print(f"   {duration(first.median_s)} an image")
 
-    console.print(f"\n[bold]2. Tuning[/] for {minutes:g} minutes (Ctrl-C ends it early)")
+    heading(console, "\n2. Tuning", f" for {minutes:g} minutes (Ctrl-C ends it early)")
     tune(console, model, minutes, db)
 
-    console.print("\n[bold]3. Comparison:[/] all programs in turns, on the same image")
+    heading(console, "\n3. Comparison:", " all programs in turns, on the same image")
     tuned = tw.compile(model, db)
     peer = onnxruntime_peer(file, target.cores)
     programs: dict[str, Callable[[], list[Array]]] = {
@@ -87,6 +88,11 @@ def demo(folder: Path, minutes: float) -> int:
         f"\nGo on with: .venv/bin/tilewright bench {file} --db {db}, or show {db}", style="dim"
     )
     return status
+
+
+def heading(console: Console, what: str, more: str) -> None:
+    """A line that begins in bold."""
+    console.print(Text.assemble((what, "bold"), more))
 
 
 def tune(console: Console, model: tw.Model, minutes: float, db: Path) -> None:
