@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 
 from tilewright.progress.display import live_view
-from tilewright.progress.snapshot import Row, Snapshot
+from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import COLUMNS, TaskTable
+from tilewright.search.progress import TaskResult
 from tilewright.text import shortened
 
 NAMES = (
@@ -25,7 +26,7 @@ NAMES = (
 def snapshot() -> Snapshot:
     """A moment of a run of ResNet-50."""
     rows = tuple(
-        Row(
+        TaskResult(
             name=name,
             weight=float(1 + number),
             flops=231_211_008,

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from graph_reference import Array, make_model, run_graph, run_onnx
-from test_onnx_control import BOOL, FLOAT, INT, node, subgraph, with_output
+from test_onnx_control import BOOL, FLOAT, INT, node, scan, subgraph, with_output
 
 import tilewright as tw
 from tilewright.errors import UnsupportedModel
@@ -206,18 +206,7 @@ def test_a_long_scan_is_one_body(backwards: int) -> None:
         {"s": (FLOAT, 1), "row": (FLOAT, 1)},
         {"t": (FLOAT, 1), "out": (FLOAT, 1)},
     )
-    scan = node(
-        "Scan",
-        ["start", "x"],
-        ["last", "y"],
-        body=body,
-        num_scan_inputs=1,
-        scan_input_axes=[1],
-        scan_output_axes=[1],
-        scan_input_directions=[backwards],
-        scan_output_directions=[backwards],
-    )
-    model = make_model([scan], {"start": (3,), "x": (3, 9), "w": (3, 3)})
+    model = make_model([scan(body, backwards)], {"start": (3,), "x": (3, 9), "w": (3, 3)})
     rng = np.random.default_rng(0)
     shapes = {"start": (3,), "x": (3, 9), "w": (3, 3)}
     x = {n: rng.standard_normal(s).astype(np.float32) for n, s in shapes.items()}

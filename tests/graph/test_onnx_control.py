@@ -37,6 +37,21 @@ def with_output(model: onnx.ModelProto, types: Types) -> onnx.ModelProto:
     return model
 
 
+def scan(body: onnx.GraphProto, backwards: int) -> onnx.NodeProto:
+    """last, y: `body` over the columns of x, from `start` on; y has its results as columns."""
+    return node(
+        "Scan",
+        ["start", "x"],
+        ["last", "y"],
+        body=body,
+        num_scan_inputs=1,
+        scan_input_axes=[1],
+        scan_output_axes=[1],
+        scan_input_directions=[backwards],
+        scan_output_directions=[backwards],
+    )
+
+
 def agrees(model: onnx.ModelProto) -> None:
     graph = load(model)
     x = random_inputs(graph)
@@ -143,18 +158,7 @@ def test_a_scan_runs_over_slices(backwards: int) -> None:
         {"s": (FLOAT, 1), "row": (FLOAT, 1)},
         {"t": (FLOAT, 1), "out": (FLOAT, 1)},
     )
-    scan = node(
-        "Scan",
-        ["start", "x"],
-        ["last", "y"],
-        body=body,
-        num_scan_inputs=1,
-        scan_input_axes=[1],
-        scan_output_axes=[1],
-        scan_input_directions=[backwards],
-        scan_output_directions=[backwards],
-    )
-    model = make_model([scan], {"start": (2,), "x": (2, 5)})
+    model = make_model([scan(body, backwards)], {"start": (2,), "x": (2, 5)})
     agrees(with_output(model, {"last": (FLOAT, 1), "y": (FLOAT, 2)}))
 
 

@@ -26,14 +26,17 @@ EXTRA = "tilewright[demo]"  # what brings onnxruntime
 ModelFile: TypeAlias = Annotated[
     Path, typer.Argument(metavar="MODEL", help="An ONNX model file.", show_default=False)
 ]
+SHAPE_HELP = (
+    "For models with symbolic dimensions: the shape of an input, x=1,3,224,224, or the value of "
+    "a dimension, batch=4. May be repeated; what is given again gets a second value, beside the "
+    "first."
+)
 Shapes: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
         "--shape",
         metavar="NAME=N,N,...",
-        help="For models with symbolic dimensions: the shape of an input, x=1,3,224,224, or the "
-        "value of a dimension, batch=4. May be repeated; what is given again gets a second value, "
-        "beside the first.",
+        help=SHAPE_HELP,
         show_default=False,
     ),
 ]
@@ -42,9 +45,7 @@ ShapesOfModels: TypeAlias = Annotated[
     typer.Option(
         "--shape",
         metavar="NAME=N,N,...",
-        help="For models with symbolic dimensions: the shape of an input, x=1,3,224,224, or the "
-        "value of a dimension, batch=4. May be repeated; what is given again gets a second value, "
-        "beside the first. MODEL:NAME=... is for one of several models (MODEL: the file's name "
+        help=f"{SHAPE_HELP} MODEL:NAME=... is for one of several models (MODEL: the file's name "
         "without .onnx).",
         show_default=False,
     ),

@@ -3,7 +3,7 @@
     resources(program, target)    {"C.registers": …}                        a CPU
                                   {"D.threads": …, "D.shared": …, …}        a GPU
     limits(amounts, target)       conditions that rows must satisfy
-    runs_on(program, target)      whether a concrete program, found elsewhere, runs here
+    runs_on(program, target)      whether a concrete program, found elsewhere, runs on this GPU
 
 Constraints, reuse tuning and reports read them. As `cost.statements` does, loops and root nests are
 named after the tensor they belong to.
@@ -62,12 +62,8 @@ def limit_of(name: str, target: Target) -> int:
 IMPOSSIBLE = ("threads", "shared")  # limits beyond which a program does not run at all
 
 
-def runs_on(program: Program, target: Target) -> bool:
-    """Whether a device has what a concrete program takes. (A CPU has; to be short of registers is
-    slow there.)
-    """
-    if not isinstance(target, GpuTarget):
-        return True
+def runs_on(program: Program, target: GpuTarget) -> bool:
+    """Whether a device has what a concrete program takes."""
     amounts = {n: a for n, a in resources(program, target).items() if n.endswith(IMPOSSIBLE)}
     return all(isinstance(a, int) and a <= limit_of(n, target) for n, a in amounts.items())
 

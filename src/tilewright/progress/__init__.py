@@ -7,6 +7,6 @@ The command line and `tune(progress=True)` show the same.
 """
 
 from tilewright.progress.display import Display, display, print_summary, showing
-from tilewright.progress.snapshot import Row, Snapshot
+from tilewright.progress.snapshot import Snapshot
 
-__all__ = ["Display", "Row", "Snapshot", "display", "print_summary", "showing"]
+__all__ = ["Display", "Snapshot", "display", "print_summary", "showing"]

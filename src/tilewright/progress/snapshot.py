@@ -15,60 +15,6 @@ from tilewright.search.tuner import DEFAULTS_SHARE
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One task; latencies of one call in seconds.
-
-    `confirmed`: both are of turns that the two programs took. `expected_s` is what its default
-    program is taken for while it was not measured.
-    """
-
-    name: str
-    weight: float
-    flops: int
-    default_s: float | None
-    best_s: float | None
-    trials: int
-    errors: int
-    confirmed: bool = False
-    expected_s: float | None = None
-
-    @staticmethod
-    def of(task: TaskResult) -> Row:
-        """As it stands."""
-        return Row(
-            name=task.name,
-            weight=task.weight,
-            flops=task.flops,
-            default_s=task.default_s,
-            best_s=task.best_s,
-            trials=task.trials,
-            errors=task.errors,
-            confirmed=task.confirmed,
-            expected_s=task.expected_s,
-        )
-
-    @property
-    def untuned_s(self) -> float | None:
-        """What it adds to the untuned latency, a call."""
-        return self.expected_s if self.default_s is None else self.default_s
-
-    @property
-    def sure_s(self) -> float | None:
-        """What it takes for sure: unconfirmed programs are taken for no better than untuned."""
-        return self.best_s if self.confirmed or self.untuned_s is None else self.untuned_s
-
-    @property
-    def hoped_s(self) -> float | None:
-        """What it takes by unconfirmed figures, too."""
-        return self.expected_s if self.best_s is None else self.best_s
-
-    @property
-    def share_s(self) -> float:
-        """What the task adds to the estimated latency, infinite while nothing is known."""
-        return float("inf") if self.hoped_s is None else self.weight * self.hoped_s
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A `Progress` at one moment. `taken` is on the monotonic clock.
 
@@ -76,7 +22,7 @@ class Snapshot:
     while it is drawn.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[TaskResult, ...]
     current: int
     trials: int
     elapsed_s: float
@@ -94,9 +40,8 @@ class Snapshot:
     @staticmethod
     def of(progress: Progress) -> Snapshot:
         """Copy what is shown."""
-        rows = tuple(map(Row.of, progress.tasks))
         return Snapshot(
-            rows=rows,
+            rows=progress.tasks,
             current=progress.current,
             trials=progress.trials,
             elapsed_s=progress.elapsed_s,

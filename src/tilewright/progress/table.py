@@ -16,10 +16,11 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilewright.progress.snapshot import Row, Snapshot
+from tilewright.progress.snapshot import Snapshot
+from tilewright.search.progress import TaskResult
 from tilewright.text import NONE, count, duration, factor, rate, shortened
 
-COLUMNS: tuple[tuple[str, Callable[[Row], str]], ...] = (
+COLUMNS: tuple[tuple[str, Callable[[TaskResult], str]], ...] = (
     ("calls", lambda row: f"{row.weight:g}"),
     ("GFLOP/s", lambda row: rate(row.flops, row.best_s)),
     ("untuned", lambda row: duration(row.default_s)),
@@ -50,7 +51,7 @@ class TaskTable:
         if len(shown) < len(order):
             yield Text(f"… and {count(len(order) - len(shown), 'more task')}", style="dim")
 
-    def _table(self, rows: Sequence[Row], numbers: Sequence[int], width: int) -> Table:
+    def _table(self, rows: Sequence[TaskResult], numbers: Sequence[int], width: int) -> Table:
         cells = [{heading: text(row) for heading, text in COLUMNS} for row in rows]
         widths = {
             heading: max(map(cell_len, [heading, *(line[heading] for line in cells)]))

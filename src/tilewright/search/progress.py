@@ -72,6 +72,26 @@ class TaskResult:
             expected_s=search.expected_s,
         )
 
+    @property
+    def untuned_s(self) -> float | None:
+        """What it adds to the untuned latency, a call."""
+        return self.expected_s if self.default_s is None else self.default_s
+
+    @property
+    def sure_s(self) -> float | None:
+        """What it takes for sure: unconfirmed programs are taken for no better than untuned."""
+        return self.best_s if self.confirmed or self.untuned_s is None else self.untuned_s
+
+    @property
+    def hoped_s(self) -> float | None:
+        """What it takes by unconfirmed figures, too."""
+        return self.expected_s if self.best_s is None else self.best_s
+
+    @property
+    def share_s(self) -> float:
+        """What the task adds to the estimated latency, infinite while nothing is known."""
+        return float("inf") if self.hoped_s is None else self.weight * self.hoped_s
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

@@ -11,6 +11,7 @@ Decisions that are equal in two producers share their columns.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,7 +32,7 @@ SAMPLE_ROUNDS = 50  # redraws of invalid rows before the space is called empty
 
 
 @dataclass(frozen=True)
-class Decided:
+class Decided(ABC):
     """A program with free decisions. `columns[j]` is the matrix column of its j-th variable."""
 
     name: str
@@ -41,18 +42,18 @@ class Decided:
     columns: Ints
 
     @property
+    @abstractmethod
     def program(self) -> Program:
         """The symbolic loop nest."""
-        raise NotImplementedError
 
     @property
     def definitions(self) -> Mapping[str, Expr]:
         """What the names of recurring expressions in the nest stand for."""
         return {}
 
+    @abstractmethod
     def concrete(self, row: Ints) -> Program:
         """The program of one candidate (`[all columns]`). Raises ScheduleError or VerifyError."""
-        raise NotImplementedError
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
