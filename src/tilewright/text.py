@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 
 NONE = "–"
+LOG_WIDTH = 132  # columns where the output is no terminal
 
 DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))

@@ -17,10 +17,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from tilewright.text import harmless
+from tilewright.text import LOG_WIDTH, harmless
 
 FAILED = 1  # the exit status after an error of ours
-LOG_WIDTH = 132  # columns when the output is no terminal
 OUTPUT = "standard output"  # as messages call it
 SIMPLE = "tilewright-simple"  # the error handler of encodings
 SIMPLER = str.maketrans(

@@ -31,10 +31,9 @@ from tilewright.progress.lines import (
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import TaskTable
 from tilewright.search.progress import Callback, Progress
-from tilewright.text import clock
+from tilewright.text import LOG_WIDTH, clock
 
 LINE_S = 5.0  # between plain lines
-LOG_WIDTH = 132  # columns where the output is no terminal
 LEAST_ROWS = 3  # of the table, on however low a terminal
 
 

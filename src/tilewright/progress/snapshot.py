@@ -7,10 +7,9 @@ snapshot.best_s, snapshot.left_s, snapshot.rows[snapshot.current].name
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.search.progress import Progress, TaskResult
+from tilewright.search.progress import Progress, TaskResult, weighted_sum
 from tilewright.search.tuner import DEFAULTS_SHARE
 
 
@@ -67,17 +66,13 @@ class Snapshot:
         """Estimated latency of everything: the weighted sum; None while nothing is known of a task.
         What is not confirmed counts as untuned, once there are confirmed figures.
         """
-        figures = [r.sure_s if self.confirmed else r.hoped_s for r in self.rows]
-        return self._total(figures)
+        confirmed = self.confirmed
+        return weighted_sum((r.weight, r.sure_s if confirmed else r.hoped_s) for r in self.rows)
 
     @property
     def default_s(self) -> float | None:
         """The same with default programs."""
-        return self._total([r.untuned_s for r in self.rows])
-
-    def _total(self, figures: Sequence[float | None]) -> float | None:
-        known = [r.weight * s for r, s in zip(self.rows, figures, strict=True) if s is not None]
-        return sum(known) if len(known) == len(figures) else None
+        return weighted_sum((r.weight, r.untuned_s) for r in self.rows)
 
     @property
     def measured(self) -> int:
