@@ -112,7 +112,7 @@ def run(task: tw.Task, variant: Variant, folder: Path, seed: int, trials: int) -
 def _trials(file: Path, workload: str) -> list[Trial]:
     """The search's trials in order, without the default program."""
     with Database.open(file, create=False, readonly=True) as database:
-        return [t for t in database.trials(workload) if t.sketch_key != DEFAULT]
+        return [t for t in database.trials(workload) if t.origin != DEFAULT]
 
 
 def _finished(measured: Sequence[Trial], trials: int) -> bool:

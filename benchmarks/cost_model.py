@@ -151,17 +151,16 @@ def load(files: Sequence[Path | str], target: Target) -> list[Programs]:
 
 
 def _measured(group: TrainingGroup, space: Space, file: int) -> _Measured | None:
-    """A group's rows as candidates of `space`; None if its sketch is not there any more."""
-    number = space.recorded(group.sketch_key, group.rows.shape[1])
-    if number is None:
+    """A group's programs as candidates of `space`; None if none is one any more."""
+    found, at = space.rows_of(group.producer, group.decisions)
+    if not len(at):
         return None
-    sketch = np.full(len(group.ids), number)
     return _Measured(
-        Population(group.rows, sketch),
-        1.0 / group.latency_s,
-        group.ids + (file << 40),
-        group.rounds + (file << 40),
-        group.region_s,
+        found,
+        1.0 / group.latency_s[at],
+        group.ids[at] + (file << 40),
+        group.rounds[at] + (file << 40),
+        group.region_s[at],
     )
 
 

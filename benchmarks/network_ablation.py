@@ -45,11 +45,11 @@ from benchmarks.provenance import provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
 from tilewright import task_measurer
-from tilewright.build import default_trace_of
+from tilewright.build import default_gene
+from tilewright.gene import Gene
 from tilewright.machine import host_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
-from tilewright.schedule.trace import trace_to_json
 from tilewright.search.objectives import GeomeanSpeedup
 from tilewright.search.tasks import TuningTask
 from tilewright.tuning_tasks import tasks_of
@@ -102,7 +102,7 @@ def run_all(
             search(models, weights, variant, folder / file, seed, trials)
             every.append(read(folder / file, weights))
             searches.append((variant, seed, Search.of(every[-1], variant, trials)))
-    defaults = {t.workload_hash: t for one in every for t in one if t.sketch_key == DEFAULT}
+    defaults = {t.workload_hash: t for one in every for t in one if t.origin == DEFAULT}
     say("the best programs again")
     best = [one.best() for *_, one in searches]
     again = measured_again(list(tasks.values()), [defaults, *best])
@@ -150,7 +150,7 @@ def read(file: Path, weights: Sequence[Weights]) -> list[Trial]:
 
 def finished(measured: Sequence[Trial], trials: int) -> bool:
     """Whether the budget is spent and finalists are confirmed."""
-    searched = [t for t in measured if t.sketch_key != DEFAULT]
+    searched = [t for t in measured if t.origin != DEFAULT]
     return len(searched) >= trials and any(t.confirmed_s for t in searched)
 
 
@@ -158,7 +158,7 @@ def untuned_of(measured: Sequence[Trial]) -> Weights:
     """Seconds of each task's default program in this run, to which the run's figures are relative
     (`measure.trial`): how fast the machine was at first cancels.
     """
-    defaults = (t for t in measured if t.sketch_key == DEFAULT)
+    defaults = (t for t in measured if t.origin == DEFAULT)
     return {t.workload_hash: t.measured_s for t in defaults if t.measured_s is not None}
 
 
@@ -172,8 +172,8 @@ class Search:
     @classmethod
     def of(cls, measured: Sequence[Trial], variant: Variant, trials: int) -> Search:
         """From all that is recorded."""
-        defaults = [t for t in measured if t.sketch_key == DEFAULT]
-        searched = [t for t in measured if t.sketch_key != DEFAULT]
+        defaults = [t for t in measured if t.origin == DEFAULT]
+        searched = [t for t in measured if t.origin != DEFAULT]
         return cls([] if variant.rules else defaults, searched[:trials])
 
     def curve(self, weights: Sequence[Weights], untuned: Weights, trials: int) -> list[float]:
@@ -202,22 +202,22 @@ def _order(trial: Trial) -> tuple[bool, float]:
 
 def measured_again(
     tasks: Sequence[TuningTask], programs: Sequence[Programs]
-) -> dict[tuple[str, str], float]:
-    """Seconds by workload and trace: the programs of a task in turns, in fresh processes."""
-    found: dict[tuple[str, str], float] = {}
+) -> dict[tuple[str, Gene], float]:
+    """Seconds by workload and gene: the programs of a task in turns, in fresh processes."""
+    found: dict[tuple[str, Gene], float] = {}
     target = host_target()
     with contextlib.closing(task_measurer.TaskMeasurer(target)) as measurer:
         for task in tasks:
-            default = trace_to_json(default_trace_of(task.space(target)))
-            traces = list(dict.fromkeys(p[task.hash].trace for p in programs if task.hash in p))
-            for trace, seconds in zip(traces, measurer.confirm(task, default, traces), strict=True):
-                found[task.hash, trace] = median(seconds) if seconds else INF
+            default = default_gene(task.space(target))
+            genes = list(dict.fromkeys(p[task.hash].gene for p in programs if task.hash in p))
+            for gene, seconds in zip(genes, measurer.confirm(task, default, genes), strict=True):
+                found[task.hash, gene] = median(seconds) if seconds else INF
     return found
 
 
-def seconds_of(programs: Programs, again: Mapping[tuple[str, str], float]) -> Weights:
+def seconds_of(programs: Programs, again: Mapping[tuple[str, Gene], float]) -> Weights:
     """Of each workload."""
-    return {w: again[w, t.trace] for w, t in programs.items()}
+    return {w: again[w, t.gene] for w, t in programs.items()}
 
 
 def speed_up(weights: Sequence[Weights], before: Weights, after: Weights) -> float:

@@ -292,7 +292,7 @@ def tuning_curve(
         trials = [t for task in tasks for t in database.trials(task.hash, fingerprint)]
     weights = {task.hash: task.weight for task in tasks}
     curve = points(weights, trials, TuningLog.beside(options.db).clock(case.name))
-    return curve, sum(t.sketch_key != DEFAULT for t in trials)
+    return curve, sum(t.origin != DEFAULT for t in trials)
 
 
 def matched(curve: Sequence[Point], measured_s: float, peer_s: float) -> dict[str, float] | None:

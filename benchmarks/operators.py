@@ -195,7 +195,7 @@ def tune(
             console.print(f"out of time before tuning {case.name}")
             return
         task = tw.Task(case.dag().outputs, case.name)
-        known = sum(t.sketch_key != DEFAULT for t in recorded(task, db, target))
+        known = sum(t.origin != DEFAULT for t in recorded(task, db, target))
         if known >= trials:
             continue
         started = time.monotonic()
@@ -224,7 +224,7 @@ def curve(trials: Sequence[Trial]) -> list[tuple[int, float]]:
     found: list[tuple[int, float]] = []
     number = 0
     for trial in trials:
-        number += trial.sketch_key != DEFAULT
+        number += trial.origin != DEFAULT
         if trial.measured_s is not None and (not found or trial.measured_s < found[-1][1]):
             found.append((number, trial.measured_s))
     return found
@@ -285,7 +285,7 @@ class Bench:
             modes={name: side.mode for name, side in sides.items() if side.mode},
             differences=differences,
             rounds=self.rounds,
-            trials=sum(t.sketch_key != DEFAULT for t in trials),
+            trials=sum(t.origin != DEFAULT for t in trials),
             curve=curve(trials),
             **self.origin,
         )

@@ -116,12 +116,12 @@ def points(
     curve: list[Point] = []
     number = 0
     for trial, value in zip(ordered, values, strict=True):
-        number += trial.sketch_key != DEFAULT
+        number += trial.origin != DEFAULT
         if value < INF and (not curve or value < STEP * curve[-1].latency_s):
             curve.append(Point(number, clock(trial.created_at), value))
     if curve and values[-1] < curve[-1].latency_s:
         first = values.index(values[-1])
-        number = sum(t.sketch_key != DEFAULT for t in ordered[: first + 1])
+        number = sum(t.origin != DEFAULT for t in ordered[: first + 1])
         curve.append(Point(number, clock(ordered[first].created_at), values[-1]))
     return curve
 

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.build.layers import Layers, decisions_of
+from tilewright.build.layers import Layers
 from tilewright.errors import InputError
 from tilewright.inspection import find_program, find_task
 from tilewright.records.database import Database
 from tilewright.records.rows import Coverage
+from tilewright.schedule.trace import gene_of, steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -43,7 +44,7 @@ def test_decisions_are_read_back_from_traces(target: Target) -> None:
     for number, row in zip(population.sketch, population.rows, strict=True):
         sketch = space.sketches[number]
         wanted = {v: int(row[c]) for v, c in zip(sketch.variables, sketch.columns, strict=True)}
-        assert decisions_of(sketch, space.trace(int(number), row)) == wanted
+        assert sketch.decided(space.trace(int(number), row)) == wanted
 
 
 def test_a_trace_of_one_sketch_is_not_taken_for_anothers(target: Target) -> None:
@@ -51,14 +52,17 @@ def test_a_trace_of_one_sketch_is_not_taken_for_anothers(target: Target) -> None
     row = space.sample(np.random.default_rng(0), 1)
     own = int(row.sketch[0])
     trace = space.trace(own, row.rows[0])
-    fits = [i for i, s in enumerate(space.sketches) if decisions_of(s, trace) is not None]
+    fits = [i for i, s in enumerate(space.sketches) if s.decided(trace) is not None]
     assert fits == [own]
 
 
 def test_layers_of_a_program(target: Target) -> None:
     space = Space(matmul_relu().dag, target)
     row = space.sample(np.random.default_rng(3), 1)
-    layers = Layers(space.dag, space.trace(int(row.sketch[0]), row.rows[0]), target, "demo")
+    gene = space.gene(int(row.sketch[0]), row.rows[0])
+    layers = Layers(space.dag, gene, target, "demo")
+    older = Layers(space.dag, gene_of(steps_of(gene)), target, "demo")
+    assert older.decided == gene and older.text("sketch") == layers.text("sketch")
     assert layers.text("trace").count("\n") == len(layers.steps)
     assert layers.text("sketch").startswith(f"sketch {space.sketches[row.sketch[0]].name}")
     assert "program demo" in layers.text("nest")
@@ -68,7 +72,7 @@ def test_layers_of_a_program(target: Target) -> None:
 
 
 def test_programs_without_a_sketch_say_so(target: Target) -> None:
-    assert "No sketch" in Layers(matmul_relu().dag, (), target, "plain").sketch
+    assert "No sketch" in Layers(matmul_relu().dag, gene_of(()), target, "plain").sketch
 
 
 def test_an_empty_database_has_no_programs(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ import pytest
 from tilewright import kernels
 from tilewright.build import default_trace
 from tilewright.errors import ScheduleError
-from tilewright.schedule.steps import Step
+from tilewright.gene import Gene
+from tilewright.schedule.trace import gene_of
 from tilewright.search.tasks import TuningTask
 from tilewright.setting import Setting
 from tilewright.target import Target
@@ -21,7 +22,7 @@ TASKS = [
     TuningTask(name, dag(), setting=Setting(i % 2))
     for i, (name, dag) in enumerate(OPERATORS.items())
 ]
-TRACES: list[Sequence[Step] | None] = [None, None, *[()] * (len(TASKS) - 2)]
+GENES: list[Gene | None] = [None, None, *[gene_of(())] * (len(TASKS) - 2)]
 """Two default programs, one alone and one in a network; the rest as they are written."""
 
 pytestmark = pytest.mark.cpu
@@ -36,8 +37,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def bytes_of_all(traces: Sequence[Sequence[Step] | None] = TRACES) -> dict[str, bytes]:
-    return {key: a.to_bytes() for key, a in kernels.build_all(TASKS, traces, TARGET).items()}
+def bytes_of_all(genes: Sequence[Gene | None] = GENES) -> dict[str, bytes]:
+    return {key: a.to_bytes() for key, a in kernels.build_all(TASKS, genes, TARGET).items()}
 
 
 def emptied(cache: Path) -> int:
@@ -68,8 +69,7 @@ def test_without_processes_this_one_compiles(cache: Path, monkeypatch: pytest.Mo
 
 
 def test_what_does_not_build_raises_its_own_error_and_the_rest_is_kept(cache: Path) -> None:
-    other = default_trace(TASKS[0].dag, TARGET)
-    traces = [*TRACES[:-1], other]  # of another computation
+    other = gene_of(default_trace(TASKS[0].dag, TARGET))
     with pytest.raises(ScheduleError):
-        bytes_of_all(traces)
+        bytes_of_all([*GENES[:-1], other])  # of another computation
     assert emptied(cache) == len(TASKS) - 1

@@ -17,7 +17,7 @@ from tilewright.kernels import MOST_REFUSED
 from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import ModelRow, ModelTask, Trial
-from tilewright.schedule.trace import trace_hash
+from tilewright.records.upgrade import gene_of_trace
 from tilewright.tuning_tasks import tasks_of
 
 pytestmark = pytest.mark.cpu
@@ -59,10 +59,7 @@ def save_records(model: Path, db: Path, *traces: str) -> str:
             Trial(
                 workload_hash=task.hash,
                 machine=machine.fingerprint,
-                trace_hash=trace_hash(trace),
-                trace=trace,
-                sketch_key="",
-                row=(),
+                gene=gene_of_trace(trace),
                 round=0,
                 seed=0,
                 latencies_s=(1e-3 / (n + 1),),
@@ -148,7 +145,7 @@ def spoiled(lines: list[str], record: str, **changes: object) -> list[str]:
 
 
 def as_trace(text: str) -> dict[str, object]:
-    return {"trace": text, "trace_hash": trace_hash(text)}
+    return {"producer": gene_of_trace(text).producer}
 
 
 def minimum_for_maximum(lines: list[str]) -> list[str]:
@@ -164,7 +161,8 @@ def minimum_for_maximum(lines: list[str]) -> list[str]:
         (lambda t: spoiled(t, "trial", **as_trace(BAD[0])), "line 5: trial .*no stage 'max_pool'"),
         (lambda t: spoiled(t, "trial", **as_trace(BAD[2])), "line 5: trial .*is not JSON"),
         (lambda t: spoiled(t, "trial", **as_trace(BAD[3])), "line 5: trial .*is not JSON"),
-        (lambda t: spoiled(t, "trial", trace_hash="0"), "line 5: trial 0: its trace has another"),
+        (lambda t: spoiled(t, "trial", decisions="7"), "line 5: trial .*decisions are an object"),
+        (lambda t: spoiled(t, "workload", between_bytes=0), "line 3: workload .*: its DAG's hash"),
         (lambda t: spoiled(t, "workload", dag="{}"), "line 3: workload .*not the JSON of a DAG"),
         (lambda t: spoiled(t, "workload", dag="[" * 9999), "line 3: workload .*not the JSON"),
         (minimum_for_maximum, "line 3: workload .*: its DAG's hash is"),

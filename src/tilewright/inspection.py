@@ -53,7 +53,7 @@ from tilewright.report.reading import read_history
 from tilewright.report.tasks import Program
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, Winograd
-from tilewright.schedule.trace import trace_from_json
+from tilewright.schedule.trace import gene_of
 from tilewright.search.imported import ImportCheck
 from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
@@ -262,15 +262,15 @@ def _best(database: Database, line: Coverage, target: Target | str | None) -> Re
 
 
 def _program(database: Database, found: Trial, target: Target | str | None) -> RecordedProgram:
-    """A trial's program; RecordsError if its trace gives none."""
+    """A trial's program; RecordsError if its gene gives none."""
     workload = database.workload(found.workload_hash)
     assert workload is not None, "a trial's workload is kept with it"
     machine = next((m for m in database.machines() if m.fingerprint == found.machine), None)
     is_device = target is None and machine is not None and machine.kind != "cpu"
     chosen = _target(machine) if is_device and machine is not None else as_target(target)
     try:
-        dag, steps = dag_from_json(workload.dag), trace_from_json(found.trace)
-        layers = Layers(dag, steps, chosen, kernel_name(workload.name))
+        dag = dag_from_json(workload.dag)
+        layers = Layers(dag, found.gene, chosen, kernel_name(workload.name))
         assert layers.nest
     except TilewrightError as error:
         raise RecordsError(
@@ -414,16 +414,18 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prog
     name = kernel_name(workload.name)
     try:
         dag = dag_from_json(workload.dag)
-        task = Program(least_bytes=least_bytes(dag), math=Layers(dag, (), target, name).nest)
+        task = Program(
+            least_bytes=least_bytes(dag), math=Layers(dag, gene_of(()), target, name).nest
+        )
         if trial is None:
             return replace(task, note="No program worked.")
-        layers = Layers(dag, trace_from_json(trial.trace), target, name)
+        layers = Layers(dag, trial.gene, target, name)
         task = replace(task, own_flops=winograd_flops(dag, layers.steps))
-        sketch, values = layers.decided or (None, {})
+        decided = layers.decided
         return replace(
             task,
-            sketch=(sketch.name or "plain loops") if sketch else layers.sketch,
-            decisions=tuple(values.items()),
+            sketch=layers.sketch_name,
+            decisions=() if decided is None else tuple(decided.values.items()),
             steps=layers.trace,
             nest=layers.nest,
             ir=layers.ir,

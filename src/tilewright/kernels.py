@@ -19,6 +19,7 @@ from tilewright.build.cache import ArtifactCache
 from tilewright.cost.resources import runs_on
 from tilewright.errors import RunError, TilewrightError
 from tilewright.expr.serialize import extents
+from tilewright.gene import Gene
 from tilewright.log import log
 from tilewright.machine import machine_of
 from tilewright.measure.pools import BuilderPool, Built
@@ -27,8 +28,7 @@ from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.schedule.steps import Step
-from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.schedule.trace import steps_of
 from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
 from tilewright.target import GpuTarget, Target, available_cores
@@ -68,7 +68,7 @@ def find_match(
         if not isinstance(target, GpuTarget):
             return True  # to be short of registers is slow on a CPU
         try:
-            state = State(task.dag).replay(trace_from_json(trial.trace))
+            state = State(task.dag).replay(steps_of(trial.gene))
             program = lower(state, task.name).program
         except TilewrightError:
             return True  # building it says what is wrong with it
@@ -122,9 +122,9 @@ def build_recorded(
     with open_records(db) as database:
         matches = [find_match(t, database, target) for t in tasks]
         while True:
-            traces = [None if m.trial is None else m.trial.trace for m in matches]
+            genes = [None if m.trial is None else m.trial.gene for m in matches]
             refused: dict[int, TilewrightError] = {}
-            kernels = build_all(tasks, traces, target, refused)
+            kernels = build_all(tasks, genes, target, refused)
             if not refused:
                 return matches, kernels
             for i, error in refused.items():
@@ -152,14 +152,14 @@ def _next_best(
 
 def build_all(
     tasks: Sequence[TuningTask],
-    traces: Sequence[Sequence[Step] | str | None],
+    genes: Sequence[Gene | None],
     target: Target,
     refused: dict[int, TilewrightError] | None = None,
 ) -> dict[str, Artifact]:
     """One artifact a task, by the hash `TuningTask.computation`; compiled ones are kept in the
-    user's cache. A trace is steps or their JSON, None the default program.
+    user's cache. None is the default program.
 
-    What traces fail with goes to `refused` by the number of the task, if it is given; else it is
+    What genes fail with goes to `refused` by the number of the task, if it is given; else it is
     raised.
     """
     settings = Settings.from_environment()
@@ -167,25 +167,25 @@ def build_all(
     artifacts: dict[str, Artifact] = {}
     missing: list[tuple[int, str]] = []  # number and key of a task
     requests = []
-    for number, (task, trace) in enumerate(zip(tasks, traces, strict=True)):
+    for number, (task, gene) in enumerate(zip(tasks, genes, strict=True)):
         name = f"{kernel_name(task.name)}_{number}"
-        genes = trace if trace is None or isinstance(trace, str) else trace_to_json(trace)
         # Equal work under other names is another artifact: its buffers are known by name.
         dag = task.dag
         names = (t.name for t in (*dag.inputs, *dag.constants, *dag.outputs))
         built_for = f"{target} prefetch={task.setting.prefetch_bytes}"
-        key = cache.key(" ".join((task.hash, *names)), genes, built_for, name)
+        text = None if gene is None else gene.text
+        key = cache.key(" ".join((task.hash, *names)), text, built_for, name)
         known = cache.get(key)
         if known is not None:
             artifacts[task.computation] = known
         else:
             missing.append((number, key))
-            requests.append(make_request(dag, genes, target, name, task.setting))
+            requests.append(make_request(dag, gene, target, name, task.setting))
     # What `TILEWRIGHT_SHOW` asks for is printed by this process, in the order of the tasks.
     for i, built in _compiled(requests, processes=1 if settings.show else available_cores()):
         number, key = missing[i]
         if isinstance(built, TilewrightError):
-            if refused is None or traces[number] is None:
+            if refused is None or genes[number] is None:
                 raise built
             refused[number] = built
             continue

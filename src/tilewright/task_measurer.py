@@ -1,7 +1,7 @@
-"""The search's window on measuring: programs of tasks, given as traces.
+"""The search's window on measuring: programs of tasks, given as genes.
 
 with contextlib.closing(TaskMeasurer(target)) as measurer:
-    results = measurer.measure(task, default, traces, best_s=None)
+    results = measurer.measure(task, default, genes, best_s=None)
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilewright.build import make_request
+from tilewright.gene import Gene
 from tilewright.kernels import kernel_name
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
@@ -20,7 +21,7 @@ from tilewright.target import Target
 
 @dataclass
 class TaskMeasurer:
-    """Measures programs of tasks, given as traces: a LocalMeasurer in the tuner's terms."""
+    """Measures programs of tasks, given as genes: a LocalMeasurer in the tuner's terms."""
 
     target: Target
     command: Sequence[str] | str | None = None
@@ -33,25 +34,25 @@ class TaskMeasurer:
     def measure(
         self,
         task: TuningTask,
-        default: str,
-        traces: Sequence[str],
+        default: Gene,
+        genes: Sequence[Gene],
         best_s: float | None,
         default_s: float | None = None,
     ) -> list[MeasureResult]:
         """Build, check and time candidates of a task."""
-        requests = [self._request(task, t) for t in traces]
+        requests = [self._request(task, gene) for gene in genes]
         try:
             return self.local.measure(self._task(task, default), requests, best_s, default_s)
         except BatchFailedError as error:
             raise AllFailedError(str(error), error.results) from error
 
     def confirm(
-        self, task: TuningTask, default: str, traces: Sequence[str]
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> list[tuple[float, ...]]:
         """Latencies of finalists, in turns with the default program in fresh processes; empty for
         one that failed there.
         """
-        requests = [self._request(task, t) for t in traces]
+        requests = [self._request(task, gene) for gene in genes]
         results = self.local.confirm(self._task(task, default), requests)
         return [r.latencies_s for r in results]
 
@@ -59,12 +60,12 @@ class TaskMeasurer:
         """Stop all worker processes."""
         self.local.close()
 
-    def _task(self, task: TuningTask, default: str) -> MeasureTask:
+    def _task(self, task: TuningTask, default: Gene) -> MeasureTask:
         if task.hash not in self.known:
             reference = self._request(task, default)
             self.known[task.hash] = MeasureTask.of(task.hash, task.dag, reference, task.setting)
         return self.known[task.hash]
 
-    def _request(self, task: TuningTask, trace: str) -> bytes:
+    def _request(self, task: TuningTask, gene: Gene) -> bytes:
         name = kernel_name(task.name)
-        return make_request(task.dag, trace, self.target, name, task.setting)
+        return make_request(task.dag, gene, self.target, name, task.setting)

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 import pytest
 
 from tilewright import api, task_measurer
+from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.search.tasks import TuningTask
 
 
 def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Replace the device by a latency that depends on the trace alone; some programs fail."""
+    """Replace the device by a latency that depends on the gene alone; some programs fail."""
     batches: list[int] = []
 
     class Simulated:
@@ -26,18 +27,18 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         def measure(
             self,
             task: TuningTask,
-            default: str,
-            traces: Sequence[str],
+            default: Gene,
+            genes: Sequence[Gene],
             best_s: float | None,
             default_s: float | None = None,
         ) -> list[MeasureResult]:
-            batches.append(len(traces))
-            return [_result(trace) for trace in traces]
+            batches.append(len(genes))
+            return [_result(gene) for gene in genes]
 
         def confirm(
-            self, task: TuningTask, default: str, traces: Sequence[str]
+            self, task: TuningTask, default: Gene, genes: Sequence[Gene]
         ) -> list[tuple[float, ...]]:
-            return [_result(trace).latencies_s for trace in traces]
+            return [_result(gene).latencies_s for gene in genes]
 
         def close(self) -> None:
             pass
@@ -47,8 +48,8 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return batches
 
 
-def _result(trace: str) -> MeasureResult:
-    number = zlib.crc32(trace.encode())
+def _result(gene: Gene) -> MeasureResult:
+    number = zlib.crc32(gene.text.encode())
     if number % 11 == 0:
         return MeasureResult("run", "RunError", "simulated crash")
     return MeasureResult("ok", latencies_s=((1 + number % 1000) * 1e-6,))

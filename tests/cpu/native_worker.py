@@ -33,8 +33,8 @@ from tilewright.measure.task import MeasureTask
 from tilewright.runtime.buffers import GuardedBuffer
 from tilewright.runtime.cpu import LoadedKernel, pointer_array
 from tilewright.schedule.steps import Step
-from tilewright.schedule.trace import trace_to_json
-from tilewright.space.default import default_trace_of
+from tilewright.schedule.trace import steps_of, trace_to_json
+from tilewright.space.default import default_gene
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -100,7 +100,7 @@ class Workload:
 def programs(workload: Workload, target: Target, job: Job) -> Iterator[tuple[str, Sequence[Step]]]:
     """The traces of a job, each with a label."""
     space = Space(workload.dag, target)
-    yield "default", default_trace_of(space)
+    yield "default", steps_of(default_gene(space))
     population = space.sample(np.random.default_rng(job.seed), job.rows)
     for i in range(len(population)):
         sketch = int(population.sketch[i])

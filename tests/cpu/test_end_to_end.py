@@ -29,7 +29,7 @@ from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.function import CompiledFunction
-from tilewright.schedule.trace import trace_from_json
+from tilewright.schedule.trace import steps_of
 from tilewright.search.progress import Progress
 from tilewright.tuning_tasks import tasks_of
 
@@ -119,7 +119,7 @@ def test_a_tuned_task_compiles_to_its_best_record(
     assert 1e8 < ceilings.flops_per_s < 1e14 and max(ceilings.bytes_per_s) < 1e14
     assert run.run_s > 0 and run.build_s > 0
     name = f"{kernel_name(task.name)}_0"
-    wanted = build(task.dag, trace_from_json(best.trace), host_target(), name)
+    wanted = build(task.dag, steps_of(best.gene), host_target(), name)
     assert function.artifact == wanted
     check_result(task, function)
 
@@ -157,7 +157,7 @@ def test_a_run_cut_short_goes_on_where_it_was(tmp_path: Path) -> None:
     trials = recorded(db)
     assert result.trials == TRIALS and len(trials) == TRIALS + 1
     assert [t.latencies_s for t in trials[: len(first)]] == [t.latencies_s for t in first]
-    assert len({t.trace_hash for t in trials}) == len(trials)
+    assert len({t.gene for t in trials}) == len(trials)
     again = tw.tune(matmul(), trials=TRIALS, db=db, options=QUICK)
     assert again.trials == TRIALS and len(recorded(db)) == TRIALS + 1
 

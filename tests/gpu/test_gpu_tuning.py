@@ -26,7 +26,7 @@ from tilewright.records.database import Database
 from tilewright.runtime import nvrtc
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.opencl import OpenclDevice
-from tilewright.schedule.trace import trace_from_json
+from tilewright.schedule.trace import steps_of
 from tilewright.search.confirmation import Confirmation
 from tilewright.target import Target
 from workloads import given
@@ -66,7 +66,7 @@ def test_compile_uses_the_records(tuned: tuple[Path, Any]) -> None:
     with Database.open(tuned[0], readonly=True) as database:
         best = find_program(database)
     assert "__kernel" in best.layers.ir
-    steps, target = trace_from_json(best.trial.trace), Target.parse(fn.artifact.target)
+    steps, target = steps_of(best.trial.gene), Target.parse(fn.artifact.target)
     expected = build(product().dag, steps, target, fn.artifact.entry)
     assert fn.artifact.object_code == expected.object_code
     rng = np.random.default_rng(0)

@@ -11,6 +11,7 @@ from tilewright.codegen.clike import CUDA, emit
 from tilewright.errors import BuildError
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.steps import ComputeAt, Reorder, Split, Step
+from tilewright.schedule.trace import gene_of
 from tilewright.schedule.worker_steps import Bind
 from tilewright.target import Target
 
@@ -41,7 +42,7 @@ def test_programs_that_spill_much_are_not_worth_running() -> None:
     case = Case(lambda: gemm_relu(64, 64, 4), spilling(8, 64))
     assert case.artifact(target).report is not None  # it may be compiled, if somebody wants it
     with pytest.raises(BuildError, match=r"kernel spills \d+ bytes of each thread"):
-        build_request(make_request(case.dag(), case.trace, target, "kernel"))
+        build_request(make_request(case.dag(), gene_of(case.trace), target, "kernel"))
 
 
 def spilling(rows: int, columns: int) -> tuple[Step, ...]:

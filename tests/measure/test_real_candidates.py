@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright.expr.operators as op
-from tilewright.build import default_trace_of, make_request
+from tilewright.build import default_gene, make_request
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
@@ -48,12 +48,12 @@ def test_random_candidates_are_right(measurer: LocalMeasurer, name: str) -> None
     dag = ComputeDAG([OPERATORS[name]()])
     target = Target.parse("cpu")
     space = Space(dag, target)
-    reference = make_request(dag, default_trace_of(space), target, name)
+    reference = make_request(dag, default_gene(space), target, name)
     population = space.sample(np.random.default_rng(0), CANDIDATES)
-    traces = [
-        space.trace(int(s), row) for s, row in zip(population.sketch, population.rows, strict=True)
+    genes = [
+        space.gene(int(s), row) for s, row in zip(population.sketch, population.rows, strict=True)
     ]
-    requests = [make_request(dag, trace, target, name) for trace in traces]
+    requests = [make_request(dag, gene, target, name) for gene in genes]
     results = measurer.measure(MeasureTask.of(name, dag, reference), [reference, *requests])
     assert [(r.stage, r.message) for r in results] == [("ok", "")] * (CANDIDATES + 1)
     assert all(0 < r.latency_s < 1 for r in results)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
+from tilewright.gene import Gene
 from tilewright.records import (
     CeilingsRow,
     Database,
@@ -38,15 +40,24 @@ RUN = RunRow(MACHINE.fingerprint, 1_700_000_000.0, 1, "evolution", 60.5, 20.0, 5
 CEILINGS = CeilingsRow(MACHINE.fingerprint, 4e11, (1 << 15, 1 << 20), (5e11, 1e11), 1.7e9)
 
 
+def gene(number: int, sketch: str = "tile") -> Gene:
+    """Another one for each number; those of a hundred share a producer."""
+    steps = f'[["split","C","i",["C.i#1",{number // 100}]]]'
+    return Gene(f'{{"sketch":"{sketch}","steps":{steps}}}', f'{{"C.i":[{number}],"C.unroll":2}}')
+
+
+def number_of(trial: Trial) -> int:
+    """The number of a sample trial."""
+    (tile,) = json.loads(trial.gene.decisions)["C.i"]
+    return int(tile)
+
+
 def trial(number: int, **changes: Any) -> Trial:
     """A distinct successful trial for each number."""
     sample = Trial(
         workload_hash=WORKLOAD.hash,
         machine=MACHINE.fingerprint,
-        trace_hash=f"t{number}",
-        trace=f'[["split",{number}]]',
-        sketch_key="tile",
-        row=(number, 4, 2),
+        gene=gene(number),
         round=number // BATCH,
         seed=1,
         latencies_s=(0.001 + number * 1e-6,),

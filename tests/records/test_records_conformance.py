@@ -9,27 +9,28 @@ import numpy as np
 import pytest
 from record_samples import (
     CEILINGS,
-    FACTS,
-    LOAD,
     MACHINE,
     OTHER_MACHINE,
     OTHER_WORKLOAD,
     RUN,
     WORKLOAD,
     failure,
+    gene,
+    number_of,
     trial,
 )
 from sqlalchemy import update
 
 from tilewright.errors import RecordsError
-from tilewright.records import Database, ModelRow, ModelTask, Source, Trial, queries
-from tilewright.records.tables import ADDED, meta
+from tilewright.gene import Gene
+from tilewright.records import Database, ModelRow, ModelTask, Trial, queries
+from tilewright.records.tables import meta
 
 
 def test_trial_round_trip_keeps_every_field(db: Database) -> None:
     written = trial(
         3,
-        row=(2**62, -1, 0),
+        gene=Gene('{"sketch":"‘∑’","steps":[]}', '{"a":[4611686018427387904],"b":0}'),
         latencies_s=(0.1 + 0.2, 1e-300, 5e-324),
         predicted=-1.5,
         origin="crossover",
@@ -55,14 +56,14 @@ def test_text_that_no_database_stores_is_replaced(db: Database) -> None:
 
 def test_duplicates_are_skipped_and_the_first_stays(db: Database) -> None:
     first = db.add_trials([trial(1), trial(2)])
-    again = db.add_trials([trial(2, latencies_s=(9.0,)), trial(3), trial(3, row=(1,)), trial(1)])
+    again = db.add_trials([trial(2, latencies_s=(9.0,)), trial(3), trial(3, seed=7), trial(1)])
     assert first[0] is not None and first[1] is not None
     assert [id_ is None for id_ in again] == [True, False, True, True]
     assert list(db.trials()) == [trial(1), trial(2), trial(3)]
     assert db.add_trials([]) == []
 
 
-def test_same_trace_counts_once_per_workload_and_machine(db: Database) -> None:
+def test_same_gene_counts_once_per_workload_and_machine(db: Database) -> None:
     db.add_workload(OTHER_WORKLOAD)
     db.add_machine(OTHER_MACHINE)
     batch = [
@@ -89,8 +90,8 @@ def test_a_batch_larger_than_one_statement(db: Database) -> None:
     assert ids == sorted(id_ for id_ in ids if id_ is not None)
     stored = list(db.trials())
     assert stored == [trial(number) for number in range(2500)]
-    found = db.lookup("w0", MACHINE.fingerprint, (f"t{number}" for number in range(5000)))
-    assert len(found) == 2500 and found["t2400"] == trial(2400)
+    found = db.lookup("w0", MACHINE.fingerprint, map(gene, range(5000)))
+    assert len(found) == 2500 and found[gene(2400)] == trial(2400)
 
 
 def test_workloads_and_machines(db: Database) -> None:
@@ -118,8 +119,8 @@ def test_best_is_the_fastest_correct_trial(db: Database) -> None:
         ]
     )
     here, anywhere = db.best("w0", MACHINE.fingerprint), db.best("w0")
-    assert here is not None and here.trace_hash == "t2" and here.latency_s == 1.5
-    assert anywhere is not None and anywhere.trace_hash == "t5"
+    assert here is not None and number_of(here) == 2 and here.latency_s == 1.5
+    assert anywhere is not None and number_of(anywhere) == 5
 
 
 def test_a_confirmation_decides_the_best_but_not_the_history(db: Database) -> None:
@@ -155,9 +156,9 @@ def test_trials_are_read_in_order_while_others_are_written(db: Database) -> None
         seen.append(stored)
         if number == 700:
             db.add_trials([trial(5000)])
-    assert [stored.row[0] for stored in seen] == [*range(1500), 5000]
+    assert [number_of(stored) for stored in seen] == [*range(1500), 5000]
     last = seen[-2].id or 0
-    assert [stored.trace_hash for stored in db.trials(after=last)] == ["t5000"]
+    assert [number_of(stored) for stored in db.trials(after=last)] == [5000]
     assert list(db.trials("w1")) == [] and list(db.trials(machine="nobody")) == []
 
 
@@ -189,45 +190,48 @@ def test_rounds_recall_the_history_in_order(db: Database) -> None:
     assert db.rounds("nobody") == []
 
 
-def test_training_set_groups_rows_by_workload_sketch_and_width(db: Database) -> None:
+def test_training_set_groups_trials_by_workload_and_producer(db: Database) -> None:
+    plain = gene(2, sketch="plain")
     db.add_trials(
         [
-            trial(1, row=(1, 2**60), latencies_s=(0.5, 0.25, 1.0), round=3),
-            trial(2, row=(7,), sketch_key="plain"),
-            failure(3, row=(3, 4)),
-            trial(4, row=(5, 6), latencies_s=(2.0,), region_s=1e-6),
-            trial(5, row=(5, 6, 7)),
-            trial(6, row=()),
-            trial(7, row=(8,)),
+            trial(1, latencies_s=(0.5, 0.25, 1.0), round=3),
+            trial(2, gene=plain),
+            failure(3),
+            trial(4, latencies_s=(2.0,), region_s=1e-6),
         ]
     )
     groups = db.training_set(MACHINE.fingerprint)
-    shapes = [(group.sketch_key, group.rows.shape) for group in groups]
-    assert shapes == [
-        ("tile", (2, 2)),
-        ("plain", (1, 1)),
-        ("tile", (1, 3)),
-        ("tile", (1, 0)),
-        ("tile", (1, 1)),
-    ]
-    assert groups[0].rows.dtype == np.int64
-    assert groups[0].rows.tolist() == [[1, 2**60], [5, 6]]
+    assert [group.producer for group in groups] == [gene(1).producer, plain.producer]
+    assert groups[0].decisions == (gene(1).decisions, gene(4).decisions)
     assert groups[0].latency_s.tolist() == [0.5, 2.0]
     assert groups[0].rounds.tolist() == [3, 0]
     np.testing.assert_array_equal(groups[0].region_s, [np.nan, 1e-6])
     with_failed = db.training_set(MACHINE.fingerprint, include_failed=True)[0]
-    assert with_failed.rows.tolist() == [[1, 2**60], [3, 4], [5, 6]]
+    assert with_failed.decisions == tuple(gene(n).decisions for n in (1, 3, 4))
     assert with_failed.latency_s.tolist() == [0.5, np.inf, 2.0]
     assert np.all(np.diff(with_failed.ids) > 0)
     assert db.training_set("nobody") == []
+    assert (db.measured(MACHINE.fingerprint), db.measured("nobody")) == ({"w0"}, set())
 
 
 def test_training_set_is_read_in_bulk(db: Database) -> None:
-    trace = '["' + "x" * 2000 + '"]'
-    batch = [trial(number, row=tuple(range(20)), trace=trace) for number in range(10_000)]
-    db.add_trials(batch)
-    groups = db.training_set(MACHINE.fingerprint)
-    assert groups[0].rows.shape == (10_000, 20)
+    producer = '["' + "x" * 2000 + '"]'
+    texts = [f'{{"C":[{number}]}}' for number in range(10_000)]
+    db.add_trials([trial(n, gene=Gene(producer, text)) for n, text in enumerate(texts)])
+    (group,) = db.training_set(MACHINE.fingerprint)
+    assert (group.producer, list(group.decisions)) == (producer, texts)
+
+
+def test_trials_are_given_genes_for_the_same_programs(db: Database) -> None:
+    steps = [Gene(gene(100 * n).producer) for n in (1, 2, 3)]
+    first, second, third = db.add_trials([trial(n, gene=steps[n - 1]) for n in (1, 2, 3)])
+    db.add_trials([trial(9, gene=gene(2))])
+    assert first is not None and second is not None and third is not None
+    assert db.undecided("w0") == dict(zip((first, second, third), steps, strict=True))
+    db.rewrite({first: gene(1), second: gene(2)})
+    stored = [t.gene for t in db.trials()]
+    assert stored == [gene(1), steps[1], steps[2], gene(2)], "one program is recorded once"
+    assert db.lookup("w0", MACHINE.fingerprint, [gene(1)])[gene(1)].id == first
 
 
 def test_models_are_replaced_as_a_whole(db: Database) -> None:
@@ -242,16 +246,6 @@ def test_models_are_replaced_as_a_whole(db: Database) -> None:
     with pytest.raises(RecordsError, match="'bad' names workload w9"):
         db.add_model(ModelRow("m0", "bad", (ModelTask("w9", 2),)))
     assert len(db.models()[1].tasks) == 1
-
-
-def test_sources_are_kept_on_demand(db: Database) -> None:
-    (id_,) = db.add_trials([trial(1)])
-    assert id_ is not None and db.source(id_) is None
-    db.add_source(id_, Source("for i", "define void @k()"))
-    db.add_source(id_, Source("for j", "define void @k()"))
-    assert db.source(id_) == Source("for j", "define void @k()")
-    with pytest.raises(RecordsError, match="no trial 999"):
-        db.add_source(999, Source("", ""))
 
 
 def test_a_run_is_replaced_by_how_far_it_came(db: Database) -> None:
@@ -299,7 +293,7 @@ def test_the_higher_ceilings_stay() -> None:
     assert CEILINGS.raised_by(other) == other
 
 
-def test_a_history_is_the_trials_without_their_traces(db: Database) -> None:
+def test_a_history_is_the_trials_without_their_genes(db: Database) -> None:
     db.add_machine(OTHER_MACHINE)
     ids = db.add_trials([trial(1), failure(2), trial(3, machine=OTHER_MACHINE.fingerprint)])
     db.confirm(ids[0] or 0, [0.5])
@@ -311,33 +305,6 @@ def test_a_history_is_the_trials_without_their_traces(db: Database) -> None:
                 assert getattr(line, field.name) == getattr(whole, field.name)
     assert (first.confirmed, second.confirmed) == (True, False)
     assert (first.latency_s, first.measured_s) == (0.5, trial(1).measured_s)
-
-
-def test_an_older_database_lacks_what_was_added_until_it_is_written(target: str) -> None:
-    with Database.open(target) as database:
-        database.add_machine(MACHINE)
-        database.add_workload(WORKLOAD)
-        database.add_trials([trial(1)])
-        with database._store.write() as connection:
-            for table in ADDED:
-                table.drop(connection)
-    with Database.open(target, create=False, readonly=True) as database:
-        assert (database.runs(), database.loads(), database.ceilings()) == ([], [], [])
-        assert database.facts("run") == []
-        assert list(database.trials()) == [trial(1)]
-        assert np.isnan(database.training_set(MACHINE.fingerprint)[0].region_s).all()
-    with Database.open(target, create=False) as database:
-        database.keep_run(RUN)
-        database.keep_ceilings(CEILINGS)
-        database.keep_facts(replace(FACTS, facts={}))
-        database.keep_facts(FACTS)
-        assert (database.facts("run"), database.facts("measured")) == ([FACTS], [])
-        database.keep_load(replace(LOAD, reason="busy for a while"))
-        database.keep_load(LOAD)
-        assert (database.runs(), database.ceilings()) == ([RUN], [CEILINGS])
-        assert database.loads() == [LOAD]
-        database.add_trials([trial(2, region_s=1e-6)])
-        assert list(database.trials()) == [trial(1), trial(2, region_s=1e-6)]
 
 
 def test_summary_counts(db: Database) -> None:
@@ -386,7 +353,7 @@ def test_a_newer_schema_is_refused(target: str) -> None:
     with Database.open(target) as database, database._store.write() as connection:
         connection.execute(update(meta).values(value="999"))
     with pytest.raises(
-        RecordsError, match=r"has schema 999, .* reads schema 1: use the Tilewright"
+        RecordsError, match=r"has schema 999, .* reads up to schema 2: use the Tilewright"
     ):
         Database.open(target)
 

@@ -22,17 +22,18 @@ from record_samples import (
     RUN,
     WORKLOAD,
     failure,
+    gene,
     trial,
 )
 from sqlalchemy import delete
 
 from tilewright.errors import RecordsError
-from tilewright.records import Database, Imported, ModelRow, ModelTask, Source, Trial, WorkloadRow
+from tilewright.gene import Gene
+from tilewright.records import Database, Imported, ModelRow, ModelTask, Trial, WorkloadRow
 from tilewright.records.tables import meta, metadata
 
 words = st.text(st.characters(codec="ascii", exclude_characters="\0"), min_size=1, max_size=5)
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
-integers = st.integers(-(2**63) + 1, 2**63 - 1)
 latencies = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 times = st.floats(min_value=0, max_value=1e12)
 
@@ -41,7 +42,8 @@ times = st.floats(min_value=0, max_value=1e12)
 def workload_rows(draw: st.DrawFn) -> WorkloadRow:
     extents = tuple(draw(st.lists(st.integers(1, 10**6), max_size=4)))
     flops = draw(st.integers(0, 2**63 - 1))
-    return WorkloadRow(draw(words), draw(texts), draw(texts), draw(words), extents, flops)
+    between = draw(st.none() | st.integers(0, 2**63 - 1))
+    return WorkloadRow(draw(words), draw(texts), draw(texts), draw(words), extents, flops, between)
 
 
 @st.composite
@@ -51,10 +53,7 @@ def trials_of(draw: st.DrawFn, workload: WorkloadRow) -> Trial:
     return Trial(
         workload_hash=workload.hash,
         machine=draw(st.sampled_from([MACHINE, OTHER_MACHINE])).fingerprint,
-        trace_hash=draw(words),
-        trace=draw(texts),
-        sketch_key=draw(texts),
-        row=tuple(draw(st.lists(integers, max_size=4))),
+        gene=Gene(draw(texts), draw(texts)),
         round=draw(st.integers(0, 2**63 - 1)),
         seed=draw(st.integers(0, 2**63 - 1)),
         latencies_s=tuple(measured),
@@ -78,7 +77,6 @@ def fillings(draw: st.DrawFn) -> Callable[[Database], None]:
     batch = draw(st.lists(st.sampled_from(workloads).flatmap(trials_of), max_size=8))
     tasks = draw(st.lists(st.sampled_from(workloads), max_size=3))
     model = ModelRow(draw(words), draw(texts), tuple(ModelTask(w.hash, 2) for w in tasks))
-    source = Source(draw(texts), draw(texts))
     started = draw(st.lists(times, max_size=3, unique=True))
     runs = [
         replace(RUN, started_at=at, seconds=draw(times), strategy=draw(texts)) for at in started
@@ -90,15 +88,12 @@ def fillings(draw: st.DrawFn) -> Callable[[Database], None]:
         database.add_machine(OTHER_MACHINE)
         for workload in workloads:
             database.add_workload(workload)
-        ids = database.add_trials(batch)
+        database.add_trials(batch)
         database.add_model(model)
         for run in runs:
             database.keep_run(run)
         if limits is not None:
             database.keep_ceilings(limits)
-        for id_ in ids[:1]:
-            assert id_ is not None
-            database.add_source(id_, source)
 
     return fill
 
@@ -149,18 +144,13 @@ def test_merging_keeps_what_is_there(db: Database, tmp_path: Path) -> None:
         other.add_workload(replace(WORKLOAD, name="renamed"))
         other.add_workload(OTHER_WORKLOAD)
         other.add_model(ModelRow("m0", "net", (ModelTask("w1", 2),)))
-        ids = other.add_trials([trial(1, latencies_s=(9.0,)), failure(2)])
-        for id_ in ids:
-            other.add_source(id_ or 0, Source("theirs", "ir"))
+        other.add_trials([trial(1, latencies_s=(9.0,)), failure(2)])
         other.export(file)
-    (mine,) = db.add_trials([trial(1)])
-    db.add_source(mine or 0, Source("mine", "ir"))
+    db.add_trials([trial(1)])
     counts = db.import_(file)
-    assert counts == Imported(workloads=1, models=1, trials=1, known_trials=1, sources=1)
+    assert counts == Imported(workloads=1, models=1, trials=1, known_trials=1)
     assert list(db.trials()) == [trial(1), failure(2)]
     assert db.workload("w0") == WORKLOAD
-    sources = [db.source(stored.id or 0) for stored in db.trials()]
-    assert sources == [Source("mine", "ir"), Source("theirs", "ir")]
 
 
 def test_runs_and_ceilings_that_are_here_stay(db: Database, tmp_path: Path) -> None:
@@ -190,9 +180,9 @@ def test_runs_and_ceilings_that_are_here_stay(db: Database, tmp_path: Path) -> N
 def test_a_file_is_readable_lines(db: Database, tmp_path: Path) -> None:
     db.add_trials([trial(1)])
     first, *rest = map(json.loads, lines(db, tmp_path))
-    assert first == {"format": "tilewright-records", "version": 1}
+    assert first == {"format": "tilewright-records", "version": 2}
     assert [line["record"] for line in rest] == ["machine", "workload", "trial"]
-    assert rest[2]["row"] == [1, 4, 2] and "id" not in rest[2]
+    assert Gene(rest[2]["producer"], rest[2]["decisions"]) == gene(1) and "id" not in rest[2]
     db.export(tmp_path / "small.jsonl.gz")
     with gzip.open(tmp_path / "small.jsonl.gz", "rt") as stream:
         assert len(stream.readlines()) == 4
@@ -208,9 +198,15 @@ def spoiled(line: str, **changes: object) -> str:
     [
         (lambda text: [*text[:3], text[3][:40]], "line 4: Invalid control character"),
         (lambda text: [*text[:3], "[1]"], "line 4: it is not an object whose record is one of"),
-        (lambda text: [*text[:3], spoiled(text[3], row=[1, True])], "line 4: 'row' must be int"),
-        (lambda text: [*text[:3], spoiled(text[3], row="12")], "line 4: 'row' must be a list"),
-        (lambda text: [*text[:3], spoiled(text[3], trace="absent")], "'trace' is missing"),
+        (
+            lambda text: [*text[:3], spoiled(text[3], producer=[1])],
+            "line 4: 'producer' must be",
+        ),
+        (
+            lambda text: [*text[:3], spoiled(text[3], confirmed_s="12")],
+            "'confirmed_s' must be",
+        ),
+        (lambda text: [*text[:3], spoiled(text[3], decisions="absent")], "'decisions' must be"),
         (lambda text: [*text[:3], spoiled(text[3], region_s=0.0)], "not a positive finite"),
         (lambda text: [*text[:3], spoiled(text[3], extra=1)], "unknown fields: 'extra'"),
         (lambda text: [*text[:3], spoiled(text[3], latencies_s=[-1.0])], "not a positive finite"),
@@ -219,7 +215,7 @@ def spoiled(line: str, **changes: object) -> str:
         (lambda text: text[1:], "is not an export of Tilewright records"),
         (lambda text: [], "is not an export of Tilewright records"),
         (lambda text: ["junk"], "is not an export of Tilewright records"),
-        (lambda text: [spoiled(text[0], version=2)], "format version 2, this Tilewright reads 1"),
+        (lambda text: [spoiled(text[0], version=3)], "format version 3, this Tilewright reads 2"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(

@@ -10,9 +10,9 @@ from record_samples import MACHINE, OTHER_MACHINE, OTHER_WORKLOAD, WORKLOAD, fai
 from sqlalchemy import insert
 
 from tilewright.errors import RecordsError
-from tilewright.records import Database, ModelRow, ModelTask, Source
+from tilewright.records import Database, ModelRow, ModelTask
 from tilewright.records.rows import program_kind, told_apart
-from tilewright.records.tables import model_files, model_tasks, models
+from tilewright.records.tables import model_tasks, models
 
 ONE, BOTH = (ModelTask("w0", 2),), (ModelTask("w0", 2), ModelTask("w1", 1))
 
@@ -50,7 +50,7 @@ def test_names_are_told_apart_by_what_differs() -> None:
 
 
 def test_a_model_of_an_older_database(target: str) -> None:
-    """There its name was its key, and a table of files did not exist."""
+    """There its name was its key."""
     with Database.open(target) as db:
         db.add_machine(MACHINE)
         db.add_workload(WORKLOAD)
@@ -58,7 +58,6 @@ def test_a_model_of_an_older_database(target: str) -> None:
             connection.execute(insert(models), {"hash": "net", "name": "net"})
             row = {"model_hash": "net", "position": 0, "workload_hash": "w0", "weight": 2}
             connection.execute(insert(model_tasks), row)
-            model_files.drop(connection)
     with Database.open(target, readonly=True, create=False) as db:
         assert db.models() == [ModelRow.of("net", ONE)]
     with Database.open(target) as db:
@@ -84,10 +83,9 @@ def test_pruning_keeps_what_is_fast_confirmed_or_default(db: Database) -> None:
     again = trial(1, latencies_s=(8.0,))
     rest = [trial(n, latencies_s=(float(n),)) for n in (2, 3, 4, 5)]
     ids = db.add_trials([default, again, *rest, failure(6)])
-    db.add_source(ids[4] or 0, Source("for i", "define"))
     db.confirm(ids[1] or 0, [8.0])
     assert db.prune(2) == 4
-    assert [t.trace_hash for t in db.trials()] == [t.trace_hash for t in (default, again, rest[0])]
+    assert [t.gene for t in db.trials()] == [t.gene for t in (default, again, rest[0])]
     assert db.prune(2) == 0
 
 

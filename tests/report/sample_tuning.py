@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
+from tilewright.gene import Gene
 from tilewright.records import (
     CeilingsRow,
     Database,
@@ -28,7 +29,6 @@ from tilewright.records import (
     TrialLine,
     WorkloadRow,
 )
-from tilewright.schedule.trace import trace_hash, trace_to_json
 from tilewright.search.tasks import TuningTask
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -63,23 +63,20 @@ def trials_of(task: TuningTask, begin: float, fails: bool, target: Target = TARG
     rng = np.random.default_rng(len(task.name))
     space = Space(task.dag, target)
     population = space.sample(rng, 200)
-    found: dict[str, Trial] = {}
+    found: dict[Gene, Trial] = {}
     for sketch, row in zip(population.sketch, population.rows, strict=True):
         number = len(found)
         if number > TRIALS:
             break
-        trace = trace_to_json(space.trace(int(sketch), row))
-        if trace_hash(trace) in found:
+        gene = space.gene(int(sketch), row)
+        if gene in found:
             continue
         seconds = 1e-5 * (1 + 4 * float(rng.random()) / (1 + number))
         default = number == 0
         trial = Trial(
             workload_hash=task.hash,
             machine=MACHINE.fingerprint,
-            trace_hash=trace_hash(trace),
-            trace=trace,
-            sketch_key="default" if default else space.sketches[int(sketch)].key,
-            row=() if default else tuple(int(v) for v in row),
+            gene=gene,
             round=max(0, number - 1) // BATCH,
             seed=0,
             latencies_s=(seconds,),
@@ -97,7 +94,7 @@ def trials_of(task: TuningTask, begin: float, fails: bool, target: Target = TARG
                 error="RunError",
                 message=f"the worker died of signal 11\nwhile it ran candidate {number}",
             )
-        found[trial.trace_hash] = trial
+        found[trial.gene] = trial
     return list(found.values())
 
 

@@ -179,8 +179,7 @@ def test_the_best_programs_are_printed(db: Path, page: Page) -> None:
             for layer in ("nest", "ir", "trace"):
                 assert program.layers.text(layer) in page.codes
             assert program.layers.decided is not None
-            _, values = program.layers.decided
-            for name, value in values.items():
+            for name, value in program.layers.decided.values.items():
                 assert f"{name} {value}" in page.text
     assert "No program worked." in page.text
 

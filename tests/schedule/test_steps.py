@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -16,7 +17,7 @@ from tilewright.nest.verify import verify
 from tilewright.schedule import steps, worker_steps
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import KNOWN_STEPS, trace_from_json, trace_hash, trace_to_json
+from tilewright.schedule.trace import KNOWN_STEPS, read_steps, trace_from_json, trace_to_json
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -43,7 +44,7 @@ def test_traces_round_trip_and_replay_identically(name: str) -> None:
     text = trace_to_json(state.trace)
     trace = trace_from_json(text)
     assert trace == state.trace
-    assert trace_to_json(trace) == text and trace_hash(text) == trace_hash(trace_to_json(trace))
+    assert trace_to_json(trace) == text
     again = State(case.dag()).replay(trace)
     assert lower(again, "p") == lower(state, "p")
     assert repr(again.stages) == repr(state.stages)
@@ -62,13 +63,16 @@ def test_copies_are_independent() -> None:
 
 def test_decisions_are_bound_to_ints() -> None:
     t = Var("T")
-    trace = [steps.Split("C", "i", (t, t * 2)), steps.Parallel("C", Var("p"))]
-    with pytest.raises(ScheduleError, match="unbound decisions; bind a row first"):
-        trace_to_json(trace)
-    bound = [s.bind({"T": 2, "p": 1}) for s in trace]
+    text = trace_to_json([steps.Split("C", "i", (t, t * 2)), steps.Parallel("C", Var("p"))])
+    assert text == '[["split","C","i",["T",["mul","T",2]]],["parallel","C","p"]]'
+    bound = read_steps(json.loads(text), {"T": 2, "p": 1})
     assert bound == [steps.Split("C", "i", (2, 4)), steps.Parallel("C", 1)]
-    with pytest.raises(ScheduleError, match="still depends on decisions"):
-        trace[0].bind({"p": 1})
+    with pytest.raises(
+        ScheduleError, match=r"lengths of split must be .* a decision that has a va"
+    ):
+        read_steps(json.loads(text), {"p": 1})
+    with pytest.raises(ScheduleError, match="has no text"):
+        trace_to_json([steps.Parallel("C", t % 2)])
 
 
 def test_unknown_steps_in_a_trace_are_named() -> None:

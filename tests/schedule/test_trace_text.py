@@ -7,8 +7,16 @@ import json
 import pytest
 
 from tilewright.errors import ScheduleError
+from tilewright.expr.nodes import Var
+from tilewright.gene import Gene
 from tilewright.schedule import steps
-from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.schedule.trace import (
+    gene_of,
+    sketch_to_json,
+    steps_of,
+    trace_from_json,
+    trace_to_json,
+)
 
 SPLIT = ["split", "C", "i", [4, 8]]
 
@@ -61,3 +69,41 @@ def test_a_trace_is_what_was_written() -> None:
         steps.CacheRead("A", ("C",)),
     ]
     assert trace_from_json(trace_to_json(trace)) == trace
+
+
+def test_a_gene_is_a_sketch_with_its_decisions() -> None:
+    tile, factor = Var("C.i#1"), Var("C.align")
+    free = [
+        steps.Split("C", "i", (tile, 8)),
+        steps.StorageAlign("C", "i", factor, factor // 2),
+    ]
+    gene = Gene(sketch_to_json("tiled", free), '{"C.i":[4],"C.align":6}')
+    assert steps_of(gene) == [steps.Split("C", "i", (4, 8)), steps.StorageAlign("C", "i", 6, 3)]
+    assert Gene.of(gene.text) == gene
+    assert steps_of(gene_of(steps_of(gene))) == steps_of(gene)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "the gene is not JSON"),
+        ("[]", "a gene is"),
+        ('{"producer":[],"decisions":[]}', "a gene is"),
+        ('{"producer":[],"decisions":{}}', "a producer is"),
+        ('{"producer":{"sketch":"","steps":{}},"decisions":{}}', "a trace is a list"),
+        ('{"producer":{"sketch":"","steps":[]},"decisions":{"a":-1}}', "decision 'a' must have"),
+        ('{"producer":{"sketch":"","steps":[]},"decisions":{"a":[true]}}', "decision 'a'"),
+        (
+            '{"producer":{"sketch":"","steps":[["split","C","i",["C.i#1"]]]},"decisions":{}}',
+            "lengths of split must be a list.* a decision that has a value",
+        ),
+        (
+            '{"producer":{"sketch":"","steps":[["rfactor","C","k",["floordiv",4,0]]]},'
+            '"decisions":{}}',
+            "factor of rfactor must be",
+        ),
+    ],
+)
+def test_what_is_no_gene_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ScheduleError, match=message):
+        steps_of(Gene.of(text))

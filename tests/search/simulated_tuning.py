@@ -16,10 +16,10 @@ from typing import Any
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.schedule.trace import trace_hash
 from tilewright.search.objectives import Model, TotalLatency
 from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
 from tilewright.search.tasks import TuningTask
@@ -31,9 +31,9 @@ TARGET = Target.parse("cpu:icelake-server cores=2")
 MACHINE = Machine.of("cpu", cpu="simulated", features="", cores=2, compiler="none")
 
 
-def simulated(trace: str, noise: float = 0.0) -> MeasureResult:
-    """A latency that depends on the trace, and a little on `noise`; some traces fail."""
-    number = int(hashlib.sha256(trace.encode()).hexdigest()[:8], 16)
+def simulated(gene: Gene, noise: float = 0.0) -> MeasureResult:
+    """A latency that depends on the gene, and a little on `noise`; some fail."""
+    number = int(hashlib.sha256(gene.text.encode()).hexdigest()[:8], 16)
     if number % 17 == 0:
         return MeasureResult("run", "RunError", "simulated crash")
     return MeasureResult("ok", latencies_s=((1e-3 + number % 1000 * 1e-6) * (1 + noise),))
@@ -49,22 +49,22 @@ class SteppingMachine:
     def measure(
         self,
         task: TuningTask,
-        default: str,
-        traces: Sequence[str],
+        default: Gene,
+        genes: Sequence[Gene],
         best_s: float | None,
         default_s: float | None = None,
     ) -> list[MeasureResult]:
         results = []
-        for trace in traces:
-            self.parent.send(("trial", task.hash, trace_hash(trace)))
+        for gene in genes:
+            self.parent.send(("trial", task.hash, gene.hash))
             self.parent.recv()
-            results.append(simulated(trace, self.noise))
+            results.append(simulated(gene, self.noise))
         return results
 
     def confirm(
-        self, task: TuningTask, default: str, traces: Sequence[str]
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> list[tuple[float, ...]]:
-        return [simulated(t).latencies_s for t in traces]
+        return [simulated(gene).latencies_s for gene in genes]
 
     def close(self) -> None:
         pass
@@ -107,7 +107,7 @@ class Run:
 
     context: ForkServerContext
     arguments: tuple[Any, ...]
-    measured: list[tuple[str, str]] = field(default_factory=list)  # workload, trace
+    measured: list[tuple[str, str]] = field(default_factory=list)  # workload, gene
     trials: int | None = None
 
     def __post_init__(self) -> None:

@@ -12,9 +12,9 @@ from simulated_tuning import MACHINE, TARGET, make_scheduler
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
-from tilewright.schedule.trace import trace_hash
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.tuner import Budget, Tuner
@@ -37,20 +37,20 @@ class BusyMachine:
     confirmed: list[tuple[str, ...]] = field(default_factory=list)
 
     def measure(
-        self, task: TuningTask, default: str, traces: Sequence[str], *_: Any
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene], *_: Any
     ) -> list[MeasureResult]:
         slow = {True: self.first, False: self.then}
         return [
             MeasureResult("ok", latencies_s=(slow[t == default] * self.really(t == default),))
-            for t in traces
+            for t in genes
         ]
 
     def confirm(
-        self, task: TuningTask, default: str, traces: Sequence[str]
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> list[tuple[float, ...]]:
-        self.confirmed.append(tuple(traces))
+        self.confirmed.append(tuple(genes))
         slow = next(self.slowness, 1.0)
-        return [(slow * self.really(t == default),) * 2 for t in traces]
+        return [(slow * self.really(t == default),) * 2 for t in genes]
 
     def really(self, is_default: bool) -> float:
         return DEFAULT_S if is_default else DEFAULT_S * self.share
@@ -85,9 +85,9 @@ def test_what_is_no_faster_in_turns_is_not_compiled_with(tmp_path: Path) -> None
     search, database = tuned(tmp_path / "t.db", BusyMachine(share=1.1, then=0.2))
     assert search.confirmed
     assert search.best_s == search.default_s == DEFAULT_S
-    assert search.best_trace == search.default_trace
+    assert search.best == search.default
     best = database.best(search.task.hash, MACHINE.fingerprint)
-    assert best is not None and best.trace == search.default_trace
+    assert best is not None and best.gene == search.default
 
 
 def test_confirmations_of_different_moments_compare(tmp_path: Path) -> None:
@@ -118,5 +118,5 @@ def test_the_default_program_takes_part_in_every_confirmation(tmp_path: Path) ->
     machine = BusyMachine()
     search, _ = tuned(tmp_path / "t.db", machine)
     assert machine.confirmed
-    assert {traces[0] for traces in machine.confirmed} == {search.default_trace}
-    assert all(len(set(map(trace_hash, traces))) == len(traces) for traces in machine.confirmed)
+    assert {genes[0] for genes in machine.confirmed} == {search.default}
+    assert all(len(set(genes)) == len(genes) for genes in machine.confirmed)

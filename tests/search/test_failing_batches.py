@@ -118,7 +118,7 @@ def test_a_run_that_stopped_goes_on_when_the_cause_is_gone(
     before = recorded(tmp_path)
     result = tune(lambda *_: GOOD)
     after = recorded(tmp_path)
-    assert [t.trace_hash for t in after[: len(before)]] == [t.trace_hash for t in before]
-    assert len({t.trace_hash for t in after}) == len(after)
+    assert [t.gene for t in after[: len(before)]] == [t.gene for t in before]
+    assert len({t.gene for t in after}) == len(after)
     assert result.tasks[0].errors == sum(not t.ok for t in before)
     assert result.trials == TRIALS

@@ -14,7 +14,7 @@ from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.schedule.trace import steps_of
 from tilewright.search.evolution import ORIGINS, EvolutionSettings, Scored
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
@@ -65,7 +65,8 @@ def strategy(name: str, space: Space, model: Untrained | None = None) -> Strateg
 
 def told(s: Strategy, batch: Sequence[Candidate]) -> None:
     """Every third candidate fails."""
-    s.tell(batch, [None if i % 3 == 2 else 1e-3 + 1e-5 * len(c.trace) for i, c in enumerate(batch)])
+    seconds = [1e-3 + 1e-5 * len(c.gene.text) for c in batch]
+    s.tell(batch, [None if i % 3 == 2 else s for i, s in enumerate(seconds)])
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -76,7 +77,7 @@ def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
     for _ in range(5):
         batch = s.ask(rng, 12)
         assert 0 < len(batch) <= 12
-        seen += [c.trace for c in batch]
+        seen += [c.gene for c in batch]
         told(s, batch)
     assert len(set(seen)) == len(seen)
 
@@ -86,8 +87,8 @@ def test_candidates_are_valid_programs(name: str, target: Target) -> None:
     space = small(target)
     for c in strategy(name, space).ask(np.random.default_rng(1), 16):
         row = np.array(c.row)
-        assert trace_to_json(space.trace(c.sketch, row)) == c.trace
-        lower(State(space.dag).replay(trace_from_json(c.trace)), "program")
+        assert space.gene(c.sketch, row) == c.gene
+        lower(State(space.dag).replay(steps_of(c.gene)), "program")
         assert c.origin in ORIGINS
         assert c.predicted is None or np.isfinite(c.predicted)
 
@@ -100,7 +101,7 @@ def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> 
     s = strategy(name, space)
     told(s, first)
     batch = s.ask(np.random.default_rng(3), 16)
-    assert batch and not {c.trace for c in batch} & {c.trace for c in first}
+    assert batch and not {c.gene for c in batch} & {c.gene for c in first}
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -111,7 +112,7 @@ def test_proposals_repeat_by_seed_and_history(name: str, target: Target) -> None
         for round_ in range(3):
             batch = s.ask(np.random.default_rng([seed, round_]), 6)
             told(s, batch)
-            traces += [c.trace for c in batch]
+            traces += [c.gene for c in batch]
         return traces
 
     assert run(4) == run(4)
@@ -128,11 +129,9 @@ def test_a_tiny_space_is_exhausted(name: str, target: Target) -> None:
         if not batch:
             break
         told(s, batch)
-        seen |= {c.trace for c in batch}
+        seen |= {c.gene for c in batch}
     assert not s.ask(rng, 4)
-    programs = {
-        trace_to_json(space.trace(int(every.sketch[i]), every.rows[i])) for i in range(len(every))
-    }
+    programs = {space.gene(int(every.sketch[i]), every.rows[i]) for i in range(len(every))}
     assert seen == programs if name == "exhaustive" else seen <= programs
     assert len(seen) >= 0.8 * len(programs)
 
@@ -140,9 +139,9 @@ def test_a_tiny_space_is_exhausted(name: str, target: Target) -> None:
 def test_exhaustive_search_lists_everything_once(target: Target) -> None:
     space = tiny(target)
     s, rng = strategy("exhaustive", space), np.random.default_rng(6)
-    order = [c.trace for c in iter_all(s, rng)]
+    order = [c.gene for c in iter_all(s, rng)]
     assert len(order) == len(set(order)) == len(space.enumerate(1000))
-    again = [c.trace for c in iter_all(strategy("exhaustive", space), np.random.default_rng(7))]
+    again = [c.gene for c in iter_all(strategy("exhaustive", space), np.random.default_rng(7))]
     assert again == order
 
 
@@ -273,10 +272,10 @@ def test_task_search_counts_and_remembers_the_best(target: Target) -> None:
     search = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"])
     first = search.propose(0, 5)
     again = TaskSearch.start(task, Space(task.dag, target), Untrained(), STRATEGIES["random"])
-    assert [c.trace for c in again.propose(0, 5)] == [c.trace for c in first]
+    assert [c.gene for c in again.propose(0, 5)] == [c.gene for c in first]
     search.tell(first, [3.0, None, 1.0, 2.0, 5.0])
     assert (search.rounds, search.trials, search.errors) == (1, 5, 1)
-    assert (search.best_s, search.best_trace) == (1.0, first[2].trace)
+    assert (search.best_s, search.best) == (1.0, first[2].gene)
     assert [latency for latency, _ in search.finalists] == [1.0, 2.0, 3.0, 5.0]
     for _ in range(100):
         batch = search.propose(0, 5)

@@ -16,9 +16,10 @@ from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
+from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
-from tilewright.schedule.trace import trace_hash
+from tilewright.schedule.trace import gene_of, steps_of
 from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.tasks import TuningTask, recorded_space
@@ -37,20 +38,20 @@ class SimulatedMachine:
     def measure(
         self,
         task: TuningTask,
-        default: str,
-        traces: Sequence[str],
+        default: Gene,
+        genes: Sequence[Gene],
         best_s: float | None,
         default_s: float | None = None,
     ) -> list[MeasureResult]:
         if self.stop_after is not None and len(self.measured) >= self.stop_after:
             raise KeyboardInterrupt
-        self.measured += [trace_hash(t) for t in traces]
-        return [simulated(t) for t in traces]
+        self.measured += [gene.hash for gene in genes]
+        return [simulated(gene) for gene in genes]
 
     def confirm(
-        self, task: TuningTask, default: str, traces: Sequence[str]
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> list[tuple[float, ...]]:
-        return [simulated(t).latencies_s for t in traces]
+        return [simulated(gene).latencies_s for gene in genes]
 
     def close(self) -> None:
         pass
@@ -97,7 +98,7 @@ def test_a_budget_in_trials_is_kept_and_everything_is_recorded(tmp_path: Path) -
     recorded = list(one.database.trials())
     # and the two default programs, which the search may propose again
     assert 48 <= len(recorded) <= 48 + 2
-    assert len({(t.workload_hash, t.trace_hash) for t in recorded}) == len(recorded)
+    assert len({(t.workload_hash, t.gene) for t in recorded}) == len(recorded)
     assert {t.origin for t in recorded} >= {"default", "sample"}
     for s in searches:
         best = one.database.best(s.task.hash, MACHINE.fingerprint)
@@ -176,9 +177,9 @@ def test_a_round_that_was_measured_too_fast_does_not_win(tmp_path: Path) -> None
     one = tuner(tmp_path / "t.db", machine)
     for search in one.run(Budget(trials=96)):
         trials = list(one.database.trials(search.task.hash))
-        really = {t.trace: simulated(t.trace).latencies_s[0] for t in trials if t.ok}
-        assert search.best_trace is not None
-        assert really[search.best_trace] <= min(really.values()) / LUCK
+        really = {t.gene: simulated(t.gene).latencies_s[0] for t in trials if t.ok}
+        assert search.best is not None
+        assert really[search.best] <= min(really.values()) / LUCK
     assert machine.flattered >= 8
 
 
@@ -263,6 +264,22 @@ def test_a_machine_that_measures_nothing_stops_the_run(tmp_path: Path) -> None:
         tuner(tmp_path / "t.db", Broken()).run(Budget(trials=8))
 
 
+def test_records_of_concrete_steps_are_gone_on_with(tmp_path: Path) -> None:
+    """Older databases keep them: nothing is measured again, and the run is the same."""
+    whole = tuner(tmp_path / "whole.db", SimulatedMachine())
+    whole.run(Budget(trials=24))
+    older = tuner(tmp_path / "older.db", SimulatedMachine())
+    older.run(Budget(trials=12))
+    database = older.database
+    genes = {t.id: gene_of(steps_of(t.gene)) for t in database.trials() if t.id is not None}
+    database.rewrite(genes)
+    again = SimulatedMachine()
+    tuner(tmp_path / "older.db", again).run(Budget(trials=24))
+    wanted = [t.gene for t in whole.database.trials()]
+    assert [t.gene for t in database.trials()] == wanted
+    assert len(again.measured) == len(wanted) - len(genes)
+
+
 @pytest.mark.parametrize("setting", [ALONE, Setting(1 << 20)])
 def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, setting: Setting) -> None:
     """Where it runs alone, outputs that overflow the caches may be written past them."""
@@ -275,7 +292,7 @@ def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, setting: Setting
     assert row is not None
     (search,) = tuner.searches
     for space in (search.space, task.space(TARGET), recorded_space(row, TARGET)):
-        assert [s.key for s in space.sketches] == [s.key for s in search.space.sketches]
+        assert [s.producer for s in space.sketches] == [s.producer for s in search.space.sketches]
         assert ("y.streamed" in {d.name for d in space.decisions}) == setting.is_alone
 
 

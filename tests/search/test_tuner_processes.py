@@ -40,7 +40,7 @@ def recorded(file: Path) -> list[Trial]:
 def keys(file: Path) -> list[tuple[str, str]]:
     trials = recorded(file)
     assert {t.machine for t in trials} <= {MACHINE.fingerprint}
-    return [(t.workload_hash, t.trace_hash) for t in trials]
+    return [(t.workload_hash, t.gene.hash) for t in trials]
 
 
 def alone(processes: ForkServerContext, file: Path, seed: int = 0) -> list[Trial]:
@@ -120,7 +120,7 @@ def test_two_seeds_at_once_are_what_each_is_alone(
     runs = together(processes, (file, 0, TRIALS), (file, 1, TRIALS))
     assert [run.trials for run in runs] == [TRIALS, TRIALS]
     assert max(Counter(keys(file)).values()) == 1
-    assert set(keys(file)) == {(t.workload_hash, t.trace_hash) for trials in apart for t in trials}
+    assert set(keys(file)) == {(t.workload_hash, t.gene.hash) for trials in apart for t in trials}
     assert len(keys(file)) < sum(map(len, apart))  # they did meet
     assert all(measures_nothing(processes, file, seed) for seed in (0, 1))
 

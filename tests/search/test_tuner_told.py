@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simulated_tuning import MACHINE, TARGET, make_scheduler, make_tasks
 
+from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.rows import RUN
@@ -18,14 +19,14 @@ class SteadyMachine:
     """Every program takes a hundredth of a second."""
 
     def measure(
-        self, task: TuningTask, default: str, traces: Sequence[str], *_: float | None
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene], *_: float | None
     ) -> list[MeasureResult]:
-        return [MeasureResult("ok", latencies_s=(0.01,)) for _ in traces]
+        return [MeasureResult("ok", latencies_s=(0.01,)) for _ in genes]
 
     def confirm(
-        self, task: TuningTask, default: str, traces: Sequence[str]
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> list[tuple[float, ...]]:
-        return [(0.01,) for _ in traces]
+        return [(0.01,) for _ in genes]
 
     def close(self) -> None:
         pass

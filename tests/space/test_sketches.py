@@ -134,11 +134,11 @@ def test_a_permuted_weight_is_inlined(target: Target) -> None:
     assert all("turned" not in s.name and "turned" not in s.state.stages for s in sketches)
 
 
-def test_names_and_keys_are_unique(target: Target) -> None:
+def test_names_and_producers_are_unique(target: Target) -> None:
     for make in (*MADE.values(), attention):
         sketches = Space(make(), target).sketches
         assert len({s.name for s in sketches}) == len(sketches)
-        assert len({s.key for s in sketches}) == len(sketches)
+        assert len({s.producer for s in sketches}) == len(sketches)
 
 
 def test_renaming_stages_keeps_the_sketches(target: Target) -> None:

@@ -10,11 +10,12 @@ from tilewright.cost.candidates import Population, concatenate
 from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.gene import Gene
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import trace_to_json
+from tilewright.schedule.trace import gene_of, steps_of, trace_to_json
 from tilewright.setting import ALONE, AMONG_OTHERS
-from tilewright.space.default import default_of, default_trace, default_trace_of
+from tilewright.space.default import default_gene, default_of, default_trace
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, conv_layer, given, weight
@@ -141,7 +142,7 @@ def test_selection_and_concatenation(target: Target) -> None:
 def test_default_programs_are_valid_and_repeat(target: Target) -> None:
     dag = conv_layer()
     trace = default_trace(dag, target)
-    assert trace == default_trace_of(Space(dag, target))
+    assert trace == steps_of(default_gene(Space(dag, target)))
     program = lower(State(dag).replay(trace), "layer").program
     assert program.outputs == dag.outputs
 
@@ -161,9 +162,33 @@ def test_constants_without_reduction_have_a_space(target: Target) -> None:
     assert space.valid(space.sample(np.random.default_rng(0), 8)).all()
 
 
-def test_recorded_rows_belong_to_a_sketch_of_the_same_columns(target: Target) -> None:
+def test_genes_are_rows_of_every_space_that_has_their_decisions(target: Target) -> None:
+    def space_of(rows: int) -> Space:
+        return Space(ComputeDAG([ops.matmul(given(rows, 8), weight(8, 8))]), target)
+
+    space, other = space_of(8), space_of(24)
+    some = space.canonical(space.sample(np.random.default_rng(0), 200))
+    genes = [space.gene(int(k), row) for k, row in zip(some.sketch, some.rows, strict=True)]
+    for i, gene in enumerate(genes):
+        found = space.row_of(gene)
+        assert found is not None and Gene.of(gene.text) == gene
+        assert (found.rows[0] == some.rows[i]).all() and found.sketch[0] == some.sketch[i]
+        concrete = space.trace(int(some.sketch[i]), some.rows[i])
+        assert steps_of(gene) == concrete
+        assert space.decided(gene_of(concrete)) == gene
+    carried = [other.row_of(gene) for gene in genes]
+    assert any(found is not None and other.valid(found).all() for found in carried)
+    assert space.row_of(Gene(genes[0].producer)) is None
+    assert space.row_of(Gene('{"sketch":"another","steps":[]}', genes[0].decisions)) is None
+
+
+def test_genes_of_one_producer_are_read_together(target: Target) -> None:
     space = Space(ComputeDAG([ops.matmul(given(8, 8), weight(8, 8))]), target)
-    for number, sketch in enumerate(space.sketches):
-        assert space.recorded(sketch.key, space.width) == number
-        assert space.recorded(sketch.key, space.width - 1) is None
-    assert space.recorded("another", space.width) is None
+    some = space.canonical(space.sample(np.random.default_rng(0), 50))
+    rows = some.rows[some.sketch == some.sketch[0]]
+    texts = [space.gene(int(some.sketch[0]), row).decisions for row in rows]
+    wrong = texts[0].replace("[", "[77,", 1)
+    producer = space.sketches[int(some.sketch[0])].producer
+    found, at = space.rows_of(producer, [wrong, *texts])
+    assert at.tolist() == list(range(1, len(texts) + 1))
+    assert (found.rows == rows).all() and (found.sketch == some.sketch[0]).all()

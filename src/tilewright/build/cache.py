@@ -1,7 +1,7 @@
 """The compiled-artifact cache: what was built once is read back, also by other processes.
 
     cache = ArtifactCache(Path("~/.cache/tilewright"), limit=2 * 10**9)
-    key = cache.key(workload_hash, trace, target, name)
+    key = cache.key(workload_hash, gene, target, name)
     artifact = cache.get(key)          None where it has to be built; then
     cache.put(key, artifact bytes)
     cache.trim()                       once all are put: back to the limit
@@ -61,9 +61,9 @@ class ArtifactCache:
     folder: Path
     limit: int = DEFAULT_CACHE_LIMIT
 
-    def key(self, workload: str, trace: str | None, target: str, name: str) -> str:
-        """Name of an artifact; a trace of None is the default program."""
-        parts = (compiler_fingerprint(), workload, trace or "default", target, name)
+    def key(self, workload: str, gene: str | None, target: str, name: str) -> str:
+        """Name of an artifact; a gene of None is the default program."""
+        parts = (compiler_fingerprint(), workload, gene or "default", target, name)
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def get(self, key: str) -> Artifact | None:

@@ -1,10 +1,10 @@
-"""From (workload, trace) to a compiled artifact.
+"""From (workload, gene) to a compiled artifact.
 
     build(dag, trace, target, "gemm") -> Artifact
     compile_request(request bytes) -> artifact bytes      (what a builder process calls)
     build_request(request bytes) -> artifact bytes        the same for what is to be measured
 
-A request is self-contained JSON: the DAG, the trace, the target and a name.
+A request is self-contained JSON: the DAG, the gene, the target and a name.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from tilewright.errors import BuildError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import dag_from_json, dag_to_json
+from tilewright.gene import Gene
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
-from tilewright.schedule.trace import trace_from_json, trace_to_json
+from tilewright.schedule.trace import steps_of, trace_to_json
 from tilewright.setting import ALONE, Setting
 from tilewright.settings import Settings
-from tilewright.space.default import default_trace_of
+from tilewright.space.default import default_gene
 from tilewright.space.space import Space
 from tilewright.target import EMULATED, CudaTarget, Target
 
@@ -114,19 +115,17 @@ def packing_of(constant: Tensor, lowered: Lowered) -> Packing:
 
 def make_request(
     dag: ComputeDAG,
-    trace: Sequence[Step] | str | None,
+    gene: Gene | None,
     target: Target,
     name: str,
     setting: Setting = ALONE,
 ) -> bytes:
-    """Self-contained bytes from which an artifact can be built anywhere.
-
-    A trace is steps or their JSON, which whoever builds it reads; None is the default program, of
-    the space that `setting` makes.
+    """Self-contained bytes from which an artifact can be built anywhere; the gene None is the
+    default program, of the space that `setting` makes.
     """
     fields = {
         "dag": dag_to_json(dag),
-        "trace": trace if trace is None or isinstance(trace, str) else trace_to_json(trace),
+        "gene": None if gene is None else gene.text,
         "target": str(target),
         "name": name,
         "between_bytes": setting.between_bytes,
@@ -160,8 +159,8 @@ def _requested(request: bytes, checked: bool) -> Artifact:
     fields = json.loads(request)
     dag = dag_from_json(fields["dag"])
     target, setting = Target.parse(fields["target"]), Setting(fields["between_bytes"])
-    if fields["trace"] is None:
-        trace = default_trace_of(Space(dag, target, setting=setting))
+    if fields["gene"] is None:
+        gene = default_gene(Space(dag, target, setting=setting))
     else:
-        trace = trace_from_json(fields["trace"])
-    return build(dag, trace, target, fields["name"], setting.prefetch_bytes, checked)
+        gene = Gene.of(fields["gene"])
+    return build(dag, steps_of(gene), target, fields["name"], setting.prefetch_bytes, checked)

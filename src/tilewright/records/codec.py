@@ -1,6 +1,6 @@
 """Between the frozen rows and what the tables and JSON lines hold.
 
-    trial_columns(trial) -> {"workload_hash": …, "row": "[4,16,2]", "latency_s": 0.002, …}
+    trial_columns(trial) -> {"workload_hash": …, "gene_hash": "5a…", "latency_s": 0.002, …}
     trial_of(result_row) -> Trial
 
 Floats survive exactly (Python prints the shortest text that reads back equal).
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from hashlib import sha256
 from typing import Any
 
 from tilewright.errors import RecordsError
+from tilewright.gene import Gene, compact
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
@@ -28,17 +30,12 @@ from tilewright.records.rows import (
 Columns = dict[str, Any]
 
 
-def to_json(value: object) -> str:
-    """Compact JSON text, ASCII only."""
-    return json.dumps(value, separators=(",", ":"))
-
-
 def machine_columns(machine: Machine) -> Columns:
     return {
         "fingerprint": machine.fingerprint,
         "kind": machine.kind,
         "cpu": machine.cpu,
-        "features": to_json(machine.features),
+        "features": compact(machine.features),
         "cores": machine.cores,
         "compiler": machine.compiler,
     }
@@ -54,9 +51,10 @@ def workload_columns(workload: WorkloadRow) -> Columns:
         "hash": workload.hash,
         "name": workload.name,
         "structure_hash": workload.structure_hash,
-        "extents": to_json(workload.extents),
+        "extents": compact(workload.extents),
         "flops": workload.flops,
         "dag": workload.dag,
+        "between_bytes": workload.between_bytes,
     }
 
 
@@ -64,16 +62,30 @@ def workload_of(columns: Columns) -> WorkloadRow:
     return WorkloadRow(**{**columns, "extents": tuple(json.loads(columns["extents"]))})
 
 
+def producer_columns(gene: Gene) -> Columns:
+    """The line in `producers` of a gene's producer."""
+    return {"hash": _hash(gene.producer), "producer": gene.producer}
+
+
+def _hash(producer: str) -> str:
+    return sha256(producer.encode()).hexdigest()[:32]
+
+
+def gene_columns(gene: Gene) -> Columns:
+    """What a line of `trials` says of its gene."""
+    return {
+        "gene_hash": gene.hash,
+        "producer_hash": _hash(gene.producer),
+        "decisions": gene.decisions,
+    }
+
+
 def trial_columns(trial: Trial) -> Columns:
-    """The trial's line in `trials`; its trace goes to `traces`, its region's time to `conditions`,
-    its id is the database's.
-    """
+    """The trial's line in `trials`; its id is the database's."""
     return {
         "workload_hash": trial.workload_hash,
         "machine": trial.machine,
-        "trace_hash": trial.trace_hash,
-        "sketch_key": trial.sketch_key,
-        "row": to_json(trial.row),
+        **gene_columns(trial.gene),
         "round": trial.round,
         "seed": trial.seed,
         "origin": trial.origin,
@@ -84,19 +96,19 @@ def trial_columns(trial: Trial) -> Columns:
         "predicted": trial.predicted,
         "build_s": trial.build_s,
         "run_s": trial.run_s,
+        "region_s": trial.region_s,
         "created_at": trial.created_at,
-        "latencies_s": to_json(trial.latencies_s),
-        "confirmed_s": to_json(trial.confirmed_s),
+        "latencies_s": compact(trial.latencies_s),
+        "confirmed_s": compact(trial.confirmed_s),
         "message": trial.message,
     }
 
 
 def trial_of(columns: Columns) -> Trial:
-    """From a joined line of `trials` (less what a trial derives), `traces` and `conditions`."""
-    lists = {
-        name: tuple(json.loads(columns[name])) for name in ("row", "latencies_s", "confirmed_s")
-    }
-    return Trial(**{**columns, **lists})
+    """From a joined line of `trials` (less what a trial derives) and `producers`."""
+    lists = {name: tuple(json.loads(columns[name])) for name in ("latencies_s", "confirmed_s")}
+    gene = Gene(columns.pop("producer"), columns.pop("decisions"))
+    return Trial(**{**columns, **lists, "gene": gene})
 
 
 def run_columns(run: RunRow) -> Columns:
@@ -108,7 +120,7 @@ def load_columns(load: LoadRow) -> Columns:
 
 
 def facts_columns(row: FactsRow) -> Columns:
-    return {"machine": row.machine, "kind": row.kind, "at": row.at, "facts": to_json(row.facts)}
+    return {"machine": row.machine, "kind": row.kind, "at": row.at, "facts": compact(row.facts)}
 
 
 def facts_of(columns: Columns) -> FactsRow:
@@ -123,8 +135,8 @@ def ceilings_columns(ceilings: CeilingsRow) -> Columns:
     return {
         "machine": ceilings.machine,
         "flops_per_s": ceilings.flops_per_s,
-        "sizes_bytes": to_json(ceilings.sizes_bytes),
-        "bytes_per_s": to_json(ceilings.bytes_per_s),
+        "sizes_bytes": compact(ceilings.sizes_bytes),
+        "bytes_per_s": compact(ceilings.bytes_per_s),
         "measured_at": ceilings.measured_at,
     }
 

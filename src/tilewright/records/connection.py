@@ -15,7 +15,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,7 +27,8 @@ from sqlalchemy.pool import QueuePool, StaticPool
 
 from tilewright.errors import RecordsError
 from tilewright.records.faults import faults_named, sqlite_error_name
-from tilewright.records.tables import ADDED, SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
+from tilewright.records.tables import SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
+from tilewright.records.upgrade import upgrade
 
 WRITER_LOCK = 0x74696C65  # any constant that all writers of a PostgreSQL database share
 CONNECT_TIMEOUT_S = 10
@@ -101,8 +102,9 @@ class Store:
 def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: float) -> Store:
     """Open a SQLite file (path, sqlite:// URL, ":memory:") or a PostgreSQL URL.
 
-    With `create` an absent file or an empty database gets the schema. Raises RecordsError, naming
-    the database and the way out, for everything that is not a database of this schema version.
+    With `create` an absent file or an empty database gets the schema. One of an older version is
+    brought to this one; opened read-only, a file stays as it is and a copy of it is read. Raises
+    RecordsError, naming the database and the way out, for what is no database of ours.
     """
     url = _url(target)
     name = url.database if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
@@ -112,11 +114,10 @@ def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: floa
     else:
         store = _postgresql(url, str(name), readonly, timeout_s)
     try:
-        _check_schema(store, create)
+        return _checked(store, create)
     except BaseException:
         store.engine.dispose()
         raise
-    return store
 
 
 def _url(target: str | Path) -> URL:
@@ -215,7 +216,7 @@ def _postgresql(url: URL, name: str, readonly: bool, timeout_s: float) -> Store:
     return Store(engine, name, readonly, timeout_s, None)
 
 
-def _check_schema(store: Store, create: bool) -> None:
+def _checked(store: Store, create: bool) -> Store:
     """Find the schema and its version, or create it; a writable database must really be so."""
     with store.read() as connection:
         found = _schema_version(connection, store)
@@ -224,17 +225,41 @@ def _check_schema(store: Store, create: bool) -> None:
             f"records database {store.name} is empty: tune into it or import records first"
         )
     if store.readonly:
-        return
+        return store if found == SCHEMA_VERSION else _upgraded_copy(store, found or SCHEMA_VERSION)
     if store.path is not None:
         _use_write_ahead_log(store)
     version = {"key": SCHEMA_KEY, "value": str(SCHEMA_VERSION)}
     with store.write() as connection:
-        if found is None and _schema_version(connection, store) is None:
+        found = _schema_version(connection, store)  # another process may have been here meanwhile
+        if found is None:
             metadata.create_all(connection)
             connection.execute(meta.insert(), version)
-        metadata.create_all(connection, ADDED)
+        elif found < SCHEMA_VERSION:
+            upgrade(connection, found)
         # Only a write shows that we may write: now rather than after minutes of tuning.
         connection.execute(update(meta).where(meta.c.key == SCHEMA_KEY).values(version))
+    if found is not None and found < SCHEMA_VERSION:
+        store.give_back()
+    return store
+
+
+def _upgraded_copy(store: Store, found: int) -> Store:
+    """An older database opened read-only, as a copy in memory that is of today's schema."""
+    if store.dialect != "sqlite":
+        raise RecordsError(
+            f"records database {store.name} has schema {found}, this Tilewright {SCHEMA_VERSION}: "
+            "tune into it, or open it for writing once, to bring it up to date"
+        )
+    copy = _sqlite(":memory:", create=True, readonly=False, timeout_s=store.timeout_s)
+    with faults_named(store.name):
+        with store.engine.connect() as source, copy.engine.connect() as target:
+            old, new = source.connection.driver_connection, target.connection.driver_connection
+            assert isinstance(old, sqlite3.Connection) and isinstance(new, sqlite3.Connection)
+            old.backup(new)
+        with copy.engine.begin() as connection:
+            upgrade(connection, found)
+    store.engine.dispose()
+    return replace(copy, name=store.name, readonly=True)
 
 
 def _schema_version(connection: Connection, store: Store) -> int | None:
@@ -251,9 +276,9 @@ def _schema_version(connection: Connection, store: Store) -> int | None:
             f"records database {store.name} belongs to another program (its tables: "
             f"{', '.join(sorted(tables)[:5])}): name an empty or new one"
         )
-    if int(text) != SCHEMA_VERSION:
+    if not 1 <= int(text) <= SCHEMA_VERSION:
         raise RecordsError(
-            f"records database {store.name} has schema {text}, this Tilewright reads schema "
+            f"records database {store.name} has schema {text}, this Tilewright reads up to schema "
             f"{SCHEMA_VERSION}: use the Tilewright that wrote it (or a newer one) to export it, "
             "then import that, or name another database"
         )

@@ -7,8 +7,8 @@
         db.best(workload.hash, machine.fingerprint).latency_s
 
 Every method is one transaction, so a kill at any moment leaves whole batches. Rows are only ever
-added, except a confirmation of a trial, a model's tasks, a trial's source, a run's progress and a
-machine's ceilings, which the newest replaces; `prune`, `delete` and `rename` are for users who ask
+added, except a confirmation of a trial, a model's tasks, a run's progress and a machine's ceilings,
+which the newest replaces; `prune`, `delete` and `rename` are for users who ask
 for that. Every method raises RecordsError, naming the database and the way out, when the database
 fails. A `Database` may be used from several threads, and a file or server by several processes.
 """
@@ -16,8 +16,8 @@ fails. A `Database` may be used from several threads, and a file or server by se
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -25,9 +25,11 @@ from types import TracebackType
 
 from sqlalchemy import Connection, Table, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import IntegrityError
 
 from tilewright.errors import InputError, RecordsError
 from tilewright.files import database_files, refuse_output
+from tilewright.gene import Gene, compact
 from tilewright.records import codec, exchange, queries, upkeep
 from tilewright.records.connection import connect
 from tilewright.records.machine import Machine
@@ -38,24 +40,20 @@ from tilewright.records.rows import (
     LoadRow,
     ModelRow,
     RunRow,
-    Source,
     Trial,
-    TrialSource,
     WorkloadRow,
     check_latencies,
 )
 from tilewright.records.tables import (
     ceilings,
-    conditions,
     facts,
     loads,
     machines,
     model_files,
     model_tasks,
     models,
+    producers,
     runs,
-    sources,
-    traces,
     trials,
     workloads,
 )
@@ -114,7 +112,7 @@ class Database(Reader):
     def add_trials(self, batch: Sequence[Trial]) -> list[int | None]:
         """Add a batch at once: all of it is kept or none.
 
-        Returns one entry per trial, in order: its new id, or None where the same workload, trace
+        Returns one entry per trial, in order: its new id, or None where the same workload, gene
         and machine was already recorded (by anyone, or earlier in the batch). Their workloads and
         machines must have been added.
         """
@@ -122,23 +120,25 @@ class Database(Reader):
             return []
         with self._store.write() as connection:
             self._check_known(connection, batch)
-            key = (trials.c.workload_hash, trials.c.machine, trials.c.trace_hash)
+            makers = {trial.gene.producer: codec.producer_columns(trial.gene) for trial in batch}
+            connection.execute(self._ignoring(producers), list(makers.values()))
+            key = (trials.c.workload_hash, trials.c.machine, trials.c.gene_hash)
             statement = self._ignoring(trials).returning(trials.c.id, *key)
             result = connection.execute(statement, [codec.trial_columns(trial) for trial in batch])
             ids = {tuple(found): int(id_) for id_, *found in result}
-            placed: list[int | None] = []
-            added, noted = [], []
-            for trial in batch:
-                id_ = ids.pop((trial.workload_hash, trial.machine, trial.trace_hash), None)
-                placed.append(id_)
-                if id_ is not None:
-                    added.append({"trial_id": id_, "trace": trial.trace})
-                    if trial.region_s is not None:
-                        noted.append({"trial_id": id_, "region_s": trial.region_s})
-            for table, lines in ((traces, added), (conditions, noted)):
-                if lines:
-                    connection.execute(insert(table), lines)
-        return placed
+        return [ids.pop((t.workload_hash, t.machine, t.gene.hash), None) for t in batch]
+
+    def rewrite(self, genes: Mapping[int, Gene]) -> None:
+        """Give trials, by id, other genes for the same programs. One that is recorded under its new
+        gene as well stays as it is.
+        """
+        with self._store.write() as connection:
+            for trial_id, gene in genes.items():
+                line = codec.producer_columns(gene)
+                connection.execute(self._ignoring(producers), line)
+                with suppress(IntegrityError), connection.begin_nested():
+                    columns = codec.gene_columns(gene)
+                    connection.execute(update(trials).where(trials.c.id == trial_id), columns)
 
     def confirm(self, trial_id: int, latencies_s: Sequence[float]) -> None:
         """Keep the latencies of a confirmation in fresh processes; they decide `best` from now on.
@@ -149,7 +149,7 @@ class Database(Reader):
         if not latencies_s:
             raise RecordsError(f"confirmation of trial {trial_id} holds no latency")
         values = {
-            "confirmed_s": codec.to_json(tuple(latencies_s)),
+            "confirmed_s": compact(tuple(latencies_s)),
             "latency_s": median(latencies_s),
         }
         found = (trials.c.id == trial_id) & trials.c.error.is_(None)
@@ -176,15 +176,6 @@ class Database(Reader):
                 if old.hash == model.hash:
                     model = replace(model, name=old.name, path=model.path or old.path)
             self._put_model(connection, model)
-
-    def add_source(self, trial_id: int, source: Source) -> None:
-        """Keep a trial's printed nest and IR, in place of those kept before."""
-        row = {"trial_id": trial_id, "nest": source.nest, "ir": source.ir}
-        with self._store.write() as connection:
-            if not queries.known(connection, trials.c.id, [trial_id]):
-                raise RecordsError(f"{self.name} has no trial {trial_id} to keep a source for")
-            connection.execute(delete(sources).where(sources.c.trial_id == trial_id))
-            connection.execute(insert(sources), row)
 
     def keep_run(self, run: RunRow) -> None:
         """Record how far a run has come, in place of what was recorded of it before."""
@@ -302,8 +293,6 @@ class Database(Reader):
                         self._add(facts, codec.facts_columns(item))
                     case CeilingsRow():
                         self._add(ceilings, codec.ceilings_columns(item))
-                    case TrialSource():
-                        counts["sources"] += self._import_source(item)
         with naming():
             self._import_trials(batch, counts)
         return exchange.Imported(**counts)
@@ -314,15 +303,6 @@ class Database(Reader):
         counts["trials"] += sum(id_ is not None for id_ in ids)
         counts["known_trials"] += sum(id_ is None for id_ in ids)
         batch.clear()
-
-    def _import_source(self, item: TrialSource) -> bool:
-        """Keep an imported source unless its trial has one; whether it was kept."""
-        found = self.lookup(item.workload_hash, item.machine, [item.trace_hash])
-        trial = found.get(item.trace_hash)
-        if trial is None or trial.id is None or self.source(trial.id) is not None:
-            return False
-        self.add_source(trial.id, Source(item.nest, item.ir))
-        return True
 
     def _put_model(self, connection: Connection, model: ModelRow) -> None:
         """Write a model in place of what is stored of it, under whatever key."""

@@ -1,11 +1,12 @@
 """JSON lines: records as text, to carry from one database to another.
 
-    {"format":"tilewright-records","version":1}
+    {"format":"tilewright-records","version":2}
     {"record":"machine","fingerprint":"5a0c…","cpu":"icelake-server",…}
-    {"record":"workload",…}  {"record":"model",…}  {"record":"trial",…}  {"record":"source",…}
+    {"record":"workload",…}  {"record":"model",…}  {"record":"trial",…}
 
 A line names only lines before it. Row ids stay behind: a trial is known by its workload, machine
-and trace. A file whose name ends in .gz is compressed.
+and gene, whose texts are its fields `producer` and `decisions`. A file whose name ends in .gz is
+compressed. Version 1 is read, too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, TypeAlias
 
 from tilewright.errors import RecordsError
 from tilewright.files import replacing
+from tilewright.gene import Gene
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
@@ -31,23 +33,15 @@ from tilewright.records.rows import (
     ModelTask,
     RunRow,
     Trial,
-    TrialSource,
     WorkloadRow,
 )
+from tilewright.records.upgrade import gene_of_trace
 
 FORMAT = "tilewright-records"
-VERSION = 1
+VERSION = 2
 
 Item: TypeAlias = (
-    Machine
-    | WorkloadRow
-    | ModelRow
-    | RunRow
-    | LoadRow
-    | FactsRow
-    | CeilingsRow
-    | Trial
-    | TrialSource
+    Machine | WorkloadRow | ModelRow | RunRow | LoadRow | FactsRow | CeilingsRow | Trial
 )
 
 RECORDS: dict[str, type[Item]] = {
@@ -59,9 +53,9 @@ RECORDS: dict[str, type[Item]] = {
     "facts": FactsRow,
     "ceilings": CeilingsRow,
     "trial": Trial,
-    "source": TrialSource,
 }
-ADDED = {"region_s", "path"}  # fields that older exports lack
+ADDED = {"region_s", "path", "between_bytes"}  # fields that older exports lack
+OLDER = {"trace_hash", "sketch_key", "row"}  # fields of trials in version 1, which need none
 _RECORD_OF = {type_: record for record, type_ in RECORDS.items()}
 
 
@@ -75,7 +69,6 @@ class Imported:
     runs: int = 0
     trials: int = 0
     known_trials: int = 0
-    sources: int = 0
 
 
 def write_items(file: Path, items: Iterable[Item]) -> None:
@@ -103,13 +96,17 @@ def read_items(file: Path, check: Callable[[Item], None] = lambda _: None) -> It
     number = 0
     try:
         with _open(file, "r", compressed=file.suffix == ".gz") as stream:
-            _check_header(stream.readline())
+            version = _version(stream.readline())
             number = 1
             for line in stream:
                 number += 1
-                item = _from_dict(json.loads(line))
-                check(item)
-                yield item
+                values = json.loads(line)
+                if version < VERSION:
+                    values = _modern(values)
+                if values is not None:
+                    item = _from_dict(values)
+                    check(item)
+                    yield item
     except (
         ValueError,
         RecursionError,
@@ -150,23 +147,41 @@ def _line(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":")) + "\n"
 
 
-def _check_header(line: str) -> None:
+def _version(line: str) -> int:
+    """The version that a header tells. Raises RecordsError for one that is not read."""
     try:
         header = json.loads(line)
     except ValueError:
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise RecordsError("it is not an export of Tilewright records")
-    if header.get("version") != VERSION:
+    version = header.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise RecordsError(
-            f"it has format version {header.get('version')}, this Tilewright reads {VERSION}: use "
+            f"it has format version {version}, this Tilewright reads {VERSION}: use "
             "the Tilewright that wrote it, or a newer one"
         )
+    return version
+
+
+def _modern(values: Any) -> Any:
+    """A line of version 1 as today's; None for what is kept no longer (printed programs)."""
+    match values:
+        case {"record": "source"}:
+            return None
+        case {"record": "trial", "trace": str() as trace}:
+            gene = gene_of_trace(trace)
+            kept = {k: v for k, v in values.items() if k not in OLDER and k != "trace"}
+            return kept | {"producer": gene.producer, "decisions": gene.decisions}
+    return values
 
 
 def _to_dict(item: Item) -> dict[str, Any]:
     values = {field.name: getattr(item, field.name) for field in fields(item)}
-    values.pop("id", None)
+    if isinstance(item, Trial):
+        values.pop("id")
+        gene = values.pop("gene")
+        values |= {"producer": gene.producer, "decisions": gene.decisions}
     if isinstance(item, ModelRow):
         values["tasks"] = [[task.workload_hash, task.weight] for task in item.tasks]
     return {"record": _RECORD_OF[type(item)], **values}
@@ -176,7 +191,10 @@ def _from_dict(values: object) -> Item:
     if not isinstance(values, dict) or values.get("record") not in RECORDS:
         raise RecordsError(f"it is not an object whose record is one of {', '.join(RECORDS)}")
     type_ = RECORDS[values.pop("record")]
-    arguments = {}
+    arguments: dict[str, Any] = {}
+    if type_ is Trial:
+        gene = values.pop("producer", None), values.pop("decisions", None)
+        values = {**values, "gene": gene}
     for field in fields(type_):
         if field.name == "id":
             continue
@@ -217,6 +235,12 @@ def _facts(name: str, value: Any) -> dict[str, str | float]:
     return value  # the row checks what is in it
 
 
+def _gene(_: str, value: Any) -> Gene:
+    producer, decisions = value
+    convert = _of(str)
+    return Gene(convert("producer", producer), convert("decisions", decisions))
+
+
 def _task(name: str, value: Any) -> ModelTask:
     match value:
         case [str(workload_hash), int(weight)] if type(weight) is int:
@@ -231,10 +255,12 @@ _CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
     "int": _of(int),
     "float": _NUMBER,
     "str | None": _of(str, type(None)),
+    "int | None": _of(int, type(None)),
     "float | None": _of(float, int, type(None)),
     "tuple[int, ...]": _tuple_of(_of(int)),
     "tuple[float, ...]": _tuple_of(_NUMBER),
     "tuple[str, ...]": _tuple_of(_of(str)),
     "tuple[ModelTask, ...]": _tuple_of(_task),
     "dict[str, str | float]": _facts,
+    "Gene": _gene,
 }

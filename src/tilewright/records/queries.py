@@ -1,21 +1,21 @@
 """Reading queries that answer with more than plain rows: rounds, training arrays, a summary.
 
     training_set(connection, fingerprint, include_failed=False)
-    -> [TrainingGroup(workload_hash="9f…", sketch_key="tile", rows=int64[512, 9], …), …]
+    -> [TrainingGroup(workload_hash="9f…", producer="{…}", decisions=("{…}", …), …), …]
 
 Each takes an open connection and reads one consistent view of the database.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import fields
 from typing import Any, TypeAlias
 
 import numpy as np
-from sqlalchemy import Column, Connection, Select, Table, case, func, inspect, null, select
+from sqlalchemy import Column, Connection, Select, Table, case, func, select
 
+from tilewright.gene import compact
 from tilewright.records import codec
 from tilewright.records.rows import (
     DEFAULT,
@@ -31,12 +31,10 @@ from tilewright.records.rows import (
 )
 from tilewright.records.tables import (
     SCHEMA_VERSION,
-    conditions,
     machines,
     model_files,
     model_tasks,
-    sources,
-    traces,
+    producers,
     trials,
     workloads,
 )
@@ -47,9 +45,9 @@ IN_LIST = 1000  # values in one IN (…)
 
 MACHINES: Select[Any] = select(machines).order_by(machines.c.fingerprint)
 
-_DERIVED = {"measured_s", "latency_s"}
+_DERIVED = {"measured_s", "latency_s", "gene_hash", "producer_hash"}
 
-CONFIRMED = trials.c.confirmed_s != codec.to_json(())
+CONFIRMED = trials.c.confirmed_s != compact(())
 BEST_FIRST = (
     case((trials.c.latency_s.is_(None), 1), else_=0),
     case((CONFIRMED, 0), else_=1),
@@ -61,19 +59,10 @@ any, come first, since figures of different moments do not compare; then the fas
 first.
 """
 
-SOURCES: Select[Any] = (
-    select(
-        trials.c.id,
-        trials.c.workload_hash,
-        trials.c.machine,
-        trials.c.trace_hash,
-        sources.c.nest,
-        sources.c.ir,
-    )
-    .join(sources, sources.c.trial_id == trials.c.id)
-    .order_by(trials.c.id)
-)
-"""Selects kept sources with the names of their trials."""
+WHOLE_TRIALS: Select[Any] = select(
+    *(column for column in trials.c if column.name not in _DERIVED), producers.c.producer
+).join(producers, producers.c.hash == trials.c.producer_hash)
+"""Selects the columns that `codec.trial_of` reads."""
 
 
 def rows(connection: Connection, query: Select[Any]) -> list[codec.Columns]:
@@ -83,26 +72,9 @@ def rows(connection: Connection, query: Select[Any]) -> list[codec.Columns]:
     return [dict(zip(names, row, strict=True)) for row in result]
 
 
-def added(connection: Connection, table: Table) -> list[codec.Columns]:
-    """All rows of a table that an older database may lack."""
-    if not inspect(connection).has_table(table.name):
-        return []
+def whole(connection: Connection, table: Table) -> list[codec.Columns]:
+    """All rows of a table, in the order of its key."""
     return rows(connection, select(table).order_by(*table.primary_key))
-
-
-def with_conditions(connection: Connection, columns: Sequence[Any]) -> Select[Any]:
-    """Selects `columns` of trials and the conditions of each trial, null where there are none."""
-    if not inspect(connection).has_table(conditions.name):
-        return select(*columns, null().label(conditions.c.region_s.name))
-    joined = trials.outerjoin(conditions, conditions.c.trial_id == trials.c.id)
-    return select(*columns, conditions.c.region_s).select_from(joined)
-
-
-def whole_trials(connection: Connection) -> Select[Any]:
-    """Selects the columns that `codec.trial_of` reads."""
-    columns = (column for column in trials.c if column.name not in _DERIVED)
-    query = with_conditions(connection, (*columns, traces.c.trace))
-    return query.join(traces, traces.c.trial_id == trials.c.id)
 
 
 def history(connection: Connection, machine: str) -> list[TrialLine]:
@@ -142,7 +114,7 @@ def _models_by_key(connection: Connection) -> dict[str, ModelRow]:
     tasks: dict[str, list[tuple[str, int]]] = {}
     for row in connection.execute(select(model_tasks).order_by(model_tasks.c.position)):
         tasks.setdefault(row.model_hash, []).append((row.workload_hash, row.weight))
-    paths = {row["model_hash"]: row["path"] for row in added(connection, model_files)}
+    paths = {row["model_hash"]: row["path"] for row in whole(connection, model_files)}
     heads = connection.execute(select(model_heads).order_by(model_heads.c.name, model_heads.c.hash))
     return {
         row.hash: codec.model_of(
@@ -175,46 +147,41 @@ def rounds(connection: Connection, machine: str, workload_hash: str | None) -> l
 
 
 def training_set(connection: Connection, machine: str, include_failed: bool) -> list[TrainingGroup]:
-    """See `Database.training_set`.
-
-    The rows of a group are parsed as one JSON text: a hundred thousand small parses would take
-    longer than reading them. Rows of one sketch that differ in width (a space that has changed
-    since) form groups of their own.
-    """
-    columns = (
-        trials.c.workload_hash,
-        trials.c.sketch_key,
-        trials.c.row,
-        trials.c.id,
-        trials.c.round,
-        trials.c.measured_s,
+    """See `Database.training_set`."""
+    query = (
+        select(
+            trials.c.workload_hash,
+            trials.c.producer_hash,
+            trials.c.decisions,
+            trials.c.id,
+            trials.c.round,
+            trials.c.measured_s,
+            trials.c.region_s,
+        )
+        .where(trials.c.machine == machine)
+        .order_by(trials.c.id)
     )
-    query = with_conditions(connection, columns)
-    query = query.where(trials.c.machine == machine).order_by(trials.c.id)
     if not include_failed:
         query = query.where(trials.c.measured_s.is_not(None))
-    groups: dict[tuple[str, str, int], list[_Member]] = {}
-    for workload_hash, sketch_key, row, *member in connection.execute(query):
-        key = (workload_hash, sketch_key, row.count(",") + (row != "[]"))
-        groups.setdefault(key, []).append((row, *member))
-    return [_training_group(*key, members) for key, members in groups.items()]
+    groups: dict[tuple[str, str], list[_Member]] = {}
+    for workload_hash, producer_hash, *member in connection.execute(query):
+        groups.setdefault((workload_hash, producer_hash), []).append(tuple(member))
+    texts = {row.hash: row.producer for row in connection.execute(select(producers))}
+    return [_training_group(w, texts[p], members) for (w, p), members in groups.items()]
 
 
-_Member: TypeAlias = tuple[str, int, int, float | None, float | None]
+_Member: TypeAlias = tuple[Any, ...]  # decisions, id, round, latency, region
 
 
-def _training_group(
-    workload_hash: str, sketch_key: str, columns: int, members: list[_Member]
-) -> TrainingGroup:
-    texts, ids, numbers, measured_s, region_s = zip(*members, strict=True)
-    matrix = np.array(json.loads(f"[{','.join(texts)}]"), dtype=np.int64)
+def _training_group(workload_hash: str, producer: str, members: list[_Member]) -> TrainingGroup:
+    decisions, ids, numbers, measured_s, region_s = zip(*members, strict=True)
     latency_s = np.array(measured_s, dtype=np.float64)  # None becomes nan
     return TrainingGroup(
         workload_hash,
-        sketch_key,
+        producer,
+        decisions,
         np.array(ids, dtype=np.int64),
         np.array(numbers, dtype=np.int64),
-        matrix.reshape(len(texts), columns),
         np.where(np.isnan(latency_s), np.inf, latency_s),
         np.array(region_s, dtype=np.float64),
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Select, select
 
+from tilewright.gene import Gene
 from tilewright.records import codec, exchange, queries
 from tilewright.records.connection import Store
 from tilewright.records.machine import Machine
@@ -22,15 +23,13 @@ from tilewright.records.rows import (
     ModelRow,
     Round,
     RunRow,
-    Source,
     Summary,
     TrainingGroup,
     Trial,
     TrialLine,
-    TrialSource,
     WorkloadRow,
 )
-from tilewright.records.tables import ceilings, facts, loads, runs, sources, trials, workloads
+from tilewright.records.tables import ceilings, facts, loads, runs, trials, workloads
 
 PAGE = 1000  # rows read or looked up at once
 
@@ -40,8 +39,6 @@ class Reader:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        with store.read() as connection:
-            self._trials = queries.whole_trials(connection)
 
     @property
     def name(self) -> str:
@@ -71,38 +68,32 @@ class Reader:
 
     def trial(self, trial_id: int) -> Trial | None:
         """The trial of that id."""
-        rows = self._all(self._trials.where(trials.c.id == trial_id))
+        rows = self._all(queries.WHOLE_TRIALS.where(trials.c.id == trial_id))
         return codec.trial_of(rows[0]) if rows else None
-
-    def source(self, trial_id: int) -> Source | None:
-        """The printed nest and IR kept for a trial, if any were."""
-        query = select(sources.c.nest, sources.c.ir).where(sources.c.trial_id == trial_id)
-        rows = self._all(query)
-        return Source(**rows[0]) if rows else None
 
     def runs(self) -> list[RunRow]:
         """All tuning runs, by machine and start."""
         with self._store.read() as connection:
-            return [RunRow(**row) for row in queries.added(connection, runs)]
+            return [RunRow(**row) for row in queries.whole(connection, runs)]
 
     def loads(self) -> list[LoadRow]:
         """Of the runs whose machine was busy, by machine and start."""
         with self._store.read() as connection:
-            return [LoadRow(**row) for row in queries.added(connection, loads)]
+            return [LoadRow(**row) for row in queries.whole(connection, loads)]
 
     def facts(self, kind: str) -> list[FactsRow]:
         """All facts of a kind, by machine and time."""
         with self._store.read() as connection:
-            rows = queries.added(connection, facts)
+            rows = queries.whole(connection, facts)
         return [codec.facts_of(row) for row in rows if row["kind"] == kind]
 
     def ceilings(self) -> list[CeilingsRow]:
         """What is known of machines' limits, by machine."""
         with self._store.read() as connection:
-            return [codec.ceilings_of(row) for row in queries.added(connection, ceilings)]
+            return [codec.ceilings_of(row) for row in queries.whole(connection, ceilings)]
 
     def history(self, machine: str) -> list[TrialLine]:
-        """All trials of a machine without traces and decisions, in order of insertion."""
+        """All trials of a machine without genes, in order of insertion."""
         with self._store.read() as connection:
             return queries.history(connection, machine)
 
@@ -119,7 +110,7 @@ class Reader:
         Of those that were measured again in turns, if there are any: figures of different moments
         do not compare. With `confirmed`, of those or the others only.
         """
-        query = self._trials.where(
+        query = queries.WHOLE_TRIALS.where(
             trials.c.workload_hash == workload_hash, trials.c.latency_s.is_not(None)
         )
         if machine is not None:
@@ -135,7 +126,7 @@ class Reader:
         self, workload_hash: str | None = None, machine: str | None = None, after: int = 0
     ) -> Iterator[Trial]:
         """Trials in order of insertion, those after id `after`; writing meanwhile is fine."""
-        query = self._trials.order_by(trials.c.id).limit(PAGE)
+        query = queries.WHOLE_TRIALS.order_by(trials.c.id).limit(PAGE)
         if workload_hash is not None:
             query = query.where(trials.c.workload_hash == workload_hash)
         if machine is not None:
@@ -144,19 +135,29 @@ class Reader:
             yield from map(codec.trial_of, page)
             after = page[-1]["id"]
 
-    def lookup(
-        self, workload_hash: str, machine: str, trace_hashes: Iterable[str]
-    ) -> dict[str, Trial]:
-        """The recorded trials among some traces, by trace hash: what need not be measured again."""
-        wanted = list(dict.fromkeys(trace_hashes))
-        query = self._trials.where(
+    def lookup(self, workload_hash: str, machine: str, genes: Iterable[Gene]) -> dict[Gene, Trial]:
+        """The recorded trials among some genes: what need not be measured again."""
+        wanted = list({gene.hash: gene for gene in genes})
+        query = queries.WHOLE_TRIALS.where(
             trials.c.workload_hash == workload_hash, trials.c.machine == machine
         )
-        found: dict[str, Trial] = {}
+        found: dict[Gene, Trial] = {}
         for start in range(0, len(wanted), PAGE):
-            page = query.where(trials.c.trace_hash.in_(wanted[start : start + PAGE]))
-            found |= {row["trace_hash"]: codec.trial_of(row) for row in self._all(page)}
+            page = query.where(trials.c.gene_hash.in_(wanted[start : start + PAGE]))
+            found |= {trial.gene: trial for trial in map(codec.trial_of, self._all(page))}
         return found
+
+    def undecided(self, workload_hash: str) -> dict[int, Gene]:
+        """The genes without decisions of a task's trials, by id."""
+        query = queries.WHOLE_TRIALS.where(
+            trials.c.workload_hash == workload_hash, trials.c.decisions == "{}"
+        )
+        return {row["id"]: codec.trial_of(row).gene for row in self._all(query)}
+
+    def measured(self, machine: str) -> set[str]:
+        """The hashes of the workloads that have trials of a machine."""
+        query = select(trials.c.workload_hash).where(trials.c.machine == machine).distinct()
+        return {row["workload_hash"] for row in self._all(query)}
 
     def rounds(self, machine: str, workload_hash: str | None = None) -> list[Round]:
         """The rounds of all tasks (or one) on a machine, in order of their first trial."""
@@ -164,9 +165,9 @@ class Reader:
             return queries.rounds(connection, machine, workload_hash)
 
     def training_set(self, machine: str, include_failed: bool = False) -> list[TrainingGroup]:
-        """What a cost model learns from: decision rows and measured latencies, as arrays.
+        """What a cost model learns from: decisions and measured latencies.
 
-        One group for each workload and sketch, in order of first trial. Traces are not read.
+        One group for each workload and producer, in order of first trial.
         """
         with self._store.read() as connection:
             return queries.training_set(connection, machine, include_failed)
@@ -193,19 +194,6 @@ class Reader:
         yield from found_facts
         yield from found_ceilings
         yield from takewhile(lambda trial: (trial.id or 0) <= last, self.trials())
-        yield from self._sources(last)
-
-    def _sources(self, last: int) -> Iterator[TrialSource]:
-        """The sources kept for trials up to id `last`."""
-        after = 0
-        while True:
-            query = queries.SOURCES.where(trials.c.id > after, trials.c.id <= last).limit(PAGE)
-            page = self._all(query)
-            if not page:
-                return
-            for row in page:
-                after = row.pop("id")
-                yield TrialSource(**row)
 
     def _all(self, query: Select[Any]) -> list[codec.Columns]:
         with self._store.read() as connection:

@@ -1,9 +1,9 @@
 """What the records database holds and gives back: plain frozen rows.
 
-    Trial(workload_hash=…, machine=…, trace_hash=…, trace="[…]", sketch_key="tile+fuse",
-          row=(4, 16, 2), round=0, seed=0, latencies_s=(0.0021, 0.0020))
+    Trial(workload_hash=…, machine=…, gene=Gene('{"sketch":…}', '{"C.i":[4]}'), round=0, seed=0,
+          latencies_s=(0.0021, 0.0020))
 
-Hashes, traces and DAGs are made by the layers that own them; here they are opaque text, kept
+Hashes, genes and DAGs are made by the layers that own them; here they are opaque text, kept
 verbatim. Times are seconds; `created_at` is Unix time.
 """
 
@@ -22,16 +22,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import RecordsError
+from tilewright.gene import Gene
 from tilewright.records.machine import Machine
 
 INT64_MAX = 2**63 - 1
 RUN, MEASURED = FACT_KINDS = ("run", "measured")
-DEFAULT = "default"  # origin and sketch key of a default program's trial
+DEFAULT = "default"  # origin of a default program's trial
 
 
 @dataclass(frozen=True, slots=True)
 class WorkloadRow:
-    """A task's math. `dag` is JSON text; `structure_hash` ignores shapes, `extents` are those."""
+    """A task's math. `dag` is JSON text; `structure_hash` ignores shapes, `extents` are those;
+    `between_bytes` is its setting (`tilewright.setting`), None where an older record has none.
+    """
 
     hash: str
     name: str
@@ -39,25 +42,26 @@ class WorkloadRow:
     structure_hash: str
     extents: tuple[int, ...]
     flops: int
+    between_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        """Raises RecordsError for a number of operations that is none, or fits no database."""
-        if not 0 <= self.flops <= INT64_MAX:
-            raise RecordsError(
-                f"workload {self.name}: flops must be from 0 to {INT64_MAX}, not {self.flops}"
-            )
+        """Raises RecordsError for numbers that are none, or fit no database."""
+        for what, number in (("flops", self.flops), ("between_bytes", self.between_bytes or 0)):
+            if not 0 <= number <= INT64_MAX:
+                raise RecordsError(
+                    f"workload {self.name}: {what} must be from 0 to {INT64_MAX}, not {number}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One measured candidate, or one that failed.
 
-    `row` is its line of the decision matrix under `sketch_key`; `trace` (JSON text) replays it.
-    `round` counts the task's rounds within the run of `seed`; `origin` names what proposed it
-    ("sample", "crossover", …). `stage` is the last stage reached; a failure has an `error` class
-    and a `message`. `confirmed_s` are latencies of a later confirmation in fresh processes;
-    `region_s` is what a region without work took beside it, None where that is not known; `id`
-    is given by the database and grows in the order of insertion.
+    `gene` is its program. `round` counts the task's rounds within the run of `seed`; `origin` names
+    what proposed it ("sample", "crossover", …). `stage` is the last stage reached; a failure has an
+    `error` class and a `message`. `confirmed_s` are latencies of a later confirmation in fresh
+    processes; `region_s` is what a region without work took beside it, None where that is not
+    known; `id` is given by the database and grows in the order of insertion.
 
     Raises RecordsError for a successful trial without a positive finite latency, and for
     numbers a database cannot hold.
@@ -65,10 +69,7 @@ class Trial:
 
     workload_hash: str
     machine: str
-    trace_hash: str
-    trace: str
-    sketch_key: str
-    row: tuple[int, ...]
+    gene: Gene
     round: int
     seed: int
     latencies_s: tuple[float, ...] = ()
@@ -85,27 +86,25 @@ class Trial:
     id: int | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        check_latencies(self.latencies_s, f"trial {self.trace_hash}")
-        check_latencies(self.confirmed_s, f"confirmation of trial {self.trace_hash}")
+        check_latencies(self.latencies_s, f"trial {self.gene.hash}")
+        check_latencies(self.confirmed_s, f"confirmation of trial {self.gene.hash}")
         if self.region_s is not None:
-            check_latencies([self.region_s], f"parallel region of trial {self.trace_hash}")
+            check_latencies([self.region_s], f"parallel region of trial {self.gene.hash}")
         if self.error is None and not self.latencies_s:
             raise RecordsError(
-                f"trial {self.trace_hash} has neither a latency nor an error: "
+                f"trial {self.gene.hash} has neither a latency nor an error: "
                 "give latencies_s, or error and stage"
             )
         numbers = (self.build_s, self.run_s, self.created_at, self.predicted or 0.0)
         if not all(map(math.isfinite, numbers)):
             raise RecordsError(
-                f"trial {self.trace_hash} has a time or score that is not finite: {numbers}"
+                f"trial {self.gene.hash} has a time or score that is not finite: {numbers}"
             )
         if not (0 <= self.seed <= INT64_MAX and 0 <= self.round <= INT64_MAX):
             raise RecordsError(
-                f"trial {self.trace_hash}: seed {self.seed} and round {self.round} "
+                f"trial {self.gene.hash}: seed {self.seed} and round {self.round} "
                 f"must be from 0 to {INT64_MAX}"
             )
-        if not all(-INT64_MAX <= value <= INT64_MAX for value in self.row):
-            raise RecordsError(f"trial {self.trace_hash}: a decision does not fit in 64 bits")
 
     @property
     def ok(self) -> bool:
@@ -281,7 +280,7 @@ class CeilingsRow:
 
 @dataclass(frozen=True, slots=True)
 class TrialLine:
-    """What a history needs of a trial: neither its decisions nor its trace.
+    """What a history needs of a trial: not its gene.
 
     Fields are those of `Trial`; `confirmed` says whether `latency_s` comes of a confirmation.
     """
@@ -304,25 +303,6 @@ class TrialLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Printed forms of a trial's program, for reading."""
-
-    nest: str
-    ir: str
-
-
-@dataclass(frozen=True, slots=True)
-class TrialSource:
-    """A source and the trial it belongs to, named by what is the same in every database."""
-
-    workload_hash: str
-    machine: str
-    trace_hash: str
-    nest: str
-    ir: str
-
-
-@dataclass(frozen=True, slots=True)
 class Round:
     """The trials of one round of one task: what a scheduler needs to recall its history.
 
@@ -341,17 +321,17 @@ class Round:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingGroup:
-    """Trials of one workload under one sketch as arrays, in order of insertion.
+    """Trials of one workload and producer as arrays, in order of insertion.
 
-    `ids`, `rounds` int64 [n]; `rows` int64 [n, columns]; `latency_s` float64 [n], inf where the
+    `decisions` JSON texts [n]; `ids`, `rounds` int64 [n]; `latency_s` float64 [n], inf where the
     trial failed (a throughput of 0); `region_s` float64 [n], nan where it is not known.
     """
 
     workload_hash: str
-    sketch_key: str
+    producer: str
+    decisions: tuple[str, ...]
     ids: NDArray[np.int64]
     rounds: NDArray[np.int64]
-    rows: NDArray[np.int64]
     latency_s: NDArray[np.float64]
     region_s: NDArray[np.float64]
 

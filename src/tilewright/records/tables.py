@@ -1,15 +1,14 @@
 """The schema, as SQLAlchemy Core tables that mean the same on SQLite and PostgreSQL.
 
     machines <── trials ──> workloads <── model_tasks ──> models <── model_files
-        ▲          └── traces, sources, conditions      (one row per trial, read on demand)
+        ▲          └──> producers
         └── runs, loads, facts, ceilings
 
-`trials` is kept narrow: traces are ten times larger than the rest of a trial, and training and
-summaries scan the table without them. Lists are JSON text. UNIQUE (workload, machine, trace)
-is what makes resuming and merging idempotent.
+A trial's gene is its producer, a text of some kilobytes that hundreds of trials share, and its
+decisions. Lists and decisions are JSON text. UNIQUE (workload, machine, gene) is what makes
+resuming and merging idempotent.
 
-The version changes with what a table means. A table that was added later (`ADDED`) changes no
-version: it is made when an older file is opened for writing, and absent it reads as empty.
+The version changes with the tables; `upgrade.py` brings older databases to it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 SCHEMA_KEY = "schema_version"
 
 
@@ -82,6 +81,14 @@ workloads = Table(
     Column("extents", Text, nullable=False),
     Column("flops", BigInteger, nullable=False),
     Column("dag", Text, nullable=False),
+    Column("between_bytes", BigInteger),
+)
+
+producers = Table(
+    "producers",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("producer", Text, nullable=False),
 )
 
 trials = Table(
@@ -91,9 +98,9 @@ trials = Table(
     Column("id", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True),
     Column("workload_hash", Text, ForeignKey("workloads.hash"), nullable=False),
     Column("machine", Text, ForeignKey("machines.fingerprint"), nullable=False),
-    Column("trace_hash", Text, nullable=False),
-    Column("sketch_key", Text, nullable=False),
-    Column("row", Text, nullable=False),
+    Column("gene_hash", Text, nullable=False),
+    Column("producer_hash", Text, ForeignKey("producers.hash"), nullable=False),
+    Column("decisions", Text, nullable=False),
     Column("round", BigInteger, nullable=False),
     Column("seed", BigInteger, nullable=False),
     Column("origin", Text, nullable=False),
@@ -104,35 +111,14 @@ trials = Table(
     Column("predicted", Double),
     Column("build_s", Double, nullable=False),
     Column("run_s", Double, nullable=False),
+    Column("region_s", Double),
     Column("created_at", Double, nullable=False),
     Column("latencies_s", Text, nullable=False),
     Column("confirmed_s", Text, nullable=False),
     Column("message", FreeText, nullable=False),
-    UniqueConstraint("workload_hash", "machine", "trace_hash", name="trials_once"),
+    UniqueConstraint("workload_hash", "machine", "gene_hash", name="trials_once"),
     Index("trials_by_latency", "workload_hash", "machine", "latency_s"),
     sqlite_autoincrement=True,
-)
-
-traces = Table(
-    "traces",
-    metadata,
-    Column("trial_id", ForeignKey("trials.id"), primary_key=True, autoincrement=False),
-    Column("trace", Text, nullable=False),
-)
-
-sources = Table(
-    "sources",
-    metadata,
-    Column("trial_id", ForeignKey("trials.id"), primary_key=True, autoincrement=False),
-    Column("nest", FreeText, nullable=False),
-    Column("ir", FreeText, nullable=False),
-)
-
-conditions = Table(
-    "conditions",
-    metadata,
-    Column("trial_id", ForeignKey("trials.id"), primary_key=True, autoincrement=False),
-    Column("region_s", Double, nullable=False),
 )
 
 models = Table(
@@ -199,5 +185,3 @@ ceilings = Table(
     Column("bytes_per_s", Text, nullable=False),
     Column("measured_at", Double, nullable=False),
 )
-
-ADDED = (runs, loads, facts, ceilings, conditions, model_files)

@@ -14,14 +14,7 @@ from sqlalchemy import Connection, delete, func, or_, select
 
 from tilewright.records.queries import BEST_FIRST, IN_LIST
 from tilewright.records.rows import DEFAULT
-from tilewright.records.tables import (
-    conditions,
-    model_tasks,
-    sources,
-    traces,
-    trials,
-    workloads,
-)
+from tilewright.records.tables import model_tasks, producers, trials, workloads
 
 
 def beyond(connection: Connection, keep: int) -> list[int]:
@@ -52,12 +45,11 @@ def trials_of(connection: Connection, workload_hash: str) -> list[int]:
 
 
 def drop_trials(connection: Connection, ids: Sequence[int]) -> None:
-    """Delete trials and what is kept beside them."""
+    """Delete trials, and the producers that no other has."""
     for start in range(0, len(ids), IN_LIST):
-        some = ids[start : start + IN_LIST]
-        for table in (sources, conditions, traces):
-            connection.execute(delete(table).where(table.c.trial_id.in_(some)))
-        connection.execute(delete(trials).where(trials.c.id.in_(some)))
+        connection.execute(delete(trials).where(trials.c.id.in_(ids[start : start + IN_LIST])))
+    used = select(trials.c.producer_hash)
+    connection.execute(delete(producers).where(producers.c.hash.not_in(used)))
 
 
 def drop_unused(connection: Connection, workload_hash: str) -> None:

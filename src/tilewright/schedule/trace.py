@@ -1,52 +1,112 @@
-"""Traces as JSON: the gene of the search, the log format and the replay format at once.
+"""A schedule as text: steps whose extents are numbers or depend on named decisions.
 
     trace_to_json([Split("C", "i", (4, 8))]) == '[["split","C","i",[4,8]]]'
+    trace_to_json([Split("C", "i", (Var("C.i#1"), 8))]) == '[["split","C","i",["C.i#1",8]]]'
+    steps_of(gene)                 the concrete steps of a gene whose producer is a sketch
 
-Only bound traces (ints) are written; `trace_hash` names a program together with its workload.
+An extent is an int, the name of a decision variable, or `[op, extent, extent]`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
 from tilewright.errors import ScheduleError
+from tilewright.expr.nodes import Binary, Const, Extent, Operand, Var
+from tilewright.gene import GREATEST_NUMBER, Gene, compact
 from tilewright.schedule.steps import STEPS, Step
 from tilewright.schedule.worker_steps import WORKER_STEPS
 
 KNOWN_STEPS = STEPS | WORKER_STEPS
-GREATEST_NUMBER = 2**31 - 1
-"""The greatest tile length, position or limit in a trace: no tensor has a longer axis."""
+EXTENT_OPS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "mul": operator.mul,
+    "floordiv": operator.floordiv,
+}
+
+# ---- genes ------------------------------------------------------------------------------------
+
+
+def sketch_to_json(name: str, trace: Sequence[Step]) -> str:
+    """The producer text of a sketch, or of a schedule by hand, which has no name."""
+    return f'{{"sketch":{compact(name)},"steps":{trace_to_json(trace)}}}'
+
+
+def gene_of(trace: Sequence[Step]) -> Gene:
+    """The gene of a schedule without decisions."""
+    return Gene(sketch_to_json("", trace))
+
+
+def sketch_from_json(producer: str) -> tuple[str, list[Any]]:
+    """Name and steps (see `read_steps`) of a producer that is a sketch. Raises ScheduleError."""
+    match _parsed(producer):
+        case {"sketch": str() as name, "steps": rows}:
+            return name, rows
+    raise ScheduleError(f'a producer is {{"sketch": …, "steps": …}}, not {producer:.60}')
+
+
+def steps_of(gene: Gene) -> list[Step]:
+    """The concrete steps of a gene. Raises ScheduleError for a text that no search writes."""
+    _, rows = sketch_from_json(gene.producer)
+    return read_steps(rows, gene.values)
+
+
+# ---- steps ------------------------------------------------------------------------------------
 
 
 def trace_to_json(trace: Sequence[Step]) -> str:
     """A compact JSON list, one list a step: its name, then its fields."""
-    rows = [[s.name, *(getattr(s, f.name) for f in fields(s))] for s in trace]
-    try:
-        return json.dumps(rows, separators=(",", ":"))
-    except TypeError:
-        raise ScheduleError("the trace has unbound decisions; bind a row first") from None
+    return compact([[s.name, *(_plain(getattr(s, f.name)) for f in fields(s))] for s in trace])
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case tuple():
+            return [_plain(v) for v in value]
+        case Const(value=number):
+            return number
+        case Var(name=name):
+            return name
+        case Binary(op=op, a=a, b=b) if op in EXTENT_OPS:
+            return [op, _plain(a), _plain(b)]
+        case Operand():
+            raise ScheduleError(f"the extent {value} has no text; its form is not among EXTENT_OPS")
+    return value
 
 
 def trace_from_json(text: str) -> list[Step]:
-    """Inverse of `trace_to_json`. The text may be anybody's: raises ScheduleError, naming the step,
-    for whatever `trace_to_json` does not write.
+    """Inverse of `trace_to_json` for concrete steps. The text may be anybody's: raises
+    ScheduleError, naming the step, for whatever `trace_to_json` does not write.
     """
+    return read_steps(_parsed(text), {})
+
+
+def read_steps(rows: Any, values: Mapping[str, Extent]) -> list[Step]:
+    """Steps as JSON has them, with `values` (ints, or variables for a symbolic schedule) for the
+    variables. Raises ScheduleError for anything else.
+    """
+    if not isinstance(rows, list):
+        raise ScheduleError(f"a trace is a list of steps, not {_shown(rows)}")
     try:
-        rows = json.loads(text)
-        if not isinstance(rows, list):
-            raise ScheduleError(f"a trace is a list of steps, not {_shown(rows)}")
-        return [_step(row, number) for number, row in enumerate(rows, 1)]
+        return [_step(row, number, values) for number, row in enumerate(rows, 1)]
+    except RecursionError as error:
+        raise ScheduleError(f"a step is nested too deeply: {error}") from error
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ScheduleError(f"the trace is not JSON: {error}") from error
 
 
-def _step(row: Any, number: int) -> Step:
+def _step(row: Any, number: int, values: Mapping[str, Extent]) -> Step:
     match row:
-        case [str() as name, *values] if name in KNOWN_STEPS:
+        case [str() as name, *given] if name in KNOWN_STEPS:
             cls = KNOWN_STEPS[name]
         case [str() as name, *_]:
             raise ScheduleError(f"unknown schedule step {name!r}; known: {', '.join(KNOWN_STEPS)}")
@@ -54,28 +114,49 @@ def _step(row: Any, number: int) -> Step:
             raise ScheduleError(f"step {number} of the trace is {_shown(row)}, not [name, fields…]")
     every = fields(cls)
     least = sum(f.default is MISSING for f in every)
-    if not least <= len(values) <= len(every):
+    if not least <= len(given) <= len(every):
         names = ", ".join(f.name for f in every)
         raise ScheduleError(
-            f"step {number} of the trace: {name} has the fields {names}, not {_shown(values)}"
+            f"step {number} of the trace: {name} has the fields {names}, not {_shown(given)}"
         )
-    for field, value in zip(every, values, strict=False):
-        if not _fits(value, str(field.type)):
+    found = []
+    for field, value in zip(every, given, strict=False):
+        bound = _bound(value, str(field.type), values)
+        if bound is None:
             raise ScheduleError(
                 f"step {number} of the trace: {field.name} of {name} must be "
                 f"{_words(str(field.type))}, not {_shown(value)}"
             )
-    return cls(*map(_tuples, values))
+        found.append(bound)
+    return cls(*found)
 
 
-def _fits(value: Any, kind: str) -> bool:
-    """Whether a JSON value may be a field of that type (True is no integer)."""
+def _bound(value: Any, kind: str, values: Mapping[str, Extent]) -> Any:
+    """A JSON value as a field of that type; None where it can be none (True is no integer)."""
     element = _element(kind)
     if element:
-        return isinstance(value, list) and all(_fits(v, element) for v in value)
-    if kind in ("int", "Extent"):
-        return type(value) is int and 0 <= value <= GREATEST_NUMBER
-    return type(value) is {"str": str, "bool": bool}[kind]
+        parts = [_bound(v, element, values) for v in value] if isinstance(value, list) else [None]
+        return None if any(p is None for p in parts) else tuple(parts)
+    if kind in ("int", "Extent") and type(value) is int:
+        return value if 0 <= value <= GREATEST_NUMBER else None
+    if kind == "Extent":
+        return _extent(value, values)
+    return value if type(value) is {"str": str, "bool": bool, "int": int}[kind] else None
+
+
+def _extent(value: Any, values: Mapping[str, Extent]) -> Extent | None:
+    match value:
+        case int() if type(value) is int:
+            return value
+        case str():
+            return values.get(value)
+        case [str() as op, a, b] if op in EXTENT_OPS:
+            left, right = _extent(a, values), _extent(b, values)
+            is_divided = not (isinstance(right, int) and right == 0)
+            if left is not None and right is not None and is_divided:
+                extent: Extent = EXTENT_OPS[op](left, right)
+                return extent
+    return None
 
 
 def _words(kind: str) -> str:
@@ -83,7 +164,8 @@ def _words(kind: str) -> str:
     if element:
         return f"a list, each {_words(element)}"
     number = f"a number from 0 to {GREATEST_NUMBER}"
-    return {"str": "text", "bool": "true or false", "int": number, "Extent": number}[kind]
+    extent = f"{number}, or a decision that has a value"
+    return {"str": "text", "bool": "true or false", "int": number, "Extent": extent}[kind]
 
 
 def _element(kind: str) -> str:
@@ -94,12 +176,3 @@ def _element(kind: str) -> str:
 
 def _shown(value: Any) -> str:
     return f"{json.dumps(value):.60}"
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
-
-
-def trace_hash(text: str) -> str:
-    """Short stable name of a JSON trace."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

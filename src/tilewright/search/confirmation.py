@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from math import inf
 from statistics import median
 
+from tilewright.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
-from tilewright.schedule.trace import trace_hash
 from tilewright.search.tasks import Measurer, TaskSearch
 
 FINALISTS = 2
@@ -76,18 +76,18 @@ class Confirmation:
         best, default = self._best(search), self._default(search)
         if best is None:
             return
-        if best.trace_hash == trace_hash(search.default_trace):
+        if best.gene == search.default:
             search.default_s = search.best_s = best.latency_s
-            search.best_trace, search.confirmed = best.trace, True
+            search.best, search.confirmed = best.gene, True
         elif best.confirmed_s:
             search.default_s = default.latency_s if default and default.confirmed_s else None
-            search.best_s, search.best_trace, search.confirmed = best.latency_s, best.trace, True
+            search.best_s, search.best, search.confirmed = best.latency_s, best.gene, True
 
     def _finalists(self, search: TaskSearch, _: Callable[[], bool]) -> bool:
         """The best of the search's figures; whether there are any."""
-        leading = [trace for _, trace in search.finalists if trace != search.default_trace]
+        leading = [gene for _, gene in search.finalists if gene != search.default]
         # A run that goes on where an earlier one ended has nothing new to measure.
-        new = [t for t in leading[:FINALISTS] if not self._trial(search, t).confirmed_s]
+        new = [gene for gene in leading[:FINALISTS] if not self._trial(search, gene).confirmed_s]
         if new:
             self._measure(search, new)
         return bool(leading)
@@ -101,9 +101,9 @@ class Confirmation:
             leader, ahead = self._leader(search)
             if leader is None or not (ahead < 1.0 if measured < MORE else ahead < LUCK):
                 break
-            self._measure(search, [leader.trace])
+            self._measure(search, [leader.gene])
             measured += 1
-            if not self._trial(search, leader.trace).confirmed_s:
+            if not self._trial(search, leader.gene).confirmed_s:
                 break  # it fails in another process
         return measured > 0
 
@@ -113,7 +113,7 @@ class Confirmation:
         """
         leader = self._best(search, confirmed=False)
         sure, default = self._best(search, confirmed=True), self._default(search)
-        if leader is None or leader.trace == search.default_trace:
+        if leader is None or leader.gene == search.default:
             return None, inf
         if sure is None:
             return leader, 0.0
@@ -122,18 +122,19 @@ class Confirmation:
             usual = default.latency_s / default.measured_s
         return leader, (leader.latency_s or inf) * usual / (sure.latency_s or inf)
 
-    def _measure(self, search: TaskSearch, traces: Sequence[str]) -> None:
+    def _measure(self, search: TaskSearch, genes: Sequence[Gene]) -> None:
         """Keep confirmed figures of some programs and of the default one."""
-        together = [search.default_trace, *traces]
-        default, *found = self.measurer.confirm(search.task, search.default_trace, together)
+        assert search.default is not None
+        together = [search.default, *genes]
+        default, *found = self.measurer.confirm(search.task, search.default, together)
         if not default:
             return
         if search.reference_s is not None:
             self.drifted(search.reference_s, min(default))
         untuned_s = self._untuned(search, default)
-        for trace, seconds in zip(traces, found, strict=True):
+        for gene, seconds in zip(genes, found, strict=True):
             ratios = [s / usual for s, usual in zip(seconds, default, strict=False)]
-            trial = self._trial(search, trace)
+            trial = self._trial(search, gene)
             if ratios and trial.id is not None:
                 self.database.confirm(trial.id, [untuned_s * ratio for ratio in ratios])
 
@@ -163,10 +164,11 @@ class Confirmation:
 
     def _default(self, search: TaskSearch) -> Trial | None:
         """The default program's record, unless it failed."""
-        key = trace_hash(search.default_trace)
-        found = self.database.lookup(search.task.hash, self.machine, [key]).get(key)
+        if search.default is None:
+            return None
+        known = self.database.lookup(search.task.hash, self.machine, [search.default])
+        found = known.get(search.default)
         return found if found is not None and found.ok else None
 
-    def _trial(self, search: TaskSearch, trace: str) -> Trial:
-        key = trace_hash(trace)
-        return self.database.lookup(search.task.hash, self.machine, [key])[key]
+    def _trial(self, search: TaskSearch, gene: Gene) -> Trial:
+        return self.database.lookup(search.task.hash, self.machine, [gene])[gene]

@@ -17,12 +17,11 @@ from statistics import median
 import numpy as np
 
 from tilewright.records.rows import DEFAULT
-from tilewright.schedule.trace import trace_to_json
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger
 from tilewright.search.memory import Candidate
 from tilewright.search.tasks import Measured, TaskSearch
-from tilewright.space.default import default_of
+from tilewright.space.default import default_gene
 from tilewright.target import Target
 
 MINOR = 0.01  # of the estimated sum
@@ -70,7 +69,7 @@ class DefaultPrograms:
                 break
             search = self.searches[i]
             found[i] = default, _ = self._default(search)
-            is_known = bool(self.ledger.known(search, [default.trace]))
+            is_known = bool(self.ledger.known(search, [default.gene]))
             early[i] = () if is_known else self.ledger.results(search, [default])
             told(i)
         for i, (default, parent) in found.items():
@@ -94,7 +93,7 @@ class DefaultPrograms:
         is what the estimate takes for best among thousands. It is measured once more, unless the
         `early` results are enough.
         """
-        known = self.ledger.known(search, [default.trace]).get(default.trace_hash)
+        known = self.ledger.known(search, [default.gene]).get(default.gene)
         if known is None:
             results = [*(() if is_enough else self.ledger.results(search, [default])), *early]
             if len(results) > 1 and all(r.latencies_s for r in results):
@@ -103,7 +102,7 @@ class DefaultPrograms:
         search.default_s = search.reference_s = known.measured_s
         search.expected_s = None
         if known.measured_s is not None:  # a later confirmation must not change the search
-            search.note(known.measured_s, default.trace)
+            search.note(known.measured_s, default.gene)
             if parent is not None:
                 search.strategy.tell([parent], [known.measured_s])
 
@@ -122,16 +121,15 @@ class DefaultPrograms:
 
     def _default(self, search: TaskSearch) -> tuple[Candidate, Candidate | None]:
         """The default program, and the same as a candidate of the task's space if it is one."""
-        space = search.space
         if self.own_rules:
-            space = search.task.space(self.target)
-            default = default_of(space)
+            gene = default_gene(search.task.space(self.target))
         else:
-            default = default_of(space, search.extractor)
-        sketch, row = int(default.sketch[0]), default.rows[0]
-        search.default_trace = trace = trace_to_json(space.trace(sketch, row))
-        parent = Candidate(sketch, tuple(int(x) for x in row), trace, DEFAULT)
-        return Candidate(0, (), trace, DEFAULT), parent if space is search.space else None
+            gene = default_gene(search.space, search.extractor)
+        search.default, found = gene, search.space.row_of(gene)
+        if found is None:
+            return Candidate(0, (), gene, DEFAULT), None
+        default = Candidate(int(found.sketch[0]), tuple(found.rows[0].tolist()), gene, DEFAULT)
+        return default, default
 
 
 def _seconds(result: Measured) -> float:

@@ -2,8 +2,8 @@
 
     database.import_("records.jsonl", ImportCheck(database))
 
-The records keep DAGs and traces as text. Here they are read: a DAG has the hash it comes under, and
-a trace's steps can be applied to its DAG.
+The records keep DAGs and genes as text. Here they are read: a DAG has the hash it comes under, and
+a gene's steps can be applied to its DAG.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tilewright.records.database import Database
 from tilewright.records.exchange import Item
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import trace_from_json, trace_hash
-from tilewright.search.tasks import network_hash
+from tilewright.schedule.trace import steps_of
+from tilewright.search.tasks import recorded_setting, task_hash
 
 
 class ImportCheck:
@@ -41,7 +41,7 @@ class ImportCheck:
             computation = workload_hash(dag)
         except TilewrightError as error:
             raise RecordsError(f"workload {row.name}: {error}") from error
-        if row.hash not in (computation, network_hash(computation)):
+        if row.hash != task_hash(computation, recorded_setting(row, dag)):
             raise RecordsError(
                 f"workload {row.name}: its DAG's hash is {computation}, not {row.hash}"
             )
@@ -54,11 +54,8 @@ class ImportCheck:
             if row is None:
                 return  # adding it says that the workload is missing
             self._dags[row.hash] = self.dag(row)
-        if trial.trace_hash != trace_hash(trial.trace):
-            raise RecordsError(f"trial {trial.trace_hash}: its trace has another hash")
         try:
-            State(self._dags[trial.workload_hash]).replay(trace_from_json(trial.trace))
+            State(self._dags[trial.workload_hash]).replay(steps_of(trial.gene))
         except TilewrightError as error:
-            raise RecordsError(
-                f"trial {trial.trace_hash}: its trace does not fit: {error}"
-            ) from error
+            what = f"trial {trial.gene.hash}: its gene does not fit"
+            raise RecordsError(f"{what}: {error}") from error

@@ -1,7 +1,7 @@
 """Measuring for the records: what anyone measured is looked up, what is new is recorded at once.
 
 ledger = Ledger(database, machine, measurer, seed, shares)
-ledger.known(search, [trace])                the recorded trials, by trace hash
+ledger.known(search, [gene])                 the recorded trials, by gene
 ledger.measure(search, candidates)           measured and recorded trials
 """
 
@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewright.gene import Gene
 from tilewright.records.database import Database
-from tilewright.records.rows import DEFAULT, Trial
-from tilewright.schedule.trace import trace_hash
+from tilewright.records.rows import Trial
 from tilewright.search.memory import Candidate
 from tilewright.search.tasks import AllFailedError, Measured, Measurer, TaskSearch
 
@@ -39,10 +39,9 @@ class Ledger:
     seed: int
     shares: Shares
 
-    def known(self, search: TaskSearch, traces: Sequence[str]) -> dict[str, Trial]:
-        """Those of some traces that are recorded, by trace hash."""
-        hashes = [trace_hash(t) for t in traces]
-        return self.database.lookup(search.task.hash, self.machine, hashes)
+    def known(self, search: TaskSearch, genes: Sequence[Gene]) -> dict[Gene, Trial]:
+        """Those of some programs that are recorded."""
+        return self.database.lookup(search.task.hash, self.machine, genes)
 
     def measure(self, search: TaskSearch, batch: Sequence[Candidate]) -> list[Trial]:
         """Measure and record; the trials as the database has them, whoever was first."""
@@ -57,12 +56,13 @@ class Ledger:
     def results(self, search: TaskSearch, batch: Sequence[Candidate]) -> Sequence[Measured]:
         """Measure, and count the time."""
         started = time.monotonic()
+        assert search.default is not None
         results: Sequence[Measured] = ()
         try:
             results = self.measurer.measure(
                 search.task,
-                search.default_trace,
-                [c.trace for c in batch],
+                search.default,
+                [c.gene for c in batch],
                 search.best_s,
                 search.reference_s,
             )
@@ -83,18 +83,14 @@ class Ledger:
         """The trials as the database has them, whoever was first."""
         trials = [self._trial(search, c, r) for c, r in zip(batch, results, strict=True)]
         if None in self.database.add_trials(trials):  # another run measured the same meanwhile
-            return list(self.known(search, [c.trace for c in batch]).values())
+            return list(self.known(search, [c.gene for c in batch]).values())
         return trials
 
     def _trial(self, search: TaskSearch, candidate: Candidate, result: Measured) -> Trial:
-        sketch = search.space.sketches[candidate.sketch]
         return Trial(
             workload_hash=search.task.hash,
             machine=self.machine,
-            trace_hash=candidate.trace_hash,
-            trace=candidate.trace,
-            sketch_key=sketch.key if candidate.row else DEFAULT,
-            row=candidate.row,
+            gene=candidate.gene,
             round=search.rounds,
             seed=self.seed,
             latencies_s=tuple(result.latencies_s),

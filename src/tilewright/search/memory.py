@@ -3,7 +3,7 @@
     memory = Memory(space)
     batch = memory.candidates(scored, 16, with_score=True)     new programs only, best first
 
-Two rows may stand for one program; the memory knows both the rows and the traces proposed.
+Several rows may stand for one program; the memory knows both the rows and the genes proposed.
 """
 
 from __future__ import annotations
@@ -14,33 +14,31 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright.cost.candidates import Population
-from tilewright.schedule.trace import trace_hash, trace_to_json
+from tilewright.gene import Gene
 from tilewright.search.evolution import ORIGINS, Scored, fingerprints
 from tilewright.space.space import Space
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One program to measure. `trace` is JSON; `predicted` the model's score where there is one."""
+    """One program to measure: its gene, and where in its space it is. `predicted` is the model's
+    score where there is one.
+    """
 
     sketch: int
     row: tuple[int, ...]
-    trace: str
+    gene: Gene
     origin: str = "sample"
     predicted: float | None = None
-
-    @property
-    def trace_hash(self) -> str:
-        return trace_hash(self.trace)
 
 
 @dataclass
 class Memory:
-    """What every strategy remembers: fingerprints and traces proposed so far."""
+    """What every strategy remembers: fingerprints and genes proposed so far."""
 
     space: Space
     rows: set[int] = field(default_factory=set)
-    traces: set[str] = field(default_factory=set)
+    genes: set[Gene] = field(default_factory=set)
 
     def candidates(self, found: Scored, n: int, with_score: bool) -> list[Candidate]:
         """The first `n` new programs of a scored list, remembered as proposed."""
@@ -53,23 +51,23 @@ class Memory:
                 continue
             self.rows.add(int(keys[i]))
             candidate = self._candidate(found, i, with_score)
-            if candidate.trace_hash in self.traces:
+            if candidate.gene in self.genes:
                 continue
-            self.traces.add(candidate.trace_hash)
+            self.genes.add(candidate.gene)
             batch.append(candidate)
         return batch
 
     def _candidate(self, found: Scored, i: int, with_score: bool) -> Candidate:
         sketch, row = int(found.population.sketch[i]), found.population.rows[i]
-        trace = trace_to_json(self.space.trace(sketch, row))
+        gene = self.space.gene(sketch, row)
         score = float(found.score[i]) if with_score else None
-        return Candidate(sketch, tuple(int(x) for x in row), trace, ORIGINS[found.origin[i]], score)
+        return Candidate(sketch, tuple(int(x) for x in row), gene, ORIGINS[found.origin[i]], score)
 
     def remember(self, batch: Sequence[Candidate]) -> None:
         """Candidates known from records: never proposed again."""
         if not batch:
             return
-        self.traces.update(c.trace_hash for c in batch)
+        self.genes.update(c.gene for c in batch)
         self.rows.update(int(k) for k in fingerprints(as_population(batch)))
 
 

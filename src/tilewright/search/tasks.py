@@ -30,6 +30,7 @@ from tilewright.expr.serialize import (
     structure_hash,
     workload_hash,
 )
+from tilewright.gene import Gene
 from tilewright.records.rows import WorkloadRow
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import Candidate, as_population
@@ -55,7 +56,7 @@ class TuningTask:
     @cached_property
     def hash(self) -> str:
         """The workload's hash: another one in a network, where other programs are best."""
-        return self.computation if self.setting.is_alone else network_hash(self.computation)
+        return task_hash(self.computation, self.setting)
 
     @cached_property
     def computation(self) -> str:
@@ -85,23 +86,30 @@ class TuningTask:
             structure_hash=self.structure,
             extents=tuple(extents(self.dag)),
             flops=self.flops,
+            between_bytes=self.setting.between_bytes,
         )
 
 
-def network_hash(computation: str) -> str:
-    """The hash of a workload in a network, from that of the computation."""
+def task_hash(computation: str, setting: Setting) -> str:
+    """What a task is known by: its computation, which is another task where others run between,
+    however much these read.
+    """
+    if setting.is_alone:
+        return computation
     return sha256(f"network {computation}".encode()).hexdigest()
 
 
-def recorded_setting(hash_: str, dag: ComputeDAG) -> Setting:
-    """What a recorded workload's hash says of what ran around it: something, or nothing."""
-    return ALONE if hash_ == workload_hash(dag) else AMONG_OTHERS
+def recorded_setting(row: WorkloadRow, dag: ComputeDAG) -> Setting:
+    """What runs around a recorded task; an older record tells by its hash that something does."""
+    if row.between_bytes is not None:
+        return Setting(row.between_bytes)
+    return ALONE if row.hash == workload_hash(dag) else AMONG_OTHERS
 
 
 def recorded_space(row: WorkloadRow, target: Target, rules: Sequence[Rule] | None = None) -> Space:
     """`TuningTask.space` of a recorded task."""
     dag = dag_from_json(row.dag)
-    return Space(dag, target, rules, recorded_setting(row.hash, dag))
+    return Space(dag, target, rules, recorded_setting(row, dag))
 
 
 def nearest(
@@ -163,20 +171,20 @@ class Measurer(Protocol):
     def measure(
         self,
         task: TuningTask,
-        default: str,
-        traces: Sequence[str],
+        default: Gene,
+        genes: Sequence[Gene],
         best_s: float | None,
         default_s: float | None = None,
     ) -> Sequence[Measured]:
-        """Results of traces (JSON), in order, checked against those of the program of trace
-        `default`; as if that took `default_s`, which was measured before (None: as they are).
+        """Results of programs, in order, checked against those of the program `default`; as if that
+        took `default_s`, which was measured before (None: as they are).
 
         Raises AllFailedError for a batch that fails alike, others when nothing can be measured.
         """
         ...
 
     def confirm(
-        self, task: TuningTask, default: str, traces: Sequence[str]
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> Sequence[Sequence[float]]:
         """Latencies of finalists, one for each of some fresh processes, where they take turns with
         the default program; none of a program that failed.
@@ -207,10 +215,10 @@ class TaskSearch:
     errors: int = 0
     default_s: float | None = None
     reference_s: float | None = None
-    default_trace: str = ""
+    default: Gene | None = None
     best_s: float | None = None
-    best_trace: str | None = None
-    finalists: list[tuple[float, str]] = field(default_factory=list)
+    best: Gene | None = None
+    finalists: list[tuple[float, Gene]] = field(default_factory=list)
     exhausted: bool = False
     confirmed: bool = False
     expected_s: float | None = None
@@ -224,7 +232,7 @@ class TaskSearch:
     @property
     def begun(self) -> bool:
         """Whether its default program is known, though it may have failed."""
-        return bool(self.default_trace)
+        return self.default is not None
 
     def estimate_s(self) -> float:
         """About what its default program takes: the least estimate of a few programs."""
@@ -247,13 +255,14 @@ class TaskSearch:
             if latency is None:
                 self.errors += 1
             else:
-                self.note(latency, candidate.trace)
+                self.note(latency, candidate.gene)
 
-    def note(self, latency: float, trace: str) -> None:
+    def note(self, latency: float, gene: Gene) -> None:
         """Consider a measured program for the best ones."""
-        self.finalists = sorted([*self.finalists, (latency, trace)])[:4]
+        self.finalists.append((latency, gene))
+        self.finalists = sorted(self.finalists, key=lambda found: (found[0], found[1].text))[:4]
         if self.best_s is None or latency < self.best_s:
-            self.best_s, self.best_trace = latency, trace
+            self.best_s, self.best = latency, gene
 
     def learn(
         self,

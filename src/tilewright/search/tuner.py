@@ -16,16 +16,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
 from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import provenance
-from tilewright.records.rows import RUN, FactsRow, LoadRow, RunRow, Trial
+from tilewright.records.rows import DEFAULT, RUN, FactsRow, LoadRow, RunRow, Trial
 from tilewright.search.confirmation import Confirmation
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.default_programs import DefaultPrograms
@@ -45,6 +42,7 @@ from tilewright.search.tasks import (
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import RULES
+from tilewright.space.space import Space
 from tilewright.target import Target
 from tilewright.text import duration
 
@@ -116,6 +114,8 @@ class Tuner:
 
         self.started, self.started_at = time.monotonic(), time.time()
         self.register()
+        for search in self.searches:
+            self._decide(search.task.hash, search.space)
         self._keep_facts(budget)
         self._measure_defaults(budget, lambda i: tell(i, "default programs"))
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
@@ -157,9 +157,7 @@ class Tuner:
         if budget.minutes is None:
             return False
         seconds = budget.minutes * 60
-        winners = sum(
-            s.begun and s.best_trace not in (None, s.default_trace) for s in self.searches
-        )
+        winners = sum(s.begun and s.best not in (None, s.default) for s in self.searches)
         wanted = min(MOST_CONFIRM * seconds, CONFIRM_TASK_S * winners)
         return self.elapsed_s >= seconds - max(LEAST_CONFIRM * seconds, wanted)
 
@@ -219,12 +217,12 @@ class Tuner:
         if not batch:
             scheduler.exhausted(index)
             return
-        known = self.ledger.known(search, [c.trace for c in batch])
-        missing = [c for c in batch if c.trace_hash not in known]
-        known |= {t.trace_hash: t for t in self.ledger.measure(search, missing)}
-        trials = [known[c.trace_hash] for c in batch]
+        known = self.ledger.known(search, [c.gene for c in batch])
+        missing = [c for c in batch if c.gene not in known]
+        known |= {t.gene: t for t in self.ledger.measure(search, missing)}
+        trials = [known[c.gene] for c in batch]
         for trial in trials:
-            log.debug("%s %s: %s", search.task.name, trial.trace_hash[:8], _outcome(trial))
+            log.debug("%s %s: %s", search.task.name, trial.gene.hash[:8], _outcome(trial))
         latencies = [t.measured_s for t in trials]
         search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
         search.tell(batch, latencies)
@@ -245,7 +243,7 @@ class Tuner:
         started = time.monotonic()
         batch = search.propose(self.seed, size)
         self.shares.search += time.monotonic() - started
-        if {c.trace_hash for c in recorded} <= {c.trace_hash for c in batch}:
+        if {c.gene for c in recorded} <= {c.gene for c in batch}:
             return batch
         self.resuming = False
         return recorded
@@ -290,39 +288,44 @@ class Tuner:
         found: dict[tuple[int, int], list[Candidate]] = {}
         for index, search in enumerate(self.searches):
             for t in self.database.trials(search.task.hash, self.machine.fingerprint):
-                sketch = search.space.recorded(t.sketch_key, len(t.row))
-                if t.seed == self.seed and sketch is not None:
-                    one = Candidate(sketch, t.row, t.trace, t.origin, t.predicted)
+                here = search.space.row_of(t.gene)
+                if t.seed == self.seed and t.origin != DEFAULT and here is not None:
+                    row = tuple(here.rows[0].tolist())
+                    one = Candidate(int(here.sketch[0]), row, t.gene, t.origin, t.predicted)
                     found.setdefault((index, t.round), []).append(one)
         return found
 
+    def _decide(self, workload_hash: str, space: Space) -> None:
+        """Find the decisions of programs that older records have as concrete steps."""
+        known = self.database.undecided(workload_hash)
+        decided = {trial: space.decided(gene) for trial, gene in known.items()}
+        self.database.rewrite({t: gene for t, gene in decided.items() if gene != known[t]})
+
     def _pretrain(self) -> None:
         """Learn from the other workloads that this machine's records hold, the nearest ones."""
-        groups = self.database.training_set(self.machine.fingerprint)
-        measured = {group.workload_hash for group in groups}
+        measured = self.database.measured(self.machine.fingerprint)
         others = (row for row in self.database.workloads() if row.hash in measured)
         spaces = {
             row.hash: recorded_space(row, self.target, self._all_rules)
             for row in nearest(others, self.tasks, MAX_TRANSFER)
         }
+        for name, space in spaces.items():
+            self._decide(name, space)
         extractors = {name: FeatureExtractor(space) for name, space in spaces.items()}
-        for group in groups:
+        for group in self.database.training_set(self.machine.fingerprint):
             if group.workload_hash not in extractors:
                 continue
-            extractor = extractors[group.workload_hash]
-            number = spaces[group.workload_hash].recorded(group.sketch_key, group.rows.shape[1])
-            if number is None:
-                continue
-            sketch = np.full(len(group.rows), number)
-            features, owner = extractor.extract(Population(group.rows, sketch))
-            self.rows.append(
-                features,
-                owner,
-                1.0 / group.latency_s,
-                workload=group.workload_hash,
-                round_id=0,
-                region_s=group.region_s,
-            )
+            found, at = spaces[group.workload_hash].rows_of(group.producer, group.decisions)
+            if len(at):
+                features, owner = extractors[group.workload_hash].extract(found)
+                self.rows.append(
+                    features,
+                    owner,
+                    1.0 / group.latency_s[at],
+                    workload=group.workload_hash,
+                    round_id=0,
+                    region_s=group.region_s[at],
+                )
 
 
 def _outcome(trial: Trial) -> str:

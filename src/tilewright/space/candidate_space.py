@@ -24,6 +24,7 @@ from tilewright.cost.resources import limits, resources
 from tilewright.errors import ScheduleError
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent
+from tilewright.gene import Gene, compact, read_decisions
 from tilewright.nest.nodes import Program
 from tilewright.space.decisions import Decision, encode, sample
 from tilewright.target import Target
@@ -45,6 +46,11 @@ class Decided(ABC):
     @abstractmethod
     def program(self) -> Program:
         """The symbolic loop nest."""
+
+    @property
+    @abstractmethod
+    def producer(self) -> str:
+        """What a gene says of it: JSON text."""
 
     @property
     def definitions(self) -> Mapping[str, Expr]:
@@ -115,6 +121,41 @@ class CandidateSpace(Generic[P]):
         """The matrix columns of a decision."""
         start = self._starts[decision]
         return slice(start, start + len(decision.columns))
+
+    # ---- genes ------------------------------------------------------------------------------
+
+    def gene(self, sketch: int, row: Ints) -> Gene:
+        """What is kept of a candidate; equal programs of one sketch have equal genes."""
+        producer = self.sketches[sketch]
+        values = {d.name: row[self.span(d)].tolist() for d in producer.decisions}
+        alone = {d.name for d in producer.decisions if d.columns == (d.name,)}
+        plain = {name: v[0] if name in alone else v for name, v in values.items()}
+        return Gene(producer.producer, compact(plain))
+
+    def row_of(self, gene: Gene) -> Population | None:
+        """The candidate that a gene of any space is here; None where it is none."""
+        found, _ = self.rows_of(gene.producer, [gene.decisions])
+        return found if len(found) else None
+
+    def rows_of(self, producer: str, decisions: Sequence[str]) -> tuple[Population, Ints]:
+        """The candidates that genes of one producer are here, and which of them are: none where
+        this space lacks the producer, else those that have a valid value for each decision. What a
+        sketch does not read is 0.
+        """
+        numbers = [k for k, s in enumerate(self.sketches) if s.producer == producer]
+        genes = [read_decisions(text) for text in decisions] if numbers else []
+        rows = np.zeros((len(genes), self.width), np.int64)
+        valid = np.ones(len(genes), bool)
+        for decision in self.sketches[numbers[0]].decisions if numbers else ():
+            span, missing = self.span(decision), [-1] * len(decision.columns)
+            values = [gene.get(decision.name, missing) for gene in genes]
+            listed = [v if isinstance(v, list) else [v] for v in values]
+            rows[:, span] = [v if len(v) == len(missing) else missing for v in listed]
+            valid &= encode(decision, rows[:, span]) >= 0
+        at = np.flatnonzero(valid)
+        return Population(rows[at], np.full(len(at), numbers[0] if numbers else 0)), at
+
+    # ---- populations ------------------------------------------------------------------------
 
     def groups(self, population: Population) -> list[tuple[P, Ints]]:
         """The sketches present, each with the indices of its rows."""

@@ -1,7 +1,8 @@
 """The default program of a task: good without any measurement, the same every time.
 
-    default_trace(dag, target) -> list[Step]
     default_of(space) -> Population of one
+    default_gene(space) -> its gene
+    default_trace(dag, target) -> its concrete steps
 
 A seeded sample of the search space, ranked by the analytical estimate; the best are then changed
 one decision at a time for a few rounds. It is what an untuned model runs and the reference that
@@ -17,7 +18,9 @@ import numpy as np
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
+from tilewright.gene import Gene
 from tilewright.schedule.steps import Step
+from tilewright.schedule.trace import steps_of
 from tilewright.space.candidate_space import CandidateSpace
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -30,13 +33,13 @@ CHILDREN = 12
 
 def default_trace(dag: ComputeDAG, target: Target) -> list[Step]:
     """Its steps. Raises ScheduleError when the space is empty."""
-    return default_trace_of(Space(dag, target))
+    return steps_of(default_gene(Space(dag, target)))
 
 
-def default_trace_of(space: Space) -> list[Step]:
-    """The same for a space that exists already."""
-    default = default_of(space)
-    return space.trace(int(default.sketch[0]), default.rows[0])
+def default_gene(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Gene:
+    """Its gene. Raises ScheduleError when the space is empty."""
+    default = default_of(space, extractor)
+    return space.gene(int(default.sketch[0]), default.rows[0])
 
 
 def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Population:

@@ -2,6 +2,7 @@
 
     space = Space(dag, target)
     population = space.sample(rng, 2048)          see `candidate_space`
+    gene = space.gene(sketch, row)                what is kept of a candidate
     trace = space.trace(sketch, row)              concrete transform steps
 
 A candidate is a sketch's number and a row of the matrix.
@@ -9,21 +10,26 @@ A candidate is a sketch's number and a row of the matrix.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from tilewright.cost.candidates import Ints
+from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Expr
+from tilewright.expr.nodes import Expr, Var
 from tilewright.expr.reference import static_shape
+from tilewright.gene import Gene
 from tilewright.nest.nodes import Program
 from tilewright.schedule.bounds import Bounds, infer_bounds
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
+from tilewright.schedule.trace import read_steps, sketch_from_json, sketch_to_json, steps_of
 from tilewright.setting import AMONG_OTHERS, Setting
 from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
@@ -35,13 +41,19 @@ from tilewright.target import CpuTarget, Target
 
 @dataclass(frozen=True)
 class Sketch(Decided):
-    """A schedule with free decisions.
+    """A schedule with free decisions."""
 
-    `key` names structure and columns for the records: rows of another key mean something else.
-    """
-
-    key: str
     state: State
+
+    @cached_property
+    def producer(self) -> str:
+        """Its steps as JSON text, the decisions free."""
+        return sketch_to_json(self.name, self.state.trace)
+
+    @cached_property
+    def _steps(self) -> list[Any]:
+        """The same as JSON has it."""
+        return sketch_from_json(self.producer)[1]
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -69,8 +81,31 @@ class Sketch(Decided):
 
     def trace(self, row: Ints) -> list[Step]:
         """Concrete steps of one candidate."""
-        values = self.values(row)
-        return [step.bind(values) for step in self.state.trace]
+        return read_steps(self._steps, self.values(row))
+
+    def decided(self, trace: Sequence[Step]) -> dict[str, int] | None:
+        """The values of its decision variables that give the concrete steps `trace`; None if none
+        do.
+        """
+        if [type(s) for s in self.state.trace] != [type(s) for s in trace]:
+            return None
+        values: dict[str, int] = {}
+        for free, bound in zip(self.state.trace, trace, strict=True):
+            for field in fields(free):
+                _unify(getattr(free, field.name), getattr(bound, field.name), values)
+        known = {v: values[v] for v in self.variables if v in values}
+        if len(known) < len(self.variables):
+            return None
+        return known if read_steps(self._steps, known) == list(trace) else None
+
+
+def _unify(free: Any, bound: Any, values: dict[str, int]) -> None:
+    """Note the value of every decision variable in `free` that stands alone."""
+    if isinstance(free, Var) and isinstance(bound, int):
+        values.setdefault(free.name, bound)
+    elif isinstance(free, tuple) and isinstance(bound, tuple):
+        for a, b in zip(free, bound, strict=False):
+            _unify(a, b, values)
 
 
 class Space(CandidateSpace[Sketch]):
@@ -100,26 +135,32 @@ class Space(CandidateSpace[Sketch]):
 
     def _sketch(self, d: Derivation) -> Sketch:
         decisions = tuple(d.decisions.values())
-        columns = self.place(decisions)
-        variables = [v for decision in decisions for v in decision.columns]
-        name = " · ".join((*_summary(d.applied), *d.variant))
-        genes = f"{name}\n{self.width}\n{variables}\n{d.state.trace}"
         return Sketch(
-            name=name,
+            name=" · ".join((*_summary(d.applied), *d.variant)),
             target=self.target,
             decisions=decisions,
             constraints=tuple(d.constraints),
-            columns=columns,
-            key=hashlib.sha256(genes.encode()).hexdigest()[:12],
+            columns=self.place(decisions),
             state=d.state,
         )
 
-    def recorded(self, key: str, width: int) -> int | None:
-        """The number of the sketch that a recorded row belongs to, by the sketch's key and the
-        length of the row; None where today's space has no such sketch or other columns.
+    def decided(self, gene: Gene) -> Gene:
+        """The gene of this space for the program of concrete steps `gene`, as older records have
+        them; `gene` itself where it has decisions, or no sketch gives it.
         """
-        keys = (i for i, sketch in enumerate(self.sketches) if sketch.key == key)
-        return next(keys, None) if width == self.width else None
+        if gene.decisions != "{}":
+            return gene
+        try:
+            steps = steps_of(gene)
+        except ScheduleError:
+            return gene
+        for number, sketch in enumerate(self.sketches):
+            values = sketch.decided(steps)
+            if values is not None:
+                row = np.zeros(self.width, np.int64)
+                row[sketch.columns] = [values[v] for v in sketch.variables]
+                return self.gene(number, row)
+        return gene
 
     def trace(self, sketch: int, row: Ints) -> list[Step]:
         """Concrete steps of candidate `row` (`[columns]`) of a sketch."""

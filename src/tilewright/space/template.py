@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from tilewright.cost.candidates import Ints
 from tilewright.expr.nodes import Expr
+from tilewright.gene import compact
 from tilewright.nest.bind import bind
 from tilewright.nest.nodes import Program
 from tilewright.nest.verify import verify
@@ -38,6 +39,11 @@ class DecidedTemplate(Decided):
     """A template whose decisions have their columns."""
 
     nest: Program
+
+    @property
+    def producer(self) -> str:
+        """Its name."""
+        return compact({"template": self.name})
 
     @property
     def program(self) -> Program:
