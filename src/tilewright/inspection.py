@@ -362,7 +362,7 @@ def keep_measured(
     facts: dict[str, str | float] = {"network": key, **latencies_s}
     with suppress(RecordsError), Database.open(db, create=False) as database:
         database.add_machine(machine)
-        database.keep_facts(FactsRow(machine.fingerprint, MEASURED, time.time(), facts))
+        database.keep(FactsRow(machine.fingerprint, MEASURED, time.time(), facts))
 
 
 def _machine(database: Database, wanted: str | None) -> Machine:

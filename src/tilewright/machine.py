@@ -81,4 +81,4 @@ def keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> No
     rates = tuple(stream.traffic.total / stream.seconds for stream in found.streams)
     row = CeilingsRow(machine.fingerprint, found.fma_flops, sizes, rates)
     known = next((c for c in database.ceilings() if c.machine == machine.fingerprint), row)
-    database.keep_ceilings(known.raised_by(row))
+    database.keep(known.raised_by(row))

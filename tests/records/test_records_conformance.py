@@ -250,9 +250,9 @@ def test_models_are_replaced_as_a_whole(db: Database) -> None:
 
 def test_a_run_is_replaced_by_how_far_it_came(db: Database) -> None:
     assert db.runs() == []
-    db.keep_run(replace(RUN, seconds=1.0))
-    db.keep_run(RUN)
-    db.keep_run(replace(RUN, started_at=RUN.started_at - 1))
+    db.keep(replace(RUN, seconds=1.0))
+    db.keep(RUN)
+    db.keep(replace(RUN, started_at=RUN.started_at - 1))
     assert db.runs() == [replace(RUN, started_at=RUN.started_at - 1), RUN]
     with pytest.raises(RecordsError, match="no length of time"):
         replace(RUN, seconds=float("nan"))
@@ -260,8 +260,8 @@ def test_a_run_is_replaced_by_how_far_it_came(db: Database) -> None:
 
 def test_ceilings_are_one_row_a_machine(db: Database) -> None:
     assert db.ceilings() == []
-    db.keep_ceilings(replace(CEILINGS, flops_per_s=1.0))
-    db.keep_ceilings(CEILINGS)
+    db.keep(replace(CEILINGS, flops_per_s=1.0))
+    db.keep(CEILINGS)
     assert db.ceilings() == [CEILINGS]
 
 

@@ -91,9 +91,9 @@ def fillings(draw: st.DrawFn) -> Callable[[Database], None]:
         database.add_trials(batch)
         database.add_model(model)
         for run in runs:
-            database.keep_run(run)
+            database.keep(run)
         if limits is not None:
-            database.keep_ceilings(limits)
+            database.keep(limits)
 
     return fill
 
@@ -157,18 +157,18 @@ def test_runs_and_ceilings_that_are_here_stay(db: Database, tmp_path: Path) -> N
     file = tmp_path / "other.jsonl"
     with Database.open(tmp_path / "other.db") as other:
         other.add_machine(MACHINE)
-        other.keep_run(replace(RUN, seconds=1.0))
-        other.keep_run(replace(RUN, started_at=5.0))
-        other.keep_load(replace(LOAD, reason="theirs"))
-        other.keep_load(replace(LOAD, started_at=5.0))
-        other.keep_facts(replace(FACTS, facts={"command": "theirs"}))
-        other.keep_facts(replace(FACTS, kind="measured", facts={"tuned": 0.5}))
-        other.keep_ceilings(replace(CEILINGS, flops_per_s=1.0))
+        other.keep(replace(RUN, seconds=1.0))
+        other.keep(replace(RUN, started_at=5.0))
+        other.keep(replace(LOAD, reason="theirs"))
+        other.keep(replace(LOAD, started_at=5.0))
+        other.keep(replace(FACTS, facts={"command": "theirs"}))
+        other.keep(replace(FACTS, kind="measured", facts={"tuned": 0.5}))
+        other.keep(replace(CEILINGS, flops_per_s=1.0))
         other.export(file)
-    db.keep_run(RUN)
-    db.keep_load(LOAD)
-    db.keep_facts(FACTS)
-    db.keep_ceilings(CEILINGS)
+    db.keep(RUN)
+    db.keep(LOAD)
+    db.keep(FACTS)
+    db.keep(CEILINGS)
     assert db.import_(file) == Imported(runs=1)
     assert db.runs() == [replace(RUN, started_at=5.0), RUN]
     assert db.loads() == [replace(LOAD, started_at=5.0), LOAD]

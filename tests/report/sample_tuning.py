@@ -115,9 +115,9 @@ def fill(database: Database) -> None:
         assert None not in ids
     parts = tuple(ModelTask(t.hash, int(t.weight)) for t in members[:2])
     database.add_model(ModelRow("net", "net", parts))
-    database.keep_run(RUN)
-    database.keep_load(LOAD)
-    database.keep_ceilings(CEILINGS)
+    database.keep(RUN)
+    database.keep(LOAD)
+    database.keep(CEILINGS)
 
 
 def line(id_: int, seconds: float | None, created_at: float, **changes: object) -> TrialLine:

@@ -153,7 +153,7 @@ def test_the_newest_measurement_of_the_same_network_is_shown(tmp_path: Path) -> 
             (START + 3, network_key(parts[:1]), 0.0789),
         ):
             facts = {"network": key, "tuned": seconds}
-            database.keep_facts(FactsRow(MACHINE.fingerprint, MEASURED, at, facts))
+            database.keep(FactsRow(MACHINE.fingerprint, MEASURED, at, facts))
     net = write_report(tmp_path / "t.db", tmp_path / "r.html").models[0]
     assert net.measured == {"tuned": 0.0123}
 

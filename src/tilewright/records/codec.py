@@ -1,5 +1,7 @@
 """Between the frozen rows and what the tables and JSON lines hold.
 
+    columns_of(run) -> {"machine": "5a…", "seed": 0, …}      lists and objects are JSON text
+    row_of(RunRow, columns) -> RunRow
     trial_columns(trial) -> {"workload_hash": …, "gene_hash": "5a…", "latency_s": 0.002, …}
     trial_of(result_row) -> Trial
 
@@ -11,7 +13,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from tilewright.errors import RecordsError
 from tilewright.gene import Gene, compact
@@ -28,38 +30,35 @@ from tilewright.records.rows import (
 )
 
 Columns = dict[str, Any]
+Plain: TypeAlias = Machine | WorkloadRow | RunRow | LoadRow | FactsRow | CeilingsRow
+"""Rows that are one line of one table, which has their fields as columns."""
+Row = TypeVar("Row", bound=Plain)
 
 
-def machine_columns(machine: Machine) -> Columns:
-    return {
-        "fingerprint": machine.fingerprint,
-        "kind": machine.kind,
-        "cpu": machine.cpu,
-        "features": compact(machine.features),
-        "cores": machine.cores,
-        "compiler": machine.compiler,
-    }
+def columns_of(row: Plain) -> Columns:
+    """The row's line."""
+    return {f.name: _stored(getattr(row, f.name)) for f in fields(row)}
 
 
-def machine_of(columns: Columns) -> Machine:
-    features = tuple(json.loads(columns["features"]))
-    return Machine(**{**columns, "features": features})
+def _stored(value: Any) -> Any:
+    return compact(value) if isinstance(value, (tuple, dict)) else value
 
 
-def workload_columns(workload: WorkloadRow) -> Columns:
-    return {
-        "hash": workload.hash,
-        "name": workload.name,
-        "structure_hash": workload.structure_hash,
-        "extents": compact(workload.extents),
-        "flops": workload.flops,
-        "dag": workload.dag,
-        "between_bytes": workload.between_bytes,
-    }
+def row_of(kind: type[Row], columns: Columns) -> Row:
+    """Inverse of `columns_of`. Raises RecordsError for lists or objects that cannot be read."""
+    found = dict(columns)
+    for field in fields(kind):
+        convert = _STORED_AS_TEXT.get(str(field.type).split("[")[0])
+        if convert is not None:
+            try:
+                found[field.name] = convert(json.loads(found[field.name]))
+            except (ValueError, TypeError) as error:
+                what = found.get("kind", kind.__name__)
+                raise RecordsError(f"{field.name} of {what!r} cannot be read: {error}") from error
+    return kind(**found)
 
 
-def workload_of(columns: Columns) -> WorkloadRow:
-    return WorkloadRow(**{**columns, "extents": tuple(json.loads(columns["extents"]))})
+_STORED_AS_TEXT: dict[str, type] = {"tuple": tuple, "dict": dict}
 
 
 def producer_columns(gene: Gene) -> Columns:
@@ -82,26 +81,10 @@ def gene_columns(gene: Gene) -> Columns:
 
 def trial_columns(trial: Trial) -> Columns:
     """The trial's line in `trials`; its id is the database's."""
-    return {
-        "workload_hash": trial.workload_hash,
-        "machine": trial.machine,
-        **gene_columns(trial.gene),
-        "round": trial.round,
-        "seed": trial.seed,
-        "origin": trial.origin,
-        "stage": trial.stage,
-        "error": trial.error,
-        "measured_s": trial.measured_s,
-        "latency_s": trial.latency_s,
-        "predicted": trial.predicted,
-        "build_s": trial.build_s,
-        "run_s": trial.run_s,
-        "region_s": trial.region_s,
-        "created_at": trial.created_at,
-        "latencies_s": compact(trial.latencies_s),
-        "confirmed_s": compact(trial.confirmed_s),
-        "message": trial.message,
-    }
+    values = {f.name: _stored(getattr(trial, f.name)) for f in fields(trial)}
+    del values["id"], values["gene"]
+    derived = {"measured_s": trial.measured_s, "latency_s": trial.latency_s}
+    return values | derived | gene_columns(trial.gene)
 
 
 def trial_of(columns: Columns) -> Trial:
@@ -109,41 +92,6 @@ def trial_of(columns: Columns) -> Trial:
     lists = {name: tuple(json.loads(columns[name])) for name in ("latencies_s", "confirmed_s")}
     gene = Gene(columns.pop("producer"), columns.pop("decisions"))
     return Trial(**{**columns, **lists, "gene": gene})
-
-
-def run_columns(run: RunRow) -> Columns:
-    return {field.name: getattr(run, field.name) for field in fields(run)}
-
-
-def load_columns(load: LoadRow) -> Columns:
-    return {field.name: getattr(load, field.name) for field in fields(load)}
-
-
-def facts_columns(row: FactsRow) -> Columns:
-    return {"machine": row.machine, "kind": row.kind, "at": row.at, "facts": compact(row.facts)}
-
-
-def facts_of(columns: Columns) -> FactsRow:
-    """Raises RecordsError for text that is no JSON object."""
-    try:
-        return FactsRow(**{**columns, "facts": dict(json.loads(columns["facts"]))})
-    except (ValueError, TypeError) as error:
-        raise RecordsError(f"facts of {columns['kind']!r} cannot be read: {error}") from error
-
-
-def ceilings_columns(ceilings: CeilingsRow) -> Columns:
-    return {
-        "machine": ceilings.machine,
-        "flops_per_s": ceilings.flops_per_s,
-        "sizes_bytes": compact(ceilings.sizes_bytes),
-        "bytes_per_s": compact(ceilings.bytes_per_s),
-        "measured_at": ceilings.measured_at,
-    }
-
-
-def ceilings_of(columns: Columns) -> CeilingsRow:
-    lists = {name: tuple(json.loads(columns[name])) for name in ("sizes_bytes", "bytes_per_s")}
-    return CeilingsRow(**{**columns, **lists})
 
 
 def model_columns(model: ModelRow) -> tuple[Columns, list[Columns], list[Columns]]:

@@ -58,6 +58,17 @@ from tilewright.records.tables import (
     workloads,
 )
 
+TABLES: dict[type, Table] = {
+    Machine: machines,
+    WorkloadRow: workloads,
+    RunRow: runs,
+    LoadRow: loads,
+    FactsRow: facts,
+    CeilingsRow: ceilings,
+}
+COUNTED = {Machine: "machines", WorkloadRow: "workloads", RunRow: "runs"}
+"""What an import tells of."""
+
 
 class Database(Reader):
     """An open records database; see the module docstring, and `Reader` for what it answers."""
@@ -103,11 +114,11 @@ class Database(Reader):
 
     def add_machine(self, machine: Machine) -> bool:
         """Add a machine; False if it was there."""
-        return self._add(machines, codec.machine_columns(machine))
+        return self._add(machine)
 
     def add_workload(self, workload: WorkloadRow) -> bool:
         """Add a workload; False if it was there (the first name stays)."""
-        return self._add(workloads, codec.workload_columns(workload))
+        return self._add(workload)
 
     def add_trials(self, batch: Sequence[Trial]) -> list[int | None]:
         """Add a batch at once: all of it is kept or none.
@@ -177,21 +188,15 @@ class Database(Reader):
                     model = replace(model, name=old.name, path=model.path or old.path)
             self._put_model(connection, model)
 
-    def keep_run(self, run: RunRow) -> None:
-        """Record how far a run has come, in place of what was recorded of it before."""
-        self._replace(runs, codec.run_columns(run))
-
-    def keep_load(self, load: LoadRow) -> None:
-        """Record that a run's machine was busy, in place of what was recorded of it before."""
-        self._replace(loads, codec.load_columns(load))
-
-    def keep_facts(self, row: FactsRow) -> None:
-        """Record facts, in place of what was recorded before of the same thing."""
-        self._replace(facts, codec.facts_columns(row))
-
-    def keep_ceilings(self, found: CeilingsRow) -> None:
-        """Record what a machine can do at best, in place of what was recorded before."""
-        self._replace(ceilings, codec.ceilings_columns(found))
+    def keep(self, row: codec.Plain) -> None:
+        """Record how far a run has come, that its machine was busy, facts, or what a machine can do
+        at best, in place of what was recorded of it before.
+        """
+        table, columns = TABLES[type(row)], codec.columns_of(row)
+        key = [column == columns[column.name] for column in table.primary_key]
+        with self._store.write() as connection:
+            connection.execute(delete(table).where(*key))
+            connection.execute(insert(table), columns)
 
     # Upkeep
 
@@ -278,21 +283,14 @@ class Database(Reader):
                 match item:
                     case Trial():
                         batch.append(item)
-                    case Machine():
-                        counts["machines"] += self.add_machine(item)
-                    case WorkloadRow():
-                        counts["workloads"] += self.add_workload(item)
-                    case ModelRow() if item.hash not in present:
-                        self.add_model(item)
-                        counts["models"] += 1
-                    case RunRow():
-                        counts["runs"] += self._add(runs, codec.run_columns(item))
-                    case LoadRow():
-                        self._add(loads, codec.load_columns(item))
-                    case FactsRow():
-                        self._add(facts, codec.facts_columns(item))
-                    case CeilingsRow():
-                        self._add(ceilings, codec.ceilings_columns(item))
+                    case ModelRow():
+                        if item.hash not in present:
+                            self.add_model(item)
+                            counts["models"] += 1
+                    case _:
+                        added = self._add(item)
+                        if name := COUNTED.get(type(item)):
+                            counts[name] += added
         with naming():
             self._import_trials(batch, counts)
         return exchange.Imported(**counts)
@@ -315,17 +313,12 @@ class Database(Reader):
             if lines:
                 connection.execute(insert(table), lines)
 
-    def _add(self, table: Table, columns: codec.Columns) -> bool:
+    def _add(self, row: codec.Plain) -> bool:
+        """Add a row unless one with its key is there; whether it was added."""
+        table = TABLES[type(row)]
         statement = self._ignoring(table).returning(*table.primary_key)
         with self._store.write() as connection:
-            return connection.execute(statement, columns).first() is not None
-
-    def _replace(self, table: Table, columns: codec.Columns) -> None:
-        """Put a row in place of the one with its key."""
-        key = [column == columns[column.name] for column in table.primary_key]
-        with self._store.write() as connection:
-            connection.execute(delete(table).where(*key))
-            connection.execute(insert(table), columns)
+            return connection.execute(statement, codec.columns_of(row)).first() is not None
 
     def _ignoring(self, table: Table) -> sqlite.Insert | postgresql.Insert:
         """INSERT that leaves a row with the same key alone."""

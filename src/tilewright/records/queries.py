@@ -17,6 +17,7 @@ from sqlalchemy import Column, Connection, Select, Table, case, func, select
 
 from tilewright.gene import compact
 from tilewright.records import codec
+from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     DEFAULT,
     Coverage,
@@ -195,7 +196,7 @@ def summary(connection: Connection) -> Summary:
         trials=sum(line.trials for line in coverage),
         failed=sum(line.failed for line in coverage),
         workloads=connection.execute(select(func.count()).select_from(workloads)).scalar_one(),
-        machines=tuple(map(codec.machine_of, rows(connection, MACHINES))),
+        machines=tuple(codec.row_of(Machine, row) for row in rows(connection, MACHINES)),
         models=tuple(told_apart(models(connection))),
         coverage=coverage,
         errors=_errors(connection),

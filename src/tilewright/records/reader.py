@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, Table, select
 
 from tilewright.gene import Gene
 from tilewright.records import codec, exchange, queries
@@ -47,19 +47,19 @@ class Reader:
 
     def machines(self) -> list[Machine]:
         """All machines, by fingerprint."""
-        return [codec.machine_of(row) for row in self._all(queries.MACHINES)]
+        return [codec.row_of(Machine, row) for row in self._all(queries.MACHINES)]
 
     def workloads(self, structure_hash: str | None = None) -> list[WorkloadRow]:
         """All workloads, or those that differ from one another in extents only; by name."""
         query = select(workloads).order_by(workloads.c.name, workloads.c.hash)
         if structure_hash is not None:
             query = query.where(workloads.c.structure_hash == structure_hash)
-        return [codec.workload_of(row) for row in self._all(query)]
+        return [codec.row_of(WorkloadRow, row) for row in self._all(query)]
 
     def workload(self, hash_: str) -> WorkloadRow | None:
         """The workload of that hash."""
         rows = self._all(select(workloads).where(workloads.c.hash == hash_))
-        return codec.workload_of(rows[0]) if rows else None
+        return codec.row_of(WorkloadRow, rows[0]) if rows else None
 
     def models(self) -> list[ModelRow]:
         """All models with their tasks, by name."""
@@ -73,24 +73,19 @@ class Reader:
 
     def runs(self) -> list[RunRow]:
         """All tuning runs, by machine and start."""
-        with self._store.read() as connection:
-            return [RunRow(**row) for row in queries.whole(connection, runs)]
+        return self._whole(RunRow, runs)
 
     def loads(self) -> list[LoadRow]:
         """Of the runs whose machine was busy, by machine and start."""
-        with self._store.read() as connection:
-            return [LoadRow(**row) for row in queries.whole(connection, loads)]
+        return self._whole(LoadRow, loads)
 
     def facts(self, kind: str) -> list[FactsRow]:
         """All facts of a kind, by machine and time."""
-        with self._store.read() as connection:
-            rows = queries.whole(connection, facts)
-        return [codec.facts_of(row) for row in rows if row["kind"] == kind]
+        return [row for row in self._whole(FactsRow, facts) if row.kind == kind]
 
     def ceilings(self) -> list[CeilingsRow]:
         """What is known of machines' limits, by machine."""
-        with self._store.read() as connection:
-            return [codec.ceilings_of(row) for row in queries.whole(connection, ceilings)]
+        return self._whole(CeilingsRow, ceilings)
 
     def history(self, machine: str) -> list[TrialLine]:
         """All trials of a machine without genes, in order of insertion."""
@@ -183,17 +178,18 @@ class Reader:
         # another process added meanwhile.
         with self._store.read() as connection:
             last = queries.last_trial(connection)
-        models, found_runs, found_ceilings = self.models(), self.runs(), self.ceilings()
-        found_loads = self.loads()
-        found_facts = [row for kind in FACT_KINDS for row in self.facts(kind)]
+        models, found_facts = self.models(), [f for kind in FACT_KINDS for f in self.facts(kind)]
+        beside: list[exchange.Item] = [*self.runs(), *self.loads(), *found_facts, *self.ceilings()]
         yield from self.machines()
         yield from self.workloads()
         yield from models
-        yield from found_runs
-        yield from found_loads
-        yield from found_facts
-        yield from found_ceilings
+        yield from beside
         yield from takewhile(lambda trial: (trial.id or 0) <= last, self.trials())
+
+    def _whole(self, kind: type[codec.Row], table: Table) -> list[codec.Row]:
+        """All rows of a table."""
+        with self._store.read() as connection:
+            return [codec.row_of(kind, line) for line in queries.whole(connection, table)]
 
     def _all(self, query: Select[Any]) -> list[codec.Columns]:
         with self._store.read() as connection:

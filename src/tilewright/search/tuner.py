@@ -263,14 +263,14 @@ class Tuner:
             facts["minutes"] = budget.minutes
         if budget.trials is not None:
             facts["trials"] = budget.trials
-        self.database.keep_facts(FactsRow(self.machine.fingerprint, RUN, self.started_at, facts))
+        self.database.keep(FactsRow(self.machine.fingerprint, RUN, self.started_at, facts))
 
     def _keep_run(self) -> None:
         """Record how far the run has come, where its time went, and that the machine was busy."""
         shares = {f"{name}_s": seconds for name, seconds in vars(self.shares).items()}
         if reason := self.disturbance.summary:
-            self.database.keep_load(LoadRow(self.machine.fingerprint, self.started_at, reason))
-        self.database.keep_run(
+            self.database.keep(LoadRow(self.machine.fingerprint, self.started_at, reason))
+        self.database.keep(
             RunRow(
                 self.machine.fingerprint,
                 self.started_at,
