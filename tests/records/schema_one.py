@@ -152,7 +152,6 @@ def fill(connection: Connection) -> None:
     for number, trace in enumerate(TRACES, 1):
         failed = number == 2
         line = {
-            "id": number,
             "workload_hash": "w0",
             "machine": "m",
             "trace_hash": f"t{number}",
