@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.codegen.clike import emit
-from tilewright.codegen.clike.dialects import CUDA
+from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.loop_order import running_first
 from tilewright.codegen.clike.padding import without_padding_guards
 from tilewright.codegen.passes.simplify import simplified
@@ -142,7 +142,7 @@ def test_only_what_leaves_the_thread_is_guarded() -> None:
     program, node = rows(Tensor("s", (28, 8), FLOAT32))
     changed = without_padding_guards(program, node)
     assert guards(node) == 3 and guards(changed) == 1
-    assert "if" in emit(program, CUDA).text
+    assert "if" in emit(program, Cuda()).text
 
 
 @pytest.mark.parametrize("operand", [IN, Tensor("s", (27, 8), FLOAT32)])

@@ -5,14 +5,16 @@
 
 Outputs are poisoned before a candidate's first run and again before the runs that are timed, and
 compared with the reference's after both. `host_trial` and `device_trial` have the memory and the
-loaded programs.
+loaded programs; which of them serves a target, its backend says.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -22,6 +24,8 @@ import numpy.typing as npt
 from tilewright.artifact import Array, Artifact, BufferSpec
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
+from tilewright.measure.inputs import InputKind
+from tilewright.target import Target
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -336,10 +340,76 @@ class Expected:
                 raise WrongAnswer(f"{when}{error}") from None
 
 
-def elements_at(outputs: Sequence[Array], points: Sequence[Sequence[int]]) -> list[bytes]:
-    """Of each output the elements at flat indices, as bytes."""
-    pairs = zip(outputs, points, strict=True)
-    return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
+class TrialTask(ABC):
+    """Inputs, constants and expected outputs of one task, where its candidates run. `reference_s`
+    is what the reference took; a task is `spoilt` once a candidate may have broken its memory.
+    """
+
+    spoilt = False
+    reference_s: float
+    expected: Expected
+
+    @abstractmethod
+    def __init__(
+        self,
+        reference: Artifact,
+        kinds: Sequence[InputKind],
+        tolerance: Tolerance,
+        seed: int,
+        aligned_inputs: bool,
+    ) -> None:
+        """Make the inputs and run `reference` once for the expected outputs.
+
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs
+        begin where a caller's arrays do, or with `aligned_inputs` as other programs' outputs.
+        Raises RunError when the reference cannot run here.
+        """
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes held on this side while the task is loaded."""
+
+    @abstractmethod
+    def reference_outputs(self) -> list[Array]:
+        """What the reference made, as long as no candidate has run."""
+
+    @abstractmethod
+    def loaded(self, artifact: Artifact) -> AbstractContextManager[Candidate]:
+        """A candidate with its memory. Raises RunError when it cannot be loaded."""
+
+    def baseline(self) -> Candidate | None:
+        """The reference beside candidates, where they can be timed in turns."""
+        return None
+
+    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
+        """The reference's outputs at flat indices, one list of them for each output, as bytes. To
+        be called before any candidate runs.
+        """
+        pairs = zip(self.reference_outputs(), points, strict=True)
+        return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
+
+    def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
+        """Load, run, check and time a candidate; `retry` may time it several times and choose.
+
+        Raises RunError when it cannot run, has another interface or writes outside its buffers;
+        WrongAnswer when an output differs from the reference's.
+        """
+        self.expected.check_interface(artifact)
+        reference = None if options.reference_s is None else self.baseline()
+        spent = Spent()
+        with self.loaded(artifact) as candidate:
+            spent.mark("load")
+            timing = run_trial(candidate, options, spent, retry, reference)
+        spent.mark("unload")
+        timing.spent_s = spent.seconds
+        return timing
+
+
+def trial_task_of(target: Target) -> type[TrialTask]:
+    """Where a target's candidates run."""
+    found: type[TrialTask] = target.backend.trial.load()
+    return found
 
 
 def _names(specs: Any) -> str:

@@ -10,9 +10,10 @@ on whole columns: `[n]` or `[n, k]` int64 arrays.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from tilewright.expr.nodes import Var
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # a padded axis may run over its extent by at most extent / WASTE
 SHORT_WASTE = 7  # by one at most extent / 7: four rows and three of 7 suit 16 registers, 7 do not
+
+Mutation: TypeAlias = Callable[[np.random.Generator, Ints], Ints]
+"""Neighbours of rows (`[n, k]`): valid, and different where possible."""
 
 
 class Decision(Protocol):
@@ -34,9 +38,15 @@ class Decision(Protocol):
     def stage(self) -> str: ...
 
     @property
-    def role(self) -> str:
-        """What it decides: "tile", "parallel", "pragma", "location" or "thread" (it picks the
-        mutation).
+    def is_choice(self) -> bool:
+        """Whether its values are options, each worth a try of its own."""
+        ...
+
+    @property
+    def mutations(self) -> Mapping[str, Mutation]:
+        """The changes that a search may make to it, by name: the one that it is for ("tile",
+        "parallel", "pragma", "location" or "thread") comes first. How often each is tried depends
+        on the target (`Backend.mutations`).
         """
         ...
 
@@ -49,7 +59,7 @@ class Decision(Protocol):
         ...
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
-        """Neighbours of `rows` (`[n, k]`): valid, and different where possible."""
+        """Its usual mutation."""
         ...
 
 
@@ -161,7 +171,12 @@ class TileFactors:
     within: int = 0
     threads: int = 0
     by_one: bool = False
-    role: str = "tile"
+    is_choice: ClassVar[bool] = False
+
+    @property
+    def mutations(self) -> Mapping[str, Mutation]:
+        rebinding: dict[str, Mutation] = {"thread": self.rebind} if self.threads else {}
+        return {"tile": self.mutate, **rebinding}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -231,13 +246,20 @@ def _random_divisor(rng: np.random.Generator, values: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few ints. `ordered` options mutate to an adjacent one, others to any other."""
+    """One of a few ints, which the `mutation` of that name changes: `ordered` options to an
+    adjacent one, others to any other.
+    """
 
     name: str
     stage: str
-    role: str
+    mutation: str
     options: tuple[int, ...]
     ordered: bool = False
+    is_choice: ClassVar[bool] = True
+
+    @property
+    def mutations(self) -> Mapping[str, Mutation]:
+        return {self.mutation: self.mutate}
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
-"""Loop nest to C for GPUs: OpenCL C or CUDA C++ from one printer.
+"""Loop nest to C for GPUs, in several dialects from one printer.
 
-    source = emit(program, OPENCL)      source.text, source.launches
+    source = emit(program, dialect_of(target))      source.text, source.launches
 
 Every root nest of the program becomes a kernel; kernels run in order, and what they pass on to
 each other lives in device memory (`source.scratch_bytes`).
@@ -12,25 +12,21 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.artifact import DEVICE_ALIGNMENT, Launch, aligned
-from tilewright.codegen.clike.dialects import CUDA, GLOBAL, OPENCL, TABLE, Dialect
+from tilewright.codegen import kernel as codegen
+from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.kernels import Kernel, row_major, write_kernel
-from tilewright.codegen.clike.loop_order import running_first
 from tilewright.codegen.clike.names import Names
-from tilewright.codegen.clike.padding import without_padding_guards
-from tilewright.codegen.clike.virtual import sunk
+from tilewright.codegen.clike.passes import prepared
 from tilewright.codegen.linear import Linearizer
-from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.simplify import simplified
-from tilewright.codegen.rewrite import is_empty, rebuilt
+from tilewright.codegen.rewrite import is_empty
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Const, Tensor
 from tilewright.expr.tensors import Table
-from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq, Store, bodies, walk
-from tilewright.nest.workers import Team, is_for_workers, kernels
-from tilewright.target import CudaTarget, GpuTarget
+from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq
+from tilewright.nest.workers import kernels
+from tilewright.target import Target
 
-NOBODY = Team()
 MOST_ELEMENTS = 2**31 - 1  # of one array: indices are int
 
 
@@ -43,15 +39,25 @@ class Source:
     scratch_bytes: int
 
 
-def dialect_of(target: GpuTarget) -> Dialect:
-    """The language a target is programmed in."""
-    return CUDA if isinstance(target, CudaTarget) else OPENCL
+def dialect_of(target: Target) -> Dialect:
+    """The language a target is programmed in. Raises BuildError for one that takes no C."""
+    part = target.backend.dialect
+    if part is None:
+        raise BuildError(f"{target.kind} devices are not programmed in C")
+    dialect: Dialect = part.load()()
+    return dialect
+
+
+def compiled(program: Program, target: Target, prefetch: int) -> codegen.Kernel:
+    """The source; devices fetch nothing ahead."""
+    source = emit(program, dialect_of(target))
+    text, scratch_bytes = source.text, source.scratch_bytes
+    return codegen.Kernel(program.name, text, text.encode(), scratch_bytes, (), source.launches)
 
 
 def emit(program: Program, dialect: Dialect) -> Source:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
-    body = without_padding_guards(program, simplified(program.body))
-    body = _guards(sunk(running_first(body)))
+    body = prepared(program).body
     names, forms = Names(), Linearizer()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):
@@ -78,20 +84,9 @@ def emit(program: Program, dialect: Dialect) -> Source:
 def _text(written: list[Kernel], tables: list[str], dialect: Dialect) -> str:
     helpers = {name: text for k in written for name, text in k.helpers.items()}
     kernels_text = [k.text for k in written]
-    headers = ["#include <cuda_fp16.h>\n"] if any("__half" in t for t in kernels_text) else []
-    parts = [*headers, dialect.prelude, *helpers.values(), *tables, *kernels_text]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
-
-
-def _guards(node: Node, team: Team = NOBODY) -> Node:
-    """Conditions moved outwards, within what one thread does alone."""
-    if team.is_predicated(node):
-        return node
-    together = any(isinstance(n, Store) and team.combined(n) for n in walk(node))
-    if not together and not is_for_workers(node):
-        return hoisted_guards(node)
-    inner = team.entering(node, {})
-    return rebuilt(node, tuple(_guards(b, inner) for b in bodies(node)))
+    preamble = dialect.preamble({dtype for k in written for dtype in k.dtypes})
+    parts = [*preamble, *helpers.values(), *tables, *kernels_text]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
 def _place(
@@ -137,4 +132,4 @@ def _between_kernels(node: Node) -> list[Alloc]:
     return []
 
 
-__all__ = ["CUDA", "OPENCL", "Dialect", "Launch", "Source", "dialect_of", "emit"]
+__all__ = ["Dialect", "Launch", "Source", "compiled", "dialect_of", "emit"]
