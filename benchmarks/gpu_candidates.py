@@ -151,7 +151,7 @@ class Family:
         """The OpenCL artifact and the CUDA source. Raises ScheduleError and BuildError."""
         artifact = build(self.dag, trace, self.target, "candidate")
         program = lower(State(self.dag).replay(trace), "candidate").program
-        return artifact, emit(program, Cuda()).text
+        return artifact, emit(program, Cuda()).ir
 
     def run(self, artifact: Artifact) -> float:
         """Compile and run on the device; seconds of compiling. Raises RunError, WrongAnswer."""

@@ -142,7 +142,7 @@ def test_only_what_leaves_the_thread_is_guarded() -> None:
     program, node = rows(Tensor("s", (28, 8), FLOAT32))
     changed = without_padding_guards(program, node)
     assert guards(node) == 3 and guards(changed) == 1
-    assert "if" in emit(program, Cuda()).text
+    assert "if" in emit(program, Cuda()).ir
 
 
 @pytest.mark.parametrize("operand", [IN, Tensor("s", (27, 8), FLOAT32)])

@@ -20,7 +20,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 
 @pytest.mark.parametrize("name", CASES)
 def test_programs_compile(name: str) -> None:
-    text = emit(CASES[name].lowered().program, Cuda()).text
+    text = emit(CASES[name].lowered().program, Cuda()).ir
     architecture = ARCHITECTURES[sorted(CASES).index(name) % len(ARCHITECTURES)]
     binary, report = compile_cuda(text, architecture)
     assert binary[:4] == b"\x7fELF"

@@ -64,7 +64,7 @@ def code_of(program: Program, target: Target) -> str:
         if isinstance(target, CpuTarget):
             return emit(prepared(program, target), target, 0).ir
         assert isinstance(target, GpuTarget)
-        return clike.emit(program, clike.dialect_of(target)).text
+        return clike.emit(program, clike.dialect_of(target)).ir
     except BuildError as error:
         return str(error)
 

@@ -12,20 +12,17 @@ failed, the task is `spoilt`, and its process with the device's context should b
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
 
 from tilewright.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.errors import RunError, TargetError, TilewrightError
-from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
     Candidate,
-    Expected,
     Floats,
     TrialTask,
     logical_constants,
@@ -83,25 +80,14 @@ class _Buffer:
 class DeviceTask(TrialTask):
     """In the device's memory, which nothing protects: a candidate that failed spoils the task."""
 
-    def __init__(
-        self,
-        reference: Artifact,
-        kinds: Sequence[InputKind],
-        tolerance: Tolerance,
-        seed: int,
-        aligned_inputs: bool = True,
-    ) -> None:
-        """`aligned_inputs` makes no difference: memory of a device is aligned, whoever allocates
-        it. Raises TargetError without the device.
-        """
+    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
+        """Memory of a device is aligned, whoever allocates it."""
         target = Target.parse(reference.target)
         assert isinstance(target, GpuTarget)
         self.device = device_of(target)
         self._l2_bytes = target.l2_bytes
         self._other: tuple[Array, object] | None = None
-        logical = logical_constants(reference)
-        given = make_inputs((*reference.inputs, *logical.values()), kinds, seed)
-        self.constants = {name: given[name] for name in logical}
+        self.constants = {name: given[name] for name in logical_constants(reference)}
         self.given = [_Buffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
             buffer.array[...] = given[buffer.spec.name]
@@ -109,20 +95,16 @@ class DeviceTask(TrialTask):
         self.results = [_Buffer(self.device, s) for s in reference.outputs]
         for buffer in self.results:
             buffer.upload()
-        started = time.perf_counter()
+
+    def _run_reference(self, reference: Artifact) -> list[Array]:
         _OnDevice(self, reference).bench(1)
-        self.reference_s = time.perf_counter() - started
-        outputs = [b.download(reference.entry) for b in self.results]
-        self.expected = Expected(reference, outputs, tolerance)
+        return [b.download(reference.entry) for b in self.results]
 
     @property
     def nbytes(self) -> int:
         held = sum(b.nbytes for b in (*self.given, *self.results))
         held += sum(c.nbytes for c in self.constants.values())
         return held + self.expected.nbytes
-
-    def reference_outputs(self) -> list[Array]:
-        return [b.array for b in self.results]
 
     @contextmanager
     def loaded(self, artifact: Artifact) -> Iterator[Candidate]:

@@ -11,21 +11,17 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from tilewright.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.errors import RunError
-from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
     Candidate,
-    Expected,
     Floats,
     TrialTask,
     logical_constants,
@@ -40,42 +36,32 @@ PACKED_BYTES = 256 << 20  # of packed constants that are kept for the next candi
 class HostTask(TrialTask):
     """In guarded memory: what a candidate breaks, it breaks for itself."""
 
-    def __init__(
-        self,
-        reference: Artifact,
-        kinds: Sequence[InputKind],
-        tolerance: Tolerance,
-        seed: int,
-        aligned_inputs: bool = False,
-    ) -> None:
+    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
         self._inputs = reference.inputs
         specs = (*reference.inputs, *logical_constants(reference).values())
-        arrays = make_inputs(specs, kinds, seed).values()
         starts = [staggered(slot) for slot in range(len(specs))]
         if not aligned_inputs:
             starts[: len(self._inputs)] = [NUMPY_START] * len(self._inputs)
         self._given = {
-            spec.name: _guarded(spec, array, start)
-            for spec, array, start in zip(specs, arrays, starts, strict=True)
+            spec.name: _guarded(spec, given[spec.name], start)
+            for spec, start in zip(specs, starts, strict=True)
         }
         self._packings: dict[tuple[Packing, int], GuardedBuffer] = {}
         self._results = _new_results(reference.outputs, len(specs))
-        started = time.perf_counter()
-        own = _new_results(reference.outputs, len(specs))  # the reference runs beside candidates
+
+    def _run_reference(self, reference: Artifact) -> list[Array]:
+        """In memory of its own: it runs beside candidates, too."""
+        own = _new_results(reference.outputs, len(self._given))
         self._reference = _OnHost(self, LoadedKernel(reference), reference, own)
         self._reference.bench(1)
-        self.reference_s = time.perf_counter() - started
         self._reference.check_slack()
-        self.expected = Expected(reference, self._reference.outputs(), tolerance)
+        return self._reference.outputs()
 
     @property
     def nbytes(self) -> int:
         own = (*self._given.values(), *self._results, *self._packings.values())
         held = {id(b): b.nbytes for b in (*own, *self._reference.memory)}  # which shares inputs
         return sum(held.values()) + self.expected.nbytes
-
-    def reference_outputs(self) -> list[Array]:
-        return self._reference.outputs()
 
     @contextmanager
     def loaded(self, artifact: Artifact) -> Iterator[Candidate]:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tilewright.artifact import Array, Artifact, BufferSpec
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
-from tilewright.measure.inputs import InputKind
+from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.target import Target
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -342,28 +342,39 @@ class Expected:
 
 class TrialTask(ABC):
     """Inputs, constants and expected outputs of one task, where its candidates run. `reference_s`
-    is what the reference took; a task is `spoilt` once a candidate may have broken its memory.
+    is what its reference took; it is `spoilt` once a candidate may have broken its memory.
     """
 
     spoilt = False
-    reference_s: float
-    expected: Expected
 
-    @abstractmethod
     def __init__(
         self,
         reference: Artifact,
         kinds: Sequence[InputKind],
         tolerance: Tolerance,
         seed: int,
-        aligned_inputs: bool,
+        aligned_inputs: bool = False,
     ) -> None:
         """Make the inputs and run `reference` once for the expected outputs.
 
         `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs
         begin where a caller's arrays do, or with `aligned_inputs` as other programs' outputs.
-        Raises RunError when the reference cannot run here.
+        Raises RunError when the reference cannot run here, TargetError without its device.
         """
+        specs = (*reference.inputs, *logical_constants(reference).values())
+        self._hold(reference, make_inputs(specs, kinds, seed), aligned_inputs)
+        started = time.perf_counter()
+        self._outputs = self._run_reference(reference)
+        self.reference_s = time.perf_counter() - started
+        self.expected = Expected(reference, self._outputs, tolerance)
+
+    @abstractmethod
+    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
+        """Allocate memory, with the inputs and constants in it."""
+
+    @abstractmethod
+    def _run_reference(self, reference: Artifact) -> list[Array]:
+        """Run it once; its outputs."""
 
     @property
     @abstractmethod
@@ -371,22 +382,18 @@ class TrialTask(ABC):
         """Bytes held on this side while the task is loaded."""
 
     @abstractmethod
-    def reference_outputs(self) -> list[Array]:
-        """What the reference made, as long as no candidate has run."""
-
-    @abstractmethod
     def loaded(self, artifact: Artifact) -> AbstractContextManager[Candidate]:
         """A candidate with its memory. Raises RunError when it cannot be loaded."""
 
     def baseline(self) -> Candidate | None:
-        """The reference beside candidates, where they can be timed in turns."""
+        """The reference beside candidates, where both are timed in turns."""
         return None
 
     def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
         """The reference's outputs at flat indices, one list of them for each output, as bytes. To
         be called before any candidate runs.
         """
-        pairs = zip(self.reference_outputs(), points, strict=True)
+        pairs = zip(self._outputs, points, strict=True)
         return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
 
     def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:

@@ -40,34 +40,27 @@ class CudaTarget(GpuTarget):
         return DEVICES
 
 
-def _device(name: str, architecture: str, cores: int, l2_bytes: int) -> CudaTarget:
-    return CudaTarget(
-        name=name,
-        cores=cores,
-        vector_bits=128,
-        line_bytes=128,
-        warp=32,
-        threads=1024,
-        shared_bytes=48 * KIB,  # what a block has without asking for more
-        registers=64 * KIB,
-        thread_registers=255,
-        l2_bytes=l2_bytes,
-        virtual=8,
-        architecture=architecture,
-    )
-
-
+LIMITS = {
+    "vector_bits": 128,
+    "line_bytes": 128,
+    "warp": 32,
+    "threads": 1024,
+    "shared_bytes": 48 * KIB,  # what a block has without asking for more
+    "registers": 64 * KIB,
+    "thread_registers": 255,
+    "virtual": 8,
+}
 DEVICES = {
-    t.name: t
-    for t in (
-        _device("t4", "sm_75", 40, 4 * MIB),
-        _device("v100", "sm_70", 80, 6 * MIB),
-        _device("a100", "sm_80", 108, 40 * MIB),
-        _device("a10", "sm_86", 72, 6 * MIB),
-        _device("rtx3090", "sm_86", 82, 6 * MIB),
-        _device("l4", "sm_89", 58, 48 * MIB),
-        _device("rtx4090", "sm_89", 128, 72 * MIB),
-        _device("h100", "sm_90", 132, 50 * MIB),
-        _device("h200", "sm_90", 132, 50 * MIB),
+    name: CudaTarget(name=name, architecture=built, cores=cores, l2_bytes=l2, **LIMITS)
+    for name, built, cores, l2 in (
+        ("t4", "sm_75", 40, 4 * MIB),
+        ("v100", "sm_70", 80, 6 * MIB),
+        ("a100", "sm_80", 108, 40 * MIB),
+        ("a10", "sm_86", 72, 6 * MIB),
+        ("rtx3090", "sm_86", 82, 6 * MIB),
+        ("l4", "sm_89", 58, 48 * MIB),
+        ("rtx4090", "sm_89", 128, 72 * MIB),
+        ("h100", "sm_90", 132, 50 * MIB),
+        ("h200", "sm_90", 132, 50 * MIB),
     )
 }

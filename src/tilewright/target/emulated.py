@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.target.backend import Backend, Part
-from tilewright.target.base import KIB, MIB
+from tilewright.target.base import MIB
+from tilewright.target.cuda import LIMITS
 from tilewright.target.gpu import GpuTarget, gpu_backend
 
 
@@ -34,13 +35,6 @@ class EmulatedTarget(GpuTarget):
 CUDA_ON_CPU = EmulatedTarget(
     name=EmulatedTarget.usual,
     cores=2,
-    vector_bits=128,
-    line_bytes=128,
-    warp=32,
-    threads=1024,
-    shared_bytes=48 * KIB,
-    registers=64 * KIB,
-    thread_registers=255,
     l2_bytes=1 * MIB,
-    virtual=8,
+    **LIMITS,
 )

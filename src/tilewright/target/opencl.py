@@ -40,31 +40,22 @@ class OpenclTarget(GpuTarget):
         return DEVICES
 
 
-def _device(
-    name: str, cores: int, warp: int, threads: int, shared: int, l2: int, line: int, virtual: int
-) -> OpenclTarget:
-    return OpenclTarget(
-        name=name,
-        cores=cores,
-        vector_bits=128,
-        line_bytes=line,
-        warp=warp,
-        threads=threads,
-        shared_bytes=shared,
-        registers=0,
-        thread_registers=64,
-        l2_bytes=l2,
-        virtual=virtual,
-        driver="",
-    )
-
-
-DEVICES = {
-    t.name: t
-    for t in (
-        _device("mali", 10, 16, 256, 32 * KIB, 1 * MIB, 64, 4),
-        _device("adreno", 4, 64, 512, 32 * KIB, 1 * MIB, 64, 4),
-        _device("intel", 24, 16, 256, 64 * KIB, 1 * MIB, 64, 4),
-        _device("pocl", 4, 8, 256, 64 * KIB, 0, 64, 4),
-    )
+LIMITS = {
+    "vector_bits": 128,
+    "line_bytes": 64,
+    "registers": 0,
+    "thread_registers": 64,
+    "virtual": 4,
 }
+DEVICES = {
+    name: OpenclTarget(
+        name=name, driver="", cores=cores, warp=warp, threads=threads, shared_bytes=shared,
+        l2_bytes=l2, **LIMITS,
+    )
+    for name, cores, warp, threads, shared, l2 in (
+        ("mali", 10, 16, 256, 32 * KIB, 1 * MIB),
+        ("adreno", 4, 64, 512, 32 * KIB, 1 * MIB),
+        ("intel", 24, 16, 256, 64 * KIB, 1 * MIB),
+        ("pocl", 4, 8, 256, 64 * KIB, 0),
+    )
+}  # fmt: skip

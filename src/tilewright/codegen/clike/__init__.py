@@ -1,21 +1,20 @@
 """Loop nest to C for GPUs, in several dialects from one printer.
 
-    source = emit(program, dialect_of(target))      source.text, source.launches
+    kernel = emit(program, dialect_of(target))      kernel.ir, kernel.launches
 
 Every root nest of the program becomes a kernel; kernels run in order, and what they pass on to
-each other lives in device memory (`source.scratch_bytes`).
+each other lives in device memory (`kernel.scratch_bytes`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from tilewright.artifact import DEVICE_ALIGNMENT, Launch, aligned
-from tilewright.codegen import kernel as codegen
+from tilewright.codegen import Kernel
 from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
-from tilewright.codegen.clike.kernels import Kernel, row_major, write_kernel
+from tilewright.codegen.clike.kernels import KernelText, row_major, write_kernel
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.passes import prepared
 from tilewright.codegen.linear import Linearizer
@@ -30,15 +29,6 @@ from tilewright.target import Target
 MOST_ELEMENTS = 2**31 - 1  # of one array: indices are int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A program as source text with the calls that run it."""
-
-    text: str
-    launches: tuple[Launch, ...]
-    scratch_bytes: int
-
-
 def dialect_of(target: Target) -> Dialect:
     """The language a target is programmed in. Raises BuildError for one that takes no C."""
     part = target.backend.dialect
@@ -48,14 +38,12 @@ def dialect_of(target: Target) -> Dialect:
     return dialect
 
 
-def compiled(program: Program, target: Target, prefetch: int) -> codegen.Kernel:
-    """The source; devices fetch nothing ahead."""
-    source = emit(program, dialect_of(target))
-    text, scratch_bytes = source.text, source.scratch_bytes
-    return codegen.Kernel(program.name, text, text.encode(), scratch_bytes, (), source.launches)
+def compiled(program: Program, target: Target, prefetch: int) -> Kernel:
+    """The source for a target; devices fetch nothing ahead."""
+    return emit(program, dialect_of(target))
 
 
-def emit(program: Program, dialect: Dialect) -> Source:
+def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
     body = prepared(program).body
     names, forms = Names(), Linearizer()
@@ -78,10 +66,11 @@ def emit(program: Program, dialect: Dialect) -> Source:
         Launch(k.name, k.blocks, k.threads, tuple(where[a] for a in k.arguments), k.shared_bytes)
         for k in written
     )
-    return Source(_text(written, tables, dialect), launches, scratch_bytes)
+    text = _text(written, tables, dialect)
+    return Kernel(program.name, text, text.encode(), scratch_bytes, launches=launches)
 
 
-def _text(written: list[Kernel], tables: list[str], dialect: Dialect) -> str:
+def _text(written: list[KernelText], tables: list[str], dialect: Dialect) -> str:
     helpers = {name: text for k in written for name, text in k.helpers.items()}
     kernels_text = [k.text for k in written]
     preamble = dialect.preamble({dtype for k in written for dtype in k.dtypes})
@@ -132,4 +121,4 @@ def _between_kernels(node: Node) -> list[Alloc]:
     return []
 
 
-__all__ = ["Dialect", "Launch", "Source", "compiled", "dialect_of", "emit"]
+__all__ = ["Dialect", "compiled", "dialect_of", "emit"]

@@ -1,6 +1,6 @@
 """One kernel as C text: the loops, threads, barriers and storage of one root nest.
 
-    write_kernel("gemm", nest, places, dialect, names) -> Kernel(text, blocks, threads, arguments)
+    write_kernel("gemm", nest, places, dialect, names)      text, blocks, threads, arguments
 
 Worker loops become index arithmetic (`const int D_i0_2 = (int)threadIdx.x / 16;`), everything else
 the C that it looks like; names of axes survive.
@@ -50,7 +50,7 @@ from tilewright.nest.workers import (
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelText:
     """A kernel's text and how to launch it; `arguments` are the tensors it takes, in order, and
     `dtypes` those of all tensors that it names.
     """
@@ -67,7 +67,7 @@ class Kernel:
 
 def write_kernel(
     name: str, root: Node, places: Mapping[str, Place], dialect: Dialect, names: Names
-) -> Kernel:
+) -> KernelText:
     """Write one root nest. `places` are the tensors outside of it, by name."""
     return _Writer(root, places, dialect, names).kernel(name)
 
@@ -131,7 +131,7 @@ class _Writer:
 
     # ---- the whole kernel -------------------------------------------------------------------
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> KernelText:
         touched = {t.name: t for t in _tensors(self.root)}
         arguments = tuple(n for n in self.outside if n in touched and n not in self._tables())
         written = {n.tensor.name for n in walk(self.root) if isinstance(n, Store)}
@@ -143,7 +143,7 @@ class _Writer:
         parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
         head = f"{self.dialect.kernel_head(threads)}\n{name}(\n{parameters})\n{{"
         text = "\n".join([head, *self.out.lines, *body, "}"]) + "\n"
-        return Kernel(
+        return KernelText(
             name=name,
             text=text,
             blocks=prod(concrete_extents(self.blocks)),

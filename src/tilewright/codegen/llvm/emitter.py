@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.codegen.kernel import Kernel
+from tilewright.codegen import Kernel
 from tilewright.codegen.llvm.functions import emit
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.codegen.passes import prepared
