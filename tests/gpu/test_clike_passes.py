@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gpu_cases import CASES
 
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.loop_order import running_first
 from tilewright.codegen.clike.padding import without_padding_guards
+from tilewright.codegen.clike.passes import PASSES
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Read, Tensor, Var, as_expr
@@ -81,6 +83,15 @@ def test_all_accesses_stay_inside_without_guards(name: str) -> None:
         changed = without_padding_guards(program, body)
         assert guards(changed) <= guards(body)
         verify(replace(program, body=changed))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nests_stay_valid_until_threads_are_merged(name: str) -> None:
+    program = CASES[name].lowered().program
+    merging = [name for name, _ in PASSES].index("virtual threads")
+    for _, run in PASSES[:merging]:
+        program = replace(program, body=run(program))
+        verify(program)
 
 
 # ---- the order of loops ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tilewright.codegen.clike.dialect import Dialect
 from tilewright.cost.estimate import estimator_of
 from tilewright.errors import BuildError, TargetError
 from tilewright.machine import compiler_of
-from tilewright.measure.trial import TrialTask, trial_task_of
+from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.devices import open_device
 from tilewright.space.rules import rules_of
 from tilewright.target import GpuTarget, Part, Target

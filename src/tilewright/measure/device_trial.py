@@ -24,9 +24,9 @@ from tilewright.measure.trial import (
     MAX_CALLS,
     Candidate,
     Floats,
-    TrialTask,
     logical_constants,
 )
+from tilewright.measure.trial_task import TrialTask
 from tilewright.runtime.device import Device
 from tilewright.runtime.devices import open_device
 from tilewright.target import GpuTarget, Target

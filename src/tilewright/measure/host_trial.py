@@ -23,9 +23,9 @@ from tilewright.measure.trial import (
     MAX_CALLS,
     Candidate,
     Floats,
-    TrialTask,
     logical_constants,
 )
+from tilewright.measure.trial_task import TrialTask
 from tilewright.runtime.buffers import NUMPY_START, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget

@@ -22,7 +22,8 @@ from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.quiet import Pace, Patience, undisturbed
 from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, serve
-from tilewright.measure.trial import RunOptions, Timing, TrialTask, trial_task_of
+from tilewright.measure.trial import RunOptions, Timing
+from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, Target, available_cores
 

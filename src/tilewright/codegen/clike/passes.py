@@ -1,6 +1,8 @@
 """Nest to nest: from what a schedule wrote to loops that a C printer writes as they stand.
 
-Each pass takes the program with a valid concrete nest and returns a nest with the same results.
+Each pass takes the program with a concrete nest and returns a nest with the same results. It is
+valid up to the virtual threads: from then on, windows of private storage begin where loops inside
+of their allocation say.
 """
 
 from __future__ import annotations
