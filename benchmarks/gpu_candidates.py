@@ -46,7 +46,8 @@ from benchmarks.turns import Deadline
 from tilewright.artifact import Array, Artifact
 from tilewright.build import build
 from tilewright.cli.console import output
-from tilewright.codegen.clike import CUDA, emit
+from tilewright.codegen.clike import emit
+from tilewright.codegen.clike.cuda import Cuda
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.errors import BuildError, RunError, ScheduleError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
@@ -150,7 +151,7 @@ class Family:
         """The OpenCL artifact and the CUDA source. Raises ScheduleError and BuildError."""
         artifact = build(self.dag, trace, self.target, "candidate")
         program = lower(State(self.dag).replay(trace), "candidate").program
-        return artifact, emit(program, CUDA).text
+        return artifact, emit(program, Cuda()).ir
 
     def run(self, artifact: Artifact) -> float:
         """Compile and run on the device; seconds of compiling. Raises RunError, WrongAnswer."""

@@ -30,6 +30,7 @@ from benchmarks.roofline import Bound, traffic_of
 from tilewright.artifact import Artifact, BufferSpec, Launch
 from tilewright.build.compile import device_code
 from tilewright.codegen.clike import Dialect, dialect_of
+from tilewright.codegen.clike.dialect import GLOBAL
 from tilewright.expr.dtypes import DTYPES
 from tilewright.measure.ceilings import Traffic
 from tilewright.nest.nodes import Kind
@@ -125,7 +126,7 @@ def _fma_s(device: Device, steps: int) -> float:
     assert isinstance(target, GpuTarget)
     dialect, blocks = dialect_of(target), BLOCKS * target.cores
     sums = [f"s{i}" for i in range(SUMS)]
-    fma = dialect.functions["fma"]
+    fma = dialect.function("fma", DTYPES["float32"])
     text = FMA.format(
         **_words(dialect),
         steps=steps,
@@ -145,8 +146,7 @@ def _traffic_s(device: Device, wanted: list[Traffic]) -> list[float]:
     target = device.target
     assert isinstance(target, GpuTarget)
     dialect = dialect_of(target)
-    zeros = {"type": dialect.vector(DTYPES["float32"], 4), "elements": ", ".join(["0.0f"] * 4)}
-    zero = dialect.vector_literal.format(**zeros)
+    zero = dialect.vector_value("float4", ["0.0f"] * 4)
     text = TRAFFIC.format(**_words(dialect), zero=zero)
     vectors = [[-(-n // VECTOR_BYTES) for n in (t.read, t.written)] for t in wanted]
     most = [max(1, *column) * VECTOR_BYTES // 4 for column in zip(*vectors, strict=True)]
@@ -174,13 +174,11 @@ def _traffic_s(device: Device, wanted: list[Traffic]) -> list[float]:
 
 def _words(dialect: Dialect) -> dict[str, Any]:
     """What both templates need."""
-    space = f"{dialect.spaces['global']} ".lstrip()
     return {
-        "head": f"{dialect.kernel} {dialect.bounds.format(x=THREADS, y=1, threads=THREADS)}"
-        f"{dialect.returns}",
-        "floats": f"{space}float*",
-        "vectors": f"{space}float4*",
-        "integers": f"{space}int*",
+        "head": dialect.kernel_head((THREADS, 1)),
+        "floats": dialect.pointer("float", GLOBAL),
+        "vectors": dialect.pointer("float4", GLOBAL),
+        "integers": dialect.pointer("int", GLOBAL),
         "block": dialect.block_index,
         "thread": dialect.thread_index[Kind.THREAD_X],
         "threads": THREADS,

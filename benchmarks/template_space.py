@@ -43,7 +43,7 @@ def _tile(d: Derivation) -> list[Derivation]:
     multi_level_tile(d, STRUCTURE)
     for name, decision in d.decisions.items():
         if isinstance(decision, TileFactors):
-            d.decisions[name] = replace(decision, innermost=INNERMOST, padded=False)
+            d.decisions[name] = replace(decision, innermost=INNERMOST, slack=0)
     return [d.advance()]
 
 

@@ -11,7 +11,7 @@ from llvmlite import binding as llvm
 
 from tilewright.errors import TargetError
 from tilewright.expr.dtypes import dtype
-from tilewright.target import CpuTarget, CudaTarget, Target, available_cores, known_cpus, known_gpus
+from tilewright.target import CpuTarget, CudaTarget, GpuTarget, Target, available_cores, known_cpus
 from tilewright.target.cpu import _caches, _vector_facts
 
 
@@ -64,7 +64,12 @@ def test_overrides_and_suffixes() -> None:
     assert target.triple.startswith("aarch64")
 
 
-GPUS = [f"{kind}:{name}" for kind in ("cuda", "opencl") for name in known_gpus(kind)]
+GPUS = [
+    f"{kind}:{name}"
+    for kind, found in Target.kinds.items()
+    if issubclass(found, GpuTarget)
+    for name in found.known()
+]
 
 
 @pytest.mark.parametrize("spec", GPUS)

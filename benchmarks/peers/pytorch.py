@@ -23,7 +23,7 @@ import torch._inductor.config
 from torch import Tensor
 
 from benchmarks.peers.subjects import Subject
-from tilewright.target import EMULATED, CudaTarget, Target
+from tilewright.target import CudaTarget, Target
 
 TRIAL_S = 0.15  # of one mode
 WARM_CALLS = 3
@@ -50,7 +50,7 @@ def fastest(subject: Subject, target: Target) -> tuple[str, Callable[[], Tensor]
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
-    is_gpu = isinstance(target, CudaTarget) and target.architecture != EMULATED
+    is_gpu = isinstance(target, CudaTarget)
     device = "cuda" if is_gpu else "cpu"
     layouts = ["", "channels-last"] if subject.rank in CHANNELS_LAST else [""]
     best: tuple[float, str, Callable[[], Tensor]] | None = None

@@ -42,7 +42,7 @@ from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.space.derivation import Rule
-from tilewright.target import CpuTarget, GpuTarget, Target
+from tilewright.target import CpuTarget, Target
 from tilewright.task_measurer import TaskMeasurer
 from tilewright.tuning_tasks import merged, model_row, parts_of
 
@@ -129,7 +129,7 @@ def tune(
     observe = _observer(callbacks)
     chosen = as_target(target)
     given = parts_of(as_tunables(models), chosen)
-    if runner is None and isinstance(chosen, GpuTarget):
+    if runner is None and chosen.backend.device is not None:
         device_of(chosen)
     tasks, groups = merged(given)
     with (

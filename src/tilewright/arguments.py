@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import InputError
-
-DEVICES = ("cpu", "opencl", "cuda")  # what a target begins with
+from tilewright.target import Target
 
 
 def minutes(value: Any) -> float:
@@ -59,7 +58,7 @@ def database(value: Any) -> str | Path:
         raise InputError(
             f"db is the path of a SQLite file or a postgresql:// URL, not {described(value)}"
         )
-    is_target = isinstance(value, str) and value.partition(" ")[0].partition(":")[0] in DEVICES
+    is_target = isinstance(value, str) and value.partition(" ")[0].partition(":")[0] in Target.kinds
     if is_target and not Path(str(value)).exists():
         raise InputError(f"db is a file or URL of records, not {value!r}; target={value!r}?")
     return value if isinstance(value, str) else Path(value)

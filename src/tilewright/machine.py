@@ -7,10 +7,9 @@ keep_ceilings(database, machine, target)          what it can do at best, measur
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-
-import llvmlite.binding as llvm
 
 from tilewright.arguments import described
 from tilewright.errors import TargetError
@@ -19,10 +18,9 @@ from tilewright.measure.ceilings import measure as measure_ceilings
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import CeilingsRow
-from tilewright.runtime import nvrtc
 from tilewright.runtime.devices import target_at_hand
 from tilewright.settings import Settings
-from tilewright.target import EMULATED, CpuTarget, CudaTarget, OpenclTarget, Target
+from tilewright.target import CpuTarget, Target
 
 
 def host_target() -> Target:
@@ -49,11 +47,10 @@ def as_target(target: Any) -> Target:
 
 def machine_of(target: Target) -> Machine:
     """The facts of a target that make latencies comparable."""
-    facts = [w for w in str(target).split()[1:] if not w.startswith("cores=")]
     return Machine.of(
         target.kind,
         cpu=target.name,
-        features=target.features if isinstance(target, CpuTarget) else facts,
+        features=target.facts,
         cores=target.cores,
         compiler=compiler_of(target),
     )
@@ -61,14 +58,8 @@ def machine_of(target: Target) -> Machine:
 
 def compiler_of(target: Target) -> str:
     """Name and version of what makes a target's machine code."""
-    match target:
-        case CudaTarget() if target.architecture == EMULATED:
-            return "g++"
-        case CudaTarget():
-            return f"NVRTC {nvrtc.version()}"
-        case OpenclTarget():
-            return "the OpenCL driver"  # which one is a fact of the target
-    return f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
+    compiler: Callable[[], str] = target.backend.compiler.load()
+    return compiler()
 
 
 def keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> None:

@@ -27,7 +27,7 @@ from tilewright.graph.onnx_import import load as load_onnx
 from tilewright.graph.partition import Partition, control_calls, partition
 from tilewright.graph.passes import simplify
 from tilewright.graph.passes.write_out import write_out
-from tilewright.target import GpuTarget, Target
+from tilewright.target import Target
 from tilewright.text import count
 
 
@@ -74,7 +74,7 @@ class Model:
 
     def for_target(self, target: Target) -> Model:
         """The same network as `target` runs it: GPUs run no loops, whose steps are written out."""
-        if not isinstance(target, GpuTarget) or not any(control_calls(self.partition.calls)):
+        if target.backend.device is None or not any(control_calls(self.partition.calls)):
             return self
         return replace(self, partition=partition(simplify(write_out(self.partition.graph))))
 

@@ -120,7 +120,7 @@ def test_the_template_is_one_sketch_of_few_choices(target: Target) -> None:
         assert tile.table.shape[1] == 1, "one level for caches, one for registers"
         assert tile.table.max() <= INNERMOST
         assert (tile.extent % tile.table == 0).all()
-    assert not [d for d in sketch.decisions if d.role == "location"]
+    assert not [d for d in sketch.decisions if "location" in d.mutations]
     assert size(limited) < 1e-3 * size(full)
 
 

@@ -75,7 +75,7 @@ def calls(name: str) -> int:
 
 def function(name: str, device: CudaDevice) -> DeviceFunction:
     """A case on the device; like a network's, its code is that of a part."""
-    part = binary(replace(CASES[name].artifact(Target.parse("cuda:emulated")), entry=name))
+    part = binary(replace(CASES[name].artifact(Target.parse("emulated")), entry=name))
     return DeviceFunction(replace(part, object_code=b""), device, [part])
 
 

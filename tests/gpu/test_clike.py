@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 from gpu_cases import CASES
 
-from tilewright.codegen.clike import CUDA, OPENCL, Dialect, emit
+from tilewright.codegen.clike import Dialect, emit
+from tilewright.codegen.clike.cuda import Cuda
+from tilewright.codegen.clike.opencl import OpenclC
 from tilewright.errors import BuildError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
@@ -17,21 +19,21 @@ from tilewright.schedule.state import State
 
 @pytest.mark.parametrize("name", ["gemm", "gemm_padded", "rows_warp", "rows_block", "two_kernels"])
 def test_cuda_text(name: str, golden: Callable[[str, str], None]) -> None:
-    source = emit(CASES[name].lowered().program, CUDA)
+    source = emit(CASES[name].lowered().program, Cuda())
     calls = "".join(f"// {launch}\n" for launch in source.launches)
-    golden(f"clike/{name}.cu", source.text + calls)
+    golden(f"clike/{name}.cu", source.ir + calls)
 
 
 @pytest.mark.parametrize("name", ["gemm", "gemm_half"])
 def test_opencl_text(name: str, golden: Callable[[str, str], None]) -> None:
-    golden(f"clike/{name}.cl", emit(CASES[name].lowered().program, OPENCL).text)
+    golden(f"clike/{name}.cl", emit(CASES[name].lowered().program, OpenclC()).ir)
 
 
 def test_rows_of_shared_memory_are_padded() -> None:
     """A's rows of 8 become 9: its elements are loaded four at a time and stored one by one. B's
     rows of 16 become 20: vectors there and back.
     """
-    text = emit(CASES["gemm_aligned"].lowered().program, CUDA).text
+    text = emit(CASES["gemm_aligned"].lowered().program, Cuda()).ir
     assert f"A_C[{16 * 9}]" in text and f"B_C[{8 * 20}]" in text
     assert text.count("const float4 A_v") == text.count("const float4 B_v") == 1
     assert "*(float4*)(B_C" in text and "*(float4*)(A_C" not in text
@@ -40,33 +42,33 @@ def test_rows_of_shared_memory_are_padded() -> None:
 
 def test_eight_halves_are_one_access() -> None:
     """Copied as they are, converted where something is computed; floats go four at a time."""
-    copied = emit(CASES["gemm_half_eight"].lowered().program, OPENCL).text
+    copied = emit(CASES["gemm_half_eight"].lowered().program, OpenclC()).ir
     assert copied.count("const ushort8 ") == copied.count("*(__local ushort8*)") == 2
-    converted = emit(CASES["half_relu"].lowered().program, OPENCL).text
+    converted = emit(CASES["half_relu"].lowered().program, OpenclC()).ir
     assert "const float8 x_v = vloada_half8(0, (__global const half*)x + " in converted
     assert "vstorea_half8((float8)(" in converted
-    wider = emit(CASES["half_floats"].lowered().program, OPENCL).text
+    wider = emit(CASES["half_floats"].lowered().program, OpenclC()).ir
     assert "vloada_half4(" in wider and "*(__global float4*)(y" in wider
-    cuda = emit(CASES["half_relu"].lowered().program, CUDA).text
+    cuda = emit(CASES["half_relu"].lowered().program, Cuda()).ir
     assert "struct __align__(16) tw_half8 { __half of[8]; };" in cuda
     assert "const tw_half8 x_v = *(const tw_half8*)(x + " in cuda
     assert "*(tw_half8*)(y + " in cuda
 
 
-@pytest.mark.parametrize(("dialect", "kind"), [(CUDA, "float*"), (OPENCL, "__local float*")])
+@pytest.mark.parametrize(("dialect", "kind"), [(Cuda(), "float*"), (OpenclC(), "__local float*")])
 def test_what_is_used_up_gives_its_bytes_away(dialect: Dialect, kind: str) -> None:
     source = emit(CASES["chain"].lowered().program, dialect)
-    assert f"{kind} const s = ({kind})shared;" in source.text
-    assert f"{kind} const u = ({kind})shared;" in source.text
-    assert "float t[48];" in source.text
+    assert f"{kind} const s = ({kind})shared;" in source.ir
+    assert f"{kind} const u = ({kind})shared;" in source.ir
+    assert "float t[48];" in source.ir
     assert source.launches[0].shared_bytes == 2 * 48 * 4
     # s and t are filled, u is written over s, all are read: a barrier before each
-    assert source.text.count(dialect.barrier) == 3
+    assert source.ir.count(dialect.barrier) == 3
 
 
 def test_reductions_of_one_kernel_meet_in_the_same_memory() -> None:
-    source = emit(CASES["rows_scaled"].lowered().program, CUDA)
-    assert source.text.count("_threads[48];") == 1
+    source = emit(CASES["rows_scaled"].lowered().program, Cuda())
+    assert source.ir.count("_threads[48];") == 1
     assert source.launches[0].shared_bytes == (1 + 48) * 4
 
 
@@ -74,4 +76,4 @@ def test_types_that_devices_lack_are_named() -> None:
     x = placeholder((4,), "bfloat16", name="x")
     dag = ComputeDAG([compute((4,), lambda i: x[i] * 2.0, name="y")])
     with pytest.raises(BuildError, match="bfloat16 is not stored on CUDA devices; known: float32"):
-        emit(lower(State(dag), "p").program, CUDA)
+        emit(lower(State(dag), "p").program, Cuda())

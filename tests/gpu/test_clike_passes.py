@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from gpu_cases import CASES
 
 from tilewright.codegen.clike import emit
-from tilewright.codegen.clike.dialects import CUDA
+from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.loop_order import running_first
 from tilewright.codegen.clike.padding import without_padding_guards
+from tilewright.codegen.clike.passes import PASSES
 from tilewright.codegen.passes.simplify import simplified
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Read, Tensor, Var, as_expr
@@ -83,6 +85,15 @@ def test_all_accesses_stay_inside_without_guards(name: str) -> None:
         verify(replace(program, body=changed))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_nests_stay_valid_until_threads_are_merged(name: str) -> None:
+    program = CASES[name].lowered().program
+    merging = [name for name, _ in PASSES].index("virtual threads")
+    for _, run in PASSES[:merging]:
+        program = replace(program, body=run(program))
+        verify(program)
+
+
 # ---- the order of loops ------------------------------------------------------------------------
 
 
@@ -142,7 +153,7 @@ def test_only_what_leaves_the_thread_is_guarded() -> None:
     program, node = rows(Tensor("s", (28, 8), FLOAT32))
     changed = without_padding_guards(program, node)
     assert guards(node) == 3 and guards(changed) == 1
-    assert "if" in emit(program, CUDA).text
+    assert "if" in emit(program, Cuda()).ir
 
 
 @pytest.mark.parametrize("operand", [IN, Tensor("s", (27, 8), FLOAT32)])

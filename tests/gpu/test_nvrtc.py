@@ -7,7 +7,8 @@ from gpu_cases import CASES, Case, gemm_relu
 
 from tilewright.artifact import Artifact
 from tilewright.build import build_request, make_request
-from tilewright.codegen.clike import CUDA, emit
+from tilewright.codegen.clike import emit
+from tilewright.codegen.clike.cuda import Cuda
 from tilewright.errors import BuildError
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.steps import ComputeAt, Reorder, Split, Step
@@ -20,7 +21,7 @@ ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
 
 @pytest.mark.parametrize("name", CASES)
 def test_programs_compile(name: str) -> None:
-    text = emit(CASES[name].lowered().program, CUDA).text
+    text = emit(CASES[name].lowered().program, Cuda()).ir
     architecture = ARCHITECTURES[sorted(CASES).index(name) % len(ARCHITECTURES)]
     binary, report = compile_cuda(text, architecture)
     assert binary[:4] == b"\x7fELF"

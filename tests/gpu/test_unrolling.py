@@ -6,7 +6,8 @@ from math import prod
 
 import pytest
 
-from tilewright.codegen.clike import CUDA, emit
+from tilewright.codegen.clike import emit
+from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.unroll import Unrolling
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Expr, Read, Tensor, Var, as_expr
@@ -94,4 +95,4 @@ def test_too_much_code_is_an_error() -> None:
     for var, extent in zip(variables, extents, strict=True):
         node = For(var, extent, node, Kind.UNROLLED)
     with pytest.raises(BuildError, match=f"{prod(extents)} statements, more than 8192"):
-        emit(Program("p", (A,), (), (), (OUT,), node), CUDA)
+        emit(Program("p", (A,), (), (), (OUT,), node), Cuda())

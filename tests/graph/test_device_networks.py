@@ -22,7 +22,7 @@ from tilewright.target import Target
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(params=["opencl:pocl", "cuda:emulated"])
+@pytest.fixture(params=["opencl:pocl", "emulated"])
 def target(request: pytest.FixtureRequest) -> Target:
     """The device at hand of that kind, with its own facts."""
     return at_hand(lambda: open_device(Target.parse(request.param))).target

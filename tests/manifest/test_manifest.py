@@ -52,7 +52,7 @@ def sketch_line(sketch: Sketch) -> str:
     """Name, numbers of decisions and constraints, a digest of all decisions' tables."""
     tables = hashlib.sha256()
     for d in sketch.decisions:
-        tables.update(f"{d.name} {d.role} {d.columns}".encode())
+        tables.update(f"{d.name} {next(iter(d.mutations))} {d.columns}".encode())
         tables.update(np.ascontiguousarray(d.table, np.int64).tobytes())
     counts = f"{len(sketch.decisions)} decisions, {len(sketch.constraints)} constraints"
     return f"sketch {sketch.name or 'plain loops'}: {counts}, {tables.hexdigest()[:8]}"
@@ -64,7 +64,7 @@ def code_of(program: Program, target: Target) -> str:
         if isinstance(target, CpuTarget):
             return emit(prepared(program, target), target, 0).ir
         assert isinstance(target, GpuTarget)
-        return clike.emit(program, clike.dialect_of(target)).text
+        return clike.emit(program, clike.dialect_of(target)).ir
     except BuildError as error:
         return str(error)
 

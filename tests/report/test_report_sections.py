@@ -31,8 +31,9 @@ from tilewright.report.page import render
 from tilewright.report.plot import framed, from_zero, lines
 from tilewright.report.words import ORIGINS, RULES, origin_words, sketch_words
 from tilewright.schedule.steps import Winograd
-from tilewright.search.evolution import ORIGINS as KNOWN_ORIGINS
+from tilewright.search.evolution import CHOICE, CROSSOVER, PARENT, SAMPLE
 from tilewright.space.rules import CPU_RULES, GPU_RULES
+from tilewright.target import Target
 from tilewright.text import duration
 
 
@@ -267,7 +268,9 @@ def test_facts_are_text_and_numbers(facts: dict[str, Any]) -> None:
 
 
 def test_every_word_of_the_source_has_one_of_a_reader() -> None:
-    assert set(KNOWN_ORIGINS) | {"default", ""} == ORIGINS.keys()
+    mutations = {name for kind in Target.kinds.values() for name in kind.backend.mutations}
+    own = {"", "default", SAMPLE, PARENT, CROSSOVER, CHOICE}
+    assert mutations | own == ORIGINS.keys()
     shown = {rule.name for rule in (*CPU_RULES, *GPU_RULES)} - {"skip", "always_inline"}
     assert shown == RULES.keys()
     assert sketch_words("pack_read · c: rfactor inner k · c: tables unrolled") == (

@@ -15,7 +15,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of
-from tilewright.search.evolution import ORIGINS, EvolutionSettings, Scored
+from tilewright.search.evolution import EvolutionSettings, Scored, named
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
 from tilewright.search.tasks import TaskSearch, TuningTask
@@ -89,7 +89,7 @@ def test_candidates_are_valid_programs(name: str, target: Target) -> None:
         row = np.array(c.row)
         assert space.gene(c.sketch, row) == c.gene
         lower(State(space.dag).replay(steps_of(c.gene)), "program")
-        assert c.origin in ORIGINS
+        assert c.origin in {"sample", "crossover", *target.backend.mutations}
         assert c.predicted is None or np.isfinite(c.predicted)
 
 
@@ -212,7 +212,7 @@ def test_the_best_is_tried_with_other_choices_in_turns(target: Target) -> None:
         tried.append((decision.name, varied.row[s.space.span(decision)]))
         s.tell(batch, [3.0] * 10)
     decisions = {d.name: d for d in s.space.sketches[best.sketch].decisions}
-    assert all(decisions[name].role != "tile" for name, _ in tried)
+    assert all("tile" not in decisions[name].mutations for name, _ in tried)
     options = [len(decisions[name].table) for name, _ in tried]
     assert options == sorted(options)
     assert len(set(tried)) == 6
@@ -227,7 +227,7 @@ def test_the_best_is_tried_with_other_choices_in_turns(target: Target) -> None:
 def test_sketches_take_turns_the_least_tried_first() -> None:
     sketch = np.array([0, 0, 1, 0, 2, 1, 2])
     rows = Population(np.arange(7)[:, None], sketch)
-    found = Scored(rows, -np.arange(7.0), np.zeros(7, np.int64))
+    found = Scored(rows, -np.arange(7.0), named("sample", 7))
     turns = in_turns(found, np.array([5, 0, 1]))
     assert turns.population.rows[:, 0].tolist() == [2, 4, 5, 6, 0, 1, 3]
     assert turns.score.tolist() == [-2, -4, -5, -6, 0, -1, -3]

@@ -16,6 +16,7 @@ from tilewright.expr.tensors import sum as sum_over
 from tilewright.nest.nodes import Kind
 from tilewright.nest.print import extent_text
 from tilewright.schedule.state import Stage
+from tilewright.space.decisions import Decision
 from tilewright.space.space import Sketch, Space
 from tilewright.target import Target
 from workloads import (
@@ -45,10 +46,15 @@ def stage_text(stage: Stage) -> str:
     return text
 
 
+def role(decision: Decision) -> str:
+    """The mutation that a decision is for."""
+    return next(iter(decision.mutations))
+
+
 def sketch_text(sketch: Sketch) -> str:
     """Name, loops of every stage, decisions with the number of their values."""
     lines = [sketch.name, *(f"  {stage_text(s)}" for s in sketch.state.stages.values())]
-    lines += [f"  {d.name}: {d.role}, {len(d.table)} values" for d in sketch.decisions]
+    lines += [f"  {d.name}: {role(d)}, {len(d.table)} values" for d in sketch.decisions]
     return "\n".join(lines)
 
 
@@ -182,4 +188,4 @@ def summary(dag: ComputeDAG, target: Target) -> list[tuple[str, list[str]]]:
 
     Which axis runs along the vector follows from the strides, so tile tables may differ.
     """
-    return [(s.name, sorted(d.role for d in s.decisions)) for s in Space(dag, target).sketches]
+    return [(s.name, sorted(map(role, s.decisions))) for s in Space(dag, target).sketches]

@@ -118,7 +118,7 @@ def test_search_finds_the_best_estimate(target: Target) -> None:
 
 def test_tiles_may_be_factors(target: Target) -> None:
     """A decision of another kind, shared by two templates: they read the same columns."""
-    decision = TileFactors("C.i", "C", extent=M, levels=2, padded=False)
+    decision = TileFactors("C.i", "C", extent=M, levels=2)
     (name,) = decision.columns
     program = tiled(Var(name), as_expr(16))
     space = template_space(target, [Template(n, program, (decision,)) for n in ("one", "two")])

@@ -22,7 +22,6 @@ from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.gene import Gene
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
-from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, extent_int
@@ -31,7 +30,7 @@ from tilewright.setting import ALONE, Setting
 from tilewright.settings import Settings
 from tilewright.space.default import default_gene
 from tilewright.space.space import Space
-from tilewright.target import EMULATED, CudaTarget, Target
+from tilewright.target import Target
 
 SPILLS_WORTH_RUNNING = 512
 """Bytes of a thread that a program to be measured may spill: half of its registers."""
@@ -87,12 +86,12 @@ def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tupl
 
 
 def device_code(code: bytes, target: Target) -> tuple[bytes, CodeReport | None]:
-    """What the target's driver loads, and what its assembler says of it: CUDA C++ is compiled
-    here, OpenCL C by the driver (and the emulation takes the source).
-    """
-    if isinstance(target, CudaTarget) and target.architecture != EMULATED:
-        return compile_cuda(code.decode(), target.architecture)
-    return code, None
+    """What the target's driver loads, and what its assembler says of it."""
+    part = target.backend.assembler
+    if part is None:
+        return code, None
+    assembled: tuple[bytes, CodeReport] = part.load()(code, target)
+    return assembled
 
 
 def _spec(tensor: Tensor) -> BufferSpec:

@@ -28,7 +28,7 @@ from tilewright.machine import as_target
 from tilewright.records.rows import PROGRAM_KINDS
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
-from tilewright.target import CpuTarget, CudaTarget, GpuTarget
+from tilewright.target import CpuTarget
 from tilewright.text import NONE, count, duration, rate, sentence, size
 
 
@@ -82,14 +82,13 @@ def compile(
             console.print(one.name, style="bold", markup=False)
         print_plan(console, plan)
     is_host = isinstance(chosen, CpuTarget) and chosen.architecture == host_architecture()
-    at_hand = isinstance(chosen, GpuTarget) and target is not None and ":" not in target
+    at_hand = chosen.backend.device is not None and target is not None and ":" not in target
     if is_host or at_hand:
         for network in networks:
             _ = network.function  # loads it
         console.print("Compiled and loaded.", style="green")
     else:
-        built = chosen.architecture if isinstance(chosen, (CpuTarget, CudaTarget)) else chosen.kind
-        console.print(f"Compiled for {chosen.name} ({built}); not loaded here.")
+        console.print(f"Compiled for {chosen.name} ({chosen.generation}); not loaded here.")
     if save is not None:
         console.print(f"Saved to {save} and {header}.", soft_wrap=True)
 

@@ -2,23 +2,20 @@
 
     kernel = compile_program(program, target)        kernel.object_code, kernel.entry
 
-For a CPU: nest passes, LLVM IR in SSA form, LLVM's code generator. For a GPU: OpenCL C or CUDA C++
-(`clike`), which the device's own compiler translates. Only concrete programs: the schedule has
-decided everything.
+For a CPU (`llvm`): nest passes, LLVM IR in SSA form, LLVM's code generator. For a GPU (`clike`):
+nest passes, C in the dialect that the device's own compiler translates. Only concrete programs: the
+schedule has decided everything.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tilewright.artifact import Launch
-from tilewright.codegen import clike
-from tilewright.codegen.llvm.functions import emit
-from tilewright.codegen.llvm.machine import compile_ir
-from tilewright.codegen.passes import prepared
-from tilewright.errors import BuildError
 from tilewright.nest.nodes import Program
-from tilewright.target import CpuTarget, GpuTarget, Target
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +33,18 @@ class Kernel:
     launches: tuple[Launch, ...] = ()
 
 
+Emitter: TypeAlias = Callable[[Program, Target, int], Kernel]
+"""Compiles a program; constants of so many bytes are fetched ahead of their use (0: none is)."""
+
+
 def compile_program(program: Program, target: Target, prefetch: int = 0) -> Kernel:
     """Compile a concrete program for a target. Raises BuildError.
 
     Constants of at least `prefetch` bytes are taken to come from main memory (0: none is); that is
     for CPUs.
     """
-    if isinstance(target, CpuTarget):
-        emitted = emit(prepared(program, target), target, prefetch)
-        code = compile_ir(emitted.ir, target)
-        return Kernel(emitted.entry, emitted.ir, code, emitted.scratch_bytes, emitted.externals)
-    if not isinstance(target, GpuTarget):
-        raise BuildError(f"no code is generated for {target.kind} devices")
-    source = clike.emit(program, clike.dialect_of(target))
-    code = source.text.encode()
-    return Kernel(program.name, source.text, code, source.scratch_bytes, (), source.launches)
+    emitter: Emitter = target.backend.emitter.load()
+    return emitter(program, target, prefetch)
 
 
 __all__ = ["Kernel", "compile_program"]

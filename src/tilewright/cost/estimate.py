@@ -1,17 +1,16 @@
 """An analytical latency estimate, for whole populations at once.
 
-    seconds, parts = ESTIMATES["cpu"](analysis, target)     of one statement
+    seconds, parts = estimator_of(target)(analysis, target)     of one statement
 
 The first are the seconds of all its iterations, `[n]`; the second are what they are made of, the
 seconds of one thread for each of `features.PARTS`, `[len(PARTS), n]`.
 
 The sum over a program's statements ranks candidates where nothing has been measured: it picks the
 default program of every task and is the prior of the search. Relative to the task's usual time, all
-are features of the cost model. `ESTIMATES` has an estimate for each kind of target; this file's is
-for CPUs (`estimate_gpu` has the other). Per statement it prices the register tile by its port and
-latency limits, and the traffic between cache levels by the footprints of the loops; both come from
-the same tables as the features. The machine's constants are rough on purpose: the learned model
-takes over as soon as it has data.
+are features of the cost model. This file's estimate is for CPUs (`estimate_gpu` has the other). Per
+statement it prices the register tile by its port and latency limits, and the traffic between cache
+levels by the footprints of the loops; both come from the same tables as the features. The machine's
+constants are rough on purpose: the learned model takes over as soon as it has data.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.cost.candidates import Bools, Floats
-from tilewright.cost.estimate_gpu import gpu_estimate
 from tilewright.cost.features import Analysis
 from tilewright.nest.nodes import GREATEST_PRAGMA, Kind
 from tilewright.target import CpuTarget, Target
@@ -75,12 +73,12 @@ def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
 
 
 Estimator: TypeAlias = Callable[[Analysis, Target], tuple[Floats, Floats]]
-ESTIMATES: dict[str, Estimator] = {
-    "cpu": cpu_estimate,
-    "cuda": gpu_estimate,
-    "opencl": gpu_estimate,
-}
-"""By the target's kind."""
+
+
+def estimator_of(target: Target) -> Estimator:
+    """The estimate for a target's kind."""
+    estimator: Estimator = target.backend.estimate.load()
+    return estimator
 
 
 def compute_time(a: Analysis, target: CpuTarget) -> Floats:

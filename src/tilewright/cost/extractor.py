@@ -30,7 +30,7 @@ from tilewright.cost.candidates import (
     Producer,
     Producers,
 )
-from tilewright.cost.estimate import ESTIMATES
+from tilewright.cost.estimate import estimator_of
 from tilewright.cost.features import (
     COLUMNS,
     INDEX,
@@ -135,7 +135,7 @@ class FeatureExtractor:
 
     def _estimate(self, analysis: Analysis) -> tuple[Floats, Floats]:
         target = self.space.target
-        return ESTIMATES[target.kind](analysis, target)
+        return estimator_of(target)(analysis, target)
 
     def _analyses(
         self, population: Population, groups: Groups

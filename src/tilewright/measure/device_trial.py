@@ -12,28 +12,21 @@ failed, the task is `spoilt`, and its process with the device's context should b
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 
 from tilewright.artifact import Array, Artifact, BufferSpec, numpy_dtype
 from tilewright.errors import RunError, TargetError, TilewrightError
-from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
-    Expected,
+    Candidate,
     Floats,
-    Retry,
-    RunOptions,
-    Spent,
-    Timing,
-    elements_at,
     logical_constants,
-    once,
-    run_trial,
 )
+from tilewright.measure.trial_task import TrialTask
 from tilewright.runtime.device import Device
 from tilewright.runtime.devices import open_device
 from tilewright.target import GpuTarget, Target
@@ -84,32 +77,17 @@ class _Buffer:
         return self.array
 
 
-class DeviceTask:
-    """Inputs, constants and expected outputs of one task."""
+class DeviceTask(TrialTask):
+    """In the device's memory, which nothing protects: a candidate that failed spoils the task."""
 
-    def __init__(
-        self,
-        reference: Artifact,
-        kinds: Sequence[InputKind],
-        tolerance: Tolerance,
-        seed: int,
-        aligned_inputs: bool = True,
-    ) -> None:
-        """Make the inputs and run `reference` once for the expected outputs.
-
-        `kinds` are those of the inputs, then of the constants in their logical layouts. Memory of
-        a device is aligned, whoever allocates it: `aligned_inputs` makes no difference. Raises
-        TargetError without the device, RunError when it cannot run the reference.
-        """
+    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
+        """Memory of a device is aligned, whoever allocates it."""
         target = Target.parse(reference.target)
         assert isinstance(target, GpuTarget)
         self.device = device_of(target)
-        self.spoilt = False
         self._l2_bytes = target.l2_bytes
         self._other: tuple[Array, object] | None = None
-        logical = logical_constants(reference)
-        given = make_inputs((*reference.inputs, *logical.values()), kinds, seed)
-        self.constants = {name: given[name] for name in logical}
+        self.constants = {name: given[name] for name in logical_constants(reference)}
         self.given = [_Buffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
             buffer.array[...] = given[buffer.spec.name]
@@ -117,43 +95,25 @@ class DeviceTask:
         self.results = [_Buffer(self.device, s) for s in reference.outputs]
         for buffer in self.results:
             buffer.upload()
-        started = time.perf_counter()
+
+    def _run_reference(self, reference: Artifact) -> list[Array]:
         _OnDevice(self, reference).bench(1)
-        self.reference_s = time.perf_counter() - started
-        outputs = [b.download(reference.entry) for b in self.results]
-        self.expected = Expected(reference, outputs, tolerance)
+        return [b.download(reference.entry) for b in self.results]
 
     @property
     def nbytes(self) -> int:
-        """Bytes held on this side while the task is loaded."""
         held = sum(b.nbytes for b in (*self.given, *self.results))
         held += sum(c.nbytes for c in self.constants.values())
         return held + self.expected.nbytes
 
-    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
-        """The reference's outputs at flat indices, one list of them for each output, as bytes.
-
-        To be called before any candidate runs.
-        """
-        return elements_at([b.array for b in self.results], points)
-
-    def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
-        """Load, run, check and time a candidate; `retry` may time it several times and choose.
-
-        Raises RunError when the driver does not load or run it, when it has another interface or
-        writes outside its buffers; WrongAnswer when an output differs from the reference's.
-        """
-        self.expected.check_interface(artifact)
-        spent = Spent()
+    @contextmanager
+    def loaded(self, artifact: Artifact) -> Iterator[Candidate]:
         candidate = _OnDevice(self, artifact)
-        spent.mark("load")
         try:
-            timing = run_trial(candidate, options, spent, retry)
+            yield candidate
         except TilewrightError:
             self.spoilt = True
             raise
-        timing.spent_s = spent.seconds
-        return timing
 
     def pass_other_data(self, between: int) -> None:
         """Leave the cache as other kernels would: so many bytes of theirs, then the inputs."""

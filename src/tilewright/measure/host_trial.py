@@ -11,29 +11,21 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from tilewright.artifact import Array, Artifact, BufferSpec, Packing, numpy_dtype
 from tilewright.errors import RunError
-from tilewright.measure.gate import Tolerance
-from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
-    Expected,
+    Candidate,
     Floats,
-    Retry,
-    RunOptions,
-    Spent,
-    Timing,
-    elements_at,
     logical_constants,
-    once,
-    run_trial,
 )
+from tilewright.measure.trial_task import TrialTask
 from tilewright.runtime.buffers import NUMPY_START, GuardedBuffer, staggered
 from tilewright.runtime.cpu import LoadedKernel, Region, pointer_array
 from tilewright.target import CpuTarget
@@ -41,72 +33,43 @@ from tilewright.target import CpuTarget
 PACKED_BYTES = 256 << 20  # of packed constants that are kept for the next candidates
 
 
-class HostTask:
-    """Inputs, constants and expected outputs of one task, in guarded memory."""
+class HostTask(TrialTask):
+    """In guarded memory: what a candidate breaks, it breaks for itself."""
 
-    spoilt = False  # its memory is guarded: what a candidate breaks, it breaks for itself
-
-    def __init__(
-        self,
-        reference: Artifact,
-        kinds: Sequence[InputKind],
-        tolerance: Tolerance,
-        seed: int,
-        aligned_inputs: bool = False,
-    ) -> None:
-        """Make the inputs and run `reference` once for the expected outputs.
-
-        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs
-        begin where a caller's arrays do, or with `aligned_inputs` as other programs' outputs.
-        Raises RunError when the reference cannot run here.
-        """
+    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
         self._inputs = reference.inputs
         specs = (*reference.inputs, *logical_constants(reference).values())
-        arrays = make_inputs(specs, kinds, seed).values()
         starts = [staggered(slot) for slot in range(len(specs))]
         if not aligned_inputs:
             starts[: len(self._inputs)] = [NUMPY_START] * len(self._inputs)
         self._given = {
-            spec.name: _guarded(spec, array, start)
-            for spec, array, start in zip(specs, arrays, starts, strict=True)
+            spec.name: _guarded(spec, given[spec.name], start)
+            for spec, start in zip(specs, starts, strict=True)
         }
         self._packings: dict[tuple[Packing, int], GuardedBuffer] = {}
         self._results = _new_results(reference.outputs, len(specs))
-        started = time.perf_counter()
-        own = _new_results(reference.outputs, len(specs))  # the reference runs beside candidates
+
+    def _run_reference(self, reference: Artifact) -> list[Array]:
+        """In memory of its own: it runs beside candidates, too."""
+        own = _new_results(reference.outputs, len(self._given))
         self._reference = _OnHost(self, LoadedKernel(reference), reference, own)
         self._reference.bench(1)
-        self.reference_s = time.perf_counter() - started
         self._reference.check_slack()
-        self.expected = Expected(reference, self._reference.outputs(), tolerance)
+        return self._reference.outputs()
 
     @property
     def nbytes(self) -> int:
-        """Bytes held while the task is loaded."""
         own = (*self._given.values(), *self._results, *self._packings.values())
         held = {id(b): b.nbytes for b in (*own, *self._reference.memory)}  # which shares inputs
         return sum(held.values()) + self.expected.nbytes
 
-    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
-        """The reference's outputs at flat indices, one list of them for each output, as bytes."""
-        return elements_at(self._reference.outputs(), points)
-
-    def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
-        """Load, run, check and time a candidate; `retry` may time it several times and choose.
-
-        Raises RunError when it cannot run, has another interface or writes outside its buffers;
-        WrongAnswer when an output differs from the reference's.
-        """
-        self.expected.check_interface(artifact)
-        spent = Spent()
+    @contextmanager
+    def loaded(self, artifact: Artifact) -> Iterator[Candidate]:
         with LoadedKernel(artifact) as kernel:
-            spent.mark("load")
-            candidate = _OnHost(self, kernel, artifact, self._results)
-            reference = None if options.reference_s is None else self._reference
-            timing = run_trial(candidate, options, spent, retry, reference)
-        spent.mark("unload")
-        timing.spent_s = spent.seconds
-        return timing
+            yield _OnHost(self, kernel, artifact, self._results)
+
+    def baseline(self) -> Candidate:
+        return self._reference
 
     def before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
         """What the threads read before each call, and how many threads that are."""

@@ -17,27 +17,19 @@ from llvmlite import binding as llvm
 from threadpoolctl import threadpool_limits
 
 from tilewright.artifact import Artifact
-from tilewright.measure.device_trial import DeviceTask
 from tilewright.measure.gate import Tolerance
-from tilewright.measure.host_trial import HostTask
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.quiet import Pace, Patience, undisturbed
 from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, serve
 from tilewright.measure.trial import RunOptions, Timing
+from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.host import host_architecture
 from tilewright.target import CpuTarget, Target, available_cores
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
 DEFAULT_TASK_BYTES = 1 << 30
 TIMING_SHARE = 0.3  # of the time that a run may take, for timings tried again
-
-TASKS: dict[str, type[HostTask] | type[DeviceTask]] = {
-    "cpu": HostTask,
-    "cuda": DeviceTask,
-    "opencl": DeviceTask,
-}
-"""Where candidates run, by the kind of their target."""
 
 
 class Runner:
@@ -47,13 +39,12 @@ class Runner:
         self._task_bytes = task_bytes
         self._patience = Patience()
         self._pace: Pace | None = None
-        self._tasks: OrderedDict[str, HostTask | DeviceTask] = OrderedDict()
+        self._tasks: OrderedDict[str, TrialTask] = OrderedDict()
 
     def load_task(self, header: Header, payloads: Payloads) -> Answer:
         """Make a task's inputs, run its reference, answer the outputs at the asked points."""
         reference = Artifact.from_bytes(payloads[0])
-        target = Target.parse(reference.target)
-        task = TASKS[target.kind](
+        task = trial_task_of(Target.parse(reference.target))(
             reference=reference,
             kinds=[InputKind.from_json(k) for k in header["inputs"]],
             tolerance=Tolerance.from_json(header["tolerance"]),

@@ -4,8 +4,7 @@
     timing.latencies_s                     one median of call times per repeat, in seconds
 
 Outputs are poisoned before a candidate's first run and again before the runs that are timed, and
-compared with the reference's after both. `host_trial` and `device_trial` have the memory and the
-loaded programs.
+compared with the reference's after both. A `trial_task` has the memory and the loaded programs.
 """
 
 from __future__ import annotations
@@ -334,12 +333,6 @@ class Expected:
                 gate.check(output, rounding)
             except WrongAnswer as error:
                 raise WrongAnswer(f"{when}{error}") from None
-
-
-def elements_at(outputs: Sequence[Array], points: Sequence[Sequence[int]]) -> list[bytes]:
-    """Of each output the elements at flat indices, as bytes."""
-    pairs = zip(outputs, points, strict=True)
-    return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
 
 
 def _names(specs: Any) -> str:

@@ -20,19 +20,19 @@ from tilewright.expr.tensors import compute, placeholder
 from tilewright.network.entry import Action, Buffer, Copy, KernelCall, Place, Row
 from tilewright.schedule.steps import Split
 from tilewright.schedule.worker_steps import Bind
-from tilewright.target import GpuTarget
+from tilewright.target import Target
 
 COPY_THREADS = 128
 WORD_BYTES = 4
 
 
-def copy_kernels(actions: Sequence[Action], target: GpuTarget) -> tuple[Artifact, ...]:
+def copy_kernels(actions: Sequence[Action], target: Target) -> tuple[Artifact, ...]:
     """A kernel for every size that is copied."""
     sizes = dict.fromkeys(a.size for a in actions if isinstance(a, Copy))
     return tuple(_copy_kernel(size, target) for size in sizes)
 
 
-def _copy_kernel(size: int, target: GpuTarget) -> Artifact:
+def _copy_kernel(size: int, target: Target) -> Artifact:
     words = size % WORD_BYTES == 0
     dtype, count = ("int32", size // WORD_BYTES) if words else ("int8", size)
     x = placeholder((count,), dtype, name="x")

@@ -47,7 +47,7 @@ from tilewright.network.entry import (
 )
 from tilewright.network.launches import copy_kernels
 from tilewright.network.memory import direct_results, plan_memory
-from tilewright.target import GpuTarget, Target
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +71,10 @@ class Linker:
         self.partition = partition
         self.kernels = kernels
         self.target = target
-        is_gpu = isinstance(target, GpuTarget)
-        if is_gpu:
+        on_device = target.backend.device is not None
+        if on_device:
             _refuse_control(partition, target)
-        self.plan = plan_memory(partition, DEVICE_ALIGNMENT if is_gpu else ALIGNMENT)
+        self.plan = plan_memory(partition, DEVICE_ALIGNMENT if on_device else ALIGNMENT)
         self.constants: list[PackedConstant] = []
         self._packed: dict[tuple[Any, ...], int] = {}
         self._loops = 0
@@ -86,7 +86,7 @@ class Linker:
         self._places: dict[Value, Place] = self._outermost()
         self.actions = self._network()
         self.parts = tuple(kernels[t.key] for t in partition.tasks)
-        if isinstance(target, GpuTarget):
+        if on_device:
             self.parts += copy_kernels(self.actions, target)
 
     @property

@@ -1,4 +1,4 @@
-"""Which device runs a target's code: one table.
+"""Which device runs a target's code: its backend says so.
 
     target_at_hand("opencl cores=2")                       the facts of the device that is here
     device = open_device(Target.parse("opencl:pocl"))      opened once a process
@@ -10,23 +10,14 @@ A driver that is not installed is missed only here, when a device is asked for.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from tilewright.artifact import Artifact
 from tilewright.errors import TargetError
 from tilewright.runtime.constants import Constants
-from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import Device, DeviceFunction
-from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.function import CompiledFunction
-from tilewright.runtime.opencl import OpenclDevice
-from tilewright.target import EMULATED, CpuTarget, CudaTarget, Target
-
-DEVICES: dict[str, Callable[[], Device]] = {
-    "opencl": OpenclDevice,
-    "cuda": CudaDevice,
-    EMULATED: EmulatedDevice,
-}
+from tilewright.target import Target
 
 
 def target_at_hand(spec: str) -> Target:
@@ -34,22 +25,25 @@ def target_at_hand(spec: str) -> Target:
     that the spec adds. Raises TargetError.
     """
     kind, *words = spec.split() or [""]
-    if kind not in DEVICES:
+    found = Target.kinds.get(kind)
+    if found is None or found.backend.device is None:
         return Target.parse(spec)
     return Target.parse(" ".join([str(_opened(kind).target), *words]))
 
 
 def open_device(target: Target) -> Device:
     """The device of this machine that runs code for `target`. Raises TargetError without one."""
-    is_emulated = isinstance(target, CudaTarget) and target.architecture == EMULATED
-    return _opened(EMULATED if is_emulated else target.kind)
+    return _opened(target.kind)
 
 
 @functools.cache
 def _opened(kind: str) -> Device:
-    if kind not in DEVICES:
-        raise TargetError(f"no device runs {kind!r}; known: {', '.join(DEVICES)}")
-    return DEVICES[kind]()
+    part = Target.kinds[kind].backend.device
+    if part is None:
+        known = ", ".join(k for k, t in Target.kinds.items() if t.backend.device is not None)
+        raise TargetError(f"no device runs {kind!r}; known: {known}")
+    device: Device = part.load()()
+    return device
 
 
 def loaded(
@@ -61,6 +55,6 @@ def loaded(
     constants: Constants | None = None,
 ) -> CompiledFunction | DeviceFunction:
     """The function, where its target runs; the arguments are those of `CompiledFunction`."""
-    if isinstance(target, CpuTarget):
+    if target.backend.device is None:
         return CompiledFunction(artifact, parts, arguments, constants=constants)
     return DeviceFunction(artifact, open_device(target), parts, arguments, constants=constants)

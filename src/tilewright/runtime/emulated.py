@@ -1,6 +1,6 @@
 """A CUDA device that is a CPU: kernels run as emulation/cuda_emulation.h describes.
 
-    fn = DeviceFunction(artifact, EmulatedDevice(seed=1))     artifact built for "cuda:emulated"
+    fn = DeviceFunction(artifact, EmulatedDevice(seed=1))     artifact built for "emulated"
 
 Slow and thorough, for tests: bounds are checked, shared memory is poisoned, warps run in a random
 order. Needs g++ with its address sanitizer.
@@ -20,7 +20,7 @@ from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
 from tilewright.files import own_folder
 from tilewright.runtime.device import Seconds
-from tilewright.target import CudaTarget
+from tilewright.target.emulated import CUDA_ON_CPU
 
 HEADERS = Path(__file__).parent / "emulation"
 OPTIONS = (
@@ -33,6 +33,11 @@ INCLUDE = "#include"
 Bytes = npt.NDArray[np.uint8]
 
 
+def compiler() -> str:
+    """What makes machine code."""
+    return "g++"
+
+
 class EmulatedDevice:
     """Buffers are arrays of bytes. `seed` orders warps and blocks."""
 
@@ -40,7 +45,7 @@ class EmulatedDevice:
         if shutil.which("g++") is None:
             raise TargetError("the emulation of CUDA needs g++; on Debian: apt-get install g++")
         self.seed = seed
-        self.target = CudaTarget.named("emulated")
+        self.target = CUDA_ON_CPU
 
     def allocate(self, size: int) -> Bytes:
         """A buffer of `size` bytes."""

@@ -1,6 +1,7 @@
 """CUDA C++ to binary code with NVRTC; no GPU and no driver is needed.
 
     binary, report = compile_cuda(text, "sm_90")     registers, spills, shared memory
+    binary, report = assembled(code, target)         the same for a CUDA target's code
 
 Needs the extra `cuda` (`pip install 'tilewright[cuda]'`).
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 from tilewright.artifact import CodeReport
 from tilewright.errors import BuildError
+from tilewright.target import CudaTarget, Target
 
 OPTIONS = ("--std=c++17", "--ptxas-options=-v", "--extra-device-vectorization")
 INSTALL = (
@@ -47,12 +49,18 @@ def compile_cuda(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     return bytes(binary), _report(log)
 
 
-def version() -> str:
-    """Of the library, "13.0". Raises BuildError where it is missing."""
+def assembled(code: bytes, target: Target) -> tuple[bytes, CodeReport]:
+    """What the driver loads, from CUDA C++. Raises what `compile_cuda` does."""
+    assert isinstance(target, CudaTarget)
+    return compile_cuda(code.decode(), target.architecture)
+
+
+def compiler() -> str:
+    """Name and version, "NVRTC 13.0". Raises BuildError where it is missing."""
     nvrtc = _library()
     error, major, minor = nvrtc.nvrtcVersion()
     _check(nvrtc, error)
-    return f"{major}.{minor}"
+    return f"NVRTC {major}.{minor}"
 
 
 @functools.cache

@@ -29,6 +29,11 @@ INSTALL = (
 OPTIONS = ("-cl-std=CL1.2", "-cl-mad-enable")
 
 
+def compiler() -> str:
+    """What makes machine code; which driver it is, is a fact of the target."""
+    return "the OpenCL driver"
+
+
 def _pyopencl() -> Any:
     try:
         import pyopencl

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.cost.candidates import Ints, Population, concatenate
-from tilewright.search.evolution import SAMPLE, Score, Scored
+from tilewright.search.evolution import SAMPLE, Score, Scored, named
 from tilewright.search.memory import Candidate, Memory
 from tilewright.space.space import Space
 
@@ -40,7 +40,7 @@ class BeamStrategy:
         population = self.space.canonical(concatenate(beams))
         score = self.score(population)
         order = np.argsort(-score, kind="stable")
-        found = Scored(population[order], score[order], np.full(len(order), SAMPLE))
+        found = Scored(population[order], score[order], named(SAMPLE, len(order)))
         return self._memory.candidates(found, n, with_score=True)
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:

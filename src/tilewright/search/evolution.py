@@ -4,8 +4,7 @@
     found = evolution.run(rng, score, parents)      Scored(population, score, origin)
 
 A generation is one matrix. Parents are drawn with probability proportional to fitness; children
-come from mutation (tile sizes, parallel granularity, pragma, computation location, sketch; for a
-GPU thread binding, too) or
+come from mutation (of a decision, by one of the changes that it names, or of the sketch) or
 node-based crossover: for every DAG node a child takes all decisions of one parent, and the sketch
 of either. Columns of other sketches ride along, so a child of parents with different sketches is
 well formed; it is then validated, and an invalid child is replaced by its parent.
@@ -14,7 +13,7 @@ well formed; it is then validated, and an invalid child is replaced by its paren
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -23,48 +22,38 @@ from numpy.typing import NDArray
 
 from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.space.candidate_space import CandidateSpace, Decided
-from tilewright.space.decisions import Decision, TileFactors
+from tilewright.space.decisions import Decision
 
 Floats: TypeAlias = NDArray[np.float64]
+Names: TypeAlias = NDArray[np.object_]
 Score: TypeAlias = Callable[[Population], Floats]
 
-ORIGINS = (
-    "sample", "parent", "tile", "parallel", "pragma", "location", "sketch", "thread", "crossover",
-    "choice",
-)  # fmt: skip
-SAMPLE, PARENT, TILE, PARALLEL, PRAGMA, LOCATION, SKETCH, THREAD, CROSSOVER, CHOICE = range(
-    len(ORIGINS)
-)
-
-# Relative frequencies of the mutations by the target's kind: tile, parallel, pragma, location,
-# sketch, thread.
-CPU_MUTATIONS = (0.80, 0.06, 0.04, 0.05, 0.05, 0.0)
-GPU_MUTATIONS = (0.65, 0.0, 0.10, 0.0, 0.05, 0.20)
-MUTATIONS = {"cpu": CPU_MUTATIONS, "cuda": GPU_MUTATIONS, "opencl": GPU_MUTATIONS}
+# How candidates arise, besides by the mutations of their decisions.
+SAMPLE, PARENT, CROSSOVER, SKETCH, CHOICE = "sample", "parent", "crossover", "sketch", "choice"
+TILE = "tile"  # the mutation that stands in for one that nothing of a sketch has
 
 
 @dataclass(frozen=True, slots=True)
 class EvolutionSettings:
     """The knobs; the published code's values where it had any.
 
-    `weights` are relative frequencies of the mutations (None: those of the target's kind, see
-    `MUTATIONS`).
+    `weights` are relative frequencies of the mutations (None: those of the target's backend).
     """
 
     population: int = 2048
     generations: int = 4
     mutation: float = 0.85
     elite: float = 0.2
-    weights: tuple[float, ...] | None = None
+    weights: Mapping[str, float] | None = None
 
 
 @dataclass(slots=True)
 class Scored:
-    """Candidates with their scores and how they arose (index into ORIGINS)."""
+    """Candidates with their scores and how each arose."""
 
     population: Population
     score: Floats
-    origin: Ints
+    origin: Names
 
     def __getitem__(self, at: Ints) -> Scored:
         return Scored(self.population[at], self.score[at], self.origin[at])
@@ -80,9 +69,9 @@ class Seen:
         none: Ints = np.empty(0, np.int64)
         nobody = Population(np.empty((0, space.width), np.int64), none)
         self._keys = none  # fingerprints, ascending
-        self._found = Scored(nobody, np.empty(0), none)
+        self._found = Scored(nobody, np.empty(0), named(SAMPLE, 0))
 
-    def add(self, population: Population, origin: Ints) -> Floats:
+    def add(self, population: Population, origin: Names) -> Floats:
         """The scores `[n]` of a generation, which may repeat candidates; `origin` says how each
         arose.
         """
@@ -118,7 +107,7 @@ class Evolution:
     def run(self, rng: np.random.Generator, score: Score, parents: Population | None) -> Scored:
         """All distinct candidates seen in all generations, best first."""
         current = self.initial(rng, parents)
-        origin = np.full(len(current), SAMPLE)
+        origin = named(SAMPLE, len(current))
         if parents is not None:
             origin[: min(len(parents), len(current))] = PARENT
         seen = Seen(self.space, score)
@@ -138,7 +127,7 @@ class Evolution:
 
     def generation(
         self, rng: np.random.Generator, population: Population, score: Floats
-    ) -> tuple[Population, Ints]:
+    ) -> tuple[Population, Names]:
         """The next generation and how each child arose."""
         n = len(population)
         fitness = score - score.min()
@@ -147,7 +136,7 @@ class Evolution:
         fathers = rng.choice(n, n, p=fitness)
         child = Population(population.rows[mothers].copy(), population.sketch[mothers].copy())
         crossing = rng.random(n) >= self.settings.mutation
-        how = np.full(n, CROSSOVER)
+        how = named(CROSSOVER, n)
         self._cross(rng, child, population[fathers], np.flatnonzero(crossing))
         mutating = np.flatnonzero(~crossing)
         how[mutating] = self._mutate(rng, child, mutating)
@@ -174,22 +163,22 @@ class Evolution:
         rows = at[rng.random(len(at)) < 0.5]
         child.sketch[rows] = fathers.sketch[rows]
 
-    def _mutate(self, rng: np.random.Generator, child: Population, at: Ints) -> Ints:
-        """Change one decision (or the sketch) of every row in `at`; returns the operators."""
-        weights = np.array(self.settings.weights or MUTATIONS[self.space.target.kind])
-        kind = TILE + rng.choice(len(weights), len(at), p=weights / weights.sum())
+    def _mutate(self, rng: np.random.Generator, child: Population, at: Ints) -> Names:
+        """Change one decision (or the sketch) of every row in `at`; returns the mutations."""
+        frequencies = self.settings.weights or self.space.target.backend.mutations
+        weights = np.array(list(frequencies.values()))
+        drawn = rng.choice(len(weights), len(at), p=weights / weights.sum())
+        how = np.array(list(frequencies), object)[drawn]
         if len(self.space.sketches) == 1:
-            kind[kind == SKETCH] = TILE
-        rows = at[kind == SKETCH]
+            how[how == SKETCH] = TILE
+        rows = at[how == SKETCH]
         child.sketch[rows] = rng.integers(0, len(self.space.sketches), len(rows))
         for sketch, members in self.space.groups(child[at]):
-            by_role = {r: [d for d in sketch.decisions if plays(d, r)] for r in _OPERATORS}
-            for role, k in _OPERATORS.items():
-                chosen = members[kind[members] == k]
-                decisions = by_role[role] or by_role["tile"] or list(sketch.decisions)
+            for name in (m for m in frequencies if m != SKETCH):
+                decisions = having(sketch, name) or having(sketch, TILE) or list(sketch.decisions)
                 if decisions:
-                    self._change(rng, child, at[chosen], decisions, role)
-        return kind
+                    self._change(rng, child, at[members[how[members] == name]], decisions, name)
+        return how
 
     def _change(
         self,
@@ -197,7 +186,7 @@ class Evolution:
         child: Population,
         rows: Ints,
         decisions: list[Decision],
-        role: str,
+        mutation: str,
     ) -> None:
         movable = [d for d in decisions if len(d.table) > 1] or decisions
         which = rng.integers(0, len(movable), len(rows))
@@ -205,22 +194,27 @@ class Evolution:
             mine = rows[which == i]
             if len(mine):
                 span = self.space.span(decision)
-                if role == "thread" and isinstance(decision, TileFactors):
-                    change = decision.rebind
-                else:
-                    change = decision.mutate
+                change = decision.mutations.get(mutation, decision.mutate)
                 child.rows[mine, span] = change(rng, child.rows[mine, span])
 
-    def _count(self, how: Ints, ok: NDArray[np.bool_]) -> None:
-        for k in np.unique(how):
-            self.attempts[ORIGINS[k]] += int((how == k).sum())
-            self.valid[ORIGINS[k]] += int(((how == k) & ok).sum())
+    def _count(self, how: Names, ok: NDArray[np.bool_]) -> None:
+        self.attempts.update(how)
+        self.valid.update(how[ok])
+
+
+def named(name: str, n: int) -> Names:
+    """`n` candidates that arose alike."""
+    return np.full(n, name, object)
+
+
+def having(sketch: Decided, mutation: str) -> list[Decision]:
+    """A sketch's decisions that have a mutation."""
+    return [d for d in sketch.decisions if mutation in d.mutations]
 
 
 def choices(sketch: Decided) -> list[Decision]:
-    """A sketch's decisions that are no tiles, those of few options first."""
-    found = [d for d in sketch.decisions if not isinstance(d, TileFactors)]
-    return sorted(found, key=lambda d: len(d.table))
+    """A sketch's decisions among options, those of few options first."""
+    return sorted((d for d in sketch.decisions if d.is_choice), key=lambda d: len(d.table))
 
 
 def changed_choices(space: CandidateSpace[Any], one: Population) -> Scored:
@@ -238,7 +232,7 @@ def changed_choices(space: CandidateSpace[Any], one: Population) -> Scored:
     matrix = np.concatenate(rows)
     found = Population(matrix, np.repeat(one.sketch, len(matrix)))
     found = space.canonical(found[space.satisfied(found)])
-    return Scored(found, np.zeros(len(found)), np.full(len(found), CHOICE))
+    return Scored(found, np.zeros(len(found)), named(CHOICE, len(found)))
 
 
 def fingerprints(canonical: Population) -> Ints:
@@ -248,18 +242,3 @@ def fingerprints(canonical: Population) -> Ints:
     with np.errstate(over="ignore"):
         hashes: Ints = canonical.rows @ weights[1:] + canonical.sketch * weights[0]
     return hashes
-
-
-def plays(decision: Decision, role: str) -> bool:
-    """Whether a mutation of `role` may change `decision`; tiles may decide on threads as well."""
-    binds = role == "thread" and isinstance(decision, TileFactors) and decision.threads > 0
-    return binds or decision.role == role
-
-
-_OPERATORS = {
-    "tile": TILE,
-    "parallel": PARALLEL,
-    "pragma": PRAGMA,
-    "location": LOCATION,
-    "thread": THREAD,
-}

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.cost.candidates import Population
 from tilewright.gene import Gene
-from tilewright.search.evolution import ORIGINS, Scored, fingerprints
+from tilewright.search.evolution import SAMPLE, Scored, fingerprints, named
 from tilewright.space.space import Space
 
 
@@ -61,7 +61,7 @@ class Memory:
         sketch, row = int(found.population.sketch[i]), found.population.rows[i]
         gene = self.space.gene(sketch, row)
         score = float(found.score[i]) if with_score else None
-        return Candidate(sketch, tuple(int(x) for x in row), gene, ORIGINS[found.origin[i]], score)
+        return Candidate(sketch, tuple(int(x) for x in row), gene, found.origin[i], score)
 
     def remember(self, batch: Sequence[Candidate]) -> None:
         """Candidates known from records: never proposed again."""
@@ -79,4 +79,4 @@ def as_population(batch: Sequence[Candidate]) -> Population:
 
 def unscored(population: Population) -> Scored:
     n = len(population)
-    return Scored(population, np.zeros(n), np.zeros(n, np.int64))
+    return Scored(population, np.zeros(n), named(SAMPLE, n))

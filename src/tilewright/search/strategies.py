@@ -24,7 +24,6 @@ from tilewright.search.beam import BeamStrategy
 from tilewright.search.cost_model import CostModel
 from tilewright.search.evolution import (
     CHOICE,
-    ORIGINS,
     Evolution,
     EvolutionSettings,
     Floats,
@@ -176,7 +175,7 @@ class EvolutionStrategy:
         self._score.measured += len(batch)
         if self._measured:
             best = np.array(self._measured[0][1].row)
-            varied = [np.array(c.row) for c in batch if c.origin == ORIGINS[CHOICE]]
+            varied = [np.array(c.row) for c in batch if c.origin == CHOICE]
             self._varied.update(self._option(best, row) for row in varied)
         for candidate, latency in zip(batch, latencies, strict=True):
             self._tried[candidate.sketch] += 1

@@ -41,7 +41,7 @@ from tilewright.search.tasks import (
 )
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
-from tilewright.space.rules import RULES
+from tilewright.space.rules import rules_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 from tilewright.text import duration
@@ -96,7 +96,7 @@ class Tuner:
 
     @property
     def _all_rules(self) -> Sequence[Rule]:
-        return (*self.rules, *RULES[self.target.kind])
+        return (*self.rules, *rules_of(self.target))
 
     # ---- the run ------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from tilewright.schedule.steps import (
     Split,
     Stream,
 )
-from tilewright.space.decisions import Choice, TileFactors, variables
+from tilewright.space.decisions import Choice, TileFactors, slack, variables
 from tilewright.space.derivation import Derivation, dag_node
 from tilewright.space.predicates import block_length, is_inlinable, table_axes, vector_axis
 
@@ -145,8 +145,9 @@ def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
     if attached_copy or has_children or not isinstance(extent, int) or extent <= lanes:
         return axis
     within = block_length(stage, axis, d.target)
-    name = f"{stage.name}.{axis}"
-    tile = d.decide(TileFactors(name, stage.name, extent, 2, lanes=lanes, within=within))
+    name, over = f"{stage.name}.{axis}", slack(extent, lanes)
+    tile = TileFactors(name, stage.name, extent, 2, slack=over, lanes=lanes, within=within)
+    d.decide(tile)
     d.apply(Split(stage.name, axis, variables(tile)))
     return f"{axis}.1"
 

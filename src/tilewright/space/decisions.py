@@ -10,9 +10,10 @@ on whole columns: `[n]` or `[n, k]` int64 arrays.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,8 +21,11 @@ from tilewright.cost.candidates import Ints
 from tilewright.expr.nodes import Var
 
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
-WASTE = 16  # a padded axis may run over its extent by at most extent / WASTE
-SHORT_WASTE = 7  # by one at most extent / 7: four rows and three of 7 suit 16 registers, 7 do not
+WASTE = 16  # an axis may be exceeded by a sixteenth of its extent
+SHORT = 7  # from which extent on it may be by one
+
+Mutation: TypeAlias = Callable[[np.random.Generator, Ints], Ints]
+"""Neighbours of rows (`[n, k]`): valid, and different where possible."""
 
 
 class Decision(Protocol):
@@ -34,9 +38,15 @@ class Decision(Protocol):
     def stage(self) -> str: ...
 
     @property
-    def role(self) -> str:
-        """What it decides: "tile", "parallel", "pragma", "location" or "thread" (it picks the
-        mutation).
+    def is_choice(self) -> bool:
+        """Whether its values are options, each worth a try of its own."""
+        ...
+
+    @property
+    def mutations(self) -> Mapping[str, Mutation]:
+        """The changes that a search may make to it, by name: the one that it is for ("tile",
+        "parallel", "pragma", "location" or "thread") comes first. How often each is tried depends
+        on the target (`Backend.mutations`).
         """
         ...
 
@@ -49,7 +59,7 @@ class Decision(Protocol):
         ...
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
-        """Neighbours of `rows` (`[n, k]`): valid, and different where possible."""
+        """Its usual mutation."""
         ...
 
 
@@ -90,30 +100,26 @@ def divisors(n: int) -> tuple[int, ...]:
     return tuple(sorted({*small, *(n // d for d in small)}))
 
 
+def slack(extent: int, lanes: int = 0, by_one: bool = False) -> int:
+    """How far tiles may run over an axis: by a share of it, with `lanes` as far as leaves the last
+    vector partly filled, and short axes by one where asked to.
+    """
+    return max(extent // WASTE, int(by_one and extent >= SHORT), lanes - 1)
+
+
 @lru_cache(maxsize=1024)
 def tile_table(
-    extent: int,
-    levels: int,
-    innermost: int,
-    padded: bool,
-    lanes: int,
-    within: int = 0,
-    by_one: bool = False,
+    extent: int, levels: int, innermost: int, slack: int, lanes: int, within: int
 ) -> Ints:
     """All inner tile lengths `[m, levels - 1]` of an axis of `extent`.
 
-    The outermost length is inferred: ceil(extent / product). A tiling covers the extent exactly,
-    or (`padded`) exceeds it by less than one innermost tile and within the waste limit, which for
-    short axes is one if `by_one`. With `lanes` (the axis runs along a vector) the innermost length
-    is a multiple of that, a divisor below it, or the whole extent; then the last vector may be
-    partly filled. With `within` (a divisor of the extent) the inner tiles together divide that, so
-    that none crosses a multiple.
+    The outermost length is inferred: ceil(extent / product). A tiling exceeds the extent by at most
+    `slack`, and by less than one innermost tile. With `lanes` (the axis runs along a vector) the
+    innermost length is a multiple of that, a divisor below it, or the whole extent. With `within`
+    (a divisor of the extent) the inner tiles together divide that, so that none crosses a multiple.
     """
-    # A tiling exceeds the extent by less than its innermost tile, which has a limit.
-    waste = max(extent // WASTE, min(extent // SHORT_WASTE, int(by_one)), lanes - 1)
-    slack = min(waste, innermost - 1) if padded else 0
     found = []
-    for total in range(extent, extent + slack + 1):
+    for total in range(extent, extent + min(slack, innermost - 1) + 1):
         rows = _factorisations(total, levels - 1, innermost)
         inner, last = rows.prod(axis=1), rows[:, -1]
         valid = (total - extent < last) & (last <= extent) & (-(-extent // inner) * inner == total)
@@ -145,10 +151,10 @@ def _factorisations(total: int, parts: int, innermost: int) -> Ints:
 class TileFactors:
     """Tile lengths of one axis: `levels - 1` columns, the outermost level is inferred.
 
-    `lanes` is the number of vector lanes where the innermost tile runs along a vector, else 0;
-    `within` is for an axis that is divided by that number somewhere (groups of channels), else 0.
-    `by_one` lets a short axis be exceeded by one, see `tile_table`.
-    `threads` is the level that is bound to a GPU's threads, else 0.
+    They may run over the axis by `slack`. `lanes` is the number of vector lanes where the innermost
+    tile runs along a vector, else 0; `within` is for an axis that is divided by that number
+    somewhere (groups of channels), else 0; `threads` is the level that is bound to a GPU's threads,
+    else 0.
     """
 
     name: str
@@ -156,12 +162,16 @@ class TileFactors:
     extent: int
     levels: int
     innermost: int = INNERMOST_LIMIT
-    padded: bool = True
+    slack: int = 0
     lanes: int = 0
     within: int = 0
     threads: int = 0
-    by_one: bool = False
-    role: str = "tile"
+    is_choice: ClassVar[bool] = False
+
+    @property
+    def mutations(self) -> Mapping[str, Mutation]:
+        rebinding: dict[str, Mutation] = {"thread": self.rebind} if self.threads else {}
+        return {"tile": self.mutate, **rebinding}
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -170,9 +180,8 @@ class TileFactors:
     @property
     def table(self) -> Ints:
         return tile_table(
-            self.extent, self.levels, self.innermost, self.padded, self.lanes, self.within,
-            self.by_one,
-        )  # fmt: skip
+            self.extent, self.levels, self.innermost, self.slack, self.lanes, self.within
+        )
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """Move a factor from one level to another (paper §5.1).
@@ -231,13 +240,20 @@ def _random_divisor(rng: np.random.Generator, values: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few ints. `ordered` options mutate to an adjacent one, others to any other."""
+    """One of a few ints, which the `mutation` of that name changes: `ordered` options to an
+    adjacent one, others to any other.
+    """
 
     name: str
     stage: str
-    role: str
+    mutation: str
     options: tuple[int, ...]
     ordered: bool = False
+    is_choice: ClassVar[bool] = True
+
+    @property
+    def mutations(self) -> Mapping[str, Mutation]:
+        return {self.mutation: self.mutate}
 
     @property
     def columns(self) -> tuple[str, ...]:

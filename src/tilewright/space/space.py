@@ -35,7 +35,7 @@ from tilewright.space.annotate import annotate
 from tilewright.space.annotate_gpu import annotate_gpu
 from tilewright.space.candidate_space import CandidateSpace, Decided
 from tilewright.space.derivation import Derivation, Rule, derive
-from tilewright.space.rules import RULES
+from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 
 
@@ -123,7 +123,7 @@ class Space(CandidateSpace[Sketch]):
         """
         super().__init__(target)
         self.dag = dag
-        chosen = RULES[target.kind] if rules is None else rules
+        chosen = rules_of(target) if rules is None else rules
         derived = derive(dag, target, chosen)
         if isinstance(target, CpuTarget):
             self.shifted = frozenset(t.name for t in dag.inputs if setting.is_alone)

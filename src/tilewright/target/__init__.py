@@ -6,10 +6,12 @@
     Target.parse("cuda:a100")                      a named GPU
     str(target)                                    the full form, which parses to an equal target
 
-A spec is `kind[:name]` followed by `key=value` words; sizes take the suffixes K and M. Each kind
-is a class of its own: `CpuTarget`, `CudaTarget`, `OpenclTarget`.
+A spec is `kind[:name]` followed by `key=value` words; sizes take the suffixes K and M. Each kind is
+a class in a file of its own, with the record of what serves it (`backend`). A new kind is such a
+file and one line in the table below.
 """
 
+from tilewright.target.backend import Backend, Part
 from tilewright.target.base import KIB, MIB, Scalar, Target
 from tilewright.target.cpu import (
     CpuTarget,
@@ -19,22 +21,36 @@ from tilewright.target.cpu import (
     known_cpus,
     named_cpu,
 )
-from tilewright.target.gpu import EMULATED, CudaTarget, GpuTarget, OpenclTarget, known_gpus
+from tilewright.target.cuda import CudaTarget
+from tilewright.target.emulated import EmulatedTarget
+from tilewright.target.gpu import GpuTarget
+from tilewright.target.opencl import OpenclTarget
+
+Target.kinds = {
+    kind.kind: kind
+    for kind in (
+        CpuTarget,
+        CudaTarget,
+        OpenclTarget,
+        EmulatedTarget,
+    )
+}
 
 __all__ = [
-    "EMULATED",
     "KIB",
     "MIB",
+    "Backend",
     "CpuTarget",
     "CudaTarget",
+    "EmulatedTarget",
     "GpuTarget",
     "OpenclTarget",
+    "Part",
     "Scalar",
     "Target",
     "available_cores",
     "available_cpus",
     "host_cpu",
     "known_cpus",
-    "known_gpus",
     "named_cpu",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from tilewright.errors import TargetError
+from tilewright.target.backend import Backend
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -22,27 +23,34 @@ class Scalar(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Facts of one device. Each kind of device is a subclass with a `kind` and its `spec_keys`.
+    """Facts of one device. Each kind of device is a subclass with a `kind`, its `spec_keys` and the
+    `backend` that serves it.
 
     `cores` is the number of units that run at once (threads of a CPU, multiprocessors of a GPU),
     `vector_bits` the widest load of one thread, `line_bytes` a cache line.
     """
 
-    kind: ClassVar[str] = ""
+    kind: ClassVar[str]
+    backend: ClassVar[Backend]
     # The words of a full spec and the field each one sets, in the order they are printed.
     spec_keys: ClassVar[Mapping[str, str]] = {}
     optional: ClassVar[frozenset[str]] = frozenset()  # fields that may be 0: the device lacks it
-    kinds: ClassVar[dict[str, type[Target]]] = {}
+    kinds: ClassVar[Mapping[str, type[Target]]] = {}  # the package's table
 
     name: str
     cores: int
     vector_bits: int
     line_bytes: int
 
-    def __init_subclass__(cls) -> None:
-        super(Target, cls).__init_subclass__()
-        if cls.kind:
-            Target.kinds[cls.kind] = cls
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What makes programs fast or slow on it, besides its name and cores, as words."""
+        return tuple(w for w in str(self).split()[1:] if not w.startswith("cores="))
+
+    @property
+    def generation(self) -> str:
+        """What code for it needs, in one word."""
+        return self.kind
 
     def lanes(self, dtype: Scalar) -> int:
         """Elements of `dtype`, at its storage width, in one vector (at least 1)."""

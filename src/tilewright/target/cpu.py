@@ -12,6 +12,7 @@ from typing import ClassVar
 from llvmlite import binding as llvm
 
 from tilewright.errors import TargetError
+from tilewright.target.backend import Backend, Part
 from tilewright.target.base import KIB, MIB, SIZE_SUFFIXES, Target
 
 X86_TRIPLE = "x86_64-unknown-linux-gnu"
@@ -45,6 +46,16 @@ class CpuTarget(Target):
         "features": "features",
     }
     optional: ClassVar[frozenset[str]] = frozenset({"l3_bytes"})
+    backend: ClassVar[Backend] = Backend(
+        rules=Part("tilewright.space.rules:CPU_RULES"),
+        estimate=Part("tilewright.cost.estimate:cpu_estimate"),
+        mutations={
+            "tile": 0.80, "parallel": 0.06, "pragma": 0.04, "location": 0.05, "sketch": 0.05,
+        },
+        emitter=Part("tilewright.codegen.llvm.emitter:compiled"),
+        compiler=Part("tilewright.codegen.llvm.machine:compiler"),
+        trial=Part("tilewright.measure.host_trial:HostTask"),
+    )  # fmt: skip
 
     triple: str
     features: str
@@ -62,6 +73,15 @@ class CpuTarget(Target):
     def architecture(self) -> str:
         """The first part of the triple: "x86_64", "aarch64" or "arm64"."""
         return self.triple.split("-", 1)[0]
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """LLVM's words for its instruction sets."""
+        return tuple(self.features.split(","))
+
+    @property
+    def generation(self) -> str:
+        return self.architecture
 
     @staticmethod
     def of(spec: str) -> CpuTarget:

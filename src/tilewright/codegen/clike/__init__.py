@@ -1,57 +1,51 @@
-"""Loop nest to C for GPUs: OpenCL C or CUDA C++ from one printer.
+"""Loop nest to C for GPUs, in several dialects from one printer.
 
-    source = emit(program, OPENCL)      source.text, source.launches
+    kernel = emit(program, dialect_of(target))      kernel.ir, kernel.launches
 
 Every root nest of the program becomes a kernel; kernels run in order, and what they pass on to
-each other lives in device memory (`source.scratch_bytes`).
+each other lives in device memory (`kernel.scratch_bytes`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from tilewright.artifact import DEVICE_ALIGNMENT, Launch, aligned
-from tilewright.codegen.clike.dialects import CUDA, GLOBAL, OPENCL, TABLE, Dialect
+from tilewright.codegen import Kernel
+from tilewright.codegen.clike.dialect import GLOBAL, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
-from tilewright.codegen.clike.kernels import Kernel, row_major, write_kernel
-from tilewright.codegen.clike.loop_order import running_first
+from tilewright.codegen.clike.kernels import KernelText, row_major, write_kernel
 from tilewright.codegen.clike.names import Names
-from tilewright.codegen.clike.padding import without_padding_guards
-from tilewright.codegen.clike.virtual import sunk
+from tilewright.codegen.clike.passes import prepared
 from tilewright.codegen.linear import Linearizer
-from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.simplify import simplified
-from tilewright.codegen.rewrite import is_empty, rebuilt
+from tilewright.codegen.rewrite import is_empty
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Const, Tensor
 from tilewright.expr.tensors import Table
-from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq, Store, bodies, walk
-from tilewright.nest.workers import Team, is_for_workers, kernels
-from tilewright.target import CudaTarget, GpuTarget
+from tilewright.nest.nodes import Alloc, Node, Program, Scope, Seq
+from tilewright.nest.workers import kernels
+from tilewright.target import Target
 
-NOBODY = Team()
 MOST_ELEMENTS = 2**31 - 1  # of one array: indices are int
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A program as source text with the calls that run it."""
-
-    text: str
-    launches: tuple[Launch, ...]
-    scratch_bytes: int
-
-
-def dialect_of(target: GpuTarget) -> Dialect:
-    """The language a target is programmed in."""
-    return CUDA if isinstance(target, CudaTarget) else OPENCL
+def dialect_of(target: Target) -> Dialect:
+    """The language a target is programmed in. Raises BuildError for one that takes no C."""
+    part = target.backend.dialect
+    if part is None:
+        raise BuildError(f"{target.kind} devices are not programmed in C")
+    dialect: Dialect = part.load()()
+    return dialect
 
 
-def emit(program: Program, dialect: Dialect) -> Source:
+def compiled(program: Program, target: Target, prefetch: int) -> Kernel:
+    """The source for a target; devices fetch nothing ahead."""
+    return emit(program, dialect_of(target))
+
+
+def emit(program: Program, dialect: Dialect) -> Kernel:
     """Write all kernels of a concrete program. Raises BuildError for what devices cannot do."""
-    body = without_padding_guards(program, simplified(program.body))
-    body = _guards(sunk(running_first(body)))
+    body = prepared(program).body
     names, forms = Names(), Linearizer()
     places: dict[str, Place] = {}
     for tensor in (*program.inputs, *program.constants, *program.outputs):
@@ -72,26 +66,16 @@ def emit(program: Program, dialect: Dialect) -> Source:
         Launch(k.name, k.blocks, k.threads, tuple(where[a] for a in k.arguments), k.shared_bytes)
         for k in written
     )
-    return Source(_text(written, tables, dialect), launches, scratch_bytes)
+    text = _text(written, tables, dialect)
+    return Kernel(program.name, text, text.encode(), scratch_bytes, launches=launches)
 
 
-def _text(written: list[Kernel], tables: list[str], dialect: Dialect) -> str:
+def _text(written: list[KernelText], tables: list[str], dialect: Dialect) -> str:
     helpers = {name: text for k in written for name, text in k.helpers.items()}
     kernels_text = [k.text for k in written]
-    headers = ["#include <cuda_fp16.h>\n"] if any("__half" in t for t in kernels_text) else []
-    parts = [*headers, dialect.prelude, *helpers.values(), *tables, *kernels_text]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
-
-
-def _guards(node: Node, team: Team = NOBODY) -> Node:
-    """Conditions moved outwards, within what one thread does alone."""
-    if team.is_predicated(node):
-        return node
-    together = any(isinstance(n, Store) and team.combined(n) for n in walk(node))
-    if not together and not is_for_workers(node):
-        return hoisted_guards(node)
-    inner = team.entering(node, {})
-    return rebuilt(node, tuple(_guards(b, inner) for b in bodies(node)))
+    preamble = dialect.preamble({dtype for k in written for dtype in k.dtypes})
+    parts = [*preamble, *helpers.values(), *tables, *kernels_text]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 
 
 def _place(
@@ -137,4 +121,4 @@ def _between_kernels(node: Node) -> list[Alloc]:
     return []
 
 
-__all__ = ["CUDA", "OPENCL", "Dialect", "Launch", "Source", "dialect_of", "emit"]
+__all__ = ["Dialect", "compiled", "dialect_of", "emit"]

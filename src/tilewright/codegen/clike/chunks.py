@@ -15,7 +15,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.clike import vectors
-from tilewright.codegen.clike.dialects import GLOBAL, SHARED
+from tilewright.codegen.clike.dialect import GLOBAL, SHARED
 from tilewright.codegen.clike.expressions import Expressions, Place
 from tilewright.codegen.clike.lines import Lines
 from tilewright.codegen.clike.names import Names
@@ -127,14 +127,14 @@ class Chunks:
                 vector = self.vector_load(read, source, lanes, copied)
         first = self.write.text(each[0])
         if copied and vector:
-            to = self.write.dialect.vector_at(place.name, place.space, place.dtype, width, False)
-            self.out.line(f"*{to.format(first)} = {vector};")
+            args = (place.name, place.space, place.dtype, width, first)
+            self.out.line(f"{self.write.dialect.vector_at(*args, constant=False)} = {vector};")
         else:
             texts = [self.write.text(substitute(node.value, lane)) for lane in lanes]
             if whole:
                 self.vector_types(place.dtype, width)
-                args = (place.name, place.space, place.dtype, first, texts)
-                self.out.line(self.write.dialect.vector_store(*args))
+                stored = (place.name, place.space, place.dtype, first, texts)
+                self.out.line(self.write.dialect.vector_store(*stored))
             else:
                 for index, text in zip(each, texts, strict=True):
                     self.out.line(self.write.assignment(place, self.write.text(index), text))
@@ -157,7 +157,6 @@ class Chunks:
 
     def vector_types(self, dtype: DType, width: int) -> None:
         """Note the definition of a vector type, where the language has none."""
-        if dtype.name == "float16" and self.write.dialect.half_struct:
-            name = str(self.write.dialect.vector(dtype, width))
-            definition = self.write.dialect.half_struct.format(bytes=width * dtype.bytes, n=width)
-            self.write.helpers[name] = definition
+        definition = self.write.dialect.vector_definition(dtype, width)
+        if definition:
+            self.write.helpers[str(self.write.dialect.vector(dtype, width))] = definition

@@ -12,18 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilewright.codegen.clike.dialects import Dialect
+from tilewright.codegen.clike.dialect import Dialect
 from tilewright.codegen.clike.expressions import Expressions
 from tilewright.expr.dtypes import DType
 from tilewright.expr.nodes import Const
 
 WARP = 32
-
-SHUFFLE = """\
-#ifndef tw_shuffle_xor
-#define tw_shuffle_xor(value, lanes) __shfl_xor_sync(0xffffffffu, value, lanes)
-#endif
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +31,8 @@ class Group:
     def in_warp(self, dialect: Dialect) -> bool:
         """Whether shuffles can do it: a power of two within whole warps."""
         power = self.count & (self.count - 1) == 0
-        return dialect.name == "CUDA" and power and self.count <= WARP and self.threads % WARP == 0
+        whole = power and self.count <= WARP and self.threads % WARP == 0
+        return whole and dialect.shuffle != ""
 
     def needs_scratch(self, dialect: Dialect) -> bool:
         """Whether it goes through shared memory: one element a thread."""
@@ -81,7 +76,7 @@ def over_threads(
 ) -> Iterator[str]:
     """Lines after which the variable `value` holds the result in every thread of its group."""
     if group.in_warp(write.dialect):
-        write.helpers["tw_shuffle_xor"] = SHUFFLE
+        write.helpers["tw_shuffle_xor"] = write.dialect.shuffle
         step = group.count // 2
         yield "#pragma unroll"
         other = "tw_shuffle_xor(" + value + ", lanes)"

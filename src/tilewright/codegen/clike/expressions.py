@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from tilewright.codegen.clike.dialects import PRIVATE, SHARED, Dialect
+from tilewright.codegen.clike.dialect import Dialect
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import DType
 from tilewright.expr.intervals import Interval, interval
@@ -134,7 +134,8 @@ class Expressions:
 
     def division(self, e: Binary, kind: DType) -> tuple[str, int]:
         if kind.is_float:
-            quotient = f"{self.function('floor', kind)}({self.text(e.a, 6)} / {self.text(e.b, 7)})"
+            floor = self.dialect.function("floor", kind)
+            quotient = f"{floor}({self.text(e.a, 6)} / {self.text(e.b, 7)})"
             if e.op == "floordiv":
                 return quotient, ATOM
             return f"{self.text(e.a, 5)} - {quotient} * {self.text(e.b, 7)}", 5
@@ -156,23 +157,16 @@ class Expressions:
                 x = self.text(args[0], 5)
                 return f"{x} != {x}", 3
             case "isinf":
-                x = self.function("abs", kind)
+                x = self.dialect.function("abs", kind)
                 return f"{x}({texts[0]}) == INFINITY", 3
             case "sigmoid":
                 one = "1.0" if kind.name == "float64" else "1.0f"
                 x = self.text(args[0], UNARY + 1)
-                return f"{one} / ({one} + {self.function('exp', kind)}(-{x}))", 6
+                return f"{one} / ({one} + {self.dialect.function('exp', kind)}(-{x}))", 6
             case "abs" if not kind.is_float:
                 x = self.text(args[0], UNARY)
                 return f"{x} < 0 ? -{x} : {x}", SELECT
-        return f"{self.function(fn, kind)}({', '.join(texts)})", ATOM
-
-    def function(self, fn: str, kind: DType) -> str:
-        """A scalar function of the dialect."""
-        if fn not in self.dialect.functions or not kind.is_float:
-            raise BuildError(f"{fn} of {kind} has no function on {self.dialect.name} devices")
-        name = self.dialect.functions[fn]
-        return name.removesuffix(self.dialect.double_suffix) if kind.bits == 64 else name
+        return f"{self.dialect.function(fn, kind)}({', '.join(texts)})", ATOM
 
     def cast(self, to: DType, x: Expr) -> tuple[str, int]:
         if to.name == "bool":
@@ -192,7 +186,7 @@ class Expressions:
             text = HELPERS[name].replace(f"tw_{name}_T", full)
             body = text.replace("T a", f"{c_type} a").replace("T b", f"{c_type} b")
             body = body.replace("T q", f"{c_type} q").replace("T r", f"{c_type} r")
-            self.helpers[full] = f"{self.dialect.function_head} {c_type}{body[1:]}"
+            self.helpers[full] = f"{self.dialect.helper} {c_type}{body[1:]}"
         return full
 
     # ---- memory -----------------------------------------------------------------------------
@@ -211,22 +205,12 @@ class Expressions:
 
     def element(self, place: Place, index: str) -> str:
         """The element at a flat index, converted from how it is stored."""
-        if place.dtype.name != "float16":
-            return f"{place.name}[{index}]"
-        if self.dialect.name == "CUDA":
-            return f"__half2float({place.name}[{index}])"
-        return f"vload_half({index}, {self._half_pointer(place, 'const ')})"
+        if place.dtype.name == "float16":
+            return self.dialect.half_load(place.name, place.space, index)
+        return f"{place.name}[{index}]"
 
     def assignment(self, place: Place, index: str, value: str) -> str:
         """A statement that stores a value of the compute type."""
-        if place.dtype.name != "float16":
-            return f"{place.name}[{index}] = {value};"
-        if self.dialect.name == "CUDA":
-            return f"{place.name}[{index}] = __float2half_rn({value});"
-        return f"vstore_half({value}, {index}, {self._half_pointer(place, '')});"
-
-    def _half_pointer(self, place: Place, qualifier: str) -> str:
-        """OpenCL has no arrays of half without an extension: those are of ushort."""
-        if place.space not in (SHARED, PRIVATE):
-            return place.name
-        return f"({qualifier}{self.dialect.spaces[place.space]} half*){place.name}"
+        if place.dtype.name == "float16":
+            return self.dialect.half_store(place.name, place.space, index, value)
+        return f"{place.name}[{index}] = {value};"

@@ -1,6 +1,6 @@
 """One kernel as C text: the loops, threads, barriers and storage of one root nest.
 
-    write_kernel("gemm", nest, places, CUDA, tables) -> Kernel(text, blocks, threads, arguments)
+    write_kernel("gemm", nest, places, dialect, names)      text, blocks, threads, arguments
 
 Worker loops become index arithmetic (`const int D_i0_2 = (int)threadIdx.x / 16;`), everything else
 the C that it looks like; names of axes survive.
@@ -15,7 +15,7 @@ from math import prod
 
 from tilewright.codegen.clike import combine
 from tilewright.codegen.clike.chunks import Chunks
-from tilewright.codegen.clike.dialects import PRIVATE, SHARED, TABLE, Dialect
+from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.lines import INDENT, Lines
 from tilewright.codegen.clike.names import Names
@@ -50,8 +50,10 @@ from tilewright.nest.workers import (
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """A kernel's text and how to launch it; `arguments` are the tensors it takes, in order."""
+class KernelText:
+    """A kernel's text and how to launch it; `arguments` are the tensors it takes, in order, and
+    `dtypes` those of all tensors that it names.
+    """
 
     name: str
     text: str
@@ -60,11 +62,12 @@ class Kernel:
     arguments: tuple[str, ...]
     shared_bytes: int
     helpers: Mapping[str, str]
+    dtypes: frozenset[str]
 
 
 def write_kernel(
     name: str, root: Node, places: Mapping[str, Place], dialect: Dialect, names: Names
-) -> Kernel:
+) -> KernelText:
     """Write one root nest. `places` are the tensors outside of it, by name."""
     return _Writer(root, places, dialect, names).kernel(name)
 
@@ -128,7 +131,7 @@ class _Writer:
 
     # ---- the whole kernel -------------------------------------------------------------------
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> KernelText:
         touched = {t.name: t for t in _tensors(self.root)}
         arguments = tuple(n for n in self.outside if n in touched and n not in self._tables())
         written = {n.tensor.name for n in walk(self.root) if isinstance(n, Store)}
@@ -137,11 +140,10 @@ class _Writer:
         self.visit(self.body, Team(), frozenset())
         body = self.out.taken()
         shared_bytes = self.shared_memory()
-        bounds = self.dialect.bounds.format(x=threads[0], y=threads[1], threads=prod(threads))
         parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
-        head = f"{self.dialect.kernel} {bounds}{self.dialect.returns}\n{name}(\n{parameters})\n{{"
+        head = f"{self.dialect.kernel_head(threads)}\n{name}(\n{parameters})\n{{"
         text = "\n".join([head, *self.out.lines, *body, "}"]) + "\n"
-        return Kernel(
+        return KernelText(
             name=name,
             text=text,
             blocks=prod(concrete_extents(self.blocks)),
@@ -149,6 +151,7 @@ class _Writer:
             arguments=arguments,
             shared_bytes=shared_bytes,
             helpers=self.helpers,
+            dtypes=frozenset(t.dtype.name for t in touched.values()),
         )
 
     def shared_memory(self) -> int:
@@ -158,16 +161,16 @@ class _Writer:
             size = element_count(tensor) * tensor.dtype.bytes
             place: str | int = c_name if slot is None else slot
             sizes[place] = max(size, sizes.get(place, 0))
-        words = f"{self.dialect.shared} {self.dialect.aligned}"
+        shared = self.dialect.shared
         arrays = {n: self.names.new("shared") for n in sizes if isinstance(n, int)}
         for number, array in arrays.items():
-            self.line(f"{words} {self.dialect.types['uint8']} {array}[{sizes[number]}];")
+            self.line(f"{shared} {self.dialect.types['uint8']} {array}[{sizes[number]}];")
         for c_name, tensor, slot in self.shared:
-            kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
+            kind = self.dialect.element(tensor.dtype)
             if slot is None:
-                self.line(f"{words} {kind} {c_name}[{element_count(tensor)}];")
+                self.line(f"{shared} {kind} {c_name}[{element_count(tensor)}];")
             else:
-                pointer = f"{self.dialect.spaces[SHARED]} {kind}*".lstrip()
+                pointer = self.dialect.pointer(kind, SHARED)
                 self.line(f"{pointer} const {c_name} = ({pointer}){arrays[slot]};")
         return sum(sizes.values())
 
@@ -176,12 +179,9 @@ class _Writer:
 
     def parameter(self, name: str, written: bool) -> str:
         place = self.outside[name]
-        pointer = self.dialect.pointer(place.dtype, place.space)
+        pointer = self.dialect.pointer(self.dialect.storage(place.dtype), place.space)
         constant = "" if written else "const "
         return f"{constant}{pointer} {self.dialect.restrict} {place.name}"
-
-    def _narrow(self, tensor: Tensor) -> bool:
-        return tensor.dtype.name == "float16" and self.dialect.name == "OpenCL"
 
     # ---- workers ----------------------------------------------------------------------------
 
@@ -288,7 +288,7 @@ class _Writer:
         if space == SHARED:
             self.shared.append((name, tensor, node.slot))
             return
-        kind = "ushort" if self._narrow(tensor) else self.dialect.storage(tensor.dtype)
+        kind = self.dialect.element(tensor.dtype)
         self.line(f"{kind} {name}[{element_count(tensor)}];")
 
     # ---- statements -------------------------------------------------------------------------
@@ -403,6 +403,7 @@ def _tensors(root: Node) -> Iterator[Tensor]:
                     yield from (r.tensor for r in reads(e))
             case If(cond, _):
                 yield from (r.tensor for r in reads(cond))
-            case Alloc(_, offset, _):
+            case Alloc(tensor, offset, _):
+                yield tensor
                 for e in offset:
                     yield from (r.tensor for r in reads(e))

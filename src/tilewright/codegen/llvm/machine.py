@@ -97,6 +97,11 @@ def compile_ir(ir: str, target: CpuTarget) -> bytes:
     return bytes(machine(target).emit_object(parse(ir, target)))
 
 
+def compiler() -> str:
+    """Name and version of what makes machine code."""
+    return f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
+
+
 def assembly(ir: str, target: CpuTarget) -> str:
     """The same as assembly text, for people."""
     return str(machine(target).emit_assembly(parse(ir, target)))

@@ -1,6 +1,7 @@
 """The sketch rules of each kind of target, in the order in which they are tried.
 
-A new rule is one file here and one line in the table; users put theirs in front with
+A new rule is one file here and one line in a table; a target's backend names its table. Users put
+theirs in front with
 `Space(dag, target, rules=[mine, *CPU_RULES])`.
 """
 
@@ -18,6 +19,7 @@ from tilewright.space.rules.tiling import (
     TILING_WITH_FUSION,
 )
 from tilewright.space.rules.winograd import WINOGRAD
+from tilewright.target import Target
 
 CPU_RULES = (
     ALWAYS_INLINE,
@@ -40,7 +42,11 @@ GPU_RULES = (
     SKIP,
 )
 
-RULES: dict[str, tuple[Rule, ...]] = {"cpu": CPU_RULES, "cuda": GPU_RULES, "opencl": GPU_RULES}
-"""By the target's kind."""
 
-__all__ = ["CPU_RULES", "GPU_RULES", "RULES"]
+def rules_of(target: Target) -> tuple[Rule, ...]:
+    """The rules for a target."""
+    rules: tuple[Rule, ...] = target.backend.rules.load()
+    return rules
+
+
+__all__ = ["CPU_RULES", "GPU_RULES", "rules_of"]

@@ -10,7 +10,7 @@ of them runs along the vector lanes.
 from __future__ import annotations
 
 from tilewright.schedule.steps import Annotate, Reorder, Split, extent_int
-from tilewright.space.decisions import TileFactors, variables
+from tilewright.space.decisions import TileFactors, slack, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import table_axes, vector_axis
 
@@ -41,7 +41,8 @@ def _unroll(d: Derivation) -> list[Derivation]:
     if vector is not None:
         extent = next(extent_int(a.extent) for a in free if a.name == vector)
         lanes = d.target.lanes(stage.tensor.dtype)
-        tile = d.decide(TileFactors(f"{stage.name}.{vector}", stage.name, extent, 2, lanes=lanes))
+        name, over = f"{stage.name}.{vector}", slack(extent, lanes)
+        tile = d.decide(TileFactors(name, stage.name, extent, 2, slack=over, lanes=lanes))
         d.apply(Split(stage.name, vector, variables(tile)))
         d.apply(Annotate(stage.name, f"{vector}.1", "vector"))
         outer.append(f"{vector}.0")

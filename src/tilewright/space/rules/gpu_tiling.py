@@ -31,7 +31,7 @@ from tilewright.schedule.steps import (
 )
 from tilewright.schedule.worker_steps import Bind, SetScope
 from tilewright.space.annotate_gpu import access_widths
-from tilewright.space.decisions import Choice, TileFactors, divisors, variables
+from tilewright.space.decisions import Choice, TileFactors, divisors, slack, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import element_expr, has_data_reuse
 from tilewright.space.rules.tiling import ADD_CACHE_WRITE, FEW_DIVISORS, fusion_target
@@ -98,7 +98,8 @@ def _split_axes(d: Derivation, stage: Stage) -> dict[str, tuple[str, ...]]:
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         innermost = extent if axis.reduce else INNERMOST
         tile = TileFactors(
-            f"{node}.{axis.name}", node, extent, levels, innermost, padded,
+            f"{node}.{axis.name}", node, extent, levels, innermost,
+            slack=slack(extent) if padded else 0,
             threads=0 if axis.reduce else WORKERS.index("thread.x"),
         )  # fmt: skip
         d.apply(Split(stage.name, axis.name, variables(d.decide(tile))))

@@ -32,6 +32,7 @@ from tilewright.space.decisions import (
     Choice,
     TileFactors,
     divisors,
+    slack,
     variables,
 )
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
@@ -77,7 +78,8 @@ def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
         if axis.name == vector:
             lanes = d.target.lanes(stage.tensor.dtype)
             block = block_length(stage, axis.name, d.target) if period == 1 else 0
-        tile = TileFactors(name, node, count, levels, innermost, padded, lanes, block, by_one=few)
+        over = slack(count, lanes, by_one=few) if padded else 0
+        tile = TileFactors(name, node, count, levels, innermost, over, lanes, block)
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
         d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))

@@ -1,0 +1,111 @@
+"""A task on the machine that measures: what all its candidates' trials share.
+
+    task = trial_task_of(target)(reference, kinds, tolerance, seed=0)
+    timing = task.run(candidate, RunOptions(repeats=3, min_repeat_ms=20))
+
+`host_trial` and `device_trial` have the memory; which of them serves a target, its backend says.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from tilewright.artifact import Array, Artifact
+from tilewright.measure.gate import Tolerance
+from tilewright.measure.inputs import InputKind, make_inputs
+from tilewright.measure.trial import (
+    Candidate,
+    Expected,
+    Retry,
+    RunOptions,
+    Spent,
+    Timing,
+    logical_constants,
+    once,
+    run_trial,
+)
+from tilewright.target import Target
+
+
+class TrialTask(ABC):
+    """Inputs, constants and expected outputs of one task, where its candidates run. `reference_s`
+    is what its reference took; it is `spoilt` once a candidate may have broken its memory.
+    """
+
+    spoilt = False
+
+    def __init__(
+        self,
+        reference: Artifact,
+        kinds: Sequence[InputKind],
+        tolerance: Tolerance,
+        seed: int,
+        aligned_inputs: bool = False,
+    ) -> None:
+        """Make the inputs and run `reference` once for the expected outputs.
+
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs
+        begin where a caller's arrays do, or with `aligned_inputs` as other programs' outputs.
+        Raises RunError when the reference cannot run here, TargetError without its device.
+        """
+        specs = (*reference.inputs, *logical_constants(reference).values())
+        self._hold(reference, make_inputs(specs, kinds, seed), aligned_inputs)
+        started = time.perf_counter()
+        self._outputs = self._run_reference(reference)
+        self.reference_s = time.perf_counter() - started
+        self.expected = Expected(reference, self._outputs, tolerance)
+
+    @abstractmethod
+    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
+        """Allocate memory, with the inputs and constants in it."""
+
+    @abstractmethod
+    def _run_reference(self, reference: Artifact) -> list[Array]:
+        """Run it once; its outputs."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes held on this side while the task is loaded."""
+
+    @abstractmethod
+    def loaded(self, artifact: Artifact) -> AbstractContextManager[Candidate]:
+        """A candidate with its memory. Raises RunError when it cannot be loaded."""
+
+    def baseline(self) -> Candidate | None:
+        """The reference beside candidates, where both are timed in turns."""
+        return None
+
+    def values_at(self, points: Sequence[Sequence[int]]) -> list[bytes]:
+        """The reference's outputs at flat indices, one list of them for each output, as bytes. To
+        be called before any candidate runs.
+        """
+        pairs = zip(self._outputs, points, strict=True)
+        return [y.reshape(-1)[np.array(p, dtype=np.int64)].tobytes() for y, p in pairs]
+
+    def run(self, artifact: Artifact, options: RunOptions, retry: Retry = once) -> Timing:
+        """Load, run, check and time a candidate; `retry` may time it several times and choose.
+
+        Raises RunError when it cannot run, has another interface or writes outside its buffers;
+        WrongAnswer when an output differs from the reference's.
+        """
+        self.expected.check_interface(artifact)
+        reference = None if options.reference_s is None else self.baseline()
+        spent = Spent()
+        with self.loaded(artifact) as candidate:
+            spent.mark("load")
+            timing = run_trial(candidate, options, spent, retry, reference)
+        spent.mark("unload")
+        timing.spent_s = spent.seconds
+        return timing
+
+
+def trial_task_of(target: Target) -> type[TrialTask]:
+    """Where a target's candidates run."""
+    found: type[TrialTask] = target.backend.trial.load()
+    return found
