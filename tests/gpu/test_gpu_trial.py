@@ -24,14 +24,15 @@ from tilewright.measure.measurer import LocalMeasurer
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.runtime.opencl import OpenclDevice
+from tilewright.setting import ALONE, Setting
 from tilewright.target import Target
 
 QUICK = RunOptions(repeats=2, min_repeat_ms=1, timeout_s=60)
 
 
-def task_of(opencl: OpenclDevice) -> DeviceTask:
+def task_of(opencl: OpenclDevice, setting: Setting = ALONE) -> DeviceTask:
     reference = gpu_fault_builds.candidate("good")
-    return DeviceTask(reference, [InputKind()], Tolerance(), seed=0)
+    return DeviceTask(reference, [InputKind()], Tolerance(), seed=0, setting=setting)
 
 
 def test_a_good_candidate_is_timed(opencl: OpenclDevice) -> None:
@@ -47,7 +48,7 @@ def test_a_good_candidate_is_timed(opencl: OpenclDevice) -> None:
 
 
 def test_other_data_passes_between_runs_of_a_network(opencl: OpenclDevice) -> None:
-    timing = task_of(opencl).run(gpu_fault_builds.candidate("good"), replace(QUICK, between=5000))
+    timing = task_of(opencl, Setting(5000)).run(gpu_fault_builds.candidate("good"), QUICK)
     assert min(timing.latencies_s) > 0
 
 

@@ -15,7 +15,7 @@ from tilewright.measure.trial import RunOptions, Timing
 from tilewright.measure.workers import WorkerFailureError
 
 TASK = TaskSpec("t", b"reference", (InputKind(),), Tolerance(), points=((),))
-HELLO = repr('{"type": "hello", "protocol": 2, "version": "1"}')
+HELLO = repr('{"type": "hello", "protocol": 3, "version": "1"}')
 RESULT = {"type": "result", "latencies_s": [1.0], "stopped_early": False, "spent_s": {"run": 0.5}}
 DEEP = "lists in lists"
 # Answers whatever it is asked with its arguments in turn, which are expressions for text.

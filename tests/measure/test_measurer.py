@@ -148,8 +148,8 @@ def test_a_confirmed_figure_is_the_references_times_what_turns_tell(
     usual = iter([1e-3, 2e-3])
 
     def measured(*given: Any) -> MeasureResult:
-        options = given[-1]
-        assert options.between == 64
+        _, spec, _, options = given
+        assert spec.setting == Setting(64)
         seconds = next(usual) if options.reference_s is None else 0.5 * options.reference_s
         return MeasureResult("ok", latencies_s=(seconds,))
 

@@ -27,6 +27,7 @@ LOAD = {
     "inputs": [InputKind().to_json()],
     "tolerance": Tolerance().to_json(),
     "points": [[0, 1]],
+    "between_bytes": 0,
 }
 RUN = {
     "type": "run",

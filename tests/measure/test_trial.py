@@ -16,6 +16,7 @@ from tilewright.measure.host_trial import HostTask
 from tilewright.measure.inputs import InputKind, make_input
 from tilewright.measure.trial import Floats, RunOptions, Spent, once, run_trial
 from tilewright.runtime import Artifact, Packing
+from tilewright.setting import ALONE, AMONG_OTHERS, Setting
 from tilewright.target import Target
 
 pytestmark = pytest.mark.cpu
@@ -23,10 +24,10 @@ pytestmark = pytest.mark.cpu
 QUICK = RunOptions(repeats=2, min_repeat_ms=1)
 
 
-def loaded(reference: Artifact | None = None) -> HostTask:
+def loaded(reference: Artifact | None = None, setting: Setting = ALONE) -> HostTask:
     artifact = reference or fault_builds.candidate("good")
     kinds = [InputKind()] * (len(artifact.inputs) + len(artifact.packings))
-    return HostTask(artifact, kinds, Tolerance(), seed=0)
+    return HostTask(artifact, kinds, Tolerance(), seed=0, setting=setting)
 
 
 def test_a_good_candidate_is_timed() -> None:
@@ -46,12 +47,14 @@ def test_values_at_points_are_the_references() -> None:
     np.testing.assert_array_equal(np.frombuffer(data, np.float32), (2 * x + 1)[[0, 999, 5]])
 
 
-@pytest.mark.parametrize("aligned", [False, True])
-def test_inputs_begin_where_a_callers_arrays_or_other_programs_outputs_do(aligned: bool) -> None:
+@pytest.mark.parametrize(("setting", "start"), [(ALONE, 16), (AMONG_OTHERS, 0)])
+def test_inputs_begin_where_a_callers_arrays_or_other_programs_outputs_do(
+    setting: Setting, start: int
+) -> None:
     reference = fault_builds.candidate("good")
-    task = HostTask(reference, [InputKind()], Tolerance(), seed=0, aligned_inputs=aligned)
+    task = HostTask(reference, [InputKind()], Tolerance(), seed=0, setting=setting)
     (given, *_) = task.bind(reference, []).memory
-    assert given.address % mmap.PAGESIZE == (0 if aligned else 16)
+    assert given.address % mmap.PAGESIZE == start
     assert task.run(reference, QUICK).latencies_s
 
 
@@ -158,15 +161,15 @@ def test_a_candidate_that_stays_slow_counts_with_its_shortest_run() -> None:
     assert timing.latencies_s[0] > 5e-3
 
 
-@pytest.mark.parametrize("between", [0, 1])
-def test_constants_are_packed_whatever_caches_hold(between: int) -> None:
+@pytest.mark.parametrize("setting", [ALONE, AMONG_OTHERS])
+def test_constants_are_packed_whatever_caches_hold(setting: Setting) -> None:
     plain = scale_artifact(1000)
     (w,) = plain.constants
     # The same memory order through a packing that is not the identity: a split of one dimension.
     packing = Packing(w, ((10, 100),), (0, 1))
     packed = replace(plain, constants=(replace(w, shape=(10, 100)),), packings=(packing,))
-    task = loaded(plain)
-    timing = task.run(packed, replace(QUICK, between=between))
+    task = loaded(plain, setting)
+    timing = task.run(packed, QUICK)
     assert all(t > 0 for t in timing.latencies_s)
     held = task.nbytes
     task.run(packed, QUICK)
@@ -180,6 +183,8 @@ def test_constants_are_packed_whatever_caches_hold(between: int) -> None:
 class Steady:
     """A candidate every run of which takes `seconds`; it counts them."""
 
+    setting = ALONE
+
     def __init__(self, seconds: float) -> None:
         self.seconds, self.runs = seconds, 0
 
@@ -191,7 +196,7 @@ class Steady:
         self.runs += count
         return np.full(count, self.seconds)
 
-    def bench_within(self, budget_s: float, between: int) -> Floats:
+    def bench_within(self, budget_s: float) -> Floats:
         return self.bench(max(1, int(budget_s / self.seconds)))
 
 
@@ -225,10 +230,10 @@ class Shared(Steady):
     def bench(self, count: int) -> Floats:
         return super().bench(count) * self.machine.slowness
 
-    def bench_within(self, budget_s: float, between: int) -> Floats:
+    def bench_within(self, budget_s: float) -> Floats:
         if self.machine.changes:
             self.machine.slowness = self.machine.changes.pop(0)
-        return super().bench_within(budget_s, between)
+        return super().bench_within(budget_s)
 
 
 @pytest.mark.parametrize(
@@ -282,33 +287,36 @@ def test_little_is_enough_of_what_is_not_near_the_best(
     assert candidate.runs == 1 + 1 + turns
 
 
-@pytest.mark.parametrize(("between", "figure"), [(0, 5e-3), (1 << 20, 1e-3)])
+@pytest.mark.parametrize(("around", "figure"), [(ALONE, 5e-3), (Setting(1 << 20), 1e-3)])
 def test_a_figure_with_other_data_between_is_of_the_calls_left_alone(
-    between: int, figure: float
+    around: Setting, figure: float
 ) -> None:
     class Disturbed(Steady):
-        def bench_within(self, budget_s: float, between: int) -> Floats:
+        setting = around
+
+        def bench_within(self, budget_s: float) -> Floats:
             return np.array([5e-3, 5e-3, 1e-3, 5e-3, 1e-3])
 
-    found = run_trial(Disturbed(1e-3), RunOptions(between=between), Spent(), once).latencies_s
+    found = run_trial(Disturbed(1e-3), RunOptions(), Spent(), once).latencies_s
     assert found == pytest.approx([figure] * 3)
 
 
 def test_turns_of_a_networks_task_read_other_data_between_calls() -> None:
-    asked: list[tuple[str, float, int]] = []
+    asked: set[tuple[str, float]] = set()
 
     class Noted(Shared):
-        def bench_within(self, budget_s: float, between: int) -> Floats:
-            asked.append(("reference" if self is reference else "candidate", budget_s, between))
-            return super().bench_within(budget_s, between)
+        setting = Setting(1 << 20)
+
+        def bench_within(self, budget_s: float) -> Floats:
+            asked.add(("reference" if self is reference else "candidate", budget_s))
+            return super().bench_within(budget_s)
 
     machine = Machine(2.0)
     candidate, reference = Noted(2e-3, machine), Noted(1e-3, machine)
-    options = RunOptions(between=1 << 20, reference_s=1e-3)
+    options = RunOptions(reference_s=1e-3)
     found = run_trial(candidate, options, Spent(), once, reference).latencies_s
     assert found == pytest.approx([2e-3])
-    assert {name for name, *_ in asked} == {"reference", "candidate"}
-    assert {(budget_s, between) for _, budget_s, between in asked} == {(20e-3, 1 << 20)}
+    assert asked == {("reference", 20e-3), ("candidate", 20e-3)}
 
 
 def test_a_slow_machine_ends_no_trial_of_a_good_candidate() -> None:
@@ -337,8 +345,8 @@ def test_the_references_outputs_are_not_taken_for_the_candidates() -> None:
 
 
 def test_options_are_checked() -> None:
-    with pytest.raises(RunError, match="between must not be negative"):
-        RunOptions(between=-1)
+    with pytest.raises(RunError, match="repeats must be at least 1"):
+        RunOptions(repeats=0)
     assert RunOptions.from_json(QUICK.to_json()) == QUICK
 
 

@@ -80,7 +80,7 @@ class _Buffer:
 class DeviceTask(TrialTask):
     """In the device's memory, which nothing protects: a candidate that failed spoils the task."""
 
-    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
+    def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
         """Memory of a device is aligned, whoever allocates it."""
         target = Target.parse(reference.target)
         assert isinstance(target, GpuTarget)
@@ -115,9 +115,9 @@ class DeviceTask(TrialTask):
             self.spoilt = True
             raise
 
-    def pass_other_data(self, between: int) -> None:
-        """Leave the cache as other kernels would: so many bytes of theirs, then the inputs."""
-        nbytes = min(between, EVICTING * self._l2_bytes)
+    def pass_other_data(self) -> None:
+        """Leave the cache as other kernels would: bytes of theirs, then the inputs."""
+        nbytes = min(self.setting.between_bytes, EVICTING * self._l2_bytes)
         if self._other is None or self._other[0].nbytes != nbytes:
             self._other = np.ones(nbytes, np.uint8), self.device.allocate(nbytes)
         self.device.upload(*self._other)
@@ -130,6 +130,7 @@ class _OnDevice:
 
     def __init__(self, task: DeviceTask, artifact: Artifact) -> None:
         self._task = task
+        self.setting = task.setting
         self._artifact = artifact
         device = task.device
         self._program = device.load(artifact)
@@ -152,14 +153,14 @@ class _OnDevice:
     def bench(self, count: int) -> Floats:
         return self._program.time(*self._memory, count)
 
-    def bench_within(self, budget_s: float, between: int) -> Floats:
+    def bench_within(self, budget_s: float) -> Floats:
         seconds: list[float] = []
         deadline = time.monotonic() + budget_s
         while not seconds or (len(seconds) < MAX_CALLS and time.monotonic() < deadline):
-            if between:
-                self._task.pass_other_data(between)
+            if not self.setting.is_alone:
+                self._task.pass_other_data()
             # Runs in a row hide what it takes to launch one; each time at most as many as before.
-            count = 1 if between else min(max(1, len(seconds)), MOST_IN_A_ROW)
+            count = 1 if not self.setting.is_alone else min(max(1, len(seconds)), MOST_IN_A_ROW)
             seconds += self.bench(count).tolist()
         return np.array(seconds)
 

@@ -36,11 +36,11 @@ PACKED_BYTES = 256 << 20  # of packed constants that are kept for the next candi
 class HostTask(TrialTask):
     """In guarded memory: what a candidate breaks, it breaks for itself."""
 
-    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
+    def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
         self._inputs = reference.inputs
         specs = (*reference.inputs, *logical_constants(reference).values())
         starts = [staggered(slot) for slot in range(len(specs))]
-        if not aligned_inputs:
+        if self.setting.is_alone:
             starts[: len(self._inputs)] = [NUMPY_START] * len(self._inputs)
         self._given = {
             spec.name: _guarded(spec, given[spec.name], start)
@@ -71,14 +71,16 @@ class HostTask(TrialTask):
     def baseline(self) -> Candidate:
         return self._reference
 
-    def before(self, artifact: Artifact, between: int) -> tuple[list[Region], int]:
-        """What the threads read before each call, and how many threads that are."""
-        if not between:
+    def before(self, artifact: Artifact) -> tuple[list[Region], int]:
+        """What the threads read before each call, and how many threads that are: other data, at
+        least enough to pass through the cores' own caches and at most through all, then the inputs.
+        """
+        if self.setting.is_alone:
             return [], 0
         target = CpuTarget.of(artifact.target)
         own = EVICTING * target.l2_bytes * target.cores
         most = own + EVICTING * target.l3_bytes
-        other = (_other_data(most).ctypes.data, min(max(between, own), most))
+        other = (_other_data(most).ctypes.data, min(max(self.setting.between_bytes, own), most))
         inputs = [self._given[s.name] for s in self._inputs]
         regions = [other, *((b.address, b.nbytes) for b in inputs)]
         return regions, target.cores
@@ -124,6 +126,7 @@ class _OnHost:
         results: Sequence[GuardedBuffer],
     ) -> None:
         self.results = results
+        self.setting = task.setting
         self._task = task
         self._kernel = kernel
         self._artifact = artifact
@@ -144,8 +147,8 @@ class _OnHost:
     def bench(self, count: int) -> Floats:
         return self._kernel.bench(*self._native, count)
 
-    def bench_within(self, budget_s: float, between: int) -> Floats:
-        reads, readers = self._task.before(self._artifact, between)
+    def bench_within(self, budget_s: float) -> Floats:
+        reads, readers = self._task.before(self._artifact)
         return self._kernel.bench(*self._native, MAX_CALLS, reads, readers, budget_s=budget_s)
 
     def check(self, when: str) -> None:

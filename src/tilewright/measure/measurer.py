@@ -143,7 +143,7 @@ class LocalMeasurer:
                 tolerance=task.tolerance,
                 seed=task.seed,
                 points=task.points,
-                aligned_inputs=not task.setting.is_alone,  # other programs compute them
+                setting=task.setting,
             )
             rounding = Artifact.from_bytes(outcome.artifact).rounding
             task.check_reference(self._runner.load(spec), rounding)
@@ -178,9 +178,7 @@ class LocalMeasurer:
         )
         usual_s = reference_s if is_paced else None
         for index, outcome in self._built(task, candidates):
-            options = replace(
-                self.options, between=task.setting.between_bytes, best_s=best, reference_s=usual_s
-            )
+            options = replace(self.options, best_s=best, reference_s=usual_s)
             result = _measure_one(self._runner, spec, outcome, options)
             if best is not None and result.latency_s < best:
                 result = _slower(result, _measure_one(self._runner, spec, outcome, options))
@@ -202,17 +200,16 @@ class LocalMeasurer:
         longer the candidate took in their turns, times that. Failed once is failed.
         """
         spec = self.prepare(task)
-        plain = replace(self.options, between=task.setting.between_bytes)
         outcomes = dict(self._built(task, candidates))
         found: list[list[MeasureResult]] = [[] for _ in candidates]
         while len(self._confirmers) < processes:
             self._confirmers.append(RunnerClient(self._command, self._env))
         for process, runner in enumerate(self._confirmers[:processes]):
-            usual = _quietest(_measure_one(runner, spec, self._references[task.name], plain))
+            usual = _quietest(_measure_one(runner, spec, self._references[task.name], self.options))
             for i in _rotated(len(candidates), process):
                 result = usual
                 if usual.stage == "ok" and candidates[i] != task.reference:
-                    paced = replace(plain, reference_s=usual.latency_s)
+                    paced = replace(self.options, reference_s=usual.latency_s)
                     result = _measure_one(runner, spec, outcomes[i], paced)
                 found[i].append(result)
         return [_combined(each, [r.latency_s for r in each]) for each in found]

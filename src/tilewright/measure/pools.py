@@ -24,6 +24,7 @@ from tilewright.measure.protocol import Header
 from tilewright.measure.server import UnknownTaskError
 from tilewright.measure.trial import RunOptions, Timing
 from tilewright.measure.workers import Failure, Worker, WorkerFailureError, worker_command
+from tilewright.setting import ALONE, Setting
 from tilewright.text import harmless
 
 LOAD_TIMEOUT_S = 120.0
@@ -112,8 +113,7 @@ class TaskSpec:
     """What a runner needs to know of a task.
 
     `inputs` are the kinds of the inputs, then of the constants in their logical layouts; `points`
-    are flat indices of outputs (one tuple for each) whose reference values are sent back. Inputs
-    are `aligned_inputs` where other programs compute them; a caller's arrays begin anywhere.
+    are flat indices of outputs (one tuple for each) whose reference values are sent back.
     """
 
     name: str
@@ -122,7 +122,7 @@ class TaskSpec:
     tolerance: Tolerance
     seed: int = 0
     points: tuple[tuple[int, ...], ...] = ()
-    aligned_inputs: bool = False
+    setting: Setting = ALONE
 
 
 class RunnerClient:
@@ -161,7 +161,7 @@ class RunnerClient:
             "inputs": [kind.to_json() for kind in task.inputs],
             "tolerance": task.tolerance.to_json(),
             "points": [list(p) for p in task.points],
-            "aligned_inputs": task.aligned_inputs,
+            "between_bytes": task.setting.between_bytes,
         }
         for attempt in (1, 2):
             try:

@@ -21,7 +21,7 @@ from typing import Any
 
 from tilewright.errors import RunError
 
-PROTOCOL = 2
+PROTOCOL = 3
 MAGIC = b"TWP1"
 PREFIX_BYTES = len(MAGIC) + 4
 MAX_HEADER_BYTES = 1 << 24

@@ -25,6 +25,7 @@ from tilewright.measure.server import Answer, SpoiltError, UnknownTaskError, ser
 from tilewright.measure.trial import RunOptions, Timing
 from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.host import host_architecture
+from tilewright.setting import Setting
 from tilewright.target import CpuTarget, Target, available_cores
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
@@ -49,7 +50,7 @@ class Runner:
             kinds=[InputKind.from_json(k) for k in header["inputs"]],
             tolerance=Tolerance.from_json(header["tolerance"]),
             seed=header["seed"],
-            aligned_inputs=header.get("aligned_inputs", True),
+            setting=Setting(header["between_bytes"]),
         )
         values = task.values_at(header["points"])
         self._tasks[header["task"]] = task

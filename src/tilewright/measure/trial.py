@@ -21,6 +21,7 @@ import numpy.typing as npt
 from tilewright.artifact import Array, Artifact, BufferSpec
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.gate import OutputGate, Tolerance
+from tilewright.setting import Setting
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -58,13 +59,11 @@ class RunOptions:
     """How a candidate is timed.
 
     `repeats` figures are taken (fewer of runs that take long), each the median of the calls that
-    fit into `min_repeat_ms`, or their quickest tenth if there is something `between`.
-    Caches are warm from the call before unless there is something `between`, as in a network: so
-    many bytes of other data are read before each timed call, at least enough to pass through the
-    cores' own caches and at most through all, then the inputs, any part by any core. A candidate
-    slower than `stop_ratio` times `best_s` (seconds; None: no such limit) in its first runs is not
-    timed further, one slower than `NEAR` times in its first figure has no other. `timeout_s` ends
-    a run, gate included.
+    fit into `min_repeat_ms`, or their quickest tenth where other data are read between calls, as in
+    a network (`Setting`); else caches are warm from the call before. A candidate slower than
+    `stop_ratio` times `best_s` (seconds; None: no such limit) in its first runs is not timed
+    further, one slower than `NEAR` times in its first figure has no other. `timeout_s` ends a run,
+    gate included.
     `reference_s` is what the task's reference takes on this machine: the two then run in turns,
     within the time of all repeats, and the one figure is relative to the reference's, given as if
     that took `reference_s` (None: figures as they are).
@@ -72,18 +71,14 @@ class RunOptions:
 
     repeats: int = 3
     min_repeat_ms: float = 20.0
-    between: int = 0
     best_s: float | None = None
     reference_s: float | None = None
     stop_ratio: float = 3.0
     timeout_s: float = 10.0
 
     def __post_init__(self) -> None:
-        if self.between < 0 or self.repeats < 1 or self.timeout_s <= 0:
-            raise RunError(
-                f"between must not be negative, repeats at least 1 and timeout_s positive; got "
-                f"{self}"
-            )
+        if self.repeats < 1 or self.timeout_s <= 0:
+            raise RunError(f"repeats must be at least 1 and timeout_s positive; got {self}")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -144,7 +139,10 @@ class Spent:
 
 
 class Candidate(Protocol):
-    """A loaded candidate with its memory."""
+    """A loaded candidate with its memory, and what runs around it."""
+
+    @property
+    def setting(self) -> Setting: ...
 
     def poison(self) -> None:
         """Fill the outputs with values that are wrong."""
@@ -154,10 +152,8 @@ class Candidate(Protocol):
         """Seconds of each of `count` runs."""
         ...
 
-    def bench_within(self, budget_s: float, between: int) -> Floats:
-        """Seconds of the runs that fit into `budget_s`, at least one, with so many bytes of other
-        data `between` them (see `RunOptions`).
-        """
+    def bench_within(self, budget_s: float) -> Floats:
+        """Seconds of the runs that fit into `budget_s`, at least one, in its setting."""
         ...
 
     def check(self, when: str) -> None:
@@ -219,8 +215,9 @@ def _time(
         return Timing([baseline.relative(candidate, near, enough_s=options.repeats * budget_s)])
 
     def figure() -> float:
-        calls = candidate.bench_within(budget_s, options.between)
-        return _undisturbed([calls]) if options.between else float(np.median(calls))
+        calls = candidate.bench_within(budget_s)
+        alone = candidate.setting.is_alone
+        return float(np.median(calls)) if alone else _undisturbed([calls])
 
     figures = [figure()]
     while figures[0] <= near and len(figures) < options.repeats and sum(figures) < ENOUGH_S:
@@ -239,9 +236,8 @@ class Baseline:
         assert options.reference_s is not None
         self._reference = reference
         self._usual_s = options.reference_s
-        self._between = options.between
         turn_s = min(max(TURN_CALLS * self._usual_s, SHORTEST_TURN_S), LONGEST_TURN_S)
-        self._turn_s = TURN_BETWEEN_S if options.between else turn_s
+        self._turn_s = turn_s if reference.setting.is_alone else TURN_BETWEEN_S
         reference.bench(1)  # wakes threads
         self._turns = [self._turn()]
 
@@ -251,7 +247,7 @@ class Baseline:
         return _undisturbed(self._turns) / self._usual_s
 
     def _turn(self) -> Floats:
-        return self._reference.bench_within(self._turn_s, self._between)
+        return self._reference.bench_within(self._turn_s)
 
     def relative(self, candidate: Candidate, near: float, enough_s: float) -> float:
         """The candidate's time divided by the slowness meanwhile, from turns until all took
@@ -260,7 +256,7 @@ class Baseline:
         turns: list[Floats] = []
         spent_s = 0.0
         while True:
-            turns.append(candidate.bench_within(self._turn_s, self._between))
+            turns.append(candidate.bench_within(self._turn_s))
             self._turns.append(self._turn())
             found = _undisturbed(turns) / self.slowness
             spent_s += float(turns[-1].sum() + self._turns[-1].sum())

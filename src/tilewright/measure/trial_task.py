@@ -29,6 +29,7 @@ from tilewright.measure.trial import (
     once,
     run_trial,
 )
+from tilewright.setting import ALONE, Setting
 from tilewright.target import Target
 
 
@@ -45,23 +46,24 @@ class TrialTask(ABC):
         kinds: Sequence[InputKind],
         tolerance: Tolerance,
         seed: int,
-        aligned_inputs: bool = False,
+        setting: Setting = ALONE,
     ) -> None:
         """Make the inputs and run `reference` once for the expected outputs.
 
-        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs
-        begin where a caller's arrays do, or with `aligned_inputs` as other programs' outputs.
+        `kinds` are those of the inputs, then of the constants in their logical layouts. Inputs of
+        a program that runs alone begin where a caller's arrays do, else as other programs' outputs.
         Raises RunError when the reference cannot run here, TargetError without its device.
         """
         specs = (*reference.inputs, *logical_constants(reference).values())
-        self._hold(reference, make_inputs(specs, kinds, seed), aligned_inputs)
+        self.setting = setting
+        self._hold(reference, make_inputs(specs, kinds, seed))
         started = time.perf_counter()
         self._outputs = self._run_reference(reference)
         self.reference_s = time.perf_counter() - started
         self.expected = Expected(reference, self._outputs, tolerance)
 
     @abstractmethod
-    def _hold(self, reference: Artifact, given: Mapping[str, Array], aligned_inputs: bool) -> None:
+    def _hold(self, reference: Artifact, given: Mapping[str, Array]) -> None:
         """Allocate memory, with the inputs and constants in it."""
 
     @abstractmethod
