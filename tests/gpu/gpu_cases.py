@@ -31,11 +31,11 @@ from tilewright.schedule.steps import (
     FollowFusedSplit,
     FollowSplit,
     Fuse,
+    Mark,
     Reorder,
     RFactor,
     Split,
     Step,
-    StorageAlign,
 )
 from tilewright.schedule.worker_steps import Bind, SetScope
 from tilewright.target import Target
@@ -89,7 +89,7 @@ def fetch(stage: str, cache: str, width: int, align: int = 1) -> tuple[Step, ...
     return (
         ComputeAt(cache, stage, 3),
         SetScope(cache, "shared"),
-        *((StorageAlign(cache, "d0", align, align // 2),) if align > 1 else ()),
+        *((Mark(cache, "align", align),) if align > 1 else ()),
         Fuse(cache, ("d0", "d1")),
         Split(cache, "d0@d1", (width,)),
         FollowFusedSplit(cache, "d0@d1.0", stage, ("i", "j"), 2),

@@ -116,11 +116,9 @@ CASES: dict[str, Case] = {
     "skip_zeros": Case(spread, steps.SkipZeros("y"), (steps.ComputeInline("z"),)),
     "annotate": Case(matmul, steps.Annotate("C", "j.1", "vector"), TILED),
     "parallel": Case(matmul, steps.Parallel("C", 2), TILED),
-    "pragma": Case(matmul, steps.Pragma("C", 16), TILED),
-    "stream": Case(matmul, steps.Stream("C", 1)),
-    "storage_align": Case(
-        matmul_relu, steps.StorageAlign("C", "i", 8, 1), (steps.ComputeAt("C", "D", 0),)
-    ),
+    "mark_unroll_step": Case(matmul, steps.Mark("C", "unroll_step", 16), TILED),
+    "mark_streamed": Case(matmul, steps.Mark("C", "streamed", 1)),
+    "mark_align": Case(matmul_relu, steps.Mark("C", "align", 16), (steps.ComputeAt("C", "D", 0),)),
     "layout_rewrite": Case(matmul, steps.LayoutRewrite("C", "B"), TILED),
     "layout_rewrite_window": Case(
         shifted, steps.LayoutRewrite("C", "B"), (steps.ComputeAt("C", "D", 0),)

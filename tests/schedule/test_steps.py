@@ -159,7 +159,7 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
         matmul, (), steps.RFactor("C", "k", 2**20), r"C: a factor of 1048576 does not suit k"
     ),
     "too large an alignment": (
-        matmul_relu, (), steps.StorageAlign("C", "i", 2**20), r"C: bad alignment 0 mod 1048576"
+        matmul_relu, (), steps.Mark("C", "align", 2**20), r"align: it is at most 1024, not 1048576"
     ),
     "attach too deep": (
         matmul_relu, (), steps.ComputeAt("C", "D", 2), r"D has tile levels 0..1, not 2"
@@ -228,17 +228,20 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     "parallel inside": (
         matmul_relu, ATTACHED, steps.Parallel("C", 1), r"C is computed in D, not at the root"
     ),
-    "align a column": (
-        matmul_relu, (), steps.StorageAlign("C", "j", 8), r"C: only the row stride \(axis \['i'\]\)"
-    ),
     "align an output": (
-        matmul, (), steps.StorageAlign("C", "i", 8), r"C: only the row stride .* of scratch"
+        matmul, (), steps.Mark("C", "align", 8), r"C cannot be marked align: only scratch with rows"
     ),
-    "align badly": (
-        matmul_relu, (), steps.StorageAlign("C", "i", 4, 4), r"C: bad alignment 4 mod 4"
+    "align elements": (
+        blur, (), steps.Mark("P", "align", 8), r"only scratch with rows can have it, not P"
     ),
     "stream what is read": (
-        matmul_relu, (), steps.Stream("C", 1), r"C is read by the program; it cannot be streamed"
+        matmul_relu, (), steps.Mark("C", "streamed", 1), r"C cannot be marked streamed: only an out"
+    ),
+    "stream twice over": (
+        matmul, (), steps.Mark("C", "streamed", 2), r"streamed: it is at most 1, not 2"
+    ),
+    "mark with anything": (
+        matmul, (), steps.Mark("C", "fast", 1), r"no mark is called 'fast'; known: unroll_step, str"
     ),
     "rewrite an input": (
         matmul, (), steps.LayoutRewrite("C", "A"), r"C reads no constant 'A' to rewrite"

@@ -28,7 +28,10 @@ SPLIT = ["split", "C", "i", [4, 8]]
         ("[[]]", r"step 1 of the trace is \[\]"),
         ('["split"]', "step 1 of the trace is"),
         ('[["dance","C"]]', "unknown schedule step 'dance'; known: split"),
-        (json.dumps([SPLIT, ["stream", "C"]]), "step 2 of the trace: stream has the fields stage"),
+        (json.dumps([SPLIT, ["mark", "C"]]), "step 2 of the trace: mark has the fields stage, key"),
+        ('[["stream","C"]]', "unknown schedule step 'stream'"),
+        ('[["storage_align","C","i",8,1]]', "unknown schedule step 'storage_align'"),
+        ('[["pragma","C","much"]]', "value of mark must be a number"),
         ('[["compute_root","C","D"]]', "compute_root has the fields stage, not"),
         ('[["split","C","i",["a"]]]', r'lengths of split must be a list.* not \["a"\]'),
         ('[["split","C","i",[NaN]]]', "lengths of split must be"),
@@ -61,3 +64,12 @@ def test_a_trace_is_what_was_written() -> None:
         steps.CacheRead("A", ("C",)),
     ]
     assert trace_from_json(trace_to_json(trace)) == trace
+
+
+def test_steps_of_earlier_versions_are_read_as_marks() -> None:
+    text = '[["pragma","C",16],["stream","C",1],["storage_align","A.C","d0",8,4]]'
+    assert trace_from_json(text) == [
+        steps.Mark("C", "unroll_step", 16),
+        steps.Mark("C", "streamed", 1),
+        steps.Mark("A.C", "align", 8),
+    ]

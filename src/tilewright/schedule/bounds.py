@@ -183,12 +183,12 @@ def _unfuse(relation: Fuse, extents: Mapping[str, Extent], values: dict[str, Exp
 
 
 def _aligned(stage: Stage, spans: tuple[Extent, ...]) -> tuple[Extent, ...]:
-    """Storage shape: the window's, with the padding that `storage_align` asks for."""
-    if stage.align is None:
+    """Storage shape: the window's, with the padding that the mark "align" asks for."""
+    unit = stage.marks.get("align", 0)
+    if unit == 0:
         return spans
-    _, factor, offset = stage.align
     row = spans[-1]
-    padding = (as_expr(offset) - as_expr(row)) % as_expr(factor)
+    padding = (as_expr(unit // 2) - as_expr(row)) % as_expr(unit)
     return (*spans[:-1], add(row, as_extent(padding)))
 
 

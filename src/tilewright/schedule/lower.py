@@ -40,6 +40,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.simplify import affine, simplify
 from tilewright.nest.barriers import with_barriers
 from tilewright.nest.lifetimes import with_slots
+from tilewright.nest.marks import MARKS, Marks, marks
 from tilewright.nest.nodes import (
     Alloc,
     For,
@@ -184,16 +185,16 @@ class _Lowering:
         if loop.extent == 1 or body == NOTHING:
             return body
         is_outermost = all(outer.extent == 1 for outer in loops[:i])
-        pragma = stage.unroll_step if is_outermost else 0
+        said = marks_of(stage, For) if is_outermost else ()
         kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
         if isinstance(stage.parallel, int):
             if i < stage.parallel:
                 kind = Kind.PARALLEL
-            return For(loop.var, loop.extent, body, kind, None, pragma)
+            return For(loop.var, loop.extent, body, kind, None, said)
         if kind is Kind.SERIAL and not loop.reduce:
             when = as_expr(stage.parallel) > i
-            return For(loop.var, loop.extent, body, Kind.PARALLEL, when, pragma)
-        return For(loop.var, loop.extent, body, kind, None, pragma)
+            return For(loop.var, loop.extent, body, Kind.PARALLEL, when, said)
+        return For(loop.var, loop.extent, body, kind, None, said)
 
     def with_attached(self, stage: Stage, level: int, body: Node) -> Node:
         """`body` preceded by the stages attached at this tile level of `stage`."""
@@ -220,7 +221,7 @@ class _Lowering:
         indices = self.indices(stage)
         first = Store(
             self.storage(stage.tensor), indices, neutral, operations=(), initial=True,
-            streamed=stage.streamed,
+            marks=marks_of(stage, Store),
         )  # fmt: skip
         body = self.guarded(stage, stage.compute.axes, first)
         moving = [loop for loop in loops[at:] if not loop.reduce and loop.extent != 1]
@@ -228,8 +229,8 @@ class _Lowering:
         for loop in reversed(moving):
             if body != NOTHING:
                 kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
-                pragma = stage.unroll_step if is_outermost and loop is moving[0] else 0
-                body = For(loop.var, loop.extent, body, kind, None, pragma)
+                said = marks_of(stage, For) if is_outermost and loop is moving[0] else ()
+                body = For(loop.var, loop.extent, body, kind, None, said)
         return body
 
     def indices(self, stage: Stage) -> tuple[Expr, ...]:
@@ -245,7 +246,8 @@ class _Lowering:
         axes = frozenset(a.name for a in stage.axes)
         node = Store(
             self.storage(stage.tensor), self.indices(stage), value, op,
-            operations=operations(body, op, stage.tensor.dtype, axes), streamed=stage.streamed,
+            operations=operations(body, op, stage.tensor.dtype, axes),
+            marks=marks_of(stage, Store),
         )  # fmt: skip
         return self.guarded(stage, stage.axes, node)
 
@@ -365,6 +367,11 @@ class _Lowering:
                 return []
             covered *= extent_int(loop.extent)
         return loops if covered >= extent_int(read.tensor.shape[d]) else []
+
+
+def marks_of(stage: Stage, node: type[For | Store]) -> Marks:
+    """A stage's marks for such nodes."""
+    return marks(**{n: v for n, v in stage.marks.items() if MARKS[n].node == node.__name__})
 
 
 def _masked(loop: _Loop, position: Expr) -> _Loop:

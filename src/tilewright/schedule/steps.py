@@ -8,6 +8,7 @@ one line here.
     Fuse("C", ("i", "j"))         i, j           ->  i@j
     Reorder("C", (("i",), ("j",)))               tile levels, outermost first
     ComputeAt("B", "C", 1)        B is computed inside C's loops up to tile level 1
+    Mark("C", "unroll_step", 16)                 loops of C may be written out, up to 16 statements
     CacheWrite("C")               C = f(A)       ->  C.local = f(A); C = C.local
     CacheRead("A", ("C",))        C = f(A)       ->  A.C = A; C = f(A.C)
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
@@ -23,12 +24,10 @@ from tilewright.schedule.loop_steps import (
     FollowSplit,
     Fuse,
     LayoutRewrite,
+    Mark,
     Parallel,
-    Pragma,
     Reorder,
     Split,
-    StorageAlign,
-    Stream,
 )
 from tilewright.schedule.stage_steps import (
     CacheRead,
@@ -52,15 +51,13 @@ __all__ = [
     "FollowSplit",
     "Fuse",
     "LayoutRewrite",
+    "Mark",
     "Parallel",
-    "Pragma",
     "RFactor",
     "Reorder",
     "SkipZeros",
     "Split",
     "Step",
-    "StorageAlign",
-    "Stream",
     "Winograd",
     "extent_int",
 ]
@@ -70,6 +67,6 @@ STEPS: dict[str, type[Step]] = {
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, ComputeRoot,
         ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd, Annotate, Parallel,
-        Pragma, StorageAlign, LayoutRewrite, Stream,
+        Mark, LayoutRewrite,
     )
 }  # fmt: skip

@@ -14,10 +14,13 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from tilewright.errors import ScheduleError
+from tilewright.nest.marks import MARKS
 from tilewright.schedule.steps import STEPS, Step
 from tilewright.schedule.worker_steps import WORKER_STEPS
 
 KNOWN_STEPS = STEPS | WORKER_STEPS
+OLDER = {rule.older: name for name, rule in MARKS.items() if rule.older}
+"""What the steps of earlier versions that said one mark each are called now."""
 GREATEST_NUMBER = 2**31 - 1
 """The greatest tile length, position or limit in a trace: no tensor has a longer axis."""
 
@@ -44,7 +47,18 @@ def trace_from_json(text: str) -> list[Step]:
         raise ScheduleError(f"the trace is not JSON: {error}") from error
 
 
+def _current(row: Any) -> Any:
+    """A row as it is written now: earlier versions had a step for each mark."""
+    match row:
+        case [("pragma" | "stream") as name, stage, value]:
+            return ["mark", stage, OLDER[name], value]
+        case ["storage_align", stage, _, int() as unit, half] if half == unit // 2:
+            return ["mark", stage, OLDER["storage_align"], unit]
+    return row
+
+
 def _step(row: Any, number: int) -> Step:
+    row = _current(row)
     match row:
         case [str() as name, *values] if name in KNOWN_STEPS:
             cls = KNOWN_STEPS[name]

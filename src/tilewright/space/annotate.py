@@ -16,11 +16,10 @@ from tilewright.schedule.steps import (
     Annotate,
     ComputeAt,
     ComputeInline,
+    Mark,
     Parallel,
-    Pragma,
     Reorder,
     Split,
-    Stream,
 )
 from tilewright.space.decisions import Choice, TileFactors, variables
 from tilewright.space.derivation import Derivation, dag_node
@@ -158,7 +157,7 @@ def _annotate_stages(d: Derivation) -> None:
         if stage.name in d.tiled:
             node = dag_node(stage.name)
             unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
-            d.apply(Pragma(stage.name, variables(unroll)[0]))
+            d.apply(Mark(stage.name, "unroll_step", variables(unroll)[0]))
 
 
 def _stream_outputs(d: Derivation) -> None:
@@ -166,7 +165,7 @@ def _stream_outputs(d: Derivation) -> None:
         if d.state.is_output(stage.name):
             name = f"{stage.name}.streamed"
             streamed = d.decide(Choice(name, dag_node(stage.name), "pragma", STREAMED))
-            d.apply(Stream(stage.name, variables(streamed)[0]))
+            d.apply(Mark(stage.name, "streamed", variables(streamed)[0]))
 
 
 def _parallelise(d: Derivation, stage: Stage) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tilewright.expr.dtypes import DType
 from tilewright.schedule.state import Stage
-from tilewright.schedule.steps import Annotate, Fuse, Pragma, Reorder, Split
+from tilewright.schedule.steps import Annotate, Fuse, Mark, Reorder, Split
 from tilewright.schedule.worker_steps import Bind
 from tilewright.space.decisions import Choice, variables
 from tilewright.space.derivation import Derivation, dag_node
@@ -33,7 +33,7 @@ def annotate_gpu(d: Derivation) -> list[Derivation]:
         if stage.name in d.tiled:
             node = dag_node(stage.name)
             unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
-            d.apply(Pragma(stage.name, variables(unroll)[0]))
+            d.apply(Mark(stage.name, "unroll_step", variables(unroll)[0]))
     return [d]
 
 

@@ -7,7 +7,7 @@
 
 A loop that picks elements of private storage is always written out: registers have no index. Of
 the others, those inside come first, as long as all copies together stay within the budget (the
-stage's pragma, `For.unroll_step`); where a whole loop is too much, some of its iterations. A C
+mark `unroll_step` of its loops); where a whole loop is too much, some of its iterations. A C
 compiler takes about 2 ms for each statement that it unrolls, nested pragmas multiply, and what it
 unrolls without being told is multiplied by the copies around it: hence every loop is told.
 """
@@ -19,7 +19,19 @@ from collections.abc import Iterator
 from tilewright.codegen.clike.expressions import element_count
 from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, free_vars, reads
 from tilewright.expr.nodes import walk as walk_expr
-from tilewright.nest.nodes import WORKERS, Alloc, For, If, Kind, Node, Scope, Store, bodies, walk
+from tilewright.nest.nodes import (
+    WORKERS,
+    Alloc,
+    For,
+    If,
+    Kind,
+    Node,
+    Scope,
+    Store,
+    bodies,
+    mark,
+    walk,
+)
 
 REGISTERS = 256
 """Elements of private storage that may be registers; larger arrays are memory in any case."""
@@ -41,7 +53,7 @@ class Unrolling:
             and n.scope is Scope.LOCAL
             and element_count(n.tensor) <= REGISTERS
         )
-        steps = [n.unroll_step for n in walk(kernel) if isinstance(n, For)]
+        steps = [mark(n, "unroll_step") for n in walk(kernel) if isinstance(n, For)]
         self._budget = max([LEAST_BUDGET, *(s for s in steps if isinstance(s, int))])
         self._factors: dict[int, int] = {}
         self._kernel = kernel  # keeps the nodes, whose identities are noted

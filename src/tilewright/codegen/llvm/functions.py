@@ -72,7 +72,7 @@ class _Emission:
             t.name for t in self.program.inputs if nbytes(t) >= target.l2_bytes
         )
         # Lines of streamed outputs do not come into the caches at all.
-        self.streamed = frozenset(self.program.streamed)
+        self.streamed = frozenset(self.program.marked("streamed"))
         self.outputs = frozenset(t.name for t in self.program.outputs) - self.streamed
         self.copies = prepared.copies
         self.target = target

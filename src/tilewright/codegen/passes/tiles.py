@@ -20,7 +20,8 @@ from tilewright.codegen.passes.size import runs_loops, statement_count
 from tilewright.codegen.rewrite import rebuilt, substituted, together
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Extent, Select, Var, free_vars, reads, walk
-from tilewright.nest.nodes import GREATEST_PRAGMA, Alloc, For, Kind, Node, Store, bodies
+from tilewright.nest.marks import GREATEST_UNROLL_STEP
+from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, mark
 from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import CpuTarget
 
@@ -103,7 +104,7 @@ class _Tiles:
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
         if isinstance(node, For):
-            step = min(int_extent(node.unroll_step), GREATEST_PRAGMA) or step
+            step = min(int_extent(mark(node, "unroll_step")), GREATEST_UNROLL_STEP) or step
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
             return node

@@ -24,9 +24,9 @@ from tilewright.schedule.steps import (
     FollowFusedSplit,
     FollowSplit,
     Fuse,
+    Mark,
     Reorder,
     Split,
-    StorageAlign,
     extent_int,
 )
 from tilewright.schedule.worker_steps import Bind, SetScope
@@ -171,8 +171,8 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     if len(axes) > 1:
         rows = tuple(n for n in ALIGNMENTS if n <= 2 * widths[-1])
         align = Choice(f"{node}.align.{cache}", node, "pragma", rows, ordered=True)
-        (factor,) = variables(d.decide(align))
-        d.apply(StorageAlign(cache, axes[-2], factor, factor // 2))
+        (unit,) = variables(d.decide(align))
+        d.apply(Mark(cache, "align", unit))
         loop = "@".join(axes)
         d.apply(Fuse(cache, axes))
     width = d.decide(Choice(f"{node}.fetch.{cache}", node, "pragma", widths, ordered=True))
