@@ -16,7 +16,7 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.codegen.lanes import chunk_count, widest_bits
-from tilewright.codegen.passes.size import runs_loops, statement_count
+from tilewright.codegen.passes.size import BUDGET, runs_loops, statement_count
 from tilewright.codegen.rewrite import rebuilt, substituted, together
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Expr, Extent, Select, Var, free_vars, reads, walk
@@ -25,12 +25,7 @@ from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, mark
 from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import CpuTarget
 
-GREATEST_UNROLLED = 512
-"""Statements that unrolled loops may write out."""
-GREATEST_TILE = 256
-"""Statements that an allocation kept in registers may cause."""
 GREATEST_KERNEL = 8
-GREATEST_KERNEL_STATEMENTS = 128
 LONG_VECTOR = 16
 """Vectors of one vector loop that are written out; a longer one runs over groups of VECTORS."""
 VECTORS = 4
@@ -68,7 +63,7 @@ class _Tiles:
             return node
         names = self.summaries.of(node.body).index_vars.get(name, frozenset())
         body = _with_kind(node.body, names, Kind.UNROLLED)
-        return node if self.size(body) > GREATEST_TILE else replace(node, body=body)
+        return node if self.size(body) > BUDGET.tile else replace(node, body=body)
 
     def values(self, body: Node, name: str) -> int | None:
         """Registers for a tensor whose indexing loops are unrolled; None where vectors and scalars
@@ -124,7 +119,7 @@ class _Tiles:
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or runs_loops(node.body):
             return node
         short = 1 < int_extent(node.extent) <= GREATEST_KERNEL
-        small = int_extent(node.extent) * self.size(node.body) <= GREATEST_KERNEL_STATEMENTS
+        small = int_extent(node.extent) * self.size(node.body) <= BUDGET.kernel
         if short and small and _decides(node):
             return replace(node, kind=Kind.UNROLLED)
         return node
@@ -134,7 +129,7 @@ class _Tiles:
     def limited(self, node: Node, around: int) -> Node:
         """Let unrolled loops run where they would write too many statements."""
         if isinstance(node, For) and node.kind is Kind.UNROLLED:
-            if around * self.size(node) > GREATEST_UNROLLED:
+            if around * self.size(node) > BUDGET.unrolled:
                 node = replace(node, kind=Kind.SERIAL)
             else:
                 around *= int_extent(node.extent)
