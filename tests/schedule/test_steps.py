@@ -13,10 +13,11 @@ from tilewright.expr.nodes import Var
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
-from tilewright.schedule import steps, worker_steps
+from tilewright.schedule import steps
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import KNOWN_STEPS, trace_from_json, trace_hash, trace_to_json
+from tilewright.schedule.steps import STEPS
+from tilewright.schedule.trace import trace_from_json, trace_hash, trace_to_json
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -33,7 +34,7 @@ def test_nest_before_and_after(name: str, golden: Callable[[str, str], None]) ->
 
 
 def test_every_step_has_a_case() -> None:
-    assert {c.step.name for c in CASES.values()} == set(KNOWN_STEPS)
+    assert {c.step.name for c in CASES.values()} == set(STEPS)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -105,20 +106,20 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
         r"C.i has no inner tile level 2",
     ),
     "bind to nobody": (
-        matmul, (), worker_steps.Bind("C", "i", "warp"), r"no workers are called 'warp'; known: b"
+        matmul, (), steps.Annotate("C", "i", "warp"), r"cannot annotate a loop 'warp'; known"
     ),
     "bind a reduction to blocks": (
-        matmul, (), worker_steps.Bind("C", "k", "block"), r"C: the reduction k can be bound"
+        matmul, (), steps.Annotate("C", "k", "block"), r"C: the reduction k can be bound"
     ),
     "bind to blocks inside": (
-        matmul_relu, (steps.ComputeAt("C", "D", 0),), worker_steps.Bind("C", "i", "block"),
+        matmul_relu, (steps.ComputeAt("C", "D", 0),), steps.Annotate("C", "i", "block"),
         r"C is computed in D, inside its blocks",
     ),
     "no such scope": (
-        matmul_relu, (), worker_steps.SetScope("C", "warp"), r"no scope is called 'warp'; known: l"
+        matmul_relu, (), steps.SetScope("C", "warp"), r"no scope is called 'warp'; known: l"
     ),
     "share a root": (
-        matmul_relu, (), worker_steps.SetScope("C", "shared"), r"C is computed at the root"
+        matmul_relu, (), steps.SetScope("C", "shared"), r"C is computed at the root"
     ),
     "fuse both kinds": (matmul, (), steps.Fuse("C", ("j", "k")), r"C: cannot fuse spatial with"),
     "fuse apart": (

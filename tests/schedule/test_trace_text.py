@@ -66,10 +66,14 @@ def test_a_trace_is_what_was_written() -> None:
     assert trace_from_json(trace_to_json(trace)) == trace
 
 
-def test_steps_of_earlier_versions_are_read_as_marks() -> None:
-    text = '[["pragma","C",16],["stream","C",1],["storage_align","A.C","d0",8,4]]'
+def test_steps_of_earlier_versions_are_read_as_todays() -> None:
+    text = (
+        '[["pragma","C",16],["stream","C",1],["storage_align","A.C","d0",8,4],'
+        '["bind","C","i","block"]]'
+    )
     assert trace_from_json(text) == [
         steps.Mark("C", "unroll_step", 16),
         steps.Mark("C", "streamed", 1),
         steps.Mark("A.C", "align", 8),
+        steps.Annotate("C", "i", "block"),
     ]

@@ -1,4 +1,4 @@
-"""Transform steps that say how a stage's loops run: tiles, order, place, threads, storage.
+"""Transform steps that say how a stage's loops run: tiles, order, place, workers, storage.
 
 The stages and what they compute stay as they are; `stage_steps` changes those.
 """
@@ -13,7 +13,7 @@ from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Extent, reads
 from tilewright.expr.tensors import Placeholder
 from tilewright.nest.marks import MARKS
-from tilewright.nest.nodes import Kind
+from tilewright.nest.nodes import THREADS, WORKERS, Kind, Scope
 from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.state import Fuse as FuseRelation
 from tilewright.schedule.state import Split as SplitRelation
@@ -231,7 +231,10 @@ class ComputeRoot(Step):
 
 @dataclass(frozen=True, slots=True)
 class Annotate(Step):
-    """Mark a loop vector or unrolled (or serial again)."""
+    """Say how a loop runs: vector, unrolled, serial again, or by the workers of a GPU.
+
+    A reduction may be bound to threads: they combine their results.
+    """
 
     name: ClassVar[str] = "annotate"
     stage: str
@@ -241,9 +244,43 @@ class Annotate(Step):
     def apply(self, state: State) -> None:
         stage = state[self.stage]
         stage.require(self.leaf)
-        if self.kind not in (Kind.VECTOR.value, Kind.UNROLLED.value, Kind.SERIAL.value):
-            raise ScheduleError(f"cannot annotate a loop {self.kind!r}; see Parallel for threads")
-        stage.kinds[self.leaf] = Kind(self.kind)
+        known = [kind.value for kind in Kind if kind is not Kind.PARALLEL]
+        if self.kind not in known:
+            raise ScheduleError(
+                f"cannot annotate a loop {self.kind!r}; known: {', '.join(known)} (see Parallel "
+                "for the threads of a CPU)"
+            )
+        kind = Kind(self.kind)
+        if kind in WORKERS and kind not in THREADS and stage.is_reduction(self.leaf):
+            raise ScheduleError(
+                f"{self.stage}: the reduction {self.leaf} can be bound to threads, not to a "
+                f"{self.kind}"
+            )
+        if kind is Kind.BLOCK and stage.attach is not None:
+            raise ScheduleError(
+                f"{self.stage} is computed in {stage.attach.target}, inside its blocks"
+            )
+        stage.kinds[self.leaf] = kind
+
+
+@dataclass(frozen=True, slots=True)
+class SetScope(Step):
+    """Which threads of a GPU see a stage that is computed inside another: "local" or "shared"."""
+
+    name: ClassVar[str] = "scope"
+    stage: str
+    scope: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if self.scope not in [s.value for s in Scope]:
+            raise ScheduleError(f"no scope is called {self.scope!r}; known: local, shared")
+        scope = Scope(self.scope)
+        if scope is Scope.SHARED and stage.attach is None:
+            raise ScheduleError(
+                f"{self.stage} is computed at the root, where all blocks see it; attach it first"
+            )
+        stage.scope = scope
 
 
 @dataclass(frozen=True, slots=True)

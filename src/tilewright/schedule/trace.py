@@ -16,9 +16,7 @@ from typing import Any
 from tilewright.errors import ScheduleError
 from tilewright.nest.marks import MARKS
 from tilewright.schedule.steps import STEPS, Step
-from tilewright.schedule.worker_steps import WORKER_STEPS
 
-KNOWN_STEPS = STEPS | WORKER_STEPS
 OLDER = {rule.older: name for name, rule in MARKS.items() if rule.older}
 """What the steps of earlier versions that said one mark each are called now."""
 GREATEST_NUMBER = 2**31 - 1
@@ -48,10 +46,12 @@ def trace_from_json(text: str) -> list[Step]:
 
 
 def _current(row: Any) -> Any:
-    """A row as it is written now: earlier versions had a step for each mark."""
+    """A row as it is written now: earlier versions had more steps for annotations."""
     match row:
         case [("pragma" | "stream") as name, stage, value]:
             return ["mark", stage, OLDER[name], value]
+        case ["bind", stage, leaf, worker]:
+            return ["annotate", stage, leaf, worker]
         case ["storage_align", stage, _, int() as unit, half] if half == unit // 2:
             return ["mark", stage, OLDER["storage_align"], unit]
     return row
@@ -60,10 +60,10 @@ def _current(row: Any) -> Any:
 def _step(row: Any, number: int) -> Step:
     row = _current(row)
     match row:
-        case [str() as name, *values] if name in KNOWN_STEPS:
-            cls = KNOWN_STEPS[name]
+        case [str() as name, *values] if name in STEPS:
+            cls = STEPS[name]
         case [str() as name, *_]:
-            raise ScheduleError(f"unknown schedule step {name!r}; known: {', '.join(KNOWN_STEPS)}")
+            raise ScheduleError(f"unknown schedule step {name!r}; known: {', '.join(STEPS)}")
         case _:
             raise ScheduleError(f"step {number} of the trace is {_shown(row)}, not [name, fields…]")
     every = fields(cls)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from tilewright.expr.dtypes import DType
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import Annotate, Fuse, Mark, Reorder, Split
-from tilewright.schedule.worker_steps import Bind
 from tilewright.space.decisions import Choice, variables
 from tilewright.space.derivation import Derivation, dag_node
 from tilewright.target import GpuTarget
@@ -55,5 +54,5 @@ def _bind(d: Derivation, stage: Stage) -> None:
     reductions = tuple(a.name for a in stage.compute.reduce_axes)
     levels = ((f"{loop}.0",), (f"{loop}.1",), reductions, (f"{loop}.2",))
     d.apply(Reorder(name, tuple(level for level in levels if level)))
-    d.apply(Bind(name, f"{loop}.0", "block"), Bind(name, f"{loop}.1", "thread.x"))
+    d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.x"))
     d.apply(Annotate(name, f"{loop}.2", "vector"))

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Axis, as_expr
-from tilewright.schedule.steps import ComputeAt, Fuse, RFactor, Split, extent_int
-from tilewright.schedule.worker_steps import Bind
+from tilewright.schedule.steps import Annotate, ComputeAt, Fuse, RFactor, Split, extent_int
 from tilewright.space.decisions import Choice, divisors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_more_reduction_parallel
@@ -58,9 +57,9 @@ def _share(d: Derivation) -> list[Derivation]:
             d.apply(Fuse(name, spatial))
         rows = d.decide(Choice(f"{name}.rows", name, "thread", ROWS, ordered=True))
         d.apply(Split(name, loop, variables(rows)))
-        d.apply(Bind(name, f"{loop}.0", "block"), Bind(name, f"{loop}.1", "thread.y"))
+        d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.y"))
         d.constraints.append(as_expr(mul(count, variables(rows)[0])) <= d.target.threads)
-    d.apply(Bind(name, f"{axis.name}.f", "thread.x"))
+    d.apply(Annotate(name, f"{axis.name}.f", "thread.x"))
     d.apply(ComputeAt(f"{name}.rf", name, len(d.state[name].groups) - 1))
     d.variant = (*d.variant, f"{name}: threads share {axis.name}")
     return [d.advance().advance()]

@@ -26,10 +26,10 @@ from tilewright.schedule.steps import (
     Fuse,
     Mark,
     Reorder,
+    SetScope,
     Split,
     extent_int,
 )
-from tilewright.schedule.worker_steps import Bind, SetScope
 from tilewright.space.annotate_gpu import access_widths
 from tilewright.space.decisions import Choice, TileFactors, divisors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
@@ -145,7 +145,7 @@ def _follow(
     levels[-1] = (*units, *levels[-1])
     d.apply(Reorder(name, tuple(levels)))
     for level, worker in enumerate(WORKERS):
-        d.apply(*(Bind(name, p[level], worker) for p in parts))
+        d.apply(*(Annotate(name, p[level], worker) for p in parts))
     for p in parts:
         d.apply(Annotate(name, p[-1], "vector" if p is parts[-1] else "unrolled"))
     d.apply(ComputeAt(stage, name, len(WORKERS) - 1))
@@ -178,7 +178,7 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     width = d.decide(Choice(f"{node}.fetch.{cache}", node, "pragma", widths, ordered=True))
     d.apply(Split(cache, loop, variables(width)))
     d.apply(FollowFusedSplit(cache, f"{loop}.0", stage, spatial, 2))
-    d.apply(Bind(cache, f"{loop}.0.1", "thread.x"), Annotate(cache, f"{loop}.1", "vector"))
+    d.apply(Annotate(cache, f"{loop}.0.1", "thread.x"), Annotate(cache, f"{loop}.1", "vector"))
 
 
 def _can_cache(d: Derivation) -> Verdict:
