@@ -20,7 +20,7 @@ from tilewright.schedule.steps import CacheRead, ComputeAt, extent_int
 from tilewright.space.decisions import INNERMOST_LIMIT, Choice, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
-from tilewright.space.rules.tiling import fuse_consumer, fusion_target, multi_level_tile
+from tilewright.space.rules.tiling import fusion_target, tile
 
 MIN_REUSE = 12  # uses of each element, about two register tiles; fewer do not pay for the copy
 LEVELS = 3  # tile levels S, S, R of the stage itself
@@ -68,9 +68,7 @@ def _pack(d: Derivation) -> list[Derivation]:
     assert read is not None
     fusion = fusion_target(d)
     d.apply(CacheRead(read.tensor.name, (stage,)))
-    multi_level_tile(d)
-    if fusion is not None:
-        fuse_consumer(d, *fusion)
+    tile(d, fusion)
     node = dag_node(stage)
     levels = tuple(range(LEVELS if fusion is None else FUSED_LEVELS))
     level = d.decide(Choice(f"{node}.pack", node, "location", levels, ordered=True))
