@@ -18,6 +18,7 @@ from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr, su
 from tilewright.expr.simplify import simplify
 from tilewright.nest.marks import Marks, marks
 from tilewright.nest.nodes import (
+    EMPTY,
     Alloc,
     Barrier,
     For,
@@ -31,7 +32,6 @@ from tilewright.nest.nodes import (
     seq,
 )
 
-NOTHING = Seq(())
 Ranges = Mapping[str, Interval]
 
 
@@ -83,16 +83,16 @@ class _Binding:
             return self.node(loop.body, ranges)
         applies = loop.when is None or bool(self.number(loop.when))
         body = self.node(loop.body, {**ranges, loop.var.name: Interval(0, extent - 1)})
-        if body == NOTHING:
+        if body == EMPTY:
             return body
         kind = loop.kind if applies else Kind.SERIAL
         return For(loop.var, extent, body, kind, None, self.marks(loop.marks))
 
     def branch(self, cond: Expr, body: Node, ranges: Ranges) -> Node:
         if isinstance(cond, Const):
-            return self.node(body, ranges) if cond.value else NOTHING
+            return self.node(body, ranges) if cond.value else EMPTY
         inner = self.node(body, ranges)
-        return inner if inner == NOTHING else If(cond, inner)
+        return inner if inner == EMPTY else If(cond, inner)
 
     def expr(self, e: Expr, ranges: Ranges) -> Expr:
         def leaf(x: Expr) -> Expr | None:

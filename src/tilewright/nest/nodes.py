@@ -160,6 +160,8 @@ class Hoist:
 
 
 Node: TypeAlias = For | Seq | If | Alloc | Store | Barrier | Hoist
+EMPTY = Seq(())
+"""A nest that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from tilewright.nest.barriers import with_barriers
 from tilewright.nest.lifetimes import with_slots
 from tilewright.nest.marks import MARKS, Marks, marks
 from tilewright.nest.nodes import (
+    EMPTY,
     Alloc,
     For,
     Hoist,
@@ -50,13 +51,12 @@ from tilewright.nest.nodes import (
     Node,
     Program,
     Scope,
-    Seq,
     Store,
     seq,
 )
 from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
-from tilewright.schedule.stage_steps import identity
+from tilewright.schedule.stage_steps import neutral
 from tilewright.schedule.state import Mapped, Split, Stage, State
 from tilewright.schedule.step import extent_int
 
@@ -96,9 +96,6 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
     are known.
     """
     return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
-
-
-NOTHING = Seq(())  # a window that lies wholly outside its tensor is never computed
 
 
 @dataclass(slots=True)
@@ -182,7 +179,7 @@ class _Lowering:
 
     def loop(self, stage: Stage, loops: list[_Loop], i: int, body: Node) -> Node:
         loop = loops[i]
-        if loop.extent == 1 or body == NOTHING:
+        if loop.extent == 1 or body == EMPTY:
             return body
         is_outermost = all(outer.extent == 1 for outer in loops[:i])
         said = marks_of(stage, For) if is_outermost else ()
@@ -217,17 +214,16 @@ class _Lowering:
     def init(self, stage: Stage, loops: list[_Loop], at: int) -> Node:
         """Fill the accumulators that the loops from the outermost reduction (`at`) on update."""
         assert isinstance(stage.compute.body, Reduce)
-        neutral = identity(stage.compute.body.op, stage.tensor)
-        indices = self.indices(stage)
+        value = neutral(stage.compute.body.op, stage.tensor)
         first = Store(
-            self.storage(stage.tensor), indices, neutral, operations=(), initial=True,
+            self.storage(stage.tensor), self.indices(stage), value, operations=(), initial=True,
             marks=marks_of(stage, Store),
         )  # fmt: skip
         body = self.guarded(stage, stage.compute.axes, first)
         moving = [loop for loop in loops[at:] if not loop.reduce and loop.extent != 1]
         is_outermost = all(outer.extent == 1 for outer in loops[:at])
         for loop in reversed(moving):
-            if body != NOTHING:
+            if body != EMPTY:
                 kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
                 said = marks_of(stage, For) if is_outermost and loop is moving[0] else ()
                 body = For(loop.var, loop.extent, body, kind, None, said)
@@ -280,7 +276,7 @@ class _Lowering:
             if reach.lo is None or reach.lo < 0:
                 tests[simplify(value >= 0, self.ranges)] = None
         if any(isinstance(t, Const) and not t.value for t in tests):
-            return NOTHING
+            return EMPTY  # a window that lies wholly outside its tensor is never computed
         open_tests: list[Expr] = [t for t in tests if not isinstance(t, Const)]
         if not open_tests:
             return node

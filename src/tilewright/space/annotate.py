@@ -155,9 +155,14 @@ def _annotate_stages(d: Derivation) -> None:
         if stage.attach is None:
             _parallelise(d, stage)
         if stage.name in d.tiled:
-            node = dag_node(stage.name)
-            unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
-            d.apply(Mark(stage.name, "unroll_step", variables(unroll)[0]))
+            decide_unrolling(d, stage)
+
+
+def decide_unrolling(d: Derivation, stage: Stage) -> None:
+    """How many statements loops of a tiled stage may be written out to."""
+    node = dag_node(stage.name)
+    unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
+    d.apply(Mark(stage.name, "unroll_step", variables(unroll)[0]))
 
 
 def _stream_outputs(d: Derivation) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from tilewright.expr.dtypes import DType
 from tilewright.schedule.state import Stage
-from tilewright.schedule.steps import Annotate, Fuse, Mark, Reorder, Split
+from tilewright.schedule.steps import Annotate, Reorder, Split
+from tilewright.space.annotate import decide_unrolling
 from tilewright.space.decisions import Choice, variables
-from tilewright.space.derivation import Derivation, dag_node
+from tilewright.space.derivation import Derivation
 from tilewright.target import GpuTarget
 
-UNROLL_STEPS = (0, 16, 64, 512)
 THREADS = (32, 64, 128, 256, 512)
 
 
@@ -30,9 +30,7 @@ def annotate_gpu(d: Derivation) -> list[Derivation]:
         if stage.attach is None and not stage.relations:
             _bind(d, stage)
         if stage.name in d.tiled:
-            node = dag_node(stage.name)
-            unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
-            d.apply(Mark(stage.name, "unroll_step", variables(unroll)[0]))
+            decide_unrolling(d, stage)
     return [d]
 
 
@@ -42,10 +40,7 @@ def _bind(d: Derivation, stage: Stage) -> None:
     if not axes:
         return
     assert isinstance(d.target, GpuTarget)
-    loop = axes[0]
-    if len(axes) > 1:
-        loop = "@".join(axes)
-        d.apply(Fuse(name, axes))
+    loop = d.fuse(name, axes)
     most = tuple(n for n in THREADS if n <= d.target.threads) or (d.target.threads,)
     threads = d.decide(Choice(f"{name}.threads", name, "thread", most, ordered=True))
     widths = access_widths(stage.tensor.dtype)

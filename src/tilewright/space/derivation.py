@@ -17,7 +17,7 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
 from tilewright.schedule.state import Stage, State
-from tilewright.schedule.steps import Step
+from tilewright.schedule.steps import Fuse, Step
 from tilewright.space.decisions import Decision
 from tilewright.target import Target
 
@@ -70,6 +70,12 @@ class Derivation:
         """Apply transform steps."""
         for step in steps:
             self.state.apply(step)
+
+    def fuse(self, stage: str, axes: tuple[str, ...]) -> str:
+        """Make one loop of a stage's axes; returns its name."""
+        if len(axes) > 1:
+            self.apply(Fuse(stage, axes))
+        return "@".join(axes)
 
     def decide(self, decision: Decision) -> Decision:
         """Add a decision (a name is declared once)."""

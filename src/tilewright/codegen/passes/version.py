@@ -23,19 +23,17 @@ from tilewright.codegen.passes.cases import Group, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.size import BUDGET, statement_count
 from tilewright.codegen.rewrite import (
-    EMPTY,
     conjunction,
     guarded,
     is_empty,
     rebuilt,
-    together,
     within,
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, free_vars, transform, walk
 from tilewright.expr.zero_terms import conjuncts
-from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
+from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 
 WIDE_VECTOR_BITS = 512
@@ -102,7 +100,7 @@ class _Versions:
                     here = {**reach, group.terms: lies} if lies else reach
                     inner = self.level(inner, ranges, fresh, known, here)
                     versions[i] = guarded(list(cases[i].conds), inner)
-            return together(tuple(versions[i] for i in sorted(versions)))
+            return seq(*(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset())
 
     def pays(self, group: Group, cases: int, size: int) -> bool:

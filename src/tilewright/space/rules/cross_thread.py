@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Axis, as_expr
-from tilewright.schedule.steps import Annotate, ComputeAt, Fuse, RFactor, Split, extent_int
+from tilewright.schedule.steps import Annotate, ComputeAt, RFactor, Split, extent_int
 from tilewright.space.decisions import Choice, divisors, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_more_reduction_parallel
@@ -51,10 +51,7 @@ def _share(d: Derivation) -> list[Derivation]:
     spatial = tuple(a.name for a in d.working.compute.axes)
     d.apply(RFactor(name, axis.name, count))
     if spatial:
-        loop = spatial[0]
-        if len(spatial) > 1:
-            loop = "@".join(spatial)
-            d.apply(Fuse(name, spatial))
+        loop = d.fuse(name, spatial)
         rows = d.decide(Choice(f"{name}.rows", name, "thread", ROWS, ordered=True))
         d.apply(Split(name, loop, variables(rows)))
         d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.y"))

@@ -23,7 +23,6 @@ from tilewright.schedule.steps import (
     CacheRead,
     ComputeAt,
     FollowFusedSplit,
-    Fuse,
     Mark,
     SetScope,
     Split,
@@ -44,6 +43,7 @@ from tilewright.space.rules.tiling import (
 from tilewright.target import GpuTarget
 
 STRUCTURE = Structure("SSSRRSRS", (Kind.BLOCK, Kind.VIRTUAL, Kind.THREAD_X), 2, 16)
+THREAD_LEVEL = STRUCTURE.outer.index(Kind.THREAD_X)
 ALIGNMENTS = (1, 2, 8, 16)
 """Rows of shared memory are of any length, of odd length (neighbouring rows start in different
 banks) or half of it beyond a multiple of 8 or 16 elements (the same for vectors of 4 and of 8).
@@ -91,18 +91,14 @@ def _fill_a_warp(d: Derivation, fusion: Fusion) -> None:
     """At least a warp of threads, where there is as much to do."""
     assert isinstance(d.target, GpuTarget)
     consumer, dimensions = fusion
-    axes = [d.working.compute.axes[k] for k in dimensions]
-    if prod(extent_int(a.extent) for a in consumer.compute.axes) >= d.target.warp:
-        threads: Extent = 1
-        for axis in axes:
-            threads = mul(threads, _threads(d, axis.name)) if axis.extent != 1 else threads
-        d.constraints.append(as_expr(threads) >= d.target.warp)
-
-
-def _threads(d: Derivation, axis: str) -> Extent:
-    """How many threads share out an axis of the working stage."""
-    tile = d.decisions[f"{dag_node(d.working.name)}.{axis}"]
-    return variables(tile)[STRUCTURE.outer.index(Kind.THREAD_X) - 1]
+    if prod(extent_int(a.extent) for a in consumer.compute.axes) < d.target.warp:
+        return
+    threads: Extent = 1
+    for axis in (d.working.compute.axes[k] for k in dimensions):
+        if axis.extent != 1:
+            tile = d.decisions[f"{dag_node(d.working.name)}.{axis.name}"]
+            threads = mul(threads, variables(tile)[THREAD_LEVEL - 1])
+    d.constraints.append(as_expr(threads) >= d.target.warp)
 
 
 def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str, ...]) -> None:
@@ -110,18 +106,16 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     axes = tuple(a.name for a in d.state[cache].compute.axes)
     d.apply(ComputeAt(cache, stage, level), SetScope(cache, "shared"))
     node = dag_node(stage)
-    loop = axes[0]
     widths = access_widths(d.state[cache].tensor.dtype)
     if len(axes) > 1:
         rows = tuple(n for n in ALIGNMENTS if n <= 2 * widths[-1])
         align = Choice(f"{node}.align.{cache}", node, "pragma", rows, ordered=True)
         (unit,) = variables(d.decide(align))
         d.apply(Mark(cache, "align", unit))
-        loop = "@".join(axes)
-        d.apply(Fuse(cache, axes))
+    loop = d.fuse(cache, axes)
     width = d.decide(Choice(f"{node}.fetch.{cache}", node, "pragma", widths, ordered=True))
     d.apply(Split(cache, loop, variables(width)))
-    d.apply(FollowFusedSplit(cache, f"{loop}.0", stage, spatial, 2))
+    d.apply(FollowFusedSplit(cache, f"{loop}.0", stage, spatial, THREAD_LEVEL))
     d.apply(Annotate(cache, f"{loop}.0.1", "thread.x"), Annotate(cache, f"{loop}.1", "vector"))
 
 
