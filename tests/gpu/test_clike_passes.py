@@ -17,7 +17,7 @@ from tilewright.expr.nodes import Const, Read, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.interpret import interpret
 from tilewright.nest.marks import marks
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Scope, Store, mark, seq, walk
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Scope, Store, seq, walk
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
@@ -103,7 +103,7 @@ def test_running_loops_come_first() -> None:
 
 def test_the_pragma_stays_outside() -> None:
     changed = running_first(replace(product(Read(IN, (I, K))), marks=marks(unroll_step=64)))
-    steps = [mark(n, "unroll_step") for n in walk(changed) if isinstance(n, For)]
+    steps = [n.mark("unroll_step") for n in walk(changed) if isinstance(n, For)]
     assert loops(changed) == ["k", "i", "j"] and steps == [64, 0, 0]
 
 

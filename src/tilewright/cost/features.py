@@ -321,8 +321,8 @@ class Analysis:
         out[INDEX["alloc_total"]] = self.total / alloc * self.size[0]
         out[INDEX["iterations"]] = self.total
         out[INDEX["loops"]] = _count(self.live)
-        for name, value in self.marks.items():
-            out[INDEX[name]] = value
+        for name in self.marks.keys() & INDEX.keys():
+            out[INDEX[name]] = self.marks[name]
         out[INDEX["padding_waste"]] = np.maximum(self.footprint_total() - 1.0, 0.0)
 
     def footprint_total(self) -> Floats:

@@ -57,7 +57,6 @@ from tilewright.nest.nodes import (
     Seq,
     Store,
     bodies,
-    mark,
 )
 from tilewright.nest.operations import operations
 from tilewright.nest.workers import kernels
@@ -278,7 +277,7 @@ def _masked(loop: For, live: Expr | None) -> Extent:
 def _marks(store: Store, loops: list[Loop], c: _Context) -> dict[str, Extent]:
     """Those of the store and of the loops around."""
     return {
-        name: mark(store, name) if rule.node == "Store" else _around(name, loops, c)
+        name: store.mark(name) if rule.node == "Store" else _around(name, loops, c)
         for name, rule in MARKS.items()
         if rule.node
     }
@@ -289,7 +288,7 @@ def _around(name: str, loops: list[Loop], c: _Context) -> Extent:
     found: Extent = 0
     for owner in dict.fromkeys(c.owners[loop.name] for loop in loops):
         own = [i for i, loop in enumerate(loops) if c.owners[loop.name] == owner]
-        values = (mark(c.loops[i], name) for i in own)
+        values = (c.loops[i].mark(name) for i in own)
         value = next((v for v in values if v != 0), 0)
         if value == 0:
             continue

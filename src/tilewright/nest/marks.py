@@ -1,7 +1,7 @@
 """Marks: what a producer decided about a node that does not change what it computes.
 
-    For(i, 8, body, marks=marks(unroll_step=16))       mark(node, "unroll_step") -> 16
-    Store(y, (i,), value, marks=marks(streamed=1))     mark(node, "unroll_step") -> 0
+    For(i, 8, body, marks=marks(unroll_step=16)).mark("unroll_step") -> 16
+    Store(y, (i,), value).mark("streamed") -> 0
 
 A schedule says them of a stage (step `Mark`), lowering writes them on the nodes that they belong
 to. The printer, the verifier and `bind` know them from the table; whoever acts on one, as cost and

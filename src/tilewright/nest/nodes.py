@@ -85,8 +85,20 @@ class Scope(Enum):
     SHARED = "shared"
 
 
+class Marked:
+    """A node that can have marks."""
+
+    __slots__ = ()
+    marks: Marks
+
+    def mark(self, name: str) -> Extent:
+        """What a mark of the table says; 0 where the node has none of that name."""
+        assert MARKS[name].node == type(self).__name__, f"{name} is no mark of {self}"
+        return dict(self.marks).get(name, 0)
+
+
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Marked):
     """`for var in range(extent): body`."""
 
     var: Var
@@ -129,7 +141,7 @@ class Alloc:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(Marked):
     """`tensor[indices] = value`, or the named reduction of the old element and `value`.
 
     `operations` are those of the math (see `nest.operations`); None: those of `value`, not of its
@@ -181,16 +193,10 @@ class Program:
     body: Node
 
     def marked(self, name: str) -> tuple[str, ...]:
-        """The outputs of a concrete program whose stores have the mark."""
+        """The outputs whose stores have the mark, which is 0 or 1."""
         stores = (n for n in walk(self.body) if isinstance(n, Store))
-        found = {n.tensor.name for n in stores if isinstance(mark(n, name), int) and mark(n, name)}
+        found = {n.tensor.name for n in stores if n.mark(name) == 1}
         return tuple(t.name for t in self.outputs if t.name in found)
-
-
-def mark(node: For | Store, name: str) -> Extent:
-    """What a mark of a node says; 0 where it has none. `name` is one of `marks.MARKS`."""
-    assert MARKS[name].node == type(node).__name__, f"{name} is no mark of a {type(node).__name__}"
-    return dict(node.marks).get(name, 0)
 
 
 def seq(*nodes: Node) -> Node:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from tilewright.codegen.rewrite import rebuilt
 from tilewright.expr.nodes import reads
 from tilewright.nest.marks import marks
-from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies, mark
+from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 
 WRITTEN_OUT = (Kind.UNROLLED, Kind.VECTOR)
 
@@ -30,7 +30,7 @@ def running_first(node: Node) -> Node:
     loops, body = _chain(node)
     if all(loop.kind in WRITTEN_OUT for loop in loops) or not _is_update(body):
         return rebuilt(node, tuple(running_first(b) for b in bodies(node)))
-    steps = [mark(loop, "unroll_step") for loop in loops]
+    steps = [loop.mark("unroll_step") for loop in loops]
     said = marks(unroll_step=max(step for step in steps if isinstance(step, int)))
     found = body
     ordered = sorted(loops, key=lambda loop: loop.kind in WRITTEN_OUT)

@@ -19,19 +19,7 @@ from collections.abc import Iterator
 from tilewright.codegen.clike.expressions import element_count
 from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, free_vars, reads
 from tilewright.expr.nodes import walk as walk_expr
-from tilewright.nest.nodes import (
-    WORKERS,
-    Alloc,
-    For,
-    If,
-    Kind,
-    Node,
-    Scope,
-    Store,
-    bodies,
-    mark,
-    walk,
-)
+from tilewright.nest.nodes import WORKERS, Alloc, For, If, Kind, Node, Scope, Store, bodies, walk
 
 REGISTERS = 256
 """Elements of private storage that may be registers; larger arrays are memory in any case."""
@@ -53,7 +41,7 @@ class Unrolling:
             and n.scope is Scope.LOCAL
             and element_count(n.tensor) <= REGISTERS
         )
-        steps = [mark(n, "unroll_step") for n in walk(kernel) if isinstance(n, For)]
+        steps = [n.mark("unroll_step") for n in walk(kernel) if isinstance(n, For)]
         self._budget = max([LEAST_BUDGET, *(s for s in steps if isinstance(s, int))])
         self._factors: dict[int, int] = {}
         self._kernel = kernel  # keeps the nodes, whose identities are noted

@@ -22,7 +22,7 @@ from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Expr, Select, Var, free_vars, reads, walk
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
-from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, mark, seq
+from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import CpuTarget
 
@@ -100,7 +100,7 @@ class _Tiles:
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
         if isinstance(node, For):
-            said = mark(node, "unroll_step")
+            said = node.mark("unroll_step")
             step = min(said, GREATEST_UNROLL_STEP) if isinstance(said, int) and said else step
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
