@@ -50,6 +50,10 @@ from tilewright.target import CpuTarget
 
 Fusion: TypeAlias = tuple[Stage, tuple[int, ...]]
 """A consumer, and for each of its axes the dimension of the stage that it reads along."""
+Tiles: TypeAlias = dict[str, tuple[str, ...]]
+"""The loops of each axis by level. Axes of extent 1 are not tiled; their loops vanish wherever they
+stand.
+"""
 FEW_DIVISORS = 4
 FEW_REGISTERS = 16  # more hold 7 rows by two vectors, which need no other tile
 
@@ -92,12 +96,6 @@ def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = N
             inner = tiles[axis.name][-structure.unrolled :]
             d.apply(*(Annotate(stage.name, leaf, "unrolled") for leaf in inner))
     d.tiled[stage.name] = structure.levels
-
-
-Tiles: TypeAlias = dict[str, tuple[str, ...]]
-"""The loops of each axis by level. Axes of extent 1 are not tiled; their loops vanish wherever they
-stand.
-"""
 
 
 def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str | None) -> Tiles:
