@@ -12,7 +12,6 @@ from tilewright.expr.dtypes import DType
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import Annotate, Reorder, Split
 from tilewright.space.annotate import decide_unrolling
-from tilewright.space.decisions import Choice, variables
 from tilewright.space.derivation import Derivation
 from tilewright.target import GpuTarget
 
@@ -42,10 +41,10 @@ def _bind(d: Derivation, stage: Stage) -> None:
     assert isinstance(d.target, GpuTarget)
     loop = d.fuse(name, axes)
     most = tuple(n for n in THREADS if n <= d.target.threads) or (d.target.threads,)
-    threads = d.decide(Choice(f"{name}.threads", name, "thread", most, ordered=True))
+    threads = d.choose(f"{name}.threads", name, "thread", most)
     widths = access_widths(stage.tensor.dtype)
-    width = d.decide(Choice(f"{name}.width", name, "thread", widths, ordered=True))
-    d.apply(Split(name, loop, (*variables(threads), *variables(width))))
+    width = d.choose(f"{name}.width", name, "thread", widths)
+    d.apply(Split(name, loop, (threads, width)))
     reductions = tuple(a.name for a in stage.compute.reduce_axes)
     levels = ((f"{loop}.0",), (f"{loop}.1",), reductions, (f"{loop}.2",))
     d.apply(Reorder(name, tuple(level for level in levels if level)))

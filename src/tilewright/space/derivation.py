@@ -18,7 +18,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.steps import Fuse, Step
-from tilewright.space.decisions import Decision
+from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
 
 
@@ -83,6 +83,13 @@ class Derivation:
             raise ScheduleError(f"the decision {decision.name} exists already")
         self.decisions[decision.name] = decision
         return decision
+
+    def choose(
+        self, name: str, stage: str, role: str, options: tuple[int, ...], *, ordered: bool = True
+    ) -> Expr:
+        """Add a decision among `options`; returns its variable."""
+        (chosen,) = variables(self.decide(Choice(name, stage, role, options, ordered)))
+        return chosen
 
     def advance(self) -> Derivation:
         """Move to the stage before the working one (i' = i - 1)."""

@@ -29,7 +29,7 @@ from tilewright.schedule.steps import (
     extent_int,
 )
 from tilewright.space.annotate_gpu import access_widths
-from tilewright.space.decisions import Choice, variables
+from tilewright.space.decisions import variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import element_expr, has_data_reuse
 from tilewright.space.rules.tiling import (
@@ -109,12 +109,10 @@ def _fetch(d: Derivation, cache: str, stage: str, level: int, spatial: tuple[str
     widths = access_widths(d.state[cache].tensor.dtype)
     if len(axes) > 1:
         rows = tuple(n for n in ALIGNMENTS if n <= 2 * widths[-1])
-        align = Choice(f"{node}.align.{cache}", node, "pragma", rows, ordered=True)
-        (unit,) = variables(d.decide(align))
-        d.apply(Mark(cache, "align", unit))
+        d.apply(Mark(cache, "align", d.choose(f"{node}.align.{cache}", node, "pragma", rows)))
     loop = d.fuse(cache, axes)
-    width = d.decide(Choice(f"{node}.fetch.{cache}", node, "pragma", widths, ordered=True))
-    d.apply(Split(cache, loop, variables(width)))
+    width = d.choose(f"{node}.fetch.{cache}", node, "pragma", widths)
+    d.apply(Split(cache, loop, (width,)))
     d.apply(FollowFusedSplit(cache, f"{loop}.0", stage, spatial, THREAD_LEVEL))
     d.apply(Annotate(cache, f"{loop}.0.1", "thread.x"), Annotate(cache, f"{loop}.1", "vector"))
 

@@ -33,7 +33,6 @@ from tilewright.schedule.steps import (
 )
 from tilewright.space.decisions import (
     INNERMOST_LIMIT,
-    Choice,
     TileFactors,
     divisors,
     variables,
@@ -187,8 +186,8 @@ def tile(d: Derivation, fusion: Fusion | None = None) -> None:
     follow_tiles(d, fusion, STRUCTURE, vector_axis(d.state, consumer, d.target))
     node = dag_node(stage.name)
     levels = tuple(range(len(STRUCTURE.outer)))
-    level = d.decide(Choice(f"{node}.level", node, "location", levels, ordered=True))
-    d.apply(ComputeAt(stage.name, consumer.name, variables(level)[0]))
+    level = d.choose(f"{node}.level", node, "location", levels)
+    d.apply(ComputeAt(stage.name, consumer.name, level))
 
 
 def _tileable(d: Derivation) -> bool:
