@@ -9,6 +9,7 @@ from tilewright.codegen.rewrite import rebuilt
 from tilewright.expr.dtypes import FLOAT32, DType
 from tilewright.expr.nodes import Axis, Const, Expr, Select, Tensor, Var, as_expr, binary
 from tilewright.expr.tensors import placeholder
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, bodies, seq
 
 S, P, V, U = Kind.SERIAL, Kind.PARALLEL, Kind.VECTOR, Kind.UNROLLED
@@ -58,7 +59,7 @@ def streamed(program: Program, output: str) -> Program:
 
     def on(node: Node) -> Node:
         if isinstance(node, Store):
-            return replace(node, streamed=int(node.tensor.name == output))
+            return replace(node, marks=marks(streamed=int(node.tensor.name == output)))
         return rebuilt(node, tuple(map(on, bodies(node))))
 
     return replace(program, body=on(program.body))

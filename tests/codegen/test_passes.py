@@ -27,6 +27,7 @@ from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Select, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.interpret import interpret
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, seq, walk
 from tilewright.nest.print import nest_text
 from tilewright.nest.verify import verify
@@ -153,7 +154,7 @@ def test_the_pragma_unrolls_what_fits() -> None:
     body = nest([("j", 5, S), ("k", 4, S)], Store(Y, (I * 20 + J * 4 + K,), X[I]))
     loops = {}
     for step in (3, 4, 20):
-        node = tiled(replace(For(I, 5, body), unroll_step=step), HOST)
+        node = tiled(replace(For(I, 5, body), marks=marks(unroll_step=step)), HOST)
         loops[step] = [n.kind for n in nodes(node, For) if isinstance(n, For)]
     s, u = Kind.SERIAL, Kind.UNROLLED
     assert loops == {3: [s, s, s], 4: [s, s, u], 20: [s, u, u]}

@@ -31,13 +31,13 @@ from tilewright.schedule.steps import (
     FollowFusedSplit,
     FollowSplit,
     Fuse,
+    Mark,
     Reorder,
     RFactor,
+    SetScope,
     Split,
     Step,
-    StorageAlign,
 )
-from tilewright.schedule.worker_steps import Bind, SetScope
 from tilewright.target import Target
 
 Array = np.ndarray[Any, Any]
@@ -89,11 +89,11 @@ def fetch(stage: str, cache: str, width: int, align: int = 1) -> tuple[Step, ...
     return (
         ComputeAt(cache, stage, 3),
         SetScope(cache, "shared"),
-        *((StorageAlign(cache, "d0", align, align // 2),) if align > 1 else ()),
+        *((Mark(cache, "align", align),) if align > 1 else ()),
         Fuse(cache, ("d0", "d1")),
         Split(cache, "d0@d1", (width,)),
         FollowFusedSplit(cache, "d0@d1.0", stage, ("i", "j"), 2),
-        Bind(cache, "d0@d1.0.1", "thread.x"),
+        Annotate(cache, "d0@d1.0.1", "thread.x"),
         Annotate(cache, "d0@d1.1", "vector"),
     )
 
@@ -125,7 +125,7 @@ def tiled(
         FollowSplit("D", "i0", stage, "i", 4),
         FollowSplit("D", "i1", stage, "j", 4),
         Reorder("D", tuple((f"i0.{level}", f"i1.{level}") for level in range(4))),
-        *(Bind("D", f"{x}.{i}", w) for x in ("i0", "i1") for i, w in enumerate(letters)),
+        *(Annotate("D", f"{x}.{i}", w) for x in ("i0", "i1") for i, w in enumerate(letters)),
         ComputeAt(stage, "D", 2),
         *(Annotate(name, leaf, "unrolled") for name, leaf in inner),
         *fetch(stage, f"A.{stage}", width, aligns[0]),
@@ -144,9 +144,9 @@ def combined(threads: int, rows: int) -> tuple[Step, ...]:
     return (
         RFactor("s", "k", threads),
         Split("s", "i", (rows,)),
-        Bind("s", "i.0", "block"),
-        Bind("s", "i.1", "thread.y"),
-        Bind("s", "k.f", "thread.x"),
+        Annotate("s", "i.0", "block"),
+        Annotate("s", "i.1", "thread.y"),
+        Annotate("s", "k.f", "thread.x"),
         ComputeAt("s.rf", "s", 1),
     )
 
@@ -158,8 +158,8 @@ def halves(function: Callable[..., Tensor]) -> ComputeDAG:
 
 EIGHT_A_THREAD: tuple[Step, ...] = (
     Split("y", "i1", (8,)),
-    Bind("y", "i0", "block"),
-    Bind("y", "i1.0", "thread.x"),
+    Annotate("y", "i0", "block"),
+    Annotate("y", "i1.0", "thread.x"),
     Annotate("y", "i1.1", "vector"),
 )
 
@@ -185,7 +185,7 @@ def in_shared_memory(*stages: str) -> tuple[Step, ...]:
         for step in (
             ComputeAt(stage, "y", 0),
             SetScope(stage, "shared"),
-            Bind(stage, "i", "thread.x"),
+            Annotate(stage, "i", "thread.x"),
         )
     )
 
@@ -222,8 +222,8 @@ CASES: dict[str, Case] = {
     "chain": Case(
         lambda: chain(5, 48),
         (
-            Bind("y", "b", "block"),
-            Bind("y", "i", "thread.x"),
+            Annotate("y", "b", "block"),
+            Annotate("y", "i", "thread.x"),
             *in_shared_memory("u", "t", "s"),
         ),
     ),
@@ -231,13 +231,13 @@ CASES: dict[str, Case] = {
         lambda: scaled_rows(4, 96),
         (
             RFactor("s", "k", 48),
-            Bind("s", "i", "block"),
-            Bind("s", "k.f", "thread.x"),
+            Annotate("s", "i", "block"),
+            Annotate("s", "k.f", "thread.x"),
             ComputeAt("s.rf", "s", 1),
             ComputeAt("m", "s", 0),
             RFactor("m", "r", 48),
             SetScope("m", "shared"),
-            Bind("m", "r.f", "thread.x"),
+            Annotate("m", "r.f", "thread.x"),
             ComputeAt("m.rf", "m", 1),
         ),
     ),
@@ -246,7 +246,11 @@ CASES: dict[str, Case] = {
         tuple(
             step
             for s in ("y", "z")
-            for step in (Split(s, "i", (4,)), Bind(s, "i.0", "block"), Bind(s, "i.1", "thread.x"))
+            for step in (
+                Split(s, "i", (4,)),
+                Annotate(s, "i.0", "block"),
+                Annotate(s, "i.1", "thread.x"),
+            )
         ),
     ),
 }

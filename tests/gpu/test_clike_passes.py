@@ -18,6 +18,7 @@ from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Read, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.interpret import interpret
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Scope, Store, seq, walk
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
@@ -112,8 +113,8 @@ def test_running_loops_come_first() -> None:
 
 
 def test_the_pragma_stays_outside() -> None:
-    changed = running_first(replace(product(Read(IN, (I, K))), unroll_step=64))
-    steps = [n.unroll_step for n in walk(changed) if isinstance(n, For)]
+    changed = running_first(replace(product(Read(IN, (I, K))), marks=marks(unroll_step=64)))
+    steps = [n.mark("unroll_step") for n in walk(changed) if isinstance(n, For)]
     assert loops(changed) == ["k", "i", "j"] and steps == [64, 0, 0]
 
 

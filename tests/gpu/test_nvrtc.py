@@ -11,9 +11,8 @@ from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.errors import BuildError
 from tilewright.runtime.nvrtc import compile_cuda
-from tilewright.schedule.steps import ComputeAt, Reorder, Split, Step
+from tilewright.schedule.steps import Annotate, ComputeAt, Reorder, Split, Step
 from tilewright.schedule.trace import gene_of
-from tilewright.schedule.worker_steps import Bind
 from tilewright.target import Target
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90")
@@ -52,8 +51,8 @@ def spilling(rows: int, columns: int) -> tuple[Step, ...]:
         Split("D", "i0", (rows,)),
         Split("D", "i1", (columns,)),
         Reorder("D", (("i0.0",), ("i1.0",), ("i0.1",), ("i1.1",))),
-        Bind("D", "i0.0", "block"),
-        Bind("D", "i1.0", "thread.x"),
+        Annotate("D", "i0.0", "block"),
+        Annotate("D", "i1.0", "thread.x"),
         ComputeAt("C", "D", 1),
         Reorder("C", (("k",), ("i",), ("j",))),
     )

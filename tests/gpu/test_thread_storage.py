@@ -15,8 +15,7 @@ from tilewright.expr.tensors import sum as sum_over
 from tilewright.nest.interpret import interpret
 from tilewright.nest.verify import verify
 from tilewright.runtime.emulated import EmulatedDevice
-from tilewright.schedule.steps import ComputeAt, Split, Step
-from tilewright.schedule.worker_steps import Bind, SetScope
+from tilewright.schedule.steps import Annotate, ComputeAt, SetScope, Split, Step
 
 DEVICE = EmulatedDevice(seed=3)
 
@@ -28,12 +27,12 @@ def scaled_by_sums() -> ComputeDAG:
     return ComputeDAG([compute((3, 8), lambda i, j: x[i, j] * s[i], name="y")])
 
 
-BLOCKS = (ComputeAt("s", "y", 1), Bind("y", "i", "block"))
-THREADS = Bind("y", "j", "thread.x")
+BLOCKS = (ComputeAt("s", "y", 1), Annotate("y", "i", "block"))
+THREADS = Annotate("y", "j", "thread.x")
 VIRTUAL = (
     Split("y", "j", (4,)),
-    Bind("y", "j.0", "virtual thread"),
-    Bind("y", "j.1", "thread.x"),
+    Annotate("y", "j.0", "virtual thread"),
+    Annotate("y", "j.1", "thread.x"),
 )
 
 

@@ -12,6 +12,7 @@ from tilewright.codegen.clike.unroll import Unrolling
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Expr, Read, Tensor, Var, as_expr
 from tilewright.expr.tensors import placeholder
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import WORKERS, Alloc, For, Kind, Node, Program, Store, bodies, seq
 
 A = placeholder((4096,), name="A")
@@ -32,7 +33,7 @@ def tile(private: Tensor) -> Node:
 def kernel(budget: int) -> Node:
     private = Tensor("C", (8,), A.dtype)
     body = Alloc(private, (as_expr(0),), tile(private))
-    return For(Var("t"), 32, body, Kind.THREAD_X, None, budget)
+    return For(Var("t"), 32, body, Kind.THREAD_X, marks=marks(unroll_step=budget))
 
 
 def factors(node: Node, unrolling: Unrolling) -> dict[str, int]:
@@ -78,13 +79,15 @@ def test_loops_inside_forced_ones_count_their_copies() -> None:
     """k is inside 4 copies already: all of its 4 iterations would make 16."""
     x: Expr = Var("i") * 4 + Var("k")
     inner = For(Var("k"), 4, Store(OUT, (x,), Read(A, (x,))))
-    root = For(Var("t"), 1, For(Var("i"), 4, inner, Kind.UNROLLED), Kind.THREAD_X, None, 15)
+    body = For(Var("i"), 4, inner, Kind.UNROLLED)
+    root = For(Var("t"), 1, body, Kind.THREAD_X, marks=marks(unroll_step=15))
     assert factors(root, Unrolling(root)) == {"i": 4, "k": 2}
 
 
 def test_divisions_weigh_as_much_as_statements() -> None:
     x = Var("k")
-    root = For(x, 4, Store(OUT, (x // 3,), Read(A, (x // 3 + x % 3,))), Kind.SERIAL, None, 12)
+    store = Store(OUT, (x // 3,), Read(A, (x // 3 + x % 3,)))
+    root = For(x, 4, store, marks=marks(unroll_step=12))
     assert Unrolling(root).statements == 4 * 3
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Expr, Tensor, Var, const, select
 from tilewright.expr.tensors import placeholder
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Program, Store, seq
 
 ZERO = const(0, FLOAT32)
@@ -35,7 +36,7 @@ def gemm(m: int = 8, n: int = 12, k: int = 6, tile: int = 4) -> Program:
         loops(init, (i1, tile), (j, n, Kind.VECTOR)),
         loops(update, (kk, k), (i1, tile, Kind.UNROLLED), (j, n, Kind.VECTOR)),
     )
-    body = For(i0, -(-m // tile), body, Kind.PARALLEL, unroll_step=16)
+    body = For(i0, -(-m // tile), body, Kind.PARALLEL, marks=marks(unroll_step=16))
     return Program("gemm", (a,), (b,), (), (c,), body)
 
 

@@ -8,6 +8,7 @@ from nest_programs import gemm, stencil
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
 from tilewright.expr.nodes import Cast, Const, Expr, Tensor, Var, binary, call, const, select
 from tilewright.expr.tensors import placeholder
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import For, Hoist, Kind, Node, Store
 from tilewright.nest.print import expr_text, nest_text, program_text
 
@@ -59,9 +60,8 @@ def test_a_symbolic_nest() -> None:
     i, tile, position = Var("i"), Var("tile"), Var("position")
     y = Tensor("y", (tile,), FLOAT32)
     store: Node = Store(y, (i,), const(1, FLOAT32), "max")
-    nest = For(
-        i, 8 // tile, Hoist((i,), (position >= 1,), store), Kind.PARALLEL, position > 0, tile
-    )
+    body = Hoist((i,), (position >= 1,), store)
+    nest = For(i, 8 // tile, body, Kind.PARALLEL, position > 0, marks(unroll_step=tile))
     assert nest_text(nest) == (
         "for i in range(8 // tile):  # parallel when position > 0, unroll to tile\n"
         "  hoist i if position >= 1:\n"

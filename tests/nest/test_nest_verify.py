@@ -26,6 +26,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import placeholder, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.nest.facts import Facts
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Kind, Node, Program, Store, seq
 from tilewright.nest.verify import verify
 
@@ -87,6 +88,7 @@ def test_sketches_pass_when_symbolic() -> None:
 
 
 STORE = Store(Y, (IV,), X[IV])
+W, ORIGIN, STREAMED = Tensor("w", (4,), FLOAT32), const(0, INT64), marks(streamed=1)
 
 BROKEN: list[tuple[Callable[[], Program], str]] = [
     (lambda: copy(IV + 1), r"y\[i\] = x\[i \+ 1\] inside loops i: dimension 0 of x: .* \[1, 4\]"),
@@ -123,6 +125,16 @@ BROKEN: list[tuple[Callable[[], Program], str]] = [
     (lambda: program(For(IV, 0, STORE)), "0 is below 1"),
     (lambda: program(For(IV, Var("t"), STORE)), "int extents, not t"),
     (lambda: program(For(IV, 4, STORE, when=IV < 1)), "a concrete program has no `when`"),
+    (lambda: program(For(IV, 4, STORE, marks=(("fast", 1),))), "it cannot be marked 'fast'"),
+    (lambda: program(For(IV, 4, STORE, marks=marks(streamed=1))), "cannot be marked 'streamed'"),
+    (lambda: program(For(IV, 4, STORE, marks=marks(unroll_step=Var("t")))), "int extents, not t"),
+    (lambda: program(over(replace(STORE, marks=marks(streamed=2)))), "streamed: it is at most 1"),
+    (
+        lambda: program(
+            over(Alloc(W, (ORIGIN,), seq(Store(W, (IV,), ZERO, marks=STREAMED), STORE)))
+        ),
+        "streamed: only an output can have it, not w",
+    ),
     (lambda: program(over(Hoist((IV,), (IV < 1,), STORE))), "a concrete program has no hoist"),
     (lambda: program(over(Alloc(Y, (IV,), STORE))), "a tensor of that name is in scope"),
     (

@@ -94,8 +94,7 @@ def _parallel(rng: np.random.Generator, state: State, stage: Stage) -> steps.Ste
 
 
 def _align(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
-    axis = one(rng, stage.compute.axes).name
-    return steps.StorageAlign(stage.name, axis, one(rng, LENGTHS), int(rng.integers(0, 3)))
+    return steps.Mark(stage.name, "align", one(rng, LENGTHS))
 
 
 def _rewrite(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
@@ -124,7 +123,7 @@ def _winograd(rng: np.random.Generator, state: State, stage: Stage) -> steps.Ste
 
 
 def _stream(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
-    return steps.Stream(one(rng, state.dag.outputs).name, int(rng.integers(0, 2)))
+    return steps.Mark(one(rng, state.dag.outputs).name, "streamed", int(rng.integers(0, 2)))
 
 
 MAKERS: tuple[tuple[Maker, float], ...] = (
@@ -132,7 +131,7 @@ MAKERS: tuple[tuple[Maker, float], ...] = (
     (lambda rng, state, stage: steps.ComputeInline(stage.name), 1),
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),
-    (lambda rng, state, stage: steps.Pragma(stage.name, 16), 0.3),
+    (lambda rng, state, stage: steps.Mark(stage.name, "unroll_step", 16), 0.3),
     (_skip_zeros, 1.5), (_winograd, 2.5), (_stream, 0.5),
     (_rfactor, 1), (_annotate, 2), (_parallel, 1), (_align, 1), (_rewrite, 1),
 )  # fmt: skip

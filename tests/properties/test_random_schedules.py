@@ -60,4 +60,5 @@ def test_scheduled_programs_equal_the_math(shard: int, request: pytest.FixtureRe
     while counts["programs"] < wanted:
         check_seed(seed, counts)
         seed += SHARDS
-    assert not [name for name in (*REQUIRED, *STEPS) if not counts[name]], counts
+    steps = STEPS.keys() - {"scope"}  # which is for the threads of GPUs
+    assert not [name for name in (*REQUIRED, *steps) if not counts[name]], counts

@@ -13,7 +13,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import select
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.schedule import steps, worker_steps
+from tilewright.schedule import steps
 from tilewright.schedule.state import State
 
 
@@ -76,12 +76,12 @@ TILED = (
     steps.Reorder("C", (("i.0", "j.0"), ("k",), ("i.1", "j.1"))),
 )
 
-BOUND = (*TILED, worker_steps.Bind("C", "i.0", "block"), worker_steps.Bind("C", "j.1", "thread.x"))
+BOUND = (*TILED, steps.Annotate("C", "i.0", "block"), steps.Annotate("C", "j.1", "thread.x"))
 FETCHED = (
     steps.CacheRead("A", ("C",)),
     *BOUND,
     steps.ComputeAt("A.C", "C", 1),
-    worker_steps.SetScope("A.C", "shared"),
+    steps.SetScope("A.C", "shared"),
 )
 
 CASES: dict[str, Case] = {
@@ -116,11 +116,9 @@ CASES: dict[str, Case] = {
     "skip_zeros": Case(spread, steps.SkipZeros("y"), (steps.ComputeInline("z"),)),
     "annotate": Case(matmul, steps.Annotate("C", "j.1", "vector"), TILED),
     "parallel": Case(matmul, steps.Parallel("C", 2), TILED),
-    "pragma": Case(matmul, steps.Pragma("C", 16), TILED),
-    "stream": Case(matmul, steps.Stream("C", 1)),
-    "storage_align": Case(
-        matmul_relu, steps.StorageAlign("C", "i", 8, 1), (steps.ComputeAt("C", "D", 0),)
-    ),
+    "mark_unroll_step": Case(matmul, steps.Mark("C", "unroll_step", 16), TILED),
+    "mark_streamed": Case(matmul, steps.Mark("C", "streamed", 1)),
+    "mark_align": Case(matmul_relu, steps.Mark("C", "align", 16), (steps.ComputeAt("C", "D", 0),)),
     "layout_rewrite": Case(matmul, steps.LayoutRewrite("C", "B"), TILED),
     "layout_rewrite_window": Case(
         shifted, steps.LayoutRewrite("C", "B"), (steps.ComputeAt("C", "D", 0),)
@@ -128,16 +126,16 @@ CASES: dict[str, Case] = {
     "bind": Case(matmul, BOUND[-1], BOUND[:-1]),
     "bind_cooperative": Case(
         matmul,
-        worker_steps.Bind("A.C", "d0@d1.1", "thread.x"),
+        steps.Annotate("A.C", "d0@d1.1", "thread.x"),
         (*FETCHED, steps.Fuse("A.C", ("d0", "d1")), steps.Split("A.C", "d0@d1", (4,))),
     ),
     "bind_reduction": Case(
         matmul,
-        worker_steps.Bind("C", "k.f", "thread.x"),
+        steps.Annotate("C", "k.f", "thread.x"),
         (
             steps.RFactor("C", "k", 2),
-            worker_steps.Bind("C", "i", "block"),
-            worker_steps.Bind("C", "j", "thread.y"),
+            steps.Annotate("C", "i", "block"),
+            steps.Annotate("C", "j", "thread.y"),
             steps.ComputeAt("C.rf", "C", 2),
         ),
     ),

@@ -14,10 +14,11 @@ from tilewright.expr.nodes import Var
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
-from tilewright.schedule import steps, worker_steps
+from tilewright.schedule import steps
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import KNOWN_STEPS, read_steps, trace_from_json, trace_to_json
+from tilewright.schedule.steps import STEPS
+from tilewright.schedule.trace import read_steps, trace_from_json, trace_to_json
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -34,7 +35,7 @@ def test_nest_before_and_after(name: str, golden: Callable[[str, str], None]) ->
 
 
 def test_every_step_has_a_case() -> None:
-    assert {c.step.name for c in CASES.values()} == set(KNOWN_STEPS)
+    assert {c.step.name for c in CASES.values()} == set(STEPS)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -109,20 +110,20 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
         r"C.i has no inner tile level 2",
     ),
     "bind to nobody": (
-        matmul, (), worker_steps.Bind("C", "i", "warp"), r"no workers are called 'warp'; known: b"
+        matmul, (), steps.Annotate("C", "i", "warp"), r"cannot annotate a loop 'warp'; known"
     ),
     "bind a reduction to blocks": (
-        matmul, (), worker_steps.Bind("C", "k", "block"), r"C: the reduction k can be bound"
+        matmul, (), steps.Annotate("C", "k", "block"), r"C: the reduction k can be bound"
     ),
     "bind to blocks inside": (
-        matmul_relu, (steps.ComputeAt("C", "D", 0),), worker_steps.Bind("C", "i", "block"),
+        matmul_relu, (steps.ComputeAt("C", "D", 0),), steps.Annotate("C", "i", "block"),
         r"C is computed in D, inside its blocks",
     ),
     "no such scope": (
-        matmul_relu, (), worker_steps.SetScope("C", "warp"), r"no scope is called 'warp'; known: l"
+        matmul_relu, (), steps.SetScope("C", "warp"), r"no scope is called 'warp'; known: l"
     ),
     "share a root": (
-        matmul_relu, (), worker_steps.SetScope("C", "shared"), r"C is computed at the root"
+        matmul_relu, (), steps.SetScope("C", "shared"), r"C is computed at the root"
     ),
     "fuse both kinds": (matmul, (), steps.Fuse("C", ("j", "k")), r"C: cannot fuse spatial with"),
     "fuse apart": (
@@ -163,7 +164,7 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
         matmul, (), steps.RFactor("C", "k", 2**20), r"C: a factor of 1048576 does not suit k"
     ),
     "too large an alignment": (
-        matmul_relu, (), steps.StorageAlign("C", "i", 2**20), r"C: bad alignment 0 mod 1048576"
+        matmul_relu, (), steps.Mark("C", "align", 2**20), r"align: it is at most 1024, not 1048576"
     ),
     "attach too deep": (
         matmul_relu, (), steps.ComputeAt("C", "D", 2), r"D has tile levels 0..1, not 2"
@@ -232,17 +233,20 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     "parallel inside": (
         matmul_relu, ATTACHED, steps.Parallel("C", 1), r"C is computed in D, not at the root"
     ),
-    "align a column": (
-        matmul_relu, (), steps.StorageAlign("C", "j", 8), r"C: only the row stride \(axis \['i'\]\)"
-    ),
     "align an output": (
-        matmul, (), steps.StorageAlign("C", "i", 8), r"C: only the row stride .* of scratch"
+        matmul, (), steps.Mark("C", "align", 8), r"C cannot be marked align: only scratch with rows"
     ),
-    "align badly": (
-        matmul_relu, (), steps.StorageAlign("C", "i", 4, 4), r"C: bad alignment 4 mod 4"
+    "align elements": (
+        blur, (), steps.Mark("P", "align", 8), r"only scratch with rows can have it, not P"
     ),
     "stream what is read": (
-        matmul_relu, (), steps.Stream("C", 1), r"C is read by the program; it cannot be streamed"
+        matmul_relu, (), steps.Mark("C", "streamed", 1), r"C cannot be marked streamed: only an out"
+    ),
+    "stream twice over": (
+        matmul, (), steps.Mark("C", "streamed", 2), r"streamed: it is at most 1, not 2"
+    ),
+    "mark with anything": (
+        matmul, (), steps.Mark("C", "fast", 1), r"no mark is called 'fast'; known: unroll_step, str"
     ),
     "rewrite an input": (
         matmul, (), steps.LayoutRewrite("C", "A"), r"C reads no constant 'A' to rewrite"

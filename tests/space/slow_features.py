@@ -194,7 +194,7 @@ class Slow:
             "iterations": self.total,
             "loops": self.L,
             "unroll_step": self.unroll_step(),
-            "streamed": self.state[self.store.tensor.name].streamed,
+            "streamed": self.state[self.store.tensor.name].marks.get("streamed", 0),
             "padding_waste": self.padding_waste(),
         }
         return found
@@ -206,7 +206,7 @@ class Slow:
 
     def unroll_step(self) -> int:
         """The innermost pragma around the statement."""
-        steps = [int(loop.unroll_step) for loop in self.loops if loop.unroll_step != 0]  # type: ignore[arg-type]
+        steps = [int(dict(loop.marks)["unroll_step"]) for loop in self.loops if loop.marks]  # type: ignore[arg-type]
         return steps[-1] if steps else 0
 
     def padding_waste(self) -> float:

@@ -19,6 +19,7 @@ from tilewright.expr.nodes import Const, Var, as_expr
 from tilewright.expr.operators import matmul
 from tilewright.nest.bind import bind
 from tilewright.nest.interpret import interpret
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import For, Hoist, If, Kind, Program, Store, seq
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
@@ -54,7 +55,7 @@ def tiled(rows: Var, lanes: Var) -> Program:
     clear = tile(Store(c, (i, j), Const(0.0, FLOAT32), initial=True, operations=()))
     add = tile(Store(c, (i, j), a[i, k] * b[k, j], "sum"))
     body = For(j0, ceildiv(N, lanes), seq(clear, For(k, K, add)))
-    nest = For(i0, ceildiv(M, rows), body, Kind.PARALLEL, unroll_step=16)
+    nest = For(i0, ceildiv(M, rows), body, Kind.PARALLEL, marks=marks(unroll_step=16))
     return Program("tiled", dag.inputs, (), (), dag.outputs, nest)
 
 

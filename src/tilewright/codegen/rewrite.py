@@ -1,7 +1,4 @@
-"""Building nests anew: what every pass uses.
-
-`EMPTY` is a nest that does nothing; `rebuilt` drops it.
-"""
+"""Building nests anew: what every pass uses."""
 
 from __future__ import annotations
 
@@ -13,9 +10,7 @@ from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, substitute, transform, walk
-from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Seq, Store, bodies
-
-EMPTY = Seq(())
+from tilewright.nest.nodes import EMPTY, Alloc, For, Hoist, If, Node, Seq, Store, bodies, seq
 
 Indices: TypeAlias = tuple[Expr, ...]
 Redirection: TypeAlias = Callable[[Tensor, Indices], tuple[Tensor, Indices]]
@@ -34,20 +29,12 @@ def rebuilt(node: Node, parts: tuple[Node, ...]) -> Node:
         return node
     match node:
         case Seq():
-            return together(parts)
+            return seq(*parts)
         case For() | If() | Alloc():
             return EMPTY if is_empty(parts[0]) else replace(node, body=parts[0])
         case Hoist():
             raise BuildError("a hoist needs a concrete nest to compile")
     return node
-
-
-def together(parts: tuple[Node, ...]) -> Node:
-    """Nodes in order, nested sequences flattened, empty ones dropped."""
-    flat: list[Node] = []
-    for p in parts:
-        flat.extend(p.body if isinstance(p, Seq) else (p,))
-    return flat[0] if len(flat) == 1 else Seq(tuple(flat))
 
 
 def conjunction(conds: list[Expr]) -> Expr:

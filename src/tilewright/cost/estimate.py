@@ -22,7 +22,8 @@ import numpy as np
 
 from tilewright.cost.candidates import Bools, Floats
 from tilewright.cost.features import Analysis
-from tilewright.nest.nodes import GREATEST_PRAGMA, Kind
+from tilewright.nest.marks import GREATEST_UNROLL_STEP
+from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
 
 CYCLE_S = 1 / 2.8e9
@@ -67,7 +68,7 @@ def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
     tasks = np.where(a.parallel != 0, a.extents, 1.0).prod(0)
     threads = np.minimum(tasks, target.cores)
     share = np.ceil(tasks / threads) / tasks
-    doubt = 1.0 + STREAM_DOUBT * a.streamed
+    doubt = 1.0 + STREAM_DOUBT * a.marks["streamed"]
     seconds: Floats = serial * share * doubt + np.where(tasks > 1, REGION_S, 0.0)
     return seconds, np.stack([busy, near, far, exposed])
 
@@ -136,7 +137,7 @@ def _written_out(a: Analysis, tile: Floats) -> Bools:
     `[L, n]`.
     """
     written = np.zeros((a.L, a.n), bool)
-    limit = np.minimum(a.unroll_step, GREATEST_PRAGMA)
+    limit = np.minimum(a.marks["unroll_step"], GREATEST_UNROLL_STEP)
     kept = _in_registers(a)
     size, open_ = tile, np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):

@@ -114,8 +114,7 @@ class Plan:
     extents: list[int]
     parallel: list[int]
     accesses: list[list[_Slots]]
-    unroll_step: int
-    streamed: int
+    marks: dict[str, int]
     workers: dict[Kind, int]
     resources: dict[str, int]  # of the kernel, by the last word of their names
     rows: int
@@ -136,7 +135,7 @@ class Plan:
             tuple((a.kind, a.scope, a.tensor.name, a.tensor.dtype) for a in s.accesses),
             tuple(a.tensor.name in s.shared for a in s.accesses),
             (s.allocated_outside, s.opens_kernel, tuple(sorted(s.counts.items()))),
-            repr((self.extents, self.parallel, self.accesses, self.unroll_step, self.streamed)),
+            repr((self.extents, self.parallel, self.accesses, self.marks)),
             repr((self.workers, self.resources)),
         )
 
@@ -171,8 +170,7 @@ def compiled(producer: Producer) -> tuple[ColumnProgram, list[Plan]]:
             extents=[slot(loop.extent) for loop in s.loops],
             parallel=[slot(loop.parallel) for loop in s.loops],
             accesses=[access(a) for a in s.accesses],
-            unroll_step=slot(s.unroll_step),
-            streamed=slot(s.streamed),
+            marks={name: slot(value) for name, value in s.marks.items()},
             workers={kind: slot(count) for kind, count in s.workers.items()},
             resources={
                 name.removeprefix(f"{s.kernel}."): slot(amount)
@@ -232,8 +230,7 @@ class Analysis:
             np.multiply(self.inner[i + 1], self.extents[i], out=self.inner[i])
         self.total = self.inner[0]
         self.parallel = table[plan.parallel]
-        self.unroll_step = table[plan.unroll_step]
-        self.streamed = table[plan.streamed]
+        self.marks = {name: table[at] for name, at in plan.marks.items()}
         self.workers = {kind: table[at] for kind, at in plan.workers.items()}
         self.resources = {name: table[at] for name, at in plan.resources.items()}
         self.bytes = np.array([a.tensor.dtype.bytes for a in self.accesses], float)
@@ -324,8 +321,8 @@ class Analysis:
         out[INDEX["alloc_total"]] = self.total / alloc * self.size[0]
         out[INDEX["iterations"]] = self.total
         out[INDEX["loops"]] = _count(self.live)
-        out[INDEX["unroll_step"]] = self.unroll_step
-        out[INDEX["streamed"]] = self.streamed
+        for name in self.marks.keys() & INDEX.keys():
+            out[INDEX[name]] = self.marks[name]
         out[INDEX["padding_waste"]] = np.maximum(self.footprint_total() - 1.0, 0.0)
 
     def footprint_total(self) -> Floats:

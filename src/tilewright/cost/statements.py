@@ -41,6 +41,7 @@ from tilewright.expr.nodes import (
     select,
 )
 from tilewright.expr.simplify import affine
+from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
     THREADS,
     WORKERS,
@@ -114,7 +115,7 @@ class Statement:
     `is_init`: it gives the elements of a reduction their first values. `kernel` names the root nest
     it stands in; `workers` how many blocks, virtual threads and threads that kernel has, by the
     kind of their loops (on a CPU: none). `opens_kernel`: no other of that kernel comes before it.
-    `streamed`: 1 where it writes past the caches.
+    `marks` are those in effect, whether 0 or not.
     """
 
     stage: str
@@ -123,8 +124,7 @@ class Statement:
     accesses: list[Access]
     counts: dict[tuple[str, str], int]
     allocated_outside: int  # loops outside the allocation of its target (0: the whole buffer)
-    unroll_step: Extent = 0
-    streamed: Extent = 0
+    marks: dict[str, Extent] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     kernel: str = ""
     opens_kernel: bool = False
@@ -228,8 +228,7 @@ def _statement(store: Store, c: _Context) -> Statement:
         accesses=accesses,
         counts=dict(_operations(store)),
         allocated_outside=own,
-        unroll_step=_unroll_step(loops, c),
-        streamed=store.streamed,
+        marks=_marks(store, loops, c),
         workers=_workers(c),
     )
 
@@ -275,19 +274,28 @@ def _masked(loop: For, live: Expr | None) -> Extent:
     return select(live, as_expr(loop.extent), as_expr(1))
 
 
-def _unroll_step(loops: list[Loop], c: _Context) -> Extent:
-    """The pragma in effect: that of the innermost owner that has one and a loop that runs here."""
-    step: Extent = 0
+def _marks(store: Store, loops: list[Loop], c: _Context) -> dict[str, Extent]:
+    """Those of the store and of the loops around."""
+    return {
+        name: store.mark(name) if rule.node == "Store" else _around(name, loops, c)
+        for name, rule in MARKS.items()
+        if rule.node
+    }
+
+
+def _around(name: str, loops: list[Loop], c: _Context) -> Extent:
+    """The mark in effect: that of the innermost owner that has one and a loop that runs here."""
+    found: Extent = 0
     for owner in dict.fromkeys(c.owners[loop.name] for loop in loops):
         own = [i for i, loop in enumerate(loops) if c.owners[loop.name] == owner]
-        pragmas = (c.loops[i].unroll_step for i in own)
-        pragma = next((p for p in pragmas if p != 0), 0)
-        if pragma == 0:
+        values = (c.loops[i].mark(name) for i in own)
+        value = next((v for v in values if v != 0), 0)
+        if value == 0:
             continue
         runs = as_expr(reduce(mul, (loops[i].extent for i in own), ONE)) > 1
-        test = runs & as_expr(pragma).ne(0)
-        step = extent_of(select(test, as_expr(pragma), as_expr(step)))
-    return step
+        test = runs & as_expr(value).ne(0)
+        found = extent_of(select(test, as_expr(value), as_expr(found)))
+    return found
 
 
 def _reads(e: Expr) -> list[Read]:

@@ -50,6 +50,17 @@ class DType:
     def is_float(self) -> bool:
         return self.kind == "float"
 
+    def neutral(self, op: str) -> int | float | bool:
+        """The value that leaves a reduction in this type as it is."""
+        if op in ("sum", "prod"):
+            return int(op == "prod")
+        if self.is_float:
+            return float("-inf") if op == "max" else float("inf")
+        if self.kind == "bool":
+            return op == "min"
+        low = 0 if self.kind == "uint" else -(1 << (self.bits - 1))
+        return low if op == "max" else low + (1 << self.bits) - 1
+
     def __str__(self) -> str:
         return self.name
 

@@ -16,7 +16,9 @@ from tilewright.errors import VerifyError
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, as_expr, substitute, transform
 from tilewright.expr.simplify import simplify
+from tilewright.nest.marks import Marks, marks
 from tilewright.nest.nodes import (
+    EMPTY,
     Alloc,
     Barrier,
     For,
@@ -30,7 +32,6 @@ from tilewright.nest.nodes import (
     seq,
 )
 
-NOTHING = Seq(())
 Ranges = Mapping[str, Interval]
 
 
@@ -68,7 +69,7 @@ class _Binding:
                     tensor=self.tensor(tensor),
                     indices=tuple(self.expr(i, ranges) for i in indices),
                     value=self.expr(value, ranges),
-                    streamed=self.number(node.streamed),
+                    marks=self.marks(node.marks),
                 )
             case Barrier():
                 return node
@@ -82,16 +83,16 @@ class _Binding:
             return self.node(loop.body, ranges)
         applies = loop.when is None or bool(self.number(loop.when))
         body = self.node(loop.body, {**ranges, loop.var.name: Interval(0, extent - 1)})
-        if body == NOTHING:
+        if body == EMPTY:
             return body
         kind = loop.kind if applies else Kind.SERIAL
-        return For(loop.var, extent, body, kind, None, self.number(loop.unroll_step))
+        return For(loop.var, extent, body, kind, None, self.marks(loop.marks))
 
     def branch(self, cond: Expr, body: Node, ranges: Ranges) -> Node:
         if isinstance(cond, Const):
-            return self.node(body, ranges) if cond.value else NOTHING
+            return self.node(body, ranges) if cond.value else EMPTY
         inner = self.node(body, ranges)
-        return inner if inner == NOTHING else If(cond, inner)
+        return inner if inner == EMPTY else If(cond, inner)
 
     def expr(self, e: Expr, ranges: Ranges) -> Expr:
         def leaf(x: Expr) -> Expr | None:
@@ -104,6 +105,9 @@ class _Binding:
     def tensor(self, tensor: Tensor) -> Tensor:
         shape = tuple(self.number(e) for e in tensor.shape)
         return tensor if shape == tensor.shape else replace(tensor, shape=shape)
+
+    def marks(self, symbolic: Marks) -> Marks:
+        return marks(**{name: self.number(value) for name, value in symbolic})
 
     def number(self, extent: Extent) -> int:
         found = extent if isinstance(extent, int) else self.expr(extent, {})

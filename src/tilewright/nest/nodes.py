@@ -1,18 +1,18 @@
 """Loop-nest IR: what a schedule becomes and what code is generated from.
 
-    node ::= For(var, extent, body, kind, when, unroll_step)   var runs over 0 <= var < extent
+    node ::= For(var, extent, body, kind, when, marks)   var runs over 0 <= var < extent
            | Seq(body...)
            | If(cond, body)
            | Alloc(tensor, offset, body, scope, slot)  storage for [offset, offset + shape)
-           | Store(tensor, indices, value, reduce, operations, initial, streamed)
+           | Store(tensor, indices, value, reduce, operations, initial, marks)
            | Barrier()                       every thread of the block has come this far
            | Hoist(loops, live, body)        (symbolic nests only)
 
 Indices stay logical and multi-dimensional (those of the stage's own axes); `Alloc.offset` says
 where the allocated window starts, so that an access subtracts it only in code generation.
 `Store.reduce` names a reduction (`t[i] = t[i] + value`); None overwrites. What only the math or the
-schedule knows of a node is written on it (`unroll_step`, `operations`, `initial`, `streamed`): who
-scores, checks or compiles a program reads its nest and nothing else, whoever made it.
+schedule knows of a node is written on it (`operations`, `initial`, `marks`): who scores, checks or
+compiles a program reads its nest and nothing else, whoever made it.
 
 Extents are ints in a *concrete* nest, expressions over decision variables in a *symbolic* one.
 Two fields exist for symbolic nests: `For.when` (the kind applies only where it holds; otherwise
@@ -49,6 +49,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var
+from tilewright.nest.marks import MARKS, Marks
 
 
 class Kind(Enum):
@@ -72,11 +73,6 @@ WORKERS = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
 Operations: TypeAlias = tuple[tuple[tuple[str, str], int], ...]
 """How many operations of each (class, kind), as `nest.operations` counts them."""
 
-GREATEST_PRAGMA = 128
-"""Statements that an auto-unroll pragma (`For.unroll_step`) may write out at most, whatever it asks
-for: longer bodies only cost code generation and instruction cache.
-"""
-
 
 class Scope(Enum):
     """Who sees an allocation.
@@ -89,20 +85,28 @@ class Scope(Enum):
     SHARED = "shared"
 
 
-@dataclass(frozen=True, slots=True)
-class For:
-    """`for var in range(extent): body`.
+class Marked:
+    """A node that can have marks."""
 
-    `unroll_step` is the stage's auto-unroll pragma: code generation may unroll loops inside as
-    long as the unrolled body has at most that many statements (0: only explicit unrolling).
-    """
+    __slots__ = ()
+    marks: Marks
+
+    def mark(self, name: str) -> Extent:
+        """What a mark of the table says; 0 where the node has none of that name."""
+        assert MARKS[name].node == type(self).__name__, f"{name} is no mark of {self}"
+        return dict(self.marks).get(name, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class For(Marked):
+    """`for var in range(extent): body`."""
 
     var: Var
     extent: Extent
     body: Node
     kind: Kind = Kind.SERIAL
     when: Expr | None = None
-    unroll_step: Extent = 0
+    marks: Marks = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +141,11 @@ class Alloc:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Store(Marked):
     """`tensor[indices] = value`, or the named reduction of the old element and `value`.
 
     `operations` are those of the math (see `nest.operations`); None: those of `value`, not of its
-    indices. `initial`: a reduction's accumulator gets its first value, which is no
-    work of its own. `streamed`: 1 where the store passes the caches by.
+    indices. `initial`: a reduction's accumulator gets its first value, which is no work of its own.
     """
 
     tensor: Tensor
@@ -151,7 +154,7 @@ class Store:
     reduce: str | None = None
     operations: Operations | None = None
     initial: bool = False
-    streamed: Extent = 0
+    marks: Marks = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ class Hoist:
 
 
 Node: TypeAlias = For | Seq | If | Alloc | Store | Barrier | Hoist
+EMPTY = Seq(())
+"""A nest that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +192,10 @@ class Program:
     outputs: tuple[Tensor, ...]
     body: Node
 
-    @property
-    def streamed(self) -> tuple[str, ...]:
-        """The outputs of a concrete program whose stores pass the caches by."""
-        found = {n.tensor.name for n in walk(self.body) if isinstance(n, Store) and n.streamed == 1}
+    def marked(self, name: str) -> tuple[str, ...]:
+        """The outputs whose stores have the mark, which is 0 or 1."""
+        stores = (n for n in walk(self.body) if isinstance(n, Store))
+        found = {n.tensor.name for n in stores if n.mark(name) == 1}
         return tuple(t.name for t in self.outputs if t.name in found)
 
 

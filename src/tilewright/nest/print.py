@@ -28,6 +28,7 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
 )
+from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
     Alloc,
     Barrier,
@@ -66,7 +67,9 @@ def program_text(program: Program) -> str:
     ]
     lines = [f"program {program.name}"]
     lines += [f"{INDENT}{role} {declaration(t)}" for role, tensors in roles for t in tensors]
-    lines += [f"{INDENT}past the caches: {name}" for name in program.streamed]
+    for key, rule in MARKS.items():
+        if rule.node == "Store":
+            lines += [f"{INDENT}{rule.text}: {name}" for name in program.marked(key)]
     return "\n".join([*lines, "", *_node(program.body, 0)]) + "\n"
 
 
@@ -115,9 +118,8 @@ def _remarks(loop: For) -> str:
     remarks = [] if loop.kind is Kind.SERIAL else [loop.kind.value]
     if loop.when is not None:
         remarks.append(f"when {expr_text(loop.when)}")
-    text = " ".join(remarks)
-    if loop.unroll_step != 0:
-        text += f"{', ' if text else ''}unroll to {extent_text(loop.unroll_step)}"
+    said = [MARKS[name].text.format(extent_text(value)) for name, value in loop.marks]
+    text = ", ".join(filter(None, [" ".join(remarks), *said]))
     return f"  # {text}" if text else ""
 
 

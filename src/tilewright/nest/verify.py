@@ -36,6 +36,7 @@ from tilewright.expr.tensors import Table
 from tilewright.nest.barriers import first_race
 from tilewright.nest.facts import Facts
 from tilewright.nest.lifetimes import first_overlap
+from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Program, Seq, Store, walk
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
 from tilewright.nest.workers import check_workers, kernels
@@ -144,7 +145,7 @@ def _loop(loop: For, scope: Scope) -> None:
     if loop.var.dtype != INT64:
         scope.fail(head, f"its variable is {loop.var.dtype}, not int64")
     _extent(loop.extent, scope, head, least=1)
-    _extent(loop.unroll_step, scope, head, least=0)
+    _marks(loop, scope, head)
     if loop.when is not None:
         if not scope.symbolic:
             scope.fail(head, "a concrete program has no `when`")
@@ -153,6 +154,20 @@ def _loop(loop: For, scope: Scope) -> None:
     if isinstance(loop.extent, int):
         facts = facts.loop(loop.var, loop.extent)
     _node(loop.body, replace(scope, loops=(*scope.loops, loop.var.name), facts=facts))
+
+
+def _marks(node: For | Store, scope: Scope, head: str) -> None:
+    """Known ones, on their kind of node, at a place and with a value that the table allows."""
+    for name, value in node.marks:
+        rule = MARKS.get(name)
+        if rule is None or rule.node != type(node).__name__:
+            scope.fail(head, f"it cannot be marked {name!r}")
+        _extent(value, scope, f"{head.strip()} ({name})", least=1)
+        if isinstance(node, Store):
+            storage = scope.storage[node.tensor.name]
+            problem = rule.refusal(node.tensor, storage.offset is None, value)
+            if problem:
+                scope.fail(head, f"{name}: {problem}")
 
 
 def _extent(extent: Extent, scope: Scope, head: str, least: int) -> None:
@@ -192,6 +207,7 @@ def _store(node: Store, scope: Scope) -> None:
             f"{node.tensor.dtype.compute}"
         )  # fmt: skip
     _value(node.value, scope, head)
+    _marks(node, scope, head)
 
 
 def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: Scope, head: str) -> None:

@@ -18,8 +18,7 @@ from tilewright.build import build
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
 from tilewright.network.entry import Action, Buffer, Copy, KernelCall, Place, Row
-from tilewright.schedule.steps import Split
-from tilewright.schedule.worker_steps import Bind
+from tilewright.schedule.steps import Annotate, Split
 from tilewright.target import Target
 
 COPY_THREADS = 128
@@ -39,8 +38,8 @@ def _copy_kernel(size: int, target: Target) -> Artifact:
     dag = ComputeDAG([compute((count,), lambda i: x[i], name="y")])
     trace = (
         Split("y", "i", (min(COPY_THREADS, count),)),
-        Bind("y", "i.0", "block"),
-        Bind("y", "i.1", "thread.x"),
+        Annotate("y", "i.0", "block"),
+        Annotate("y", "i.1", "thread.x"),
     )
     return build(dag, trace, target, _copy_name(size))
 

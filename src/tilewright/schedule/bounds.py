@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tilewright.expr.extents import add, ceildiv, maximum, minimum, mul, sub
+from tilewright.expr.extents import add, ceildiv, maximum, minimum, mul, plain, sub
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
     Axis,
@@ -98,7 +98,7 @@ class Bounds:
 
     def named(self, name: str, extent: Extent) -> Extent:
         """The extent itself if it is simple, otherwise a variable that stands for it."""
-        e = extent if isinstance(extent, int) else as_extent(simplify(extent))
+        e = extent if isinstance(extent, int) else plain(simplify(extent))
         if isinstance(e, (int, Var)):
             return e
         symbol = f"|{name}|"
@@ -183,13 +183,13 @@ def _unfuse(relation: Fuse, extents: Mapping[str, Extent], values: dict[str, Exp
 
 
 def _aligned(stage: Stage, spans: tuple[Extent, ...]) -> tuple[Extent, ...]:
-    """Storage shape: the window's, with the padding that `storage_align` asks for."""
-    if stage.align is None:
+    """Storage shape: the window's, with the padding that the mark "align" asks for."""
+    unit = stage.marks.get("align", 0)
+    if unit == 0:
         return spans
-    _, factor, offset = stage.align
     row = spans[-1]
-    padding = (as_expr(offset) - as_expr(row)) % as_expr(factor)
-    return (*spans[:-1], add(row, as_extent(padding)))
+    padding = (as_expr(unit // 2) - as_expr(row)) % as_expr(unit)
+    return (*spans[:-1], add(row, plain(padding)))
 
 
 # ---- windows of attached stages -------------------------------------------------------------
@@ -314,7 +314,7 @@ def _combine(op: str, a: Window, b: Window, where: Surroundings) -> Window | Non
         case "floordiv" if b.span == 1:
             return _floordiv(a, b.base, where)
         case "mod" if b.span == 1:
-            return Window(as_expr(0), as_extent(b.base))
+            return Window(as_expr(0), plain(b.base))
     return FULL
 
 
@@ -323,11 +323,11 @@ def _scale(w: Window, by: Expr) -> Window:
     if isinstance(by, Const) and by.value < 0:
         low = (w.base + as_expr(reach)) * by
         return Window(low, add(mul(reach, -int(by.value)), 1), w.rough)
-    return Window(w.base * by, add(mul(reach, as_extent(by)), 1), w.rough)
+    return Window(w.base * by, add(mul(reach, plain(by)), 1), w.rough)
 
 
 def _floordiv(a: Window, by: Expr, where: Surroundings) -> Window:
-    base, divisor = simplify(a.base // by), as_extent(by)
+    base, divisor = simplify(a.base // by), plain(by)
     exact = ceildiv(a.span, divisor)
     # an unaligned base may reach one element further
     further = add(ceildiv(sub(a.span, 1), divisor), 1)
@@ -337,7 +337,7 @@ def _floordiv(a: Window, by: Expr, where: Surroundings) -> Window:
         case Const():
             return Window(base, further, True)
         case aligned:
-            return Window(base, as_extent(select(aligned, as_expr(exact), as_expr(further))), True)
+            return Window(base, plain(select(aligned, as_expr(exact), as_expr(further))), True)
 
 
 def _is_multiple(base: Expr, by: Expr, where: Surroundings) -> Expr:
@@ -375,7 +375,7 @@ def _clip(w: Window | None, axis: Axis) -> Window:
     """At most the whole axis; a window as large as the axis starts at 0."""
     if w is None:
         return Window(as_expr(0), axis.extent)
-    span = as_extent(simplify(as_expr(w.span)))
+    span = plain(simplify(as_expr(w.span)))
     if isinstance(span, int) and isinstance(axis.extent, int):
         if span >= axis.extent:
             return Window(as_expr(0), axis.extent)
@@ -384,11 +384,6 @@ def _clip(w: Window | None, axis: Axis) -> Window:
         return Window(simplify(w.base), minimum(span, axis.extent))
     moves = select(as_expr(span) < as_expr(axis.extent), as_expr(1), as_expr(0))
     return Window(simplify(w.base * moves), minimum(span, axis.extent))
-
-
-def as_extent(e: Expr) -> Extent:
-    """The int behind a literal, otherwise the expression."""
-    return int(e.value) if isinstance(e, Const) else e
 
 
 def loop_ranges(state: State, bounds: Bounds) -> dict[str, Interval]:

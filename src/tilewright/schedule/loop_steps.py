@@ -1,4 +1,4 @@
-"""Transform steps that say how a stage's loops run: tiles, order, place, threads, storage.
+"""Transform steps that say how a stage's loops run: tiles, order, place, workers, storage.
 
 The stages and what they compute stay as they are; `stage_steps` changes those.
 """
@@ -12,7 +12,8 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Extent, reads
 from tilewright.expr.tensors import Placeholder
-from tilewright.nest.nodes import Kind
+from tilewright.nest.marks import MARKS
+from tilewright.nest.nodes import THREADS, WORKERS, Kind, Scope
 from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.state import Fuse as FuseRelation
 from tilewright.schedule.state import Split as SplitRelation
@@ -230,7 +231,10 @@ class ComputeRoot(Step):
 
 @dataclass(frozen=True, slots=True)
 class Annotate(Step):
-    """Mark a loop vector or unrolled (or serial again)."""
+    """Say how a loop runs: vector, unrolled, serial again, or by the workers of a GPU.
+
+    A reduction may be bound to threads: they combine their results.
+    """
 
     name: ClassVar[str] = "annotate"
     stage: str
@@ -240,9 +244,43 @@ class Annotate(Step):
     def apply(self, state: State) -> None:
         stage = state[self.stage]
         stage.require(self.leaf)
-        if self.kind not in (Kind.VECTOR.value, Kind.UNROLLED.value, Kind.SERIAL.value):
-            raise ScheduleError(f"cannot annotate a loop {self.kind!r}; see Parallel for threads")
-        stage.kinds[self.leaf] = Kind(self.kind)
+        known = [kind.value for kind in Kind if kind is not Kind.PARALLEL]
+        if self.kind not in known:
+            raise ScheduleError(
+                f"cannot annotate a loop {self.kind!r}; known: {', '.join(known)} (see Parallel "
+                "for the threads of a CPU)"
+            )
+        kind = Kind(self.kind)
+        if kind in WORKERS and kind not in THREADS and stage.is_reduction(self.leaf):
+            raise ScheduleError(
+                f"{self.stage}: the reduction {self.leaf} can be bound to threads, not to a "
+                f"{self.kind}"
+            )
+        if kind is Kind.BLOCK and stage.attach is not None:
+            raise ScheduleError(
+                f"{self.stage} is computed in {stage.attach.target}, inside its blocks"
+            )
+        stage.kinds[self.leaf] = kind
+
+
+@dataclass(frozen=True, slots=True)
+class SetScope(Step):
+    """Which threads of a GPU see a stage that is computed inside another: "local" or "shared"."""
+
+    name: ClassVar[str] = "scope"
+    stage: str
+    scope: str
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        if self.scope not in [s.value for s in Scope]:
+            raise ScheduleError(f"no scope is called {self.scope!r}; known: local, shared")
+        scope = Scope(self.scope)
+        if scope is Scope.SHARED and stage.attach is None:
+            raise ScheduleError(
+                f"{self.stage} is computed at the root, where all blocks see it; attach it first"
+            )
+        stage.scope = scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,58 +310,23 @@ def _require_spatial(stage: Stage, leaves: list[str], parallel: Extent) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Pragma(Step):
-    """Set a stage's auto-unroll limit, in statements of the unrolled body."""
+class Mark(Step):
+    """Say something of what the stage becomes: see `nest.marks.MARKS`."""
 
-    name: ClassVar[str] = "pragma"
+    name: ClassVar[str] = "mark"
     stage: str
-    unroll_step: Extent
-
-    def apply(self, state: State) -> None:
-        state[self.stage].unroll_step = self.unroll_step
-
-
-@dataclass(frozen=True, slots=True)
-class Stream(Step):
-    """Write an output past the caches where `streamed` is 1: it displaces nothing there, and no
-    line is read before it is written; who reads it next finds it in memory only.
-    """
-
-    name: ClassVar[str] = "stream"
-    stage: str
-    streamed: Extent
-
-    def apply(self, state: State) -> None:
-        if not state.is_output(self.stage):
-            raise ScheduleError(f"{self.stage} is read by the program; it cannot be streamed")
-        state[self.stage].streamed = self.streamed
-
-
-GREATEST_ALIGNMENT = 1024
-"""Elements that a row of scratch may be padded to a multiple of."""
-
-
-@dataclass(frozen=True, slots=True)
-class StorageAlign(Step):
-    """Make the stride of `axis` in the stage's storage ≡ `offset` modulo `factor` elements."""
-
-    name: ClassVar[str] = "storage_align"
-    stage: str
-    axis: str
-    factor: Extent
-    offset: Extent = 0
+    key: str
+    value: Extent
 
     def apply(self, state: State) -> None:
         stage = state[self.stage]
-        names = [a.name for a in stage.compute.axes]
-        if names[-2:-1] != [self.axis] or state.is_output(self.stage):
-            raise ScheduleError(
-                f"{self.stage}: only the row stride (axis {names[-2:-1]}) of scratch can be aligned"
-            )
-        known = isinstance(self.factor, int) and isinstance(self.offset, int)
-        if known and not 0 <= self.offset < self.factor <= GREATEST_ALIGNMENT:
-            raise ScheduleError(f"{self.stage}: bad alignment {self.offset} mod {self.factor}")
-        stage.align = (self.axis, self.factor, self.offset)
+        if self.key not in MARKS:
+            raise ScheduleError(f"no mark is called {self.key!r}; known: {', '.join(MARKS)}")
+        is_output = state.is_output(self.stage)
+        problem = MARKS[self.key].refusal(stage.tensor, is_output, self.value)
+        if problem:
+            raise ScheduleError(f"{self.stage} cannot be marked {self.key}: {problem}")
+        stage.marks[self.key] = self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,9 @@ from tilewright.expr.nodes import (
 from tilewright.expr.simplify import affine, simplify
 from tilewright.nest.barriers import with_barriers
 from tilewright.nest.lifetimes import with_slots
+from tilewright.nest.marks import MARKS, Marks, marks
 from tilewright.nest.nodes import (
+    EMPTY,
     Alloc,
     For,
     Hoist,
@@ -49,13 +51,12 @@ from tilewright.nest.nodes import (
     Node,
     Program,
     Scope,
-    Seq,
     Store,
     seq,
 )
 from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
-from tilewright.schedule.stage_steps import identity
+from tilewright.schedule.stage_steps import neutral
 from tilewright.schedule.state import Mapped, Split, Stage, State
 from tilewright.schedule.step import extent_int
 
@@ -95,9 +96,6 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
     are known.
     """
     return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
-
-
-NOTHING = Seq(())  # a window that lies wholly outside its tensor is never computed
 
 
 @dataclass(slots=True)
@@ -181,19 +179,19 @@ class _Lowering:
 
     def loop(self, stage: Stage, loops: list[_Loop], i: int, body: Node) -> Node:
         loop = loops[i]
-        if loop.extent == 1 or body == NOTHING:
+        if loop.extent == 1 or body == EMPTY:
             return body
         is_outermost = all(outer.extent == 1 for outer in loops[:i])
-        pragma = stage.unroll_step if is_outermost else 0
+        said = marks_of(stage, For) if is_outermost else ()
         kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
         if isinstance(stage.parallel, int):
             if i < stage.parallel:
                 kind = Kind.PARALLEL
-            return For(loop.var, loop.extent, body, kind, None, pragma)
+            return For(loop.var, loop.extent, body, kind, None, said)
         if kind is Kind.SERIAL and not loop.reduce:
             when = as_expr(stage.parallel) > i
-            return For(loop.var, loop.extent, body, Kind.PARALLEL, when, pragma)
-        return For(loop.var, loop.extent, body, kind, None, pragma)
+            return For(loop.var, loop.extent, body, Kind.PARALLEL, when, said)
+        return For(loop.var, loop.extent, body, kind, None, said)
 
     def with_attached(self, stage: Stage, level: int, body: Node) -> Node:
         """`body` preceded by the stages attached at this tile level of `stage`."""
@@ -216,20 +214,19 @@ class _Lowering:
     def init(self, stage: Stage, loops: list[_Loop], at: int) -> Node:
         """Fill the accumulators that the loops from the outermost reduction (`at`) on update."""
         assert isinstance(stage.compute.body, Reduce)
-        neutral = identity(stage.compute.body.op, stage.tensor)
-        indices = self.indices(stage)
+        value = neutral(stage.compute.body.op, stage.tensor)
         first = Store(
-            self.storage(stage.tensor), indices, neutral, operations=(), initial=True,
-            streamed=stage.streamed,
+            self.storage(stage.tensor), self.indices(stage), value, operations=(), initial=True,
+            marks=marks_of(stage, Store),
         )  # fmt: skip
         body = self.guarded(stage, stage.compute.axes, first)
         moving = [loop for loop in loops[at:] if not loop.reduce and loop.extent != 1]
         is_outermost = all(outer.extent == 1 for outer in loops[:at])
         for loop in reversed(moving):
-            if body != NOTHING:
+            if body != EMPTY:
                 kind = stage.kinds.get(loop.leaf, Kind.SERIAL)
-                pragma = stage.unroll_step if is_outermost and loop is moving[0] else 0
-                body = For(loop.var, loop.extent, body, kind, None, pragma)
+                said = marks_of(stage, For) if is_outermost and loop is moving[0] else ()
+                body = For(loop.var, loop.extent, body, kind, None, said)
         return body
 
     def indices(self, stage: Stage) -> tuple[Expr, ...]:
@@ -245,7 +242,8 @@ class _Lowering:
         axes = frozenset(a.name for a in stage.axes)
         node = Store(
             self.storage(stage.tensor), self.indices(stage), value, op,
-            operations=operations(body, op, stage.tensor.dtype, axes), streamed=stage.streamed,
+            operations=operations(body, op, stage.tensor.dtype, axes),
+            marks=marks_of(stage, Store),
         )  # fmt: skip
         return self.guarded(stage, stage.axes, node)
 
@@ -278,7 +276,7 @@ class _Lowering:
             if reach.lo is None or reach.lo < 0:
                 tests[simplify(value >= 0, self.ranges)] = None
         if any(isinstance(t, Const) and not t.value for t in tests):
-            return NOTHING
+            return EMPTY  # a window that lies wholly outside its tensor is never computed
         open_tests: list[Expr] = [t for t in tests if not isinstance(t, Const)]
         if not open_tests:
             return node
@@ -365,6 +363,11 @@ class _Lowering:
                 return []
             covered *= extent_int(loop.extent)
         return loops if covered >= extent_int(read.tensor.shape[d]) else []
+
+
+def marks_of(stage: Stage, node: type[For | Store]) -> Marks:
+    """A stage's marks for such nodes."""
+    return marks(**{n: v for n, v in stage.marks.items() if MARKS[n].node == node.__name__})
 
 
 def _masked(loop: _Loop, position: Expr) -> _Loop:

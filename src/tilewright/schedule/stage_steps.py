@@ -153,25 +153,10 @@ class CacheRead(Step):
             redirect(state[name], old, new)
 
 
-IDENTITIES: dict[str, Any] = {"sum": 0, "prod": 1}
-
-
-def identity(op: str, tensor: Tensor) -> Expr:
+def neutral(op: str, tensor: Tensor) -> Expr:
     """The neutral element of a reduction in the tensor's compute type."""
     dtype = tensor.dtype.compute
-    if op in IDENTITIES:
-        return const(IDENTITIES[op], dtype)
-    if dtype.is_float:
-        return const(float("-inf") if op == "max" else float("inf"), dtype)
-    if dtype.kind == "bool":
-        return const(op == "min", dtype)
-    low, high = integer_range(dtype.kind, dtype.bits)
-    return const(low if op == "max" else high, dtype)
-
-
-def integer_range(kind: str, bits: int) -> tuple[int, int]:
-    """Smallest and largest value of an integer type."""
-    return (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return const(dtype.neutral(op), dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +211,7 @@ class RFactor(Step):
             value = rest.var * as_expr(self.factor) + lane.var
         body = substitute(source.body.body, {axis.name: value})
         if isinstance(self.factor, int) and axis.extent % self.factor:
-            body = select(value < axis.extent, body, identity(source.body.op, stage.tensor))
+            body = select(value < axis.extent, body, neutral(source.body.op, stage.tensor))
         others = tuple(rest if a is axis else a for a in source.reduce_axes)
         compute = Compute((*source.axes, lane), Reduce(source.body.op, others, body))
         shape = (*stage.tensor.shape, self.factor)

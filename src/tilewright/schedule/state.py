@@ -72,7 +72,7 @@ class Stage:
     `groups` are the tile levels, outermost first, each a list of leaves. `attach` None means at
     the root. `parallel` is how many of the outermost leaves run as one parallel region.
     `packed` names constants stored in the order of this stage's loops. `scope` says which threads
-    of a GPU see the tensor where it is attached. `streamed`: 1 where stores pass the caches by.
+    of a GPU see the tensor where it is attached. `marks` are those of `nest.marks`.
     """
 
     tensor: Tensor
@@ -80,12 +80,10 @@ class Stage:
     relations: list[Relation] = field(default_factory=list)
     kinds: dict[str, Kind] = field(default_factory=dict)
     parallel: Extent = 0
-    unroll_step: Extent = 0
     attach: At | None = None
     packed: tuple[str, ...] = ()
-    align: tuple[str, Extent, Extent] | None = None
     scope: Scope = Scope.LOCAL
-    streamed: Extent = 0
+    marks: dict[str, Extent] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -146,6 +144,7 @@ class Stage:
             groups=[list(g) for g in self.groups],
             relations=list(self.relations),
             kinds=dict(self.kinds),
+            marks=dict(self.marks),
         )
 
 

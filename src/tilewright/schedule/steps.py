@@ -1,4 +1,4 @@
-"""The transform steps that every target knows: one small class each, in one table.
+"""The transform steps: one small class each, in one table.
 
 `STEPS` names them: a new one is a class of `loop_steps`, `stage_steps` or a file of its own, and
 one line here.
@@ -8,11 +8,19 @@ one line here.
     Fuse("C", ("i", "j"))         i, j           ->  i@j
     Reorder("C", (("i",), ("j",)))               tile levels, outermost first
     ComputeAt("B", "C", 1)        B is computed inside C's loops up to tile level 1
+    Mark("C", "unroll_step", 16)                 loops of C may be written out, up to 16 statements
+    Annotate("C", "i.0", "block")                that loop is run by the blocks of a GPU
     CacheWrite("C")               C = f(A)       ->  C.local = f(A); C = C.local
     CacheRead("A", ("C",))        C = f(A)       ->  A.C = A; C = f(A.C)
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
     Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
     SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
+
+A fetch that the threads of a block share out is made of these:
+
+    CacheRead("A", ("C",))   ComputeAt("A.C", "C", 1)   SetScope("A.C", "shared")
+    Fuse("A.C", ("d0", "d1"))   Split("A.C", "d0@d1", (32, 4))       32 threads, 4 elements each
+    Annotate("A.C", "d0@d1.1", "thread.x")   Annotate("A.C", "d0@d1.2", "vector")
 """
 
 from tilewright.schedule.loop_steps import (
@@ -23,12 +31,11 @@ from tilewright.schedule.loop_steps import (
     FollowSplit,
     Fuse,
     LayoutRewrite,
+    Mark,
     Parallel,
-    Pragma,
     Reorder,
+    SetScope,
     Split,
-    StorageAlign,
-    Stream,
 )
 from tilewright.schedule.stage_steps import (
     CacheRead,
@@ -52,15 +59,14 @@ __all__ = [
     "FollowSplit",
     "Fuse",
     "LayoutRewrite",
+    "Mark",
     "Parallel",
-    "Pragma",
     "RFactor",
     "Reorder",
+    "SetScope",
     "SkipZeros",
     "Split",
     "Step",
-    "StorageAlign",
-    "Stream",
     "Winograd",
     "extent_int",
 ]
@@ -70,6 +76,6 @@ STEPS: dict[str, type[Step]] = {
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, ComputeRoot,
         ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd, Annotate, Parallel,
-        Pragma, StorageAlign, LayoutRewrite, Stream,
+        SetScope, Mark, LayoutRewrite,
     )
 }  # fmt: skip

@@ -18,15 +18,16 @@ from typing import Any
 from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Binary, Const, Extent, Operand, Var
 from tilewright.gene import GREATEST_NUMBER, Gene, compact
+from tilewright.nest.marks import MARKS
 from tilewright.schedule.steps import STEPS, Step
-from tilewright.schedule.worker_steps import WORKER_STEPS
 
-KNOWN_STEPS = STEPS | WORKER_STEPS
 EXTENT_OPS: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
     "mul": operator.mul,
     "floordiv": operator.floordiv,
 }
+OLDER = {rule.older: name for name, rule in MARKS.items() if rule.older}
+"""What the steps of earlier versions that said one mark each are called now."""
 
 # ---- genes ------------------------------------------------------------------------------------
 
@@ -104,12 +105,25 @@ def _parsed(text: str) -> Any:
         raise ScheduleError(f"the trace is not JSON: {error}") from error
 
 
-def _step(row: Any, number: int, values: Mapping[str, Extent]) -> Step:
+def _current(row: Any) -> Any:
+    """A row as it is written now: earlier versions had more steps for annotations."""
     match row:
-        case [str() as name, *given] if name in KNOWN_STEPS:
-            cls = KNOWN_STEPS[name]
+        case [("pragma" | "stream") as name, stage, value]:
+            return ["mark", stage, OLDER[name], value]
+        case ["bind", stage, leaf, worker]:
+            return ["annotate", stage, leaf, worker]
+        case ["storage_align", stage, _, int() as unit, half] if half == unit // 2:
+            return ["mark", stage, OLDER["storage_align"], unit]
+    return row
+
+
+def _step(row: Any, number: int, values: Mapping[str, Extent]) -> Step:
+    row = _current(row)
+    match row:
+        case [str() as name, *given] if name in STEPS:
+            cls = STEPS[name]
         case [str() as name, *_]:
-            raise ScheduleError(f"unknown schedule step {name!r}; known: {', '.join(KNOWN_STEPS)}")
+            raise ScheduleError(f"unknown schedule step {name!r}; known: {', '.join(STEPS)}")
         case _:
             raise ScheduleError(f"step {number} of the trace is {_shown(row)}, not [name, fields…]")
     every = fields(cls)

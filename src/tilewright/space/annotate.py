@@ -16,13 +16,12 @@ from tilewright.schedule.steps import (
     Annotate,
     ComputeAt,
     ComputeInline,
+    Mark,
     Parallel,
-    Pragma,
     Reorder,
     Split,
-    Stream,
 )
-from tilewright.space.decisions import Choice, TileFactors, slack, variables
+from tilewright.space.decisions import TileFactors, slack, variables
 from tilewright.space.derivation import Derivation, dag_node
 from tilewright.space.predicates import block_length, is_inlinable, table_axes, vector_axis
 
@@ -64,10 +63,7 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
     for target in _enclosing(d, stage):
         one = _named(d, name, f"at {target.name}")
         depth = max(1, len(target.groups) - 1)
-        level = one.decide(
-            Choice(f"{name}.at", name, "location", tuple(range(depth)), ordered=True)
-        )
-        (at,) = variables(level)
+        at = one.choose(f"{name}.at", name, "location", tuple(range(depth)))
         one.apply(ComputeAt(name, target.name, at))
         one.constraints += [at <= latest for latest in _latest(one, stage, target)]
         found.append(one)
@@ -157,17 +153,22 @@ def _annotate_stages(d: Derivation) -> None:
         if stage.attach is None:
             _parallelise(d, stage)
         if stage.name in d.tiled:
-            node = dag_node(stage.name)
-            unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
-            d.apply(Pragma(stage.name, variables(unroll)[0]))
+            decide_unrolling(d, stage)
+
+
+def decide_unrolling(d: Derivation, stage: Stage) -> None:
+    """How many statements loops of a tiled stage may be written out to."""
+    node = dag_node(stage.name)
+    step = d.choose(f"{node}.unroll", node, "pragma", UNROLL_STEPS)
+    d.apply(Mark(stage.name, "unroll_step", step))
 
 
 def _stream_outputs(d: Derivation) -> None:
     for stage in d.state.stages.values():
         if d.state.is_output(stage.name):
-            name = f"{stage.name}.streamed"
-            streamed = d.decide(Choice(name, dag_node(stage.name), "pragma", STREAMED))
-            d.apply(Stream(stage.name, variables(streamed)[0]))
+            name, node = f"{stage.name}.streamed", dag_node(stage.name)
+            streamed = d.choose(name, node, "pragma", STREAMED, ordered=False)
+            d.apply(Mark(stage.name, "streamed", streamed))
 
 
 def _parallelise(d: Derivation, stage: Stage) -> None:
@@ -176,10 +177,7 @@ def _parallelise(d: Derivation, stage: Stage) -> None:
     if limit == 0:
         return
     options = tuple(range(limit + 1))
-    prefix = d.decide(
-        Choice(f"{stage.name}.parallel", stage.name, "parallel", options, ordered=True)
-    )
-    (count,) = variables(prefix)
+    count = d.choose(f"{stage.name}.parallel", stage.name, "parallel", options)
     d.apply(Parallel(stage.name, count))
     for child in d.state.attached(stage.name):
         assert child.attach is not None

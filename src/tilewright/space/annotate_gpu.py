@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from tilewright.expr.dtypes import DType
 from tilewright.schedule.state import Stage
-from tilewright.schedule.steps import Annotate, Fuse, Pragma, Reorder, Split
-from tilewright.schedule.worker_steps import Bind
-from tilewright.space.decisions import Choice, variables
-from tilewright.space.derivation import Derivation, dag_node
+from tilewright.schedule.steps import Annotate, Reorder, Split
+from tilewright.space.annotate import decide_unrolling
+from tilewright.space.derivation import Derivation
 from tilewright.target import GpuTarget
 
-UNROLL_STEPS = (0, 16, 64, 512)
 THREADS = (32, 64, 128, 256, 512)
 
 
@@ -31,9 +29,7 @@ def annotate_gpu(d: Derivation) -> list[Derivation]:
         if stage.attach is None and not stage.relations:
             _bind(d, stage)
         if stage.name in d.tiled:
-            node = dag_node(stage.name)
-            unroll = d.decide(Choice(f"{node}.unroll", node, "pragma", UNROLL_STEPS, ordered=True))
-            d.apply(Pragma(stage.name, variables(unroll)[0]))
+            decide_unrolling(d, stage)
     return [d]
 
 
@@ -43,17 +39,14 @@ def _bind(d: Derivation, stage: Stage) -> None:
     if not axes:
         return
     assert isinstance(d.target, GpuTarget)
-    loop = axes[0]
-    if len(axes) > 1:
-        loop = "@".join(axes)
-        d.apply(Fuse(name, axes))
+    loop = d.fuse(name, axes)
     most = tuple(n for n in THREADS if n <= d.target.threads) or (d.target.threads,)
-    threads = d.decide(Choice(f"{name}.threads", name, "thread", most, ordered=True))
+    threads = d.choose(f"{name}.threads", name, "thread", most)
     widths = access_widths(stage.tensor.dtype)
-    width = d.decide(Choice(f"{name}.width", name, "thread", widths, ordered=True))
-    d.apply(Split(name, loop, (*variables(threads), *variables(width))))
+    width = d.choose(f"{name}.width", name, "thread", widths)
+    d.apply(Split(name, loop, (threads, width)))
     reductions = tuple(a.name for a in stage.compute.reduce_axes)
     levels = ((f"{loop}.0",), (f"{loop}.1",), reductions, (f"{loop}.2",))
     d.apply(Reorder(name, tuple(level for level in levels if level)))
-    d.apply(Bind(name, f"{loop}.0", "block"), Bind(name, f"{loop}.1", "thread.x"))
+    d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.x"))
     d.apply(Annotate(name, f"{loop}.2", "vector"))

@@ -17,8 +17,8 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
 from tilewright.schedule.state import Stage, State
-from tilewright.schedule.steps import Step
-from tilewright.space.decisions import Decision
+from tilewright.schedule.steps import Fuse, Step
+from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
 
 
@@ -71,12 +71,25 @@ class Derivation:
         for step in steps:
             self.state.apply(step)
 
+    def fuse(self, stage: str, axes: tuple[str, ...]) -> str:
+        """Make one loop of a stage's axes; returns its name."""
+        if len(axes) > 1:
+            self.apply(Fuse(stage, axes))
+        return "@".join(axes)
+
     def decide(self, decision: Decision) -> Decision:
         """Add a decision (a name is declared once)."""
         if decision.name in self.decisions:
             raise ScheduleError(f"the decision {decision.name} exists already")
         self.decisions[decision.name] = decision
         return decision
+
+    def choose(
+        self, name: str, stage: str, role: str, options: tuple[int, ...], *, ordered: bool = True
+    ) -> Expr:
+        """Add a decision among `options`; returns its variable."""
+        (chosen,) = variables(self.decide(Choice(name, stage, role, options, ordered)))
+        return chosen
 
     def advance(self) -> Derivation:
         """Move to the stage before the working one (i' = i - 1)."""

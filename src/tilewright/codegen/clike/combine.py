@@ -10,12 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from tilewright.codegen.clike.dialect import Dialect
 from tilewright.codegen.clike.expressions import Expressions
 from tilewright.expr.dtypes import DType
-from tilewright.expr.nodes import Const
+from tilewright.expr.nodes import const
 
 WARP = 32
 
@@ -53,16 +51,10 @@ def pair(write: Expressions, op: str, dtype: DType, a: str, b: str) -> str:
 
 def neutral(write: Expressions, op: str, dtype: DType) -> str:
     """The value that changes no result."""
-    if op in ("sum", "prod"):
-        return write.literal(Const(0 if op == "sum" else 1, dtype))
-    if dtype.is_float:
-        return "-INFINITY" if op == "max" else "INFINITY"
-    if dtype.kind == "bool":
-        return "0" if op == "max" else "1"
-    info = np.iinfo(dtype.name)
-    if op == "max" and info.min < 0:
-        return f"({int(info.min) + 1} - 1)"  # C has no literal of the smallest number
-    return write.literal(Const(int(info.min if op == "max" else info.max), dtype))
+    value = dtype.neutral(op)
+    if dtype.kind == "int" and value < 0:
+        return f"({value + 1} - 1)"  # C has no literal of the smallest number
+    return write.literal(const(value, dtype))
 
 
 def over_threads(

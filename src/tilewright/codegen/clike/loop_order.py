@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from tilewright.codegen.rewrite import rebuilt
 from tilewright.expr.nodes import reads
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
 
 WRITTEN_OUT = (Kind.UNROLLED, Kind.VECTOR)
@@ -29,12 +30,12 @@ def running_first(node: Node) -> Node:
     loops, body = _chain(node)
     if all(loop.kind in WRITTEN_OUT for loop in loops) or not _is_update(body):
         return rebuilt(node, tuple(running_first(b) for b in bodies(node)))
-    pragma = max(loop.unroll_step for loop in loops if isinstance(loop.unroll_step, int))
+    steps = [loop.mark("unroll_step") for loop in loops]
+    said = marks(unroll_step=max(step for step in steps if isinstance(step, int)))
     found = body
     ordered = sorted(loops, key=lambda loop: loop.kind in WRITTEN_OUT)
     for loop in reversed(ordered):
-        step = pragma if loop is ordered[0] else 0
-        found = replace(loop, body=found, unroll_step=step)
+        found = replace(loop, body=found, marks=said if loop is ordered[0] else ())
     return found
 
 

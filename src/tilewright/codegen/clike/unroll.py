@@ -7,7 +7,7 @@
 
 A loop that picks elements of private storage is always written out: registers have no index. Of
 the others, those inside come first, as long as all copies together stay within the budget (the
-stage's pragma, `For.unroll_step`); where a whole loop is too much, some of its iterations. A C
+mark `unroll_step` of its loops); where a whole loop is too much, some of its iterations. A C
 compiler takes about 2 ms for each statement that it unrolls, nested pragmas multiply, and what it
 unrolls without being told is multiplied by the copies around it: hence every loop is told.
 """
@@ -41,7 +41,7 @@ class Unrolling:
             and n.scope is Scope.LOCAL
             and element_count(n.tensor) <= REGISTERS
         )
-        steps = [n.unroll_step for n in walk(kernel) if isinstance(n, For)]
+        steps = [n.mark("unroll_step") for n in walk(kernel) if isinstance(n, For)]
         self._budget = max([LEAST_BUDGET, *(s for s in steps if isinstance(s, int))])
         self._factors: dict[int, int] = {}
         self._kernel = kernel  # keeps the nodes, whose identities are noted

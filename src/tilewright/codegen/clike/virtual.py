@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.rewrite import Indices, rebuilt, redirected, together
+from tilewright.codegen.rewrite import Indices, rebuilt, redirected
 from tilewright.expr.nodes import Expr, Tensor, as_expr, free_vars, reads
 from tilewright.nest.nodes import (
     THREADS,
@@ -30,6 +30,7 @@ from tilewright.nest.nodes import (
     Scope,
     Seq,
     bodies,
+    seq,
 )
 from tilewright.nest.workers import perfect_nest
 
@@ -53,7 +54,7 @@ class _Sink:
     def visit(self, node: Node) -> Node:
         match node:
             case Seq(body):
-                return together(tuple(self.visit(b) for b in body))
+                return seq(*(self.visit(b) for b in body))
             case For() if node.kind in THREADS:
                 return self.threads(node)
             case For() if node.kind is Kind.SERIAL:

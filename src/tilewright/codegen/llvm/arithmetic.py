@@ -192,15 +192,7 @@ def convert(b: Builder, x: Value, to: DType) -> Value:
 
 def neutral(op: str, dtype: DType, lanes: int) -> Value:
     """The value that leaves a reduction as it is; an accumulator of max starts at -inf."""
-    if op in ("sum", "prod"):
-        return constant(1 if op == "prod" else 0, dtype, lanes)
-    if dtype == BOOL:
-        return constant(op == "min", dtype, lanes)
-    if dtype.is_float:
-        return constant(float("-inf") if op == "max" else float("inf"), dtype, lanes)
-    low = 0 if dtype.kind == "uint" else -(1 << (dtype.bits - 1))
-    high = low + (1 << dtype.bits) - 1
-    return constant(low if op == "max" else high, dtype, lanes)
+    return constant(dtype.neutral(op), dtype, lanes)
 
 
 REDUCE_OPS = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}

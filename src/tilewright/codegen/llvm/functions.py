@@ -30,13 +30,15 @@ from tilewright.codegen.llvm.statements import Walker
 from tilewright.codegen.llvm.storage import Frame, interface_buffer
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes import Prepared
+from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import Table
-from tilewright.nest.nodes import For, Kind, Node
+from tilewright.nest.nodes import For, Node
+from tilewright.nest.workers import perfect_nest
 from tilewright.target import CpuTarget
 
 ENTRY = "ENTRY"
@@ -72,7 +74,7 @@ class _Emission:
             t.name for t in self.program.inputs if nbytes(t) >= target.l2_bytes
         )
         # Lines of streamed outputs do not come into the caches at all.
-        self.streamed = frozenset(self.program.streamed)
+        self.streamed = frozenset(self.program.marked("streamed"))
         self.outputs = frozenset(t.name for t in self.program.outputs) - self.streamed
         self.copies = prepared.copies
         self.target = target
@@ -163,7 +165,8 @@ class _Emission:
 
     def region(self, outer: Walker, node: For) -> None:
         """Outline a perfect nest of parallel loops and call it on all cores."""
-        loops, body = perfect_nest(node)
+        found, body = perfect_nest(node)
+        loops = [(loop.var.name, iterations(loop)) for loop in found]
         total = prod(n for _, n in loops)
         self.regions += 1
         used = [
@@ -223,18 +226,6 @@ class _Emission:
         self.settle(b, stores)
         self.m.functions.append(b.text("define internal void", "#0"))
         return aligned(frame.peak)
-
-
-def perfect_nest(node: For) -> tuple[list[tuple[str, int]], Node]:
-    """The parallel loops that directly enclose each other, outermost first, and their body."""
-    loops: list[tuple[str, int]] = []
-    body: Node = node
-    while isinstance(body, For) and body.kind is Kind.PARALLEL and isinstance(body.extent, int):
-        loops.append((body.var.name, body.extent))
-        body = body.body
-    if not loops:
-        raise BuildError(f"parallel loop {node.var.name} needs a constant extent")
-    return loops, body
 
 
 def indices(b: Builder, at: str, loops: list[tuple[str, int]]) -> dict[str, Linear]:

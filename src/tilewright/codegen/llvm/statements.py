@@ -20,6 +20,7 @@ from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
 from tilewright.codegen.llvm.types import Value
 from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
@@ -165,8 +166,7 @@ class Walker:
     def loop(self, node: For) -> None:
         """A loop of any kind; its variable is bound while the body is written."""
         env, name = self.ix.env, node.var.name
-        if not isinstance(node.extent, int):
-            raise BuildError(f"loop {name} has the symbolic extent {node.extent}")
+        extent = iterations(node)
         if node.kind is Kind.PARALLEL and self.frame.outermost:
             self.parallel(node)
         elif node.kind is Kind.VECTOR and self.ev.lanes is None:
@@ -175,7 +175,7 @@ class Walker:
                 self.visit(node.body)
             self.ev.lanes = None
         elif node.kind in (Kind.UNROLLED, Kind.VECTOR):
-            for i in range(node.extent):
+            for i in range(extent):
                 env[name] = Linear(i)
                 self.visit(node.body)
         else:

@@ -15,7 +15,7 @@ from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.join import joined
 from tilewright.codegen.passes.lane_storage import with_lane_storage
 from tilewright.codegen.passes.simplify import simplified
-from tilewright.codegen.passes.size import statement_count
+from tilewright.codegen.passes.size import BUDGET, statement_count
 from tilewright.codegen.passes.tiles import tiled
 from tilewright.codegen.passes.unroll import unrolled
 from tilewright.codegen.passes.version import versioned
@@ -41,8 +41,6 @@ SPLITTING: tuple[Pass, ...] = (
     ("simplify again", lambda node, _: simplified(node)),
 )
 PASSES = (*SHAPING, *SPLITTING)
-GREATEST_PROGRAM = 16384
-"""Statements of a whole program; about a second of code generation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +60,9 @@ def prepared(program: Program, target: CpuTarget) -> Prepared:
     for _, run in SPLITTING:
         body = run(body, target)
     size = statement_count(body, target.vector_bits)
-    if size > GREATEST_PROGRAM:
+    if size > BUDGET.program:
         raise BuildError(
-            f"{program.name} would become {size} statements, more than {GREATEST_PROGRAM}; "
+            f"{program.name} would become {size} statements, more than {BUDGET.program}; "
             "unroll less or use smaller tiles"
         )
     return Prepared(replace(program, body=body), copies)

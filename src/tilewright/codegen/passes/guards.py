@@ -16,17 +16,15 @@ from dataclasses import replace
 
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import (
-    EMPTY,
     guarded,
     is_empty,
     reads_memory,
     rebuilt,
     substituted,
-    together,
 )
 from tilewright.expr.nodes import Expr, Var, free_vars
 from tilewright.expr.zero_terms import conjuncts
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq
+from tilewright.nest.nodes import EMPTY, Alloc, For, If, Kind, Node, Seq, seq
 
 
 def hoisted_guards(node: Node) -> Node:
@@ -70,7 +68,7 @@ def _of_sequence(parts: list[tuple[list[Expr], Node]]) -> tuple[list[Expr], Node
     shared = [c for c in live[0][0] if all(c in conds for conds, _ in live)]
     shared = [c for c in shared if not reads_memory(c)]
     rest = tuple(guarded([c for c in conds if c not in shared], body) for conds, body in live)
-    return shared, together(rest)
+    return shared, seq(*rest)
 
 
 def _bounded(loop: For, conds: list[Expr], body: Node) -> Node:

@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.rewrite import (
-    EMPTY,
     guarded,
     is_empty,
     rebuilt,
@@ -24,7 +23,7 @@ from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, transform
 from tilewright.expr.simplify import Simplifier
 from tilewright.expr.zero_terms import conjuncts
-from tilewright.nest.nodes import Alloc, For, If, Node, Seq, Store
+from tilewright.nest.nodes import EMPTY, Alloc, For, If, Node, Seq, Store
 
 
 def simplified(node: Node, ranges: Mapping[str, Interval] | None = None) -> Node:

@@ -1,12 +1,45 @@
-"""How much code a nest becomes: vector statements, unrolled loops and vector chunks included.
+"""How much code a nest becomes, and may become: vector statements, unrolled loops and vector chunks
+included.
 
 for rc < 512: for y (unrolled) < 6: for f (vector) < 64: S      24 statements of 16 lanes
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright.codegen.lanes import chunk_count
 from tilewright.nest.nodes import For, Kind, Node, Store, bodies
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Statements that the passes may write out; what would be more runs, or stays as it is."""
+
+    unrolled: int = 512
+    """By unrolled loops inside each other."""
+    tile: int = 256
+    """By loops over an allocation that is kept in registers."""
+    kernel: int = 128
+    """By an innermost loop over the width of a kernel that conditions depend on."""
+    reduction_loop: int = 96
+    """By an innermost reduction loop that is repeated to hide its counter and latency."""
+    other_loop: int = 8
+    all_loops: int = 320
+    """By all innermost loops together, once they are repeated."""
+    selects: int = 8
+    """Under one condition that selects replace."""
+    guards: int = 1024
+    """By the whole program up to which guards get versions of their own."""
+    padding: int = 704
+    """The same for padding: what is not separated is read through redirected pointers."""
+    bounds: int = 256
+    """The same for the bounds of loops that run: what is not separated has bounds that vary."""
+    program: int = 16384
+    """In all; about a second of code generation."""
+
+
+BUDGET = Budget()
 
 
 def statement_count(node: Node, vector_bits: int) -> int:

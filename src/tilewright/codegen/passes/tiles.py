@@ -16,20 +16,17 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.codegen.lanes import chunk_count, widest_bits
-from tilewright.codegen.passes.size import runs_loops, statement_count
-from tilewright.codegen.rewrite import rebuilt, substituted, together
+from tilewright.codegen.passes.size import BUDGET, runs_loops, statement_count
+from tilewright.codegen.rewrite import rebuilt, substituted
 from tilewright.codegen.summary import Summaries
-from tilewright.expr.nodes import Expr, Extent, Select, Var, free_vars, reads, walk
-from tilewright.nest.nodes import GREATEST_PRAGMA, Alloc, For, Kind, Node, Store, bodies
+from tilewright.errors import BuildError
+from tilewright.expr.nodes import Expr, Select, Var, free_vars, reads, walk
+from tilewright.nest.marks import GREATEST_UNROLL_STEP
+from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 from tilewright.target import CpuTarget
 
-GREATEST_UNROLLED = 512
-"""Statements that unrolled loops may write out."""
-GREATEST_TILE = 256
-"""Statements that an allocation kept in registers may cause."""
 GREATEST_KERNEL = 8
-GREATEST_KERNEL_STATEMENTS = 128
 LONG_VECTOR = 16
 """Vectors of one vector loop that are written out; a longer one runs over groups of VECTORS."""
 VECTORS = 4
@@ -67,7 +64,7 @@ class _Tiles:
             return node
         names = self.summaries.of(node.body).index_vars.get(name, frozenset())
         body = _with_kind(node.body, names, Kind.UNROLLED)
-        return node if self.size(body) > GREATEST_TILE else replace(node, body=body)
+        return node if self.size(body) > BUDGET.tile else replace(node, body=body)
 
     def values(self, body: Node, name: str) -> int | None:
         """Registers for a tensor whose indexing loops are unrolled; None where vectors and scalars
@@ -86,7 +83,7 @@ class _Tiles:
                     found = frozenset[str]().union(*(free_vars(i) for i in indices))
                     moving = [f for f in around if f.var.name in found]
                     counts.append(prod(self.repeats(f) for f in moving))
-                    lanes = [int_extent(f.extent) for f in moving if f.kind is Kind.VECTOR]
+                    lanes = [iterations(f) for f in moving if f.kind is Kind.VECTOR]
                     widths.add(lanes[0] if lanes else 0)
 
         visit(body, ())
@@ -96,14 +93,15 @@ class _Tiles:
         """Registers along one loop."""
         if loop.kind is Kind.VECTOR:
             return chunk_count(loop, self.bits)
-        return int_extent(loop.extent)
+        return iterations(loop)
 
     # ---- the pragma -------------------------------------------------------------------------
 
     def pragmas(self, node: Node, step: int) -> Node:
         """Unroll innermost loops of at most `step` statements, as the pragma around them allows."""
         if isinstance(node, For):
-            step = min(int_extent(node.unroll_step), GREATEST_PRAGMA) or step
+            said = node.mark("unroll_step")
+            step = min(said, GREATEST_UNROLL_STEP) if isinstance(said, int) and said else step
         node = rebuilt(node, tuple(self.pragmas(b, step) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or step == 0:
             return node
@@ -122,8 +120,8 @@ class _Tiles:
         node = rebuilt(node, tuple(self.kernels(b) for b in bodies(node)))
         if not isinstance(node, For) or node.kind is not Kind.SERIAL or runs_loops(node.body):
             return node
-        short = 1 < int_extent(node.extent) <= GREATEST_KERNEL
-        small = int_extent(node.extent) * self.size(node.body) <= GREATEST_KERNEL_STATEMENTS
+        short = 1 < iterations(node) <= GREATEST_KERNEL
+        small = iterations(node) * self.size(node.body) <= BUDGET.kernel
         if short and small and _decides(node):
             return replace(node, kind=Kind.UNROLLED)
         return node
@@ -133,10 +131,10 @@ class _Tiles:
     def limited(self, node: Node, around: int) -> Node:
         """Let unrolled loops run where they would write too many statements."""
         if isinstance(node, For) and node.kind is Kind.UNROLLED:
-            if around * self.size(node) > GREATEST_UNROLLED:
+            if around * self.size(node) > BUDGET.unrolled:
                 node = replace(node, kind=Kind.SERIAL)
             else:
-                around *= int_extent(node.extent)
+                around *= iterations(node)
         return rebuilt(node, tuple(self.limited(b, around) for b in bodies(node)))
 
     def long_vectors(self, node: Node, around: int) -> Node:
@@ -157,9 +155,11 @@ class _Tiles:
         return strip_mined(node, vectors * max(1, self.bits // widest_bits(node)))
 
 
-def int_extent(extent: Extent) -> int:
-    """The extent of a concrete nest."""
-    return extent if isinstance(extent, int) else 0
+def iterations(loop: For) -> int:
+    """Of a loop of a concrete nest. Raises BuildError where its extent is symbolic."""
+    if not isinstance(loop.extent, int):
+        raise BuildError(f"loop {loop.var.name} has the symbolic extent {loop.extent}")
+    return loop.extent
 
 
 def strip_mined(node: For, width: int) -> Node:
@@ -181,7 +181,7 @@ def strip_mined(node: For, width: int) -> Node:
         start = node.var + whole * width
         tail = substituted(node.body, {node.var.name: start}) if whole else node.body
         parts.append(replace(node, extent=rest, kind=kind, body=tail))
-    return together(tuple(parts))
+    return seq(*parts)
 
 
 def _decides(loop: For) -> bool:

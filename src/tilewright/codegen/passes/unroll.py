@@ -11,26 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.codegen.passes.size import runs_loops, statement_count
+from tilewright.codegen.passes.size import BUDGET, runs_loops, statement_count
 from tilewright.codegen.passes.tiles import strip_mined
 from tilewright.codegen.rewrite import rebuilt
 from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies, walk
 from tilewright.target import CpuTarget
 
 REPEATS = (8, 4, 2)
-REDUCTION_STATEMENTS = 96
-"""The body of a reduction loop may grow to as many statements."""
-OTHER_STATEMENTS = 8
 FULL_TILE = 0.75
 """A body that fills more of the registers is not repeated: loads of the next step would spill."""
-TOTAL_STATEMENTS = 320
-"""All innermost loops together may grow to as many."""
 
 
 def unrolled(node: Node, target: CpuTarget) -> Node:
     """The nest with small bodies of innermost running loops repeated 8, 4 or 2 times."""
     total = sum(statement_count(loop.body, target.vector_bits) for loop in _candidates(node))
-    return _repeated(node, target, TOTAL_STATEMENTS // max(1, total))
+    return _repeated(node, target, BUDGET.all_loops // max(1, total))
 
 
 def _candidates(node: Node) -> Iterator[For]:
@@ -48,7 +43,7 @@ def _repeated(node: Node, target: CpuTarget, most: int) -> Node:
     if isinstance(node.body, If) or runs_loops(node.body) or not isinstance(node.extent, int):
         return node
     size = statement_count(node.body, target.vector_bits)
-    limit = REDUCTION_STATEMENTS if _reduces(node) else OTHER_STATEMENTS
+    limit = BUDGET.reduction_loop if _reduces(node) else BUDGET.other_loop
     limit = min(limit // size, node.extent // 2, most)
     times = next((r for r in REPEATS if r <= limit), 1)
     if times == 1 or size > FULL_TILE * target.vector_registers:

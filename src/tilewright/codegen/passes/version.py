@@ -21,32 +21,24 @@ from dataclasses import replace
 from tilewright.codegen.linear import Linear, Linearizer, Terms
 from tilewright.codegen.passes.cases import Group, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
-from tilewright.codegen.passes.size import statement_count
+from tilewright.codegen.passes.size import BUDGET, statement_count
 from tilewright.codegen.rewrite import (
-    EMPTY,
     conjunction,
     guarded,
     is_empty,
     rebuilt,
-    together,
     within,
 )
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, free_vars, transform, walk
 from tilewright.expr.zero_terms import conjuncts
-from tilewright.nest.nodes import For, If, Kind, Node, Store, bodies
+from tilewright.nest.nodes import EMPTY, For, If, Kind, Node, Store, bodies, seq
 from tilewright.nest.nodes import walk as walk_nodes
 
 WIDE_VECTOR_BITS = 512
-"""The limits below count statements on vectors of so many bits: the same tile is more statements on
+"""The budget counts statements on vectors of so many bits: the same tile is more statements on
 narrower ones, which versions serve as well."""
-GREATEST_STATEMENTS = 1024
-"""Statements of the whole program up to which guards get versions of their own."""
-GREATEST_PADDED_STATEMENTS = 704
-"""The same for padding: what is not separated is read through redirected pointers."""
-GREATEST_BOUND_STATEMENTS = 256
-"""The same for the bounds of loops that run: what is not separated has bounds that vary."""
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 NOTHING: Mapping[Terms, Interval] = {}
 
@@ -108,15 +100,15 @@ class _Versions:
                     here = {**reach, group.terms: lies} if lies else reach
                     inner = self.level(inner, ranges, fresh, known, here)
                     versions[i] = guarded(list(cases[i].conds), inner)
-            return together(tuple(versions[i] for i in sorted(versions)))
+            return seq(*(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset())
 
     def pays(self, group: Group, cases: int, size: int) -> bool:
         """Whether versions are worth their code: for guards, and selects over much code."""
         if cases == 1:
             return True
-        limit = GREATEST_STATEMENTS if group.guards and cases == 2 else GREATEST_PADDED_STATEMENTS
-        limit = GREATEST_BOUND_STATEMENTS if group.runs else limit
+        limit = BUDGET.guards if group.guards and cases == 2 else BUDGET.padding
+        limit = BUDGET.bounds if group.runs else limit
         if self.statements + size * (cases - 1) > limit * self.narrow:
             return False
         if group.runs and cases > 2:

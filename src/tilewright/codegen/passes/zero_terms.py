@@ -16,15 +16,12 @@ from dataclasses import replace
 
 from tilewright.codegen.linear import Linearizer
 from tilewright.codegen.passes.simplify import narrowed
-from tilewright.codegen.passes.size import statement_count
+from tilewright.codegen.passes.size import BUDGET, statement_count
 from tilewright.codegen.rewrite import reads_memory, rebuilt, within
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr, free_vars
 from tilewright.expr.zero_terms import conjuncts, zero_factors
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
-
-FEW_STATEMENTS = 8
-"""Statements under one condition up to which selects replace it."""
 
 
 def without_zero_terms(node: Node, lanes: frozenset[str] = frozenset()) -> Node:
@@ -101,7 +98,7 @@ class _Restored:
         for c in conjuncts(cond):
             inside = narrowed(c, inside, self.forms)
         inner = self.visit(body, inside, windows)
-        few = statement_count(inner, self.vector_bits) <= FEW_STATEMENTS
+        few = statement_count(inner, self.vector_bits) <= BUDGET.selects
         if few and not reads_memory(cond) and _sums(inner) and self.exist(inner, ranges, windows):
             return _selected(inner, cond)
         return If(cond, inner)

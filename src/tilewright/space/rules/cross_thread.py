@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Axis, as_expr
-from tilewright.schedule.steps import ComputeAt, Fuse, RFactor, Split, extent_int
-from tilewright.schedule.worker_steps import Bind
-from tilewright.space.decisions import Choice, divisors, variables
+from tilewright.schedule.steps import Annotate, ComputeAt, RFactor, Split, extent_int
+from tilewright.space.decisions import divisors
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_more_reduction_parallel
 from tilewright.target import GpuTarget
@@ -47,20 +46,16 @@ def _can_share(d: Derivation) -> Verdict:
 def _share(d: Derivation) -> list[Derivation]:
     name, axis = d.working.name, _axis(d)
     assert axis is not None and isinstance(d.target, GpuTarget)
-    threads = d.decide(Choice(f"{name}.threads", name, "thread", _factors(d, axis), ordered=True))
-    (count,) = variables(threads)
+    count = d.choose(f"{name}.threads", name, "thread", _factors(d, axis))
     spatial = tuple(a.name for a in d.working.compute.axes)
     d.apply(RFactor(name, axis.name, count))
     if spatial:
-        loop = spatial[0]
-        if len(spatial) > 1:
-            loop = "@".join(spatial)
-            d.apply(Fuse(name, spatial))
-        rows = d.decide(Choice(f"{name}.rows", name, "thread", ROWS, ordered=True))
-        d.apply(Split(name, loop, variables(rows)))
-        d.apply(Bind(name, f"{loop}.0", "block"), Bind(name, f"{loop}.1", "thread.y"))
-        d.constraints.append(as_expr(mul(count, variables(rows)[0])) <= d.target.threads)
-    d.apply(Bind(name, f"{axis.name}.f", "thread.x"))
+        loop = d.fuse(name, spatial)
+        rows = d.choose(f"{name}.rows", name, "thread", ROWS)
+        d.apply(Split(name, loop, (rows,)))
+        d.apply(Annotate(name, f"{loop}.0", "block"), Annotate(name, f"{loop}.1", "thread.y"))
+        d.constraints.append(as_expr(mul(count, rows)) <= d.target.threads)
+    d.apply(Annotate(name, f"{axis.name}.f", "thread.x"))
     d.apply(ComputeAt(f"{name}.rf", name, len(d.state[name].groups) - 1))
     d.variant = (*d.variant, f"{name}: threads share {axis.name}")
     return [d.advance().advance()]

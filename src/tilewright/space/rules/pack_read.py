@@ -17,10 +17,10 @@ from tilewright.expr.nodes import Read, Var, free_vars, reads
 from tilewright.expr.tensors import Placeholder
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import CacheRead, ComputeAt, extent_int
-from tilewright.space.decisions import INNERMOST_LIMIT, Choice, variables
+from tilewright.space.decisions import INNERMOST_LIMIT
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
-from tilewright.space.rules.tiling import fuse_consumer, fusion_target, multi_level_tile
+from tilewright.space.rules.tiling import fusion_target, tile
 
 MIN_REUSE = 12  # uses of each element, about two register tiles; fewer do not pay for the copy
 LEVELS = 3  # tile levels S, S, R of the stage itself
@@ -68,13 +68,10 @@ def _pack(d: Derivation) -> list[Derivation]:
     assert read is not None
     fusion = fusion_target(d)
     d.apply(CacheRead(read.tensor.name, (stage,)))
-    multi_level_tile(d)
-    if fusion is not None:
-        fuse_consumer(d, *fusion)
+    tile(d, fusion)
     node = dag_node(stage)
     levels = tuple(range(LEVELS if fusion is None else FUSED_LEVELS))
-    level = d.decide(Choice(f"{node}.pack", node, "location", levels, ordered=True))
-    (at,) = variables(level)
+    at = d.choose(f"{node}.pack", node, "location", levels)
     target = stage
     attach = d.state[stage].attach
     if attach is not None:

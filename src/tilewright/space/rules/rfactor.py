@@ -12,7 +12,7 @@ import math
 
 from tilewright.expr.nodes import Axis
 from tilewright.schedule.steps import RFactor, extent_int
-from tilewright.space.decisions import Choice, divisors, variables
+from tilewright.space.decisions import divisors
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.space.predicates import has_more_reduction_parallel
 
@@ -51,8 +51,7 @@ def _factor(d: Derivation) -> list[Derivation]:
 def _with_factor(d: Derivation, axis: Axis, outer: bool) -> Derivation:
     name, part = d.working.name, "outer" if outer else "inner"
     label = f"{name}.{axis.name}.{part}"
-    decision = d.decide(Choice(label, name, "tile", _factors(axis), ordered=True))
-    d.apply(RFactor(name, axis.name, variables(decision)[0], outer))
+    d.apply(RFactor(name, axis.name, d.choose(label, name, "tile", _factors(axis)), outer))
     d.variant = (*d.variant, f"{name}: rfactor {part} {axis.name}")
     return d.advance().advance()
 

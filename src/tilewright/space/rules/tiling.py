@@ -15,7 +15,11 @@ position in the period is a loop between the outer spatial levels and the reduct
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TypeAlias
+
 from tilewright.expr.nodes import Extent
+from tilewright.nest.nodes import Kind
 from tilewright.schedule.state import Stage
 from tilewright.schedule.steps import (
     Annotate,
@@ -29,7 +33,6 @@ from tilewright.schedule.steps import (
 )
 from tilewright.space.decisions import (
     INNERMOST_LIMIT,
-    Choice,
     TileFactors,
     divisors,
     slack,
@@ -45,68 +48,90 @@ from tilewright.space.predicates import (
 )
 from tilewright.target import CpuTarget
 
-STRUCTURE = "SSRSRS"
+Fusion: TypeAlias = tuple[Stage, tuple[int, ...]]
+"""A consumer, and for each of its axes the dimension of the stage that it reads along."""
+Tiles: TypeAlias = dict[str, tuple[str, ...]]
+"""The loops of each axis by level. Axes of extent 1 are not tiled; their loops vanish wherever they
+stand.
+"""
 FEW_DIVISORS = 4
 FEW_REGISTERS = 16  # more hold 7 rows by two vectors, which need no other tile
-FUSE_LEVELS = 3  # outer spatial levels that a fused consumer follows
 
 
-def multi_level_tile(d: Derivation, structure: str = STRUCTURE) -> None:
-    """Tile the working stage; every axis length becomes a decision."""
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """How one kind of target tiles a stage.
+
+    `levels` has a letter for each tile level, outermost first: spatial or reduction. `outer` says
+    how the first spatial levels run, in a consumer that follows them. `unrolled` is how many of
+    the innermost spatial levels are written out, `innermost` the most elements of such a tile.
+    """
+
+    levels: str
+    outer: tuple[Kind, ...]
+    unrolled: int
+    innermost: int
+
+
+STRUCTURE = Structure("SSRSRS", (Kind.SERIAL,) * 3, 1, INNERMOST_LIMIT)
+
+
+def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = None) -> None:
+    """Tile the working stage; every axis length becomes a decision. The tiles of the axis `vector`
+    come last in every level, and its innermost one runs along vector lanes.
+    """
     stage = d.working
-    counts = {True: structure.count("R"), False: structure.count("S")}
-    vector = vector_axis(d.state, stage, d.target)
-    node = dag_node(stage.name)
-    periods = d.periods.get(node, {})
-    few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
-    tiles: dict[str, tuple[str, ...]] = {}
-    phases: list[str] = []
-    for axis in stage.axes:
-        extent, levels = extent_int(axis.extent), counts[axis.reduce]
-        if extent == 1:
-            continue
-        period = periods.get(axis.name, 1)
-        if levels == 1:
-            tiles[axis.name] = (axis.name,)
-            continue
-        # a reduction gains nothing from padding unless it has no divisors to tile with
-        padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
-        name = f"{node}.{axis.name}"
-        innermost = extent if axis.reduce else INNERMOST_LIMIT
-        count = -(-extent // period)
-        lanes = block = 0
-        if axis.name == vector:
-            lanes = d.target.lanes(stage.tensor.dtype)
-            block = block_length(stage, axis.name, d.target) if period == 1 else 0
-        over = slack(count, lanes, by_one=few) if padded else 0
-        tile = TileFactors(name, node, count, levels, innermost, over, lanes, block)
-        within: tuple[Extent, ...] = (period,) if period > 1 else ()
-        d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
-        tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
-        phases += [f"{axis.name}.{levels}" for _ in within]
-    stage = d.working
-    order = _order(stage, structure, tiles, vector)
+    tiles = _split_axes(d, stage, structure, vector)
+    order = _order(stage, structure.levels, tiles, vector)
+    periods = d.periods.get(dag_node(stage.name), {})
+    phases = tuple(f"{name}.{len(t)}" for name, t in tiles.items() if periods.get(name, 1) > 1)
     if phases:
         first = next(i for i, level in enumerate(order) if stage.is_reduction(level[0]))
-        order = (*order[:first], tuple(phases), *order[first:])
+        order = (*order[:first], phases, *order[first:])
     d.apply(Reorder(stage.name, order))
     if vector is not None:
         d.apply(Annotate(stage.name, tiles[vector][-1], "vector"))
     for axis in stage.compute.axes:
         if axis.name != vector and axis.name in tiles:
-            d.apply(Annotate(stage.name, tiles[axis.name][-1], "unrolled"))
-    for constant in packable_constants(d.state, stage):
-        d.apply(LayoutRewrite(stage.name, constant))
-    d.tiled[stage.name] = structure
+            inner = tiles[axis.name][-structure.unrolled :]
+            d.apply(*(Annotate(stage.name, leaf, "unrolled") for leaf in inner))
+    d.tiled[stage.name] = structure.levels
+
+
+def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str | None) -> Tiles:
+    node = dag_node(stage.name)
+    few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
+    threads = structure.outer.index(Kind.THREAD_X) if Kind.THREAD_X in structure.outer else 0
+    tiles: Tiles = {}
+    for axis in stage.axes:
+        extent = extent_int(axis.extent)
+        if extent == 1:
+            continue
+        levels = structure.levels.count("R" if axis.reduce else "S")
+        # a reduction gains nothing from padding unless it has no divisors to tile with
+        padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
+        period = d.periods.get(node, {}).get(axis.name, 1)
+        lanes = block = 0
+        if axis.name == vector:
+            lanes = d.target.lanes(stage.tensor.dtype)
+            block = block_length(stage, axis.name, d.target) if period == 1 else 0
+        count = -(-extent // period)
+        tile = TileFactors(
+            f"{node}.{axis.name}", node, count, levels,
+            extent if axis.reduce else structure.innermost,
+            slack(count, lanes, by_one=few) if padded else 0, lanes, block,
+            threads=0 if axis.reduce else threads,
+        )  # fmt: skip
+        within: tuple[Extent, ...] = (period,) if period > 1 else ()
+        d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
+        tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
+    return tiles
 
 
 def _order(
-    stage: Stage, structure: str, tiles: dict[str, tuple[str, ...]], vector: str | None
+    stage: Stage, structure: str, tiles: Tiles, vector: str | None
 ) -> tuple[tuple[str, ...], ...]:
-    """One tile level a letter; the vector axis comes last in every level of its kind.
-
-    Axes of extent 1 are not tiled; their loops vanish wherever they stand.
-    """
+    """One tile level a letter; the vector axis comes last in every level of its kind."""
     levels: list[tuple[str, ...]] = []
     seen = {"S": 0, "R": 0}
     for letter in structure:
@@ -123,33 +148,49 @@ def _order(
     return tuple(level for level in levels if level)
 
 
-def fuse_consumer(d: Derivation, consumer: Stage, dimensions: tuple[int, ...]) -> None:
-    """Compute the (tiled) working stage inside its consumer, at a level to be decided.
-
-    `dimensions` says, for each axis of the consumer, which of the stage's it reads along.
+def follow_tiles(
+    d: Derivation, fusion: Fusion, structure: Structure, vector: str | None = None
+) -> None:
+    """Split the consumer as the (tiled) working stage is split, `vector` innermost: around what it
+    does of each outer tile, the stage may be computed.
     """
-    stage = d.working
+    (consumer, dimensions), stage = fusion, d.working
+    parts = len(structure.outer) + 1
     tiles: list[tuple[str, ...]] = []
     units: list[str] = []
     for theirs, dimension in zip(consumer.compute.axes, dimensions, strict=True):
-        mine = stage.compute.axes[dimension]
         if theirs.extent == 1:
             units.append(theirs.name)
             continue
-        parts = FUSE_LEVELS + 1
-        d.apply(FollowSplit(consumer.name, theirs.name, stage.name, mine.name, parts))
+        mine = stage.compute.axes[dimension].name
+        d.apply(FollowSplit(consumer.name, theirs.name, stage.name, mine, parts))
         tiles.append(tuple(f"{theirs.name}.{i}" for i in range(parts)))
-    vector = vector_axis(d.state, d.state[consumer.name], d.target)
     tiles.sort(key=lambda t: t[0] == f"{vector}.0")
-    order = [tuple(t[level] for t in tiles) for level in range(FUSE_LEVELS + 1)]
+    order = [tuple(t[level] for t in tiles) for level in range(parts)]
     order[-1] = (*units, *order[-1])
     d.apply(Reorder(consumer.name, tuple(order)))
+    for level, kind in enumerate(structure.outer):
+        if kind is not Kind.SERIAL:
+            d.apply(*(Annotate(consumer.name, leaf, kind.value) for leaf in order[level]))
     for t in tiles:
         d.apply(Annotate(consumer.name, t[-1], "vector" if t is tiles[-1] else "unrolled"))
+
+
+def tile(d: Derivation, fusion: Fusion | None = None) -> None:
+    """Tile the working stage for a CPU's vectors and packed constants; compute it inside its
+    consumer, at a level to be decided, where one is given.
+    """
+    stage = d.working
+    multi_level_tile(d, STRUCTURE, vector_axis(d.state, stage, d.target))
+    d.apply(*(LayoutRewrite(stage.name, c) for c in packable_constants(d.state, stage)))
+    if fusion is None:
+        return
+    consumer = fusion[0]
+    follow_tiles(d, fusion, STRUCTURE, vector_axis(d.state, consumer, d.target))
     node = dag_node(stage.name)
-    levels = tuple(range(FUSE_LEVELS))
-    level = d.decide(Choice(f"{node}.level", node, "location", levels, ordered=True))
-    d.apply(ComputeAt(stage.name, consumer.name, variables(level)[0]))
+    levels = tuple(range(len(STRUCTURE.outer)))
+    level = d.choose(f"{node}.level", node, "location", levels)
+    d.apply(ComputeAt(stage.name, consumer.name, level))
 
 
 def _tileable(d: Derivation) -> bool:
@@ -162,8 +203,8 @@ def _can_tile(d: Derivation) -> Verdict:
     return Verdict.ONLY
 
 
-def fusion_target(d: Derivation) -> tuple[Stage, tuple[int, ...]] | None:
-    """The consumer that the working stage can be computed in (see `fusible_consumer`)."""
+def fusion_target(d: Derivation) -> Fusion | None:
+    """The consumer that the working stage can be computed in."""
     found = fusible_consumer(d.state, d.working)
     if found is None:
         return None
@@ -187,15 +228,12 @@ def _can_cache(d: Derivation) -> Verdict:
 
 
 def _tile(d: Derivation) -> list[Derivation]:
-    multi_level_tile(d)
+    tile(d)
     return [d.advance()]
 
 
 def _tile_and_fuse(d: Derivation) -> list[Derivation]:
-    found = fusible_consumer(d.state, d.working)
-    assert found is not None
-    multi_level_tile(d)
-    fuse_consumer(d, *found)
+    tile(d, fusible_consumer(d.state, d.working))
     return [d.advance()]
 
 
