@@ -3,18 +3,25 @@
 target = as_target("opencl")                      the device that is here
 machine_of(target)                                what makes latencies comparable
 keep_ceilings(database, machine, target)          what it can do at best, measured
+
+A CPU's measured speeds are kept in a file of the user's cache folder, too, from where `as_target`
+takes them for this machine: programs are chosen by them where nothing else is known.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+import json
+from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from tilewright.arguments import described
 from tilewright.errors import TargetError
-from tilewright.measure.ceilings import Traffic, working_sets
+from tilewright.files import replacing
+from tilewright.measure.ceilings import Ceilings, Traffic, working_sets
 from tilewright.measure.ceilings import measure as measure_ceilings
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -22,14 +29,19 @@ from tilewright.records.rows import CeilingsRow
 from tilewright.runtime import nvrtc
 from tilewright.runtime.devices import target_at_hand
 from tilewright.settings import Settings
-from tilewright.target import EMULATED, CpuTarget, CudaTarget, OpenclTarget, Target
+from tilewright.target import EMULATED, CpuTarget, CudaTarget, OpenclTarget, Speeds, Target
+from tilewright.target.speeds import published
+
+SPEEDS_FILE = "speeds.json"
+NOTABLE = 1.1
 
 
 def host_target() -> Target:
     """This machine, with as many threads as the settings allow."""
-    target = Target.parse("cpu")
-    threads = Settings.from_environment().threads
-    return target if threads is None else replace(target, cores=threads)
+    target, settings = Target.parse("cpu"), Settings.from_environment()
+    if settings.threads is not None:
+        target = replace(target, cores=settings.threads)
+    return with_speeds(target, settings.cache)
 
 
 def as_target(target: Any) -> Target:
@@ -38,7 +50,7 @@ def as_target(target: Any) -> Target:
         case None:
             return host_target()
         case str():
-            return target_at_hand(target)
+            return with_speeds(target_at_hand(target), Settings.from_environment().cache)
         case Target():
             return target
     raise TargetError(
@@ -82,3 +94,52 @@ def keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> No
     row = CeilingsRow(machine.fingerprint, found.fma_flops, sizes, rates)
     known = next((c for c in database.ceilings() if c.machine == machine.fingerprint), row)
     database.keep_ceilings(known.raised_by(row))
+    keep_speeds(target, speeds_of(found, target), Settings.from_environment().cache)
+
+
+def speeds_of(ceilings: Ceilings, target: CpuTarget) -> Speeds:
+    """What the target's cores read of the shared cache and of memory at best, each of them where
+    all do. Clock and near caches stay as published: what the estimate counts in cycles is matched
+    to those, and with ceilings in their place it chooses worse programs.
+    """
+    *near, dram = working_sets(target)
+    l3 = near[-1] if target.l3_bytes else dram
+    seconds = (ceilings.seconds(Traffic(size, 0)) * target.cores / size for size in (l3, dram))
+    l3_rate, dram_rate = (1.0 / s for s in seconds)
+    return replace(published(target.name), l3_bytes_per_s=l3_rate, dram_bytes_per_s=dram_rate)
+
+
+def with_speeds(target: Target, cache: Path) -> Target:
+    """The target, with its speeds where they were measured and are kept; the published ones serve
+    where nothing is, or something else.
+    """
+    if not isinstance(target, CpuTarget) or target.measured is not None:
+        return target
+    known = _kept(cache).get(str(target))
+    return target if known is None else replace(target, measured=known)
+
+
+def keep_speeds(target: CpuTarget, found: Speeds, cache: Path) -> None:
+    """Keep measured speeds for later runs, if any is clearly higher than before: what is chosen by
+    them must not change with every run. A folder that cannot be written costs only that.
+    """
+    name = str(replace(target, measured=None))
+    kept = _kept(cache)
+    higher = kept[name].raised_by(found) if name in kept else found
+    if name in kept and not any(
+        new > NOTABLE * old for new, old in zip(astuple(higher), astuple(kept[name]), strict=True)
+    ):
+        return
+    kept[name] = higher
+    with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+        with replacing(cache / SPEEDS_FILE) as part:
+            part.write_text(json.dumps({n: str(s) for n, s in kept.items()}, indent=1))
+
+
+def _kept(cache: Path) -> dict[str, Speeds]:
+    """Kept speeds by target; none of a file that holds something else."""
+    with contextlib.suppress(OSError, ValueError, AttributeError, TargetError):
+        texts = json.loads((cache / SPEEDS_FILE).read_text())
+        return {name: Speeds.parse(text) for name, text in texts.items()}
+    return {}

@@ -10,8 +10,8 @@ default program of every task and is the prior of the search. Relative to the ta
 are features of the cost model. `ESTIMATES` has an estimate for each kind of target; this file's is
 for CPUs (`estimate_gpu` has the other). Per statement it prices the register tile by its port and
 latency limits, and the traffic between cache levels by the footprints of the loops; both come from
-the same tables as the features. The machine's constants are rough on purpose: the learned model
-takes over as soon as it has data.
+the same tables as the features. The machine's speeds come from the target. The constants here are
+rough on purpose: the learned model takes over as soon as it has data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ def _by_level(first: float, second: float) -> Floats:
     return np.array([first, second], float).reshape(2, 1, 1)
 
 
-CYCLE_S = 1 / 2.8e9
 FMA_PER_CYCLE = 2.0
 LOADS_PER_CYCLE = 1.12  # measured for 512-bit loads and broadcasts that hit L1
 STORES_PER_CYCLE = 1.0
@@ -56,9 +55,6 @@ SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overl
 STREAM_DOUBT = 0.02  # whether stores past the caches pay is left to measuring
 FILL = 0.7  # share of a cache that a working set may take
 L2_FILL = 0.5  # of the second level, through which everything else passes, and not of one thread
-L2_BYTES_PER_S = 120e9
-L3_BYTES_PER_S = 25e9
-DRAM_BYTES_PER_S = 12e9
 
 
 def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
@@ -135,8 +131,8 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
         busy = np.where(steps > 1, stays, busy + moves)
     else:
         busy = np.maximum(busy, moves)
-    seconds: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
-    return seconds
+    cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
+    return cycles / target.speeds.clock_hz
 
 
 def _written_out(a: Analysis, tile: Floats, kept: Bools) -> dict[int, Bools]:
@@ -237,6 +233,7 @@ def traffic_time(a: Analysis, target: CpuTarget, kept: Bools) -> tuple[Floats, F
     """Seconds that misses of the first and of the second cache level cost one thread, and those of
     the first level's that no prefetcher hides (see `_leaps`); `kept` is `_in_registers`.
     """
+    speeds = target.speeds
     l1, l2 = float(target.l1_bytes), target.l2_bytes * L2_FILL
     rooms = _by_level(l1, l2)
     lines = np.empty((a.B, a.L + 1, a.n))
@@ -254,9 +251,10 @@ def traffic_time(a: Analysis, target: CpuTarget, kept: Bools) -> tuple[Floats, F
     np.copyto(stays[0], 1.0, where=kept)
     near, far = (_moved_bytes(a, lines, stays) * ~fits[:, 0]).swapaxes(0, 1)
     whole = level_bytes[0]
-    outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
+    overflows = whole > target.l3_bytes * FILL
+    outer = np.where(overflows, speeds.dram_bytes_per_s, speeds.l3_bytes_per_s)
     far *= 1.0 + _run_starts(a)
-    near /= L2_BYTES_PER_S
+    near /= speeds.l2_bytes_per_s
     return near.sum(0), far.sum(0) / outer, np.where(_leaps(a), near, 0.0).sum(0)
 
 

@@ -20,6 +20,7 @@ from tilewright.target.cpu import (
     named_cpu,
 )
 from tilewright.target.gpu import EMULATED, CudaTarget, GpuTarget, OpenclTarget, known_gpus
+from tilewright.target.speeds import Speeds
 
 __all__ = [
     "EMULATED",
@@ -30,6 +31,7 @@ __all__ = [
     "GpuTarget",
     "OpenclTarget",
     "Scalar",
+    "Speeds",
     "Target",
     "available_cores",
     "available_cpus",
