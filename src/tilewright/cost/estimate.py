@@ -132,7 +132,7 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
     else:
         busy = np.maximum(busy, moves)
     cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
-    return cycles / target.speeds.clock_hz
+    return cycles * (1.0 / target.speeds.clock_hz)
 
 
 def _written_out(a: Analysis, tile: Floats, kept: Bools) -> dict[int, Bools]:

@@ -40,7 +40,6 @@ SAMPLES = 256  # random candidates a sketch, of which the least estimate is usua
 ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
 Groups: TypeAlias = Sequence[tuple[Producer, Ints]]
 Which: TypeAlias = tuple[int, int]  # the number of a statement's group, and its own in the sketch
-_HASH = np.random.default_rng(11).integers(1, 2**62, 1024) * 2 + 1
 
 
 class FeatureExtractor:
@@ -153,9 +152,8 @@ class FeatureExtractor:
                 alike.setdefault(c.structure, []).append(((g, k), c, table))
         for statements in alike.values():
             table = np.concatenate([t for *_, t in statements], axis=1)
-            _, first, column = np.unique(
-                _HASH[: len(table)] @ table, return_index=True, return_inverse=True
-            )
+            keys = np.random.default_rng(11).integers(1, 2**62, len(table)) * 2 + 1
+            _, first, column = np.unique(keys @ table, return_index=True, return_inverse=True)
             ends = np.cumsum([t.shape[1] for *_, t in statements])
             parts = np.split(column, ends[:-1])
             members = {which: at for (which, *_), at in zip(statements, parts, strict=True)}
