@@ -98,15 +98,14 @@ def keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> No
 
 
 def speeds_of(ceilings: Ceilings, target: CpuTarget) -> Speeds:
-    """What the target's cores read of the shared cache and of memory at best, each of them where
-    all do. Clock and near caches stay as published: what the estimate counts in cycles is matched
-    to those, and with ceilings in their place it chooses worse programs.
+    """The target's speeds with what its cores read of memory at best, each of them where all do.
+
+    Clock and caches stay as published: what the estimate counts is matched to those, and with
+    ceilings in their place some default programs are slower.
     """
-    *near, dram = working_sets(target)
-    l3 = near[-1] if target.l3_bytes else dram
-    seconds = (ceilings.seconds(Traffic(size, 0)) * target.cores / size for size in (l3, dram))
-    l3_rate, dram_rate = (1.0 / s for s in seconds)
-    return replace(published(target.name), l3_bytes_per_s=l3_rate, dram_bytes_per_s=dram_rate)
+    size = working_sets(target)[-1]
+    rate = size / ceilings.seconds(Traffic(size, 0)) / target.cores
+    return replace(published(target.name), dram_bytes_per_s=rate)
 
 
 def with_speeds(target: Target, cache: Path) -> Target:

@@ -3,8 +3,8 @@
     published("icelake-server").clock_hz          of a CPU that is only named
     Speeds.parse(str(speeds))                     equal to `speeds`, to four digits
 
-This machine's traffic with far memory is measured (`measure.ceilings`); `CpuTarget.measured` holds
-such speeds.
+This machine's traffic with memory is measured (`measure.ceilings`); `CpuTarget.measured` holds such
+speeds.
 """
 
 from __future__ import annotations
