@@ -3,31 +3,43 @@
 target = as_target("opencl")                      the device that is here
 machine_of(target)                                what makes latencies comparable
 keep_ceilings(database, machine, target)          what it can do at best, measured
+
+A CPU's measured speeds are kept in a file of the user's cache folder, too, from where `as_target`
+takes them for this machine: programs are chosen by them where nothing else is known.
 """
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any
 
 from tilewright.arguments import described
 from tilewright.errors import TargetError
-from tilewright.measure.ceilings import Traffic, working_sets
+from tilewright.files import replacing
+from tilewright.measure.ceilings import Ceilings, Traffic, working_sets
 from tilewright.measure.ceilings import measure as measure_ceilings
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import CeilingsRow
 from tilewright.runtime.devices import target_at_hand
 from tilewright.settings import Settings
-from tilewright.target import CpuTarget, Target
+from tilewright.target import CpuTarget, Speeds, Target
+from tilewright.target.speeds import published
+
+SPEEDS_FILE = "speeds.json"
+NOTABLE = 1.1
 
 
 def host_target() -> Target:
     """This machine, with as many threads as the settings allow."""
-    target = Target.parse("cpu")
-    threads = Settings.from_environment().threads
-    return target if threads is None else replace(target, cores=threads)
+    target, settings = Target.parse("cpu"), Settings.from_environment()
+    if settings.threads is not None:
+        target = replace(target, cores=settings.threads)
+    return with_speeds(target, settings.cache)
 
 
 def as_target(target: Any) -> Target:
@@ -36,7 +48,7 @@ def as_target(target: Any) -> Target:
         case None:
             return host_target()
         case str():
-            return target_at_hand(target)
+            return with_speeds(target_at_hand(target), Settings.from_environment().cache)
         case Target():
             return target
     raise TargetError(
@@ -73,3 +85,51 @@ def keep_ceilings(database: Database, machine: Machine, target: CpuTarget) -> No
     row = CeilingsRow(machine.fingerprint, found.fma_flops, sizes, rates)
     known = next((c for c in database.ceilings() if c.machine == machine.fingerprint), row)
     database.keep(known.raised_by(row))
+    keep_speeds(target, speeds_of(found, target), Settings.from_environment().cache)
+
+
+def speeds_of(ceilings: Ceilings, target: CpuTarget) -> Speeds:
+    """The target's speeds with what its cores read of memory at best, each of them where all do.
+
+    Clock and caches stay as published: what the estimate counts is matched to those, and with
+    ceilings in their place some default programs are slower.
+    """
+    size = working_sets(target)[-1]
+    rate = size / ceilings.seconds(Traffic(size, 0)) / target.cores
+    return replace(published(target.name), dram_bytes_per_s=rate)
+
+
+def with_speeds(target: Target, cache: Path) -> Target:
+    """The target, with its speeds where they were measured and are kept; the published ones serve
+    where nothing is, or something else.
+    """
+    if not isinstance(target, CpuTarget) or target.measured is not None:
+        return target
+    known = _kept(cache).get(str(target))
+    return target if known is None else replace(target, measured=known)
+
+
+def keep_speeds(target: CpuTarget, found: Speeds, cache: Path) -> None:
+    """Keep measured speeds for later runs, if any is clearly higher than before: what is chosen by
+    them must not change with every run. A folder that cannot be written costs only that.
+    """
+    name = str(replace(target, measured=None))
+    kept = _kept(cache)
+    higher = kept[name].raised_by(found) if name in kept else found
+    if name in kept and not any(
+        new > NOTABLE * old for new, old in zip(astuple(higher), astuple(kept[name]), strict=True)
+    ):
+        return
+    kept[name] = higher
+    with contextlib.suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+        with replacing(cache / SPEEDS_FILE) as part:
+            part.write_text(json.dumps({n: str(s) for n, s in kept.items()}, indent=1))
+
+
+def _kept(cache: Path) -> dict[str, Speeds]:
+    """Kept speeds by target; none of a file that holds something else."""
+    with contextlib.suppress(OSError, ValueError, AttributeError, TargetError):
+        texts = json.loads((cache / SPEEDS_FILE).read_text())
+        return {name: Speeds.parse(text) for name, text in texts.items()}
+    return {}

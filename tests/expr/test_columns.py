@@ -14,7 +14,7 @@ from tilewright.errors import ExprError
 from tilewright.expr import extents
 from tilewright.expr.evaluate import ColumnProgram, evaluate
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Expr, Extent, Var, binary, cast, select
+from tilewright.expr.nodes import Expr, Extent, Var, as_expr, binary, cast, select
 from tilewright.expr.tensors import placeholder
 
 T, U = Var("T"), Var("U")
@@ -38,7 +38,8 @@ def test_extent_arithmetic_agrees_on_ints_and_expressions(name: str) -> None:
             assert type(value) is int and value == expected(a, b)
             for x, y in ((T, b), (a, U), (T, U), (T * 1, U)):
                 symbolic = fn(x, y)
-                assert ColumnProgram([symbolic]).run({"T": a, "U": b}) == [expected(a, b)]
+                values = ColumnProgram([symbolic]).run({"T": a, "U": b})
+                assert values[symbolic] == expected(a, b)
 
 
 def test_extents_fold_what_is_trivial() -> None:
@@ -57,31 +58,44 @@ def test_extents_fold_what_is_trivial() -> None:
 def test_columns_equal_evaluation(exprs: list[Extent], env: dict[str, Interval]) -> None:
     points = sample(env)
     program = ColumnProgram(exprs)
-    for e, column in zip(exprs, program.run(points), strict=True):
+    values = program.run(points)
+    for e in exprs:
         expected = e if isinstance(e, int) else evaluate(e, points)
-        np.testing.assert_array_equal(column, expected)
+        np.testing.assert_array_equal(values[e], expected)
     row = {name: int(values[40]) for name, values in points.items()}
-    for e, value in zip(exprs, program.run(row), strict=True):
-        assert isinstance(value, int)
-        assert value == (e if isinstance(e, int) else evaluate(e, row))
+    values = program.run(row)
+    for e in exprs:
+        assert isinstance(values[e], int)
+        assert values[e] == (e if isinstance(e, int) else evaluate(e, row))
 
 
 def test_common_subexpressions_are_computed_once() -> None:
     product = T * U
-    program = ColumnProgram([T * U + 1, U * T + 1, product, extents.ceildiv(512, product), 7])
+    exprs = [T * U + 1, U * T + 1, product, extents.ceildiv(512, product), 7]
+    program = ColumnProgram(exprs)
     assert program.operations == 4  # T*U, +1, 511//, +1
     assert program.variables == ("T", "U")
     found = program.run({"T": np.array([1, 2]), "U": np.array([3, 5])})
-    assert [np.asarray(c).tolist() for c in found] == [[4, 11], [4, 11], [3, 10], [171, 52], 7]
+    columns = [np.asarray(found[e]).tolist() for e in exprs]
+    assert columns == [[4, 11], [4, 11], [3, 10], [171, 52], 7]
+
+
+def test_equal_expressions_share_a_number() -> None:
+    one, other, third = T * U + 1, 1 + U * T, T * U + 2
+    constant = (Var("fixed") + 2) * 3
+    program = ColumnProgram([one, other, third, constant, 5], {"fixed": as_expr(4)})
+    assert program.number(one) == program.number(other) != program.number(third)
+    assert not program.number(one)[1] and not program.number(third)[1]
+    assert program.number(constant) == (18, True) and program.number(5) == (5, True)
 
 
 def test_variables_may_stand_for_expressions() -> None:
     area = T * U
-    program = ColumnProgram(
-        [Var("area") + 1, Var("twice"), area], {"area": area, "twice": area * 2}
-    )
+    exprs = [Var("area") + 1, Var("twice"), area]
+    program = ColumnProgram(exprs, {"area": area, "twice": area * 2})
     assert program.variables == ("T", "U") and program.operations == 3
-    assert program.run({"T": 3, "U": 5}) == [16, 30, 15]
+    values = program.run({"T": 3, "U": 5})
+    assert [values[e] for e in exprs] == [16, 30, 15]
 
 
 def test_storage_of_dead_columns_is_reused() -> None:
@@ -89,8 +103,8 @@ def test_storage_of_dead_columns_is_reused() -> None:
     for n in range(2, 200):
         total = binary("max", total * U, T + n)
     program = ColumnProgram([total])
-    rows = program.run({"T": np.arange(8), "U": np.full(8, 1)})
-    assert rows[0].tolist() == [199 + t for t in range(8)]
+    values = program.run({"T": np.arange(8), "U": np.full(8, 1)})
+    assert values[total].tolist() == [199 + t for t in range(8)]
     held = len({out for _, out, *_ in program._steps})
     assert program.operations > 390 and held <= 4
 
@@ -108,7 +122,11 @@ def test_select_casts_and_logic_over_columns() -> None:
         cast("bool", T - 2),
     ]
     found = ColumnProgram(exprs).run({"T": np.array([0, 1, 2, 3])})
-    assert [c.tolist() for c in found] == [[0, 1, 0, 3], [2, 2, 2, 1], [True, True, False, True]]
+    assert [found[e].tolist() for e in exprs] == [
+        [0, 1, 0, 3],
+        [2, 2, 2, 1],
+        [True, True, False, True],
+    ]
 
 
 def test_what_columns_cannot_hold_is_named() -> None:

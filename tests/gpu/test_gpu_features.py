@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import pytest
 
@@ -87,23 +89,18 @@ def test_a_cooperative_fetch_is_done_once_for_all_threads() -> None:
     for variable, column in zip(sketch.variables, sketch.columns, strict=True):
         if ".align." in variable:
             population.rows[:, column] = 1  # no padding: the buffer is the window
-    program, plans = FeatureExtractor(space).plans(sketch)
+    program, compiled = FeatureExtractor(space).compiled(sketch)
     values = program.run(sketch.environment(population.rows))
-    fetches = [p for p in plans if p.statement.stage.startswith(("a.", "b."))]
+    fetches = [c.statement for c in compiled if c.statement.stage.startswith(("a.", "b."))]
     assert len(fetches) == 2
-    for plan in fetches:
-        table = plan.table(values, len(population))
-        iterations = table[plan.extents].prod(axis=0)
-        window = table[[d.extent for d in plan.accesses[0]]].prod(axis=0)
-        blocks, threads = (plan.workers[k] for k in list(plan.workers)[::2])
-        rounds = [
-            table[e]
-            for loop, e in zip(plan.statement.loops, plan.extents, strict=True)
-            if loop.name.startswith("matmul.local.k")
-        ]
-        times = table[blocks] * np.prod(rounds, axis=0)
+    for s in fetches:
+        iterations = prod(values[loop.extent] for loop in s.loops)
+        window = prod(values[d.extent] for d in s.accesses[0].dimensions)
+        blocks, threads = (values[s.workers[k]] for k in list(s.workers)[::2])
+        rounds = [values[x.extent] for x in s.loops if x.name.startswith("matmul.local.k")]
+        times = blocks * prod(rounds)
         assert (iterations >= times * window).all()
-        assert (iterations < times * (window + 4 * table[threads])).all()
+        assert (iterations < times * (window + 4 * threads)).all()
 
 
 @pytest.mark.parametrize("target", [A100, MALI])

@@ -110,7 +110,8 @@ def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
                 if n.scope is Scope.SHARED
             )
             values = {
-                n: int(np.broadcast_to(c, len(at))[i]) for n, c in zip(names, columns, strict=True)
+                n: int(np.broadcast_to(columns[e], len(at))[i])
+                for n, e in zip(names, amounts, strict=True)
             }
             (root,) = {n.rpartition(".")[0] for n in names}
             assert values == {f"{root}.threads": threads, f"{root}.shared": shared}

@@ -28,7 +28,7 @@ def values(sketch: Sketch, exprs: list[Extent], rows: np.ndarray) -> list[np.nda
     """Columns `[n]` of symbolic extents."""
     program = ColumnProgram(exprs, sketch.bounds.definitions)
     found = program.run(sketch.environment(rows))
-    return [np.broadcast_to(x, (len(rows),)) for x in found]
+    return [np.broadcast_to(found[e], (len(rows),)) for e in exprs]
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -78,7 +78,10 @@ def test_windows_start_where_the_replayed_schedule_says(name: str, target: Targe
             theirs = ColumnProgram(bounds[stage.name].base)
             expected = theirs.run(place)
             found = mine.run({**sketch.environment(row), **place})
-            assert [np.asarray(x).item() for x in found] == expected, (sketch.name, stage.name, row)
+            mine_of = sketch.bounds[stage.name].base
+            assert [np.asarray(found[e]).item() for e in mine_of] == [
+                expected[e] for e in bounds[stage.name].base
+            ], (sketch.name, stage.name, row)
 
 
 @pytest.mark.parametrize("name", MADE)

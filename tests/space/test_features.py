@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from slow_features import slow_features
 
+from tilewright.cost.analysis import Analysis
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.cost.features import COLUMNS, INDEX, PAPER_COLUMNS, Analysis
+from tilewright.cost.features import COLUMNS, INDEX, PAPER_COLUMNS
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import Expr, binary, cast, select
@@ -42,8 +43,8 @@ def test_columns_equal_those_of_the_lowered_program(
         sketch = space.sketches[population.sketch[i]]
         state = State(dag).replay(sketch.trace(population.rows[i]))
         slow = slow_features(state, lower(state, name).program, target.line_bytes)
-        plans = [p.statement for p in extractor.plans(sketch)[1]]
-        names = [s.stage + "=" * s.is_init for s in plans]
+        found = [c.statement for c in extractor.compiled(sketch)[1]]
+        names = [s.stage + "=" * s.is_init for s in found]
         assert sorted(names) == sorted(slow), sketch.name
         names = [name for name in names if not name.endswith("=")]
         for statement, row in zip(names, features[owner == i], strict=True):
@@ -126,7 +127,7 @@ def test_features_do_not_depend_on_who_else_is_asked_about(target: Target) -> No
     population = space.sample(np.random.default_rng(0), 120)
     features, owner = extractor.extract(population)
     latency = extractor.latency(population)
-    structures = [p.structure for s in space.sketches for p in extractor.plans(s)[1]]
+    structures = [c.structure for s in space.sketches for c in extractor.compiled(s)[1]]
     assert len(set(structures)) < 0.6 * len(structures)
     for at in range(0, 120, 7):
         alone = population[at : at + 1]
@@ -183,13 +184,11 @@ def test_rows_are_reached_from_the_innermost_loop_outwards(name: str, target: Ta
     extractor = FeatureExtractor(space)
     population = space.sample(np.random.default_rng(0), 100)
     for sketch, at in space.groups(population):
-        program, plans = extractor.plans(sketch)
+        program, compiled = extractor.compiled(sketch)
         values = program.run(sketch.environment(population.rows[at]))
-        for plan in plans:
-            a = Analysis(plan, plan.table(values, len(at)), target.line_bytes)
-            for b in range(a.B):
-                row, pitch = a.rows(b)
-                assert (row[a.L] == 1.0).all() and (row <= pitch).all()
-                assert (np.diff(row, axis=0) <= 0.0).all()
-                assert (row <= a.footprint[b]).all()
-                assert a.rows(b)[0] is row
+        for c in compiled:
+            a = Analysis(c.statement, values, len(at), target.line_bytes)
+            for r in a.reached:
+                assert (r.row[-1] == 1.0).all() and (r.row <= r.pitch).all()
+                assert (np.diff(r.row, axis=0) <= 0.0).all()
+                assert (r.row <= r.footprint).all()

@@ -10,23 +10,30 @@ default program of every task and is the prior of the search. Relative to the ta
 are features of the cost model. This file's estimate is for CPUs (`estimate_gpu` has the other). Per
 statement it prices the register tile by its port and latency limits, and the traffic between cache
 levels by the footprints of the loops; both come from the same tables as the features. The machine's
-constants are rough on purpose: the learned model takes over as soon as it has data.
+speeds come from the target. The constants here are rough on purpose: the learned model takes over
+as soon as it has data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.cost.analysis import Analysis, Number, Reached
 from tilewright.cost.candidates import Bools, Floats
-from tilewright.cost.features import Analysis
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
 
-CYCLE_S = 1 / 2.8e9
+
+def _by_level(first: float, second: float) -> Floats:
+    """A number for each of the first two cache levels, `[2, 1, 1]`."""
+    return np.array([first, second], float).reshape(2, 1, 1)
+
+
 FMA_PER_CYCLE = 2.0
 LOADS_PER_CYCLE = 1.12  # measured for 512-bit loads and broadcasts that hit L1
 STORES_PER_CYCLE = 1.0
@@ -41,17 +48,13 @@ SHORT_STEPS = 32  # of a reduction whose end is foreseen, so that the next tile 
 SHORT_SWITCH_CYCLES = 8.0
 EXPOSED_NEAR = 0.05  # share of traffic from the second-level cache that computing does not hide
 EXPOSED_FAR = 0.25  # the same from beyond
-L1_WAY = 4096  # bytes after which addresses meet the same sets of a cache: one of its ways
-L2_WAY = 65536
 SHORT_RUN_BYTES = 1024  # a run that takes as long to start (to miss, to be prefetched) as to read
+WAYS = _by_level(4096, 65536)  # bytes after which addresses meet the same sets of a cache
 LEAP_BYTES = 2048  # the first-level prefetcher follows steps of at most that
 SHORTEST = 3.0  # what starting costs at most, in units of reading: misses overlap
 STREAM_DOUBT = 0.02  # whether stores past the caches pay is left to measuring
 FILL = 0.7  # share of a cache that a working set may take
 L2_FILL = 0.5  # of the second level, through which everything else passes, and not of one thread
-L2_BYTES_PER_S = 120e9
-L3_BYTES_PER_S = 25e9
-DRAM_BYTES_PER_S = 12e9
 
 
 def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
@@ -59,13 +62,16 @@ def cpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
     would take for each of `PARTS`, `[len(PARTS), n]`.
     """
     assert isinstance(target, CpuTarget)
-    busy = compute_time(a, target)
-    near, far, leaping = traffic_time(a, target)
+    kept = _in_registers(a)
+    busy = compute_time(a, target, kept)
+    near, far, leaping = traffic_time(a, target, kept)
     exposed = EXPOSED_NEAR * near + (1.0 - EXPOSED_NEAR) * leaping + EXPOSED_FAR * far
     moving = near + far
     hidden = np.minimum(busy, moving) / np.maximum(moving, 1e-12)
     serial = np.maximum(busy, moving) + hidden * exposed
-    tasks = np.where(a.parallel != 0, a.extents, 1.0).prod(0)
+    tasks = np.ones(a.n)
+    for i, is_parallel in a.parallel.items():
+        tasks *= np.where(is_parallel, a.extents[i], 1.0)
     threads = np.minimum(tasks, target.cores)
     share = np.ceil(tasks / threads) / tasks
     doubt = 1.0 + STREAM_DOUBT * a.marks["streamed"]
@@ -82,12 +88,11 @@ def estimator_of(target: Target) -> Estimator:
     return estimator
 
 
-def compute_time(a: Analysis, target: CpuTarget) -> Floats:
-    """Seconds of the register tiles on one thread."""
+def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
+    """Seconds of the register tiles on one thread; `kept` is `_in_registers`."""
     lanes = float(target.lanes(a.accesses[0].tensor.dtype))
     tile = np.ones(a.n)  # vector operations of one tile
     tiles = a.total.copy()  # tiles executed
-    is_vector = np.zeros(a.n, bool)
     loads = np.ones((a.B, a.n))
     split = np.ones((a.B, a.n))  # cache lines that one vector of an access touches
     lane_cost = np.zeros(a.n)
@@ -99,80 +104,85 @@ def compute_time(a: Analysis, target: CpuTarget) -> Floats:
         steps = np.ceil(extent / lanes) if loop.kind is Kind.VECTOR else extent
         tile *= steps
         for b in range(a.B):
-            if not a.touches[b, i]:
+            if i not in a.accesses[b].loops:
                 continue
-            loads[b] *= steps
             if loop.kind is Kind.VECTOR:
-                strided = (a.stride[b, i] > 1) & (extent > 1)
-                lane_cost += np.where(strided, GATHER_CYCLES * extent * loads[b] / steps, 0.0)
-                contiguous = (a.stride[b, i] == 1) & (extent > 1)
+                stride = a.stride(b, i)
+                strided = (stride > 1) & a.live[i]
+                lane_cost += np.where(strided, GATHER_CYCLES * extent * loads[b], 0.0)
+                contiguous = (stride == 1) & a.live[i]
                 split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
-        if loop.kind is Kind.VECTOR:
-            is_vector |= extent > 1
-    counts = a.plan.statement.counts
-    arithmetic, slow = _cycles(counts, a.accesses[0].kind == "update")
-    steps = np.where(_in_registers(a), a.extents, 1.0).prod(0)
-    written = _written_out(a, tile)
+            loads[b] *= steps
+    is_update = a.accesses[0].kind == "update"
+    arithmetic, slow = _cycles(a.statement.counts, is_update)
+    written = _written_out(a, tile, kept)
     room = target.vector_registers - loads[0]
-    for b in range(1, a.B):
-        loads[b] = np.minimum(loads[b], _different_loads(a, b, lanes, written, room))
-    reads = (loads * split)[1:].sum(0) if a.B > 1 else np.zeros(a.n)
+    for b, different in _different_loads(a, lanes, written, room):
+        np.minimum(loads[b], different, out=loads[b])
+    reads = (loads * split)[1:].sum(0)
     # accumulators are loaded and stored around the reduction loops next to the tile
-    moves = loads[0] / STORES_PER_CYCLE
-    if a.accesses[0].kind == "update":
-        moves += loads[0] / LOADS_PER_CYCLE
+    moves = loads[0] * (1.0 / STORES_PER_CYCLE + (1.0 / LOADS_PER_CYCLE if is_update else 0.0))
     busy = np.maximum(tile * arithmetic / FMA_PER_CYCLE, reads / LOADS_PER_CYCLE)
-    kept = steps > 1
-    # what is stored and loaded again for every step waits for itself
-    through_memory = busy + moves if a.accesses[0].kind == "update" else np.maximum(busy, moves)
-    busy = np.where(kept, np.maximum(busy, FMA_LATENCY), through_memory)
-    drain = np.where(steps > SHORT_STEPS, SWITCH_CYCLES, SHORT_SWITCH_CYCLES)
-    switch = np.where(kept, (moves + drain) / steps, 0.0)
-    seconds: Floats = tiles * (busy + switch + tile * slow + lane_cost + LOOP_CYCLES) * CYCLE_S
-    return seconds
+    if is_update:
+        steps = np.where(kept, a.extents, 1.0).prod(0)
+        drain = np.where(steps > SHORT_STEPS, SWITCH_CYCLES, SHORT_SWITCH_CYCLES)
+        # what is stored and loaded again for every step waits for itself
+        stays = np.maximum(busy, FMA_LATENCY) + (moves + drain) / steps
+        busy = np.where(steps > 1, stays, busy + moves)
+    else:
+        busy = np.maximum(busy, moves)
+    cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
+    return cycles * (1.0 / target.speeds.clock_hz)
 
 
-def _written_out(a: Analysis, tile: Floats) -> Bools:
-    """Which reduction loops around a register tile of so many operations the pragma writes out,
-    `[L, n]`.
+def _written_out(a: Analysis, tile: Floats, kept: Bools) -> dict[int, Bools]:
+    """In which candidates the pragma writes out each of the reduction loops around a register tile
+    of so many operations, by the loops that it may.
     """
-    written = np.zeros((a.L, a.n), bool)
+    written = {}
     limit = np.minimum(a.marks["unroll_step"], GREATEST_UNROLL_STEP)
-    kept = _in_registers(a)
     size, open_ = tile, np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
         if a.loops[i].kind in (Kind.VECTOR, Kind.UNROLLED):
             continue
         size = size * a.extents[i]
         open_ = open_ & (~a.live[i] | (kept[i] & (size <= limit)))
-        written[i] = open_ & a.live[i]
+        if a.loops[i].reduce:
+            written[i] = open_ & a.live[i]
+        if not open_.any():
+            break
     return written
 
 
-def _different_loads(a: Analysis, b: int, lanes: float, written: Bools, room: Floats) -> Floats:
-    """Vectors that access b loads for one step of a register tile, on average over the steps that
-    are `written` out together: neighbouring taps of a convolution share most of theirs, if these
-    find `room` in registers. Infinity where nothing can be said.
+def _different_loads(
+    a: Analysis, lanes: float, written: dict[int, Bools], room: Floats
+) -> Iterator[tuple[int, Floats]]:
+    """Vectors that each access but the first loads for one step of a register tile, on average over
+    the steps that are `written` out together: neighbouring taps of a convolution share most of
+    theirs, if these find `room` in registers. Infinity where they do not; none where nothing can be
+    said.
     """
-    dimensions = a.coefficients(b)
-    if dimensions is None:
-        return np.full(a.n, np.inf)
-    found = np.ones(a.n)
-    for moves in dimensions:
-        together, reach, vector = np.ones(a.n), np.zeros(a.n), np.zeros(a.n, bool)
-        for i, coefficient in moves.items():
-            if a.loops[i].kind is Kind.VECTOR:
-                together = together * np.ceil(a.extents[i] / lanes)
-                vector |= a.extents[i] > 1
-                continue
-            is_copied = written[i] | (a.loops[i].kind is Kind.UNROLLED)
-            copies = np.where(is_copied, a.extents[i], 1.0)
-            together = together * copies
-            reach = reach + coefficient * (copies - 1.0)
-        # shifted vectors along the lanes differ
-        found *= np.where(vector, together, np.minimum(together, reach + 1.0))
-    steps = np.where(written, a.extents, 1.0).prod(0)
-    return np.where(found <= room, found / steps, np.inf)
+    copies = {i: np.where(w, a.extents[i], 1.0) for i, w in written.items()}
+    steps = reduce(np.multiply, copies.values(), np.ones(a.n))
+    copies |= {i: a.extents[i] for i, x in enumerate(a.loops) if x.kind is Kind.UNROLLED}
+    vectors = {i: np.ceil(a.extents[i] / lanes) for i in a.of_kind(Kind.VECTOR)}
+    for b in range(1, a.B):
+        dimensions = a.accesses[b].dimensions
+        if any(d.coefficients is None for d in dimensions):
+            continue
+        found: Number = 1.0
+        for moves in map(a.moves, dimensions):
+            together: Number = 1.0
+            reach: Number = 1.0
+            for i in (i for i in moves if i in copies):
+                together = together * copies[i]
+                reach = reach + moves[i] * (copies[i] - 1.0)
+            along = np.minimum(together, reach)
+            for i in (i for i in moves if i in vectors):  # shifted vectors along the lanes differ
+                together = together * vectors[i]
+                along = np.where(a.live[i], together, along * vectors[i])
+            found = found * along
+        yield b, np.where(found <= room, found / steps, np.inf)
 
 
 def _lines_of_vector(a: Analysis, b: int, lanes: float) -> Floats:
@@ -180,11 +190,10 @@ def _lines_of_vector(a: Analysis, b: int, lanes: float) -> Floats:
     start at a line, more where the tensor does not, or where a row's length shifts the next one
     against the lines.
     """
-    shifted = np.full(a.n, a.shifted[b])
-    if len(a.plan.accesses[b]) > 1:
-        _, pitch = a.rows(b)
-        shifted |= (pitch * a.bytes[b]) % a.line != 0
-    return np.where(shifted, 1.0 + min(1.0, lanes * float(a.bytes[b]) / a.line), 1.0)
+    shifted: Bools | bool = a.shifted[b]
+    if len(a.accesses[b].dimensions) > 1:
+        shifted = shifted | (a.reached[b].pitch * a.bytes[b] % a.line != 0)
+    return np.where(shifted, 1.0 + min(1.0, lanes * a.bytes[b] / a.line), 1.0)
 
 
 def _cycles(counts: dict[tuple[str, str], int], reduces: bool) -> tuple[float, float]:
@@ -220,22 +229,32 @@ def _in_registers(a: Analysis) -> Bools:
     return kept
 
 
-def traffic_time(a: Analysis, target: CpuTarget) -> tuple[Floats, Floats, Floats]:
+def traffic_time(a: Analysis, target: CpuTarget, kept: Bools) -> tuple[Floats, Floats, Floats]:
     """Seconds that misses of the first and of the second cache level cost one thread, and those of
-    the first level's that no prefetcher hides (see `_leaps`).
+    the first level's that no prefetcher hides (see `_leaps`); `kept` is `_in_registers`.
     """
-    lines = np.stack([_line_bytes(a, b) for b in range(a.B)])
+    speeds = target.speeds
+    l1, l2 = float(target.l1_bytes), target.l2_bytes * L2_FILL
+    rooms = _by_level(l1, l2)
+    lines = np.empty((a.B, a.L + 1, a.n))
+    stays = np.empty((a.B, 2, a.L, a.n))
+    for b, r in enumerate(a.reached):
+        touched = _line_bytes(a, b, r)
+        touched.take(r.level, 0, lines[b], "clip")
+        share = rooms * _met_share(a, b, r, touched)
+        share /= touched
+        share.take(r.level[1:], 1, stays[b], "clip")
+    np.minimum(stays, 1.0, out=stays)
     level_bytes = lines.sum(0)
+    fits = level_bytes <= _by_level(l1 * FILL, l2)
+    stays *= fits[:, 1:]
+    np.copyto(stays[0], 1.0, where=kept)
+    near, far = (_moved_bytes(a, lines, stays) * ~fits[:, 0]).swapaxes(0, 1)
     whole = level_bytes[0]
-    outer = np.where(whole > target.l3_bytes * FILL, DRAM_BYTES_PER_S, L3_BYTES_PER_S)
-    registers = _in_registers(a)
-    near_fits = level_bytes <= target.l1_bytes * FILL
-    near = _moved_bytes(a, lines, registers, near_fits, target.l1_bytes, L1_WAY) / L2_BYTES_PER_S
-    near[:, near_fits[0]] = 0.0
-    room = target.l2_bytes * L2_FILL
-    far_fits = level_bytes <= room
-    far = _moved_bytes(a, lines, registers, far_fits, room, L2_WAY) * (1.0 + _run_starts(a))
-    far[:, far_fits[0]] = 0.0
+    overflows = whole > target.l3_bytes * FILL
+    outer = np.where(overflows, speeds.dram_bytes_per_s, speeds.l3_bytes_per_s)
+    far *= 1.0 + _run_starts(a)
+    near /= speeds.l2_bytes_per_s
     return near.sum(0), far.sum(0) / outer, np.where(_leaps(a), near, 0.0).sum(0)
 
 
@@ -243,37 +262,42 @@ def _leaps(a: Analysis) -> Bools:
     """Which accesses (`[B, n]`) move further from one iteration of the innermost running reduction
     loop to the next than the prefetcher follows: every iteration then waits for the second level.
     """
-    loops = [i for i, loop in enumerate(a.loops) if loop.reduce and loop.kind is Kind.SERIAL]
-    live = a.live[loops]
-    innermost = live & (np.cumsum(live[::-1], axis=0)[::-1] == 1)
-    leaps: Bools = (innermost & (a.stride[:, loops] * a.bytes[:, None, None] > LEAP_BYTES)).any(1)
+    leaps = np.zeros((a.B, a.n), bool)
+    open_ = np.ones(a.n, bool)  # no loop inside of this one runs
+    for i in a.of_kind(Kind.SERIAL)[::-1]:
+        if a.loops[i].reduce:
+            for b, r in enumerate(a.reached):
+                if i in r.loops:
+                    leaps[b] |= open_ & a.live[i] & (a.stride(b, i) * a.bytes[b] > LEAP_BYTES)
+            open_ = open_ & ~a.live[i]
     return leaps
 
 
-def _line_bytes(a: Analysis, b: int) -> Floats:
-    """Bytes of the cache lines that access b touches over loops l.., `[L+1, n]`."""
+def _line_bytes(a: Analysis, b: int, r: Reached) -> Floats:
+    """Bytes of the cache lines that access b touches, `[t + 1, n]` as in `Reached`."""
     # from the first byte to the last; a run that begins anywhere touches one line more on average
-    reach = np.full((a.L + 1, a.n), a.line if a.shifted[b] else a.bytes[b])
-    found = np.full_like(reach, a.line)
-    for span, apart in a.spans[b]:
-        reach = reach + (span - 1.0) * (apart * a.bytes[b])
-        found = np.minimum(found * span, np.maximum(reach, a.line))
+    reach = (r.row - 1.0) * a.bytes[b]
+    reach += a.line if a.shifted[b] else a.bytes[b]
+    found = np.minimum(r.row * a.line, np.maximum(reach, a.line))
+    for span, apart in r.outer:
+        reach += (span - 1.0) * (apart * a.bytes[b])
+        found *= span
+        np.minimum(found, np.maximum(reach, a.line), out=found)
     return found
 
 
-def _occupied_bytes(a: Analysis, b: int, found: Floats, way: int) -> Floats:
-    """Capacity that an access takes over loops l.. (`[L+1, n]`), which touches lines of `found`
-    bytes, with what lies in the same sets: addresses multiples of a large power of two apart meet
-    in few of them.
+def _met_share(a: Analysis, b: int, r: Reached, touched: Floats) -> Floats:
+    """The share of the sets of the first and of the second cache level that access b meets, or 1
+    where these have room for all the lines of `touched` bytes, `[2, t + 1, n]`: addresses multiples
+    of a large power of two apart meet in few of them.
     """
-    row, _ = a.rows(b)
-    # bytes of one way whose sets it meets
-    met = np.minimum(np.maximum(row * a.bytes[b], a.line), way)
-    for span, apart in a.spans[b][1:]:
-        apart_bytes = (apart * a.bytes[b]).astype(np.int64)
-        spacing = np.minimum(apart_bytes & -apart_bytes, way)  # their greatest common divisor
-        met *= np.minimum(np.maximum(way / np.maximum(spacing, met), 1.0), span)
-    return np.where(found > met, found / met * way, found)
+    met = np.maximum(r.row * a.bytes[b], a.line)  # bytes of one way
+    met = np.repeat(met[None], 2, axis=0)
+    for span, apart in r.outer:
+        apart_bytes = np.asarray(apart * a.bytes[b]).astype(np.int64)
+        spacing = apart_bytes & -apart_bytes  # the greatest power of two that divides it
+        met *= np.minimum(span, np.maximum(WAYS / spacing, 1.0))
+    return np.where(touched > met, np.minimum(met / WAYS, 1.0), 1.0)
 
 
 def _run_starts(a: Analysis) -> Floats:
@@ -281,38 +305,38 @@ def _run_starts(a: Analysis) -> Floats:
     cost of reading them (`[B, n]`): the prefetchers do not get ahead of short ones.
     """
     starts = np.zeros((a.B, a.n))
-    reduces = np.array([loop.reduce for loop in a.loops], bool)[:, None]
-    in_tile = np.array([loop.kind in (Kind.VECTOR, Kind.UNROLLED) for loop in a.loops], bool)
-    passed = ~a.live | reduces | in_tile[:, None]
-    inside = np.logical_and.accumulate(passed[::-1], axis=0)[::-1]
-    outermost = a.L - inside.sum(0)  # of the loops that make a run
-    for b in range(a.B):
-        along = (inside & a.live & reduces & (a.stride[b] == 1)).any(0)
-        if not along.any():
-            continue
-        row, pitch = a.rows(b)
-        run = row[outermost, np.arange(a.n)]
-        cost = np.minimum(SHORTEST, SHORT_RUN_BYTES / (run * a.bytes[b]))
-        starts[b] = np.where(along & (run < pitch), cost, 0.0)
+    if not any(loop.reduce for loop in a.loops):
+        return starts
+    inside, open_ = {}, np.ones(a.n, bool)  # by the loops that make a run
+    for i in range(a.L - 1, -1, -1):
+        in_tile = a.loops[i].kind in (Kind.VECTOR, Kind.UNROLLED)
+        if not (in_tile or a.loops[i].reduce):
+            open_ = open_ & ~a.live[i]
+        inside[i] = open_
+    outermost = a.L - sum(x.view(np.int8) for x in inside.values())
+    for b, r in enumerate(a.reached):
+        along = np.zeros(a.n, bool)
+        for i in r.loops:
+            if a.loops[i].reduce:
+                along |= inside[i] & a.live[i] & (a.stride(b, i) == 1)
+        if along.any():
+            run = r.row[r.level[outermost], np.arange(a.n)]
+            cost = np.minimum(SHORTEST, SHORT_RUN_BYTES / (run * a.bytes[b]))
+            starts[b] = np.where(along & (run < r.pitch), cost, 0.0)
     return starts
 
 
-def _moved_bytes(
-    a: Analysis, lines: Floats, registers: Bools, fits: Bools, room: float, way: int
-) -> Floats:
-    """Bytes of each access that enter a cache (`[B, n]`), from those of the lines that it touches
-    over loops l.. (`[B, L+1, n]`).
+def _moved_bytes(a: Analysis, lines: Floats, stays: Floats) -> Floats:
+    """Bytes of each access that enter each of two caches (`[B, 2, n]`), from those of the lines
+    that it touches over loops l.. (`[B, L+1, n]`) and the shares that stay (`[B, 2, L, n]`).
 
     What one iteration of a loop touches and keeps in the cache, where all that the iterations touch
-    `fits` and as far as there is `room` in the sets it meets, or in registers, is there still in
-    the next iteration; of the rest every iteration moves its part again.
+    fits and as far as there is room in the sets it meets, or in registers, is there still in the
+    next iteration; of the rest every iteration moves its part again.
     """
-    stays = np.empty_like(lines[:, 1:])
-    for b in range(a.B):
-        occupied = _occupied_bytes(a, b, lines[b], way)[1:]
-        np.multiply(fits[1:], np.minimum(1.0, room / occupied), out=stays[b])
-    stays[0][registers] = 1.0
     grown = lines[:, :-1] / lines[:, 1:]
-    factors = a.extents + stays * (grown - a.extents)
-    moved: Floats = lines[:, a.L] * factors.prod(1)
+    grown -= a.extents
+    stays *= grown[:, None]
+    stays += a.extents
+    moved: Floats = lines[:, a.L, None] * stays.prod(2)
     return moved

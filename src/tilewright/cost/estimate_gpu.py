@@ -14,8 +14,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tilewright.cost.analysis import Analysis
 from tilewright.cost.candidates import Floats
-from tilewright.cost.features import Analysis
 from tilewright.nest.nodes import Kind, Scope
 from tilewright.target import GpuTarget, Target
 
@@ -60,7 +60,7 @@ def gpu_estimate(a: Analysis, target: Target) -> tuple[Floats, Floats]:
     waiting = barriers(a) * np.ceil(blocks / (target.cores * here))
     seconds: Floats = cycles / target.cores * stretched * uneven + waiting
     busy = np.stack([issued, moved, far / DRAM_BYTES]) / target.cores
-    launch_s = LAUNCH_S if a.plan.statement.opens_kernel else 0.0
+    launch_s = LAUNCH_S if a.statement.opens_kernel else 0.0
     return seconds * CYCLE_S + launch_s, np.vstack([busy, waiting]) * CYCLE_S
 
 
@@ -89,7 +89,7 @@ def barriers(a: Analysis) -> Floats:
         return np.zeros(a.n)
     rounds = np.ones(a.n)
     for i, loop in enumerate(a.loops):
-        if loop.kind is Kind.SERIAL and i < a.plan.statement.allocated_outside:
+        if loop.kind is Kind.SERIAL and i < a.statement.allocated_outside:
             rounds = rounds * a.extents[i]
     return rounds * BARRIER_CYCLES
 
@@ -105,7 +105,7 @@ def independent(a: Analysis) -> Floats:
 
 def issues(a: Analysis, times: Mapping[int, Floats]) -> Floats:
     """Instructions of all threads together; `times` are those of each access outside registers."""
-    counts = a.plan.statement.counts
+    counts = a.statement.counts
     quick = sum(n for (kind, op), n in counts.items() if kind == "float" and op != "math")
     slow = MATH_ISSUES * counts.get(("float", "math"), 0)
     slow += (DIVIDE_ISSUES - 1.0) * counts.get(("float", "divmod"), 0)
@@ -129,9 +129,9 @@ def executions(a: Analysis, b: int) -> Floats:
     for i in range(a.L - 1, -1, -1):
         kind = a.loops[i].kind
         if kind is Kind.VECTOR:
-            saved = ~a.touches[b, i] | (a.stride[b, i] == 1)
+            saved = i not in a.accesses[b].loops or a.stride(b, i) == 1
         elif kind is Kind.UNROLLED:
-            saved = np.full(a.n, not a.touches[b, i])
+            saved = i not in a.accesses[b].loops
         else:
             open_ &= ~a.live[i]
             continue
@@ -151,7 +151,7 @@ def traffic(
             shared = shared + count * a.bytes[b] * conflicts(a, b, target.warp)
         else:
             mine = block_bytes(a, b, count)
-            whole = a.footprint[b, 0] * a.bytes[b]
+            whole = a.unique_bytes[b]
             near = near + mine
             fits = whole <= target.l2_bytes
             far = far + np.where(fits, np.minimum(mine, whole), mine)
@@ -174,7 +174,7 @@ def _thread_step(a: Analysis, b: int) -> Floats:
     step, open_ = np.zeros(a.n), np.ones(a.n, bool)
     for i in range(a.L - 1, -1, -1):
         if a.loops[i].kind is Kind.THREAD_X:
-            step = np.where(open_ & a.live[i], a.stride[b, i], step)
+            step = np.where(open_ & a.live[i], a.stride(b, i), step)
             open_ &= ~a.live[i]
     return step
 
@@ -186,13 +186,14 @@ def block_bytes(a: Analysis, b: int, times: Floats) -> Floats:
     """
     running = (i for i, x in enumerate(a.loops) if x.kind is Kind.THREAD_X and x.extent != 1)
     first = next(running, a.L)
-    row, _ = a.rows(b)
-    run = np.maximum(row[first] * a.bytes[b], 1.0)
+    reached = a.reached[b]
+    level = reached.level[first]
+    run = np.maximum(reached.row[level] * a.bytes[b], 1.0)
     sectors = np.ceil(run / SECTOR_BYTES) * SECTOR_BYTES / run
     rounds = np.ones(a.n)
     for i in range(first):
         rounds = rounds * a.extents[i]
-    unique: Floats = rounds * a.footprint[b, first] * a.bytes[b] * sectors
+    unique: Floats = rounds * reached.footprint[level] * a.bytes[b] * sectors
     if any(d.coefficients is None for d in a.accesses[b].dimensions):
         return unique
     step = _thread_step(a, b)

@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.cost.analysis import Analysis, Compiled, compile_statements
 from tilewright.cost.candidates import (
     Float32s,
     Floats,
@@ -31,14 +32,7 @@ from tilewright.cost.candidates import (
     Producers,
 )
 from tilewright.cost.estimate import estimator_of
-from tilewright.cost.features import (
-    COLUMNS,
-    INDEX,
-    PARTS,
-    Analysis,
-    Plan,
-    compiled,
-)
+from tilewright.cost.features import COLUMNS, INDEX, PARTS, columns
 from tilewright.expr.evaluate import ColumnProgram
 
 BLOCK = 2048  # candidates analysed at once: their tables stay in a fast cache
@@ -53,13 +47,13 @@ class FeatureExtractor:
 
     def __init__(self, space: Producers) -> None:
         self.space = space
-        self._sketches: dict[str, tuple[ColumnProgram, list[Plan]]] = {}
+        self._sketches: dict[str, tuple[ColumnProgram, list[Compiled]]] = {}
         self._usual: Floats | None = None
 
-    def plans(self, sketch: Producer) -> tuple[ColumnProgram, list[Plan]]:
-        """The sketch's column program and per-statement plans."""
+    def compiled(self, sketch: Producer) -> tuple[ColumnProgram, list[Compiled]]:
+        """The sketch's column program and statements."""
         if sketch.name not in self._sketches:
-            self._sketches[sketch.name] = compiled(sketch)
+            self._sketches[sketch.name] = compile_statements(sketch)
         return self._sketches[sketch.name]
 
     @property
@@ -81,7 +75,7 @@ class FeatureExtractor:
         starts = range(0, max(1, len(population)), BLOCK)
         parts = [self._extract(population[start : start + BLOCK]) for start in starts]
         owner = np.concatenate([own + start for start, (_, own) in zip(starts, parts, strict=True)])
-        features = [columns for columns, _ in parts]
+        features = [found for found, _ in parts]
         return (features[0] if len(parts) == 1 else np.concatenate(features, axis=1)).T, owner
 
     def _extract(self, population: Population) -> tuple[Float32s, Ints]:
@@ -91,26 +85,27 @@ class FeatureExtractor:
         owners = [np.zeros(0, np.int64)]
         end = 0
         for g, (sketch, at) in enumerate(groups):
-            for k in _told(self.plans(sketch)[1]):
+            for k in _told(self.compiled(sketch)[1]):
                 begin, end = end, end + len(at)
                 told[g, k] = slice(begin, end)
                 owners.append(at)
-        features = np.zeros((len(COLUMNS), end), np.float32)
+        features = np.empty((len(COLUMNS), end), np.float32)
         usual_s = self.usual_s.min()
         seconds: dict[Which, Floats] = {}
         for analysis, members in self._analyses(population, groups):
             total, parts = self._estimate(analysis)
-            seconds |= {which: total[part] for which, part in members.items()}
+            seconds |= {which: total[at] for which, at in members.items()}
             if rows := members.keys() & told.keys():
-                columns = np.zeros((len(COLUMNS), analysis.n), np.float32)
-                analysis.columns(columns)
-                columns[ESTIMATED] = parts / usual_s
+                found = np.zeros((len(COLUMNS), analysis.n), np.float32)
+                columns(analysis, found)
+                found[ESTIMATED] = parts / usual_s
+                found += 1.0
+                np.log2(found, out=found)
                 for which in rows:
-                    features[:, told[which]] = columns[:, members[which]]
+                    np.take(found, members[which], 1, features[:, told[which]], "clip")
         owner = np.concatenate(owners)
-        features[INDEX["estimate"]] = self._sums(groups, seconds, len(population))[owner] / usual_s
-        features += 1.0
-        np.log2(features, out=features)
+        relative = self._sums(groups, seconds, len(population)) / usual_s
+        features[INDEX["estimate"]] = np.log2(relative.astype(np.float32) + 1.0)[owner]
         return features, owner
 
     def latency(self, population: Population) -> Floats:
@@ -122,7 +117,7 @@ class FeatureExtractor:
             seconds: dict[Which, Floats] = {}
             for analysis, members in self._analyses(part, groups):
                 total, _ = self._estimate(analysis)
-                seconds |= {which: total[columns] for which, columns in members.items()}
+                seconds |= {which: total[at] for which, at in members.items()}
             out[start : start + BLOCK] = self._sums(groups, seconds, len(part))
         return out
 
@@ -139,25 +134,33 @@ class FeatureExtractor:
 
     def _analyses(
         self, population: Population, groups: Groups
-    ) -> Iterator[tuple[Analysis, dict[Which, slice]]]:
-        """Tables of all statements, and the columns in which each stands; those of one structure
-        share a table, whatever their sketches.
+    ) -> Iterator[tuple[Analysis, dict[Which, Ints]]]:
+        """Tables of all statements, and the columns in which each candidate's stand, `[n]`.
+
+        Statements of one structure share tables, whatever their sketches, and those of equal
+        numbers share a column: candidates have parents, and many a statement in common.
         """
         space = self.space
-        alike: dict[Hashable, list[tuple[int, int, Plan, Floats]]] = {}
+        alike: dict[Hashable, list[tuple[Which, Compiled, Ints]]] = {}
         for g, (sketch, at) in enumerate(groups):
-            program, plans = self.plans(sketch)
+            program, compiled = self.compiled(sketch)
             values = program.run(sketch.environment(population.rows[at]))
-            for k, plan in enumerate(plans):
-                table = plan.table(values, len(at))
-                alike.setdefault(plan.structure, []).append((g, k, plan, table))
+            for k, c in enumerate(compiled):
+                table = np.empty((len(c.varying), len(at)), np.int64)
+                for row, e in zip(table, c.varying, strict=True):
+                    row[:] = values[e]
+                alike.setdefault(c.structure, []).append(((g, k), c, table))
         for statements in alike.values():
-            members, end = {}, 0
-            for g, k, _, table in statements:
-                begin, end = end, end + table.shape[1]
-                members[g, k] = slice(begin, end)
-            plan, joined = statements[0][2], np.concatenate([t for *_, t in statements], axis=1)
-            yield Analysis(plan, joined, space.target.line_bytes, space.shifted), members
+            table = np.concatenate([t for *_, t in statements], axis=1)
+            keys = np.random.default_rng(11).integers(1, 2**62, len(table)) * 2 + 1
+            _, first, column = np.unique(keys @ table, return_index=True, return_inverse=True)
+            ends = np.cumsum([t.shape[1] for *_, t in statements])
+            parts = np.split(column, ends[:-1])
+            members = {which: at for (which, *_), at in zip(statements, parts, strict=True)}
+            leader = statements[0][1]
+            values = leader.values(table[:, first].astype(np.float64))
+            line = space.target.line_bytes
+            yield Analysis(leader.statement, values, len(first), line, space.shifted), members
 
     def _sums(self, groups: Groups, seconds: Mapping[Which, Floats], n: int) -> Floats:
         """The candidates' seconds, `[n]`, from those of their statements in order: a sum of floats
@@ -165,16 +168,16 @@ class FeatureExtractor:
         """
         out = np.zeros(n)
         for g, (sketch, at) in enumerate(groups):
-            for k in range(len(self.plans(sketch)[1])):
+            for k in range(len(self.compiled(sketch)[1])):
                 out[at] += seconds[g, k]
         return out
 
 
-def _told(plans: list[Plan]) -> list[int]:
+def _told(compiled: list[Compiled]) -> list[int]:
     """The statements that have a row."""
-    reduced = {plan.statement.stage for plan in plans if not plan.statement.is_init}
+    reduced = {c.statement.stage for c in compiled if not c.statement.is_init}
     return [
         k
-        for k, plan in enumerate(plans)
-        if not (plan.statement.is_init and plan.statement.stage in reduced)
+        for k, c in enumerate(compiled)
+        if not (c.statement.is_init and c.statement.stage in reduced)
     ]

@@ -14,28 +14,26 @@ On a GPU the worker loops around a statement say who runs it. A cooperative loop
 iterations out to the threads of the block anew: the loops that made these threads get extent 1,
 too.
 
-How far an index moves over some loops is its *width*: largest minus smallest value, with all other
-loops at 0. It does not depend on how far an index was simplified.
+How far an index moves over some loops is its *width* (`cost.widths`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 
-from tilewright.expr.extents import add, floordiv, maximum, minimum, mul, sub
+import numpy as np
+
+from tilewright.cost.candidates import Ints
+from tilewright.cost.widths import Content, width
+from tilewright.expr.extents import mul, plain, sub
 from tilewright.expr.nodes import (
-    Binary,
-    Const,
     Expr,
     Extent,
     Read,
-    Select,
     Tensor,
-    Var,
     as_expr,
-    children,
     free_vars,
     reads,
     select,
@@ -75,7 +73,7 @@ class Loop:
     reduce: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dimension:
     """One dimension of an access: its extent and how the loops (by number) move its index.
 
@@ -89,23 +87,48 @@ class Dimension:
     alone: dict[int, Extent] = field(default_factory=dict)
     inside: dict[int, Extent] = field(default_factory=dict)
 
+    @cached_property
+    def loops(self) -> list[int]:
+        """Loops that occur in the index, outermost first."""
+        return sorted(self.alone if self.coefficients is None else self.coefficients)
+
     @property
-    def loops(self) -> set[int]:
-        """Loops that occur in the index."""
-        return set(self.alone if self.coefficients is None else self.coefficients)
+    def numbers(self) -> list[Extent]:
+        """All expressions in it."""
+        moves = (self.alone, self.inside) if self.coefficients is None else (self.coefficients,)
+        return [self.extent, *(some[i] for some in moves for i in self.loops)]
 
 
 @dataclass(frozen=True)
 class Access:
-    """One tensor access; `kind` is "read", "write" or "update".
+    """One tensor access inside `depth` loops; `kind` is "read", "write" or "update".
 
-    `scope` says who sees a stage that is computed inside another; None is memory that all see.
+    `steps` are the elements between neighbours of each dimension. `scope` says who sees a stage
+    that is computed inside another; None is memory that all see.
     """
 
     tensor: Tensor
     kind: str
+    depth: int
     dimensions: tuple[Dimension, ...]
+    steps: tuple[Extent, ...]
     scope: Scope | None = None
+
+    @cached_property
+    def loops(self) -> list[int]:
+        """Loops that occur in an index, outermost first."""
+        return sorted({i for d in self.dimensions for i in d.loops})
+
+    @cached_property
+    def level(self) -> Ints:
+        """How many of its loops are outside of each loop, and inside of all, `[depth + 1]`."""
+        return np.searchsorted(self.loops, np.arange(self.depth + 1))
+
+    @cached_property
+    def rows(self) -> list[Ints]:
+        """How many of each dimension's loops are outside of each of its, and of none."""
+        ends = [*self.loops, self.depth]
+        return [np.searchsorted(d.loops, ends) for d in self.dimensions]
 
 
 @dataclass
@@ -114,8 +137,8 @@ class Statement:
 
     `is_init`: it gives the elements of a reduction their first values. `kernel` names the root nest
     it stands in; `workers` how many blocks, virtual threads and threads that kernel has, by the
-    kind of their loops (on a CPU: none). `opens_kernel`: no other of that kernel comes before it.
-    `marks` are those in effect, whether 0 or not.
+    kind of their loops (on a CPU: none), and `resources` what it takes. `opens_kernel`: no other of
+    that kernel comes before it. `marks` are those in effect, whether 0 or not.
     """
 
     stage: str
@@ -129,6 +152,28 @@ class Statement:
     kernel: str = ""
     opens_kernel: bool = False
     workers: dict[Kind, Extent] = field(default_factory=dict)
+    resources: dict[str, Extent] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> list[Extent]:
+        """All expressions in it: what differs from candidate to candidate."""
+        found = [x for loop in self.loops for x in (loop.extent, loop.parallel)]
+        found += [e for a in self.accesses for d in a.dimensions for e in d.numbers]
+        found += [e for a in self.accesses for e in a.steps]
+        found += self.marks.values()
+        return [*found, *self.workers.values(), *self.resources.values()]
+
+    @property
+    def structure(self) -> Hashable:
+        """All else that its analysis depends on."""
+        return (
+            tuple((loop.kind, loop.reduce, loop.parallel is False) for loop in self.loops),
+            tuple((a.kind, a.scope, a.tensor.name, a.tensor.dtype) for a in self.accesses),
+            tuple(a.tensor.name in self.shared for a in self.accesses),
+            tuple((d.coefficients is None, *d.loops) for a in self.accesses for d in a.dimensions),
+            (self.allocated_outside, self.opens_kernel, tuple(sorted(self.counts.items()))),
+            (*self.workers, *self.resources, *self.marks),
+        )
 
 
 def statements(program: Program) -> list[Statement]:
@@ -294,7 +339,7 @@ def _around(name: str, loops: list[Loop], c: _Context) -> Extent:
             continue
         runs = as_expr(reduce(mul, (loops[i].extent for i in own), ONE)) > 1
         test = runs & as_expr(value).ne(0)
-        found = extent_of(select(test, as_expr(value), as_expr(found)))
+        found = plain(select(test, as_expr(value), as_expr(found)))
     return found
 
 
@@ -312,14 +357,37 @@ def _access(
 ) -> Access:
     pairs = zip(indices, tensor.shape, strict=True)
     dimensions = tuple(_dimension(i, extent, loops) for i, extent in pairs)
-    return Access(tensor, kind, dimensions, scopes.get(tensor.name))
+    steps = _steps(tensor.shape)
+    whole = _whole(dimensions, loops)
+    if len(whole) > 2:  # a packed tensor has dozens of dimensions; the innermost is what a row is
+        first, last = len(dimensions) - len(whole), len(dimensions) - 1
+        extent, moves = ONE, dict[int, Extent]()
+        for loop in whole[-2::-1]:
+            moves[loop], extent = extent, mul(loops[loop].extent, extent)
+        dimensions = (*dimensions[:first], Dimension(extent, moves), dimensions[last])
+        steps = (*steps[:first], *steps[last - 1 :])
+    return Access(tensor, kind, len(loops), dimensions, steps, scopes.get(tensor.name))
+
+
+def _whole(dimensions: tuple[Dimension, ...], loops: list[Loop]) -> list[int]:
+    """The loops that each run all along one of the innermost dimensions, in order: what they reach
+    is one piece.
+    """
+    found: list[int] = []
+    for d in reversed(dimensions):
+        loop = d.loops[0] if d.loops else len(loops)
+        inside = found[0] if found else len(loops)
+        if loop >= inside or d.coefficients != {loop: 1} or d.extent != loops[loop].extent:
+            break
+        found.insert(0, loop)
+    return found
 
 
 def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:
     place = {loop.name: i for i, loop in enumerate(loops)}
     split = affine(index, place)
     if split is not None and not any(map(reads, split[0].values())):
-        return Dimension(extent, {place[n]: extent_of(e) for n, e in split[0].items()})
+        return Dimension(extent, {place[n]: plain(e) for n, e in split[0].items()})
     moved = sorted(place[n] for n in free_vars(index) if n in place)
     most = {loops[i].name: sub(loops[i].extent, 1) for i in moved}
     content = Content()
@@ -332,106 +400,8 @@ def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:
     return Dimension(extent, None, alone, inside)
 
 
-class Content:
-    """What expressions consist of, looked at once a node: an index that went through many stages
-    is a large tree, whose nodes stand in it many times over.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Expr, bool, frozenset[str]]] = {}
-
-    def reads(self, e: Expr) -> bool:
-        """Whether `e` reads a tensor."""
-        return self._of(e)[1]
-
-    def names(self, e: Expr) -> frozenset[str]:
-        """The variables in `e`."""
-        return self._of(e)[2]
-
-    def _of(self, e: Expr) -> tuple[Expr, bool, frozenset[str]]:
-        found = self._known.get(id(e))
-        if found is None:
-            parts = [self._of(x) for x in children(e)]
-            own = {e.name} if isinstance(e, Var) else set()
-            names = frozenset(own).union(*(names for _, _, names in parts))
-            found = e, isinstance(e, Read) or any(r for _, r, _ in parts), names
-            self._known[id(e)] = found  # which keeps `e` alive, and its id its own
-        return found
-
-
-def width(
-    e: Expr, most: Mapping[str, Extent], loops: Collection[str], content: Content | None = None
-) -> Extent:
-    """How far `e` moves while the variables in `most` run from 0 to there and the other `loops`
-    stand at 0. `content` may know the expression from before.
-    """
-    low, high = _Reach(most, frozenset(loops), content or Content()).of(e)
-    return sub(high, low)
-
-
-class _Reach:
-    """Smallest and largest values, by interval arithmetic; decision variables are positive."""
-
-    def __init__(self, most: Mapping[str, Extent], loops: frozenset[str], content: Content) -> None:
-        self._most, self._loops, self._content = most, loops, content
-        self._known: dict[int, tuple[Extent, Extent]] = {}
-
-    def of(self, e: Expr) -> tuple[Extent, Extent]:
-        """Those of `e`, or of a part of it."""
-        if id(e) not in self._known:
-            self._known[id(e)] = self._found(e)
-        return self._known[id(e)]
-
-    def _found(self, e: Expr) -> tuple[Extent, Extent]:
-        reads, names = self._content.reads(e), self._content.names(e)
-        match e:
-            case Const(value, _):
-                return int(value), int(value)
-            case Var(name, _):
-                return (0, self._most.get(name, 0)) if name in self._loops else (e, e)
-            case Binary("mul" | "floordiv" | "mod", _, b) if reads and not isinstance(b, Const):
-                pass  # nobody knows by how much: see below
-            case Binary(op, a, b):
-                return _combined(op, self.of(a), self.of(b))
-            case Select() if not names & self._loops and not reads:
-                return e, e  # decided by the row
-            case Select(_, a, b):
-                (a0, a1), (b0, b1) = self.of(a), self.of(b)
-                return minimum(a0, b0), maximum(a1, b1)
-        # a table or data decides: at most as many different values as there are iterations
-        count = reduce(mul, (add(self._most[n], 1) for n in self._most if n in names), ONE)
-        return 0, sub(count, 1)
-
-
-def _combined(op: str, a: tuple[Extent, Extent], b: tuple[Extent, Extent]) -> tuple[Extent, Extent]:
-    (a0, a1), (b0, b1) = a, b
-    match op:
-        case "add":
-            return add(a0, b0), add(a1, b1)
-        case "sub":
-            return sub(a0, b1), sub(a1, b0)
-        case "mul" if isinstance(b0, int) and b0 < 0:
-            return mul(a1, b1), mul(a0, b0)
-        case "mul":
-            return mul(a0, b0), mul(a1, b1)
-        case "floordiv":
-            return floordiv(a0, b1), floordiv(a1, b1)
-        case "mod":
-            return 0, minimum(sub(a1, a0), sub(b1, 1))
-        case "min":
-            return minimum(a0, b0), minimum(a1, b1)
-        case "max":
-            return maximum(a0, b0), maximum(a1, b1)
-    return 0, 0  # a condition
-
-
-def extent_of(e: Expr) -> Extent:
-    """The int behind a literal, otherwise the expression."""
-    return int(e.value) if isinstance(e, Const) else e
-
-
-def tensor_strides(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
-    """Row-major strides in elements."""
+def _steps(shape: tuple[Extent, ...]) -> tuple[Extent, ...]:
+    """Elements between neighbours of each dimension, row by row."""
     strides: list[Extent] = []
     step: Extent = 1
     for extent in reversed(shape):

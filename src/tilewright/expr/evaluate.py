@@ -1,7 +1,8 @@
 """Evaluation of expressions with NumPy: one expression over arrays, or many over columns.
 
     evaluate(A[i, k] * B[k, j], {"i": i, "k": k, "j": j}, {"A": a, "B": b}) -> array
-    ColumnProgram([T * 4, ceildiv(512, T)]).run({"T": [1, 2, 3]}) -> [[4, 8, 12], [512, 256, 171]]
+    values = ColumnProgram([a := T * 4, b := ceildiv(512, T)]).run({"T": [1, 2, 3]})
+    values[a], values[b]                                     -> [4, 8, 12], [512, 256, 171]
 
 `evaluate` is the reference semantics of an element's expression; variables are integer arrays
 that broadcast against one another. `ColumnProgram` compiles integer expressions over decision
@@ -218,6 +219,19 @@ class _Evaluator:
         return np.clip(index, 0, extent - 1)
 
 
+class Values:
+    """Columns by expression: `values[e]` for an expression that they were made for (that object,
+    not one that is equal); a number stands for itself.
+    """
+
+    def __init__(self, numbers: Mapping[int, int], columns: Sequence[Column]) -> None:
+        """`numbers` gives the place in `columns` by the expression's id."""
+        self._numbers, self._columns = numbers, columns
+
+    def __getitem__(self, e: Extent) -> Column:
+        return e if isinstance(e, int) else self._columns[self._numbers[id(e)]]
+
+
 class ColumnProgram:
     """Many int64 or bool expressions over decision variables, compiled into NumPy calls.
 
@@ -230,18 +244,31 @@ class ColumnProgram:
         self, exprs: Sequence[Extent], definitions: Mapping[str, Expr] | None = None
     ) -> None:
         graph = _Graph(definitions or {})
-        results = [graph.visit(Const(e, INT64) if isinstance(e, int) else e) for e in exprs]
+        self._exprs = [e for e in exprs if not isinstance(e, int)]  # alive: their ids name them
+        results = [graph.visit(e) for e in self._exprs]
         self.variables = tuple(graph.variables)
         self.operations = len(graph.operations)
         slots = {node: i for i, node in enumerate((*graph.literals, *graph.variables.values()))}
         self._inputs = [(slots[node], name) for name, node in graph.variables.items()]
         self._steps = _allocate(graph.operations, results, slots)
-        self._results = [slots[node] for node in results]
         self._initial: list[Any] = [None] * (1 + max(slots.values(), default=0))
         for node, value in graph.literals.items():
             self._initial[slots[node]] = value
+        place = {node: i for i, node in enumerate(dict.fromkeys(results))}
+        self._results = [slots[node] for node in place]
+        self._numbers = {id(e): place[node] for e, node in zip(self._exprs, results, strict=True)}
+        self._literals = {place[k]: int(v) for k, v in graph.literals.items() if k in place}
 
-    def run(self, columns: Mapping[str, Column]) -> list[Column]:
+    def number(self, e: Extent) -> tuple[int, bool]:
+        """The value of an expression that is the same for all columns, and True; of another a
+        number that only equal expressions share, and False.
+        """
+        if isinstance(e, int):
+            return int(e), True
+        number = self._numbers[id(e)]
+        return self._literals.get(number, number), number in self._literals
+
+    def run(self, columns: Mapping[str, Column]) -> Values:
         """Values of the expressions: a column [n] each, a Python number where none varies.
 
         `columns` gives an int64 column [n] or an int by variable name. A division by zero gives 0.
@@ -257,8 +284,11 @@ class ColumnProgram:
                     values[out] = fn(values[a], values[b])
                 else:
                     values[out] = fn(values[a], values[b], values[c])
-        found = [values[slot] for slot in self._results]
-        return [x.item() if isinstance(x, _NUMPY) and x.ndim == 0 else x for x in found]
+        found = (values[slot] for slot in self._results)
+        return Values(
+            self._numbers,
+            [x.item() if isinstance(x, _NUMPY) and x.ndim == 0 else x for x in found],
+        )
 
 
 _NUMPY = (np.generic, np.ndarray)

@@ -35,7 +35,8 @@ from tilewright.errors import InputError, RecordsError
 MAX_DEPTH = 8
 """A padded tree has 2**depth leaves, and a leaf's index is one byte."""
 
-_BLOCK = 1024  # rows at a time: their tables stay in a fast cache
+_BLOCK = 2048  # rows at a time, and
+_TREES = 32  # trees: their tables stay in a fast cache
 
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
@@ -103,37 +104,43 @@ class Forest:
         return out
 
     def _predict_block(self, features: npt.NDArray[np.float32]) -> _Floats:
-        index = self._leaf_indices(self._test_bits(features))
-        first = np.arange(len(index))[:, None] << self.depth
-        values: _Floats = self.leaves.take(np.add(index, first, dtype=np.intp), mode="clip")
+        bits = self._test_bits(features)
         # Tree by tree, LightGBM's order, so that not even the last bit differs; NumPy would sum a
         # single column in another order, but there are always the eight of a byte.
-        total: _Floats = values.sum(axis=0)
-        return total[: len(features)]
+        values = np.zeros((_TREES + 1, 8 * bits.shape[1]))
+        for start in range(0, len(self.tests), _TREES):
+            index = self._leaf_indices(bits, self.tests[start : start + _TREES])
+            first = np.arange(start, start + len(index))[:, None] << self.depth
+            at, stop = np.add(index, first, dtype=np.intp), 1 + len(index)
+            self.leaves.take(at, mode="clip", out=values[1:stop])
+            values[0] = values[:stop].sum(axis=0)
+        return values[0, : len(features)]
 
     def _test_bits(self, features: npt.NDArray[np.float32]) -> _Bits:
         """Outcome of each distinct test, `[S + 1, ceil(rows / 8)]`; the last one is false."""
         rows = features.T[self.columns]
         count = 1 + sum(len(borders) for borders in self.thresholds)
-        outcome = np.empty((count, rows.shape[1]), np.bool_)
-        outcome[-1] = False
+        bits = np.zeros((count, (len(features) + 7) // 8), np.uint8)
         start = 0
         for row, borders in zip(rows, self.thresholds, strict=True):
             stop = start + len(borders)
-            np.greater(row, borders, out=outcome[start:stop])
+            bits[start:stop] = np.packbits(row > borders, axis=1)
             start = stop
-        return np.packbits(outcome, axis=1)
+        return bits
 
-    def _leaf_indices(self, bits: _Bits) -> _Bits:
-        """The leaf that each row reaches in each tree, uint8 `[T, rows padded to eights]`."""
-        index = np.zeros((len(self.tests), bits.shape[1]), np.uint64)
+    def _leaf_indices(self, bits: _Bits, tests: _Ints) -> _Bits:
+        """The leaf that each row reaches in each tree, uint8 `[trees, rows padded to eights]`."""
+        index = np.zeros((len(tests), bits.shape[1]), np.uint64)
         path: list[_Bits] = []
         for level in range(self.depth):
-            live = bits[self.tests[:, 2**level - 1 : 2 ** (level + 1) - 1]]
+            live = bits[tests[:, 2**level - 1 : 2 ** (level + 1) - 1]]
             for taken in path:
                 half = live.shape[1] // 2
                 left, right = live[:, :half], live[:, half:]
-                live = left ^ ((left ^ right) & taken[:, None])
+                right ^= left
+                right &= taken[:, None]
+                left ^= right
+                live = left
             path.append(live[:, 0])
             index |= _SPREAD[self.depth - 1 - level][path[-1]]
         return index.view(np.uint8)

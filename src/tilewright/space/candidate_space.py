@@ -72,10 +72,14 @@ class Decided(ABC):
         return resources(self.program, self.target)
 
     @cached_property
+    def tests(self) -> list[Expr]:
+        """All conditions, those that the target's limits make included."""
+        return [*self.constraints, *limits(self.resources, self.target)]
+
+    @cached_property
     def validity(self) -> ColumnProgram:
-        """All constraints as one column program (each result is a bool column)."""
-        tests = limits(self.resources, self.target)
-        return ColumnProgram([*self.constraints, *tests], self.definitions)
+        """All `tests` as one column program."""
+        return ColumnProgram(self.tests, self.definitions)
 
     def environment(self, rows: Ints) -> dict[str, Ints]:
         """Decision variable -> its column in `rows` (`[n, all columns]`)."""
@@ -221,8 +225,9 @@ class CandidateSpace(Generic[P]):
         ok = np.ones(len(population), bool)
         for sketch, at in self.groups(population):
             good = np.ones(len(at), bool)
-            for result in sketch.validity.run(sketch.environment(population.rows[at])):
-                good &= np.asarray(result, bool)
+            values = sketch.validity.run(sketch.environment(population.rows[at]))
+            for test in sketch.tests:
+                good &= values[test]
             ok[at] = good
         return ok
 

@@ -25,6 +25,7 @@ from tilewright.target.cuda import CudaTarget
 from tilewright.target.emulated import EmulatedTarget
 from tilewright.target.gpu import GpuTarget
 from tilewright.target.opencl import OpenclTarget
+from tilewright.target.speeds import Speeds
 
 Target.kinds = {
     kind.kind: kind
@@ -47,6 +48,7 @@ __all__ = [
     "OpenclTarget",
     "Part",
     "Scalar",
+    "Speeds",
     "Target",
     "available_cores",
     "available_cpus",

@@ -89,7 +89,7 @@ class Target:
         return cls(name=base.name, **(facts | given))
 
     @classmethod
-    def word(cls, word: str, spec: str) -> tuple[str, int | str]:
+    def word(cls, word: str, spec: str) -> tuple[str, Any]:
         """The field that one `key=value` sets, and its value."""
         key, equals, text = word.partition("=")
         if not equals or key not in cls.spec_keys:

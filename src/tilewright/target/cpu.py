@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path, PurePosixPath
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from llvmlite import binding as llvm
 
 from tilewright.errors import TargetError
 from tilewright.target.backend import Backend, Part
 from tilewright.target.base import KIB, MIB, SIZE_SUFFIXES, Target
+from tilewright.target.speeds import Speeds, published
 
 X86_TRIPLE = "x86_64-unknown-linux-gnu"
 ARM_TRIPLE = "aarch64-unknown-linux-gnu"
@@ -30,7 +31,8 @@ class CpuTarget(Target):
 
     `name`, `triple` and `features` are LLVM's names. Sizes are in bytes: `l1_bytes` and `l2_bytes`
     a core, `l3_bytes` shared by all cores (0 when there is none). `cores` is the number of
-    threads a parallel region uses.
+    threads a parallel region uses. `measured`, where somebody did, is no part of what a target is:
+    code for it does not depend on it, only which program is expected to be fast.
     """
 
     kind: ClassVar[str] = "cpu"
@@ -63,6 +65,32 @@ class CpuTarget(Target):
     l1_bytes: int
     l2_bytes: int
     l3_bytes: int
+    measured: Speeds | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        words = Target.__str__(self)
+        return words if self.measured is None else f"{words} speeds={self.measured}"
+
+    @classmethod
+    def with_facts(cls, name: str, given: dict[str, Any]) -> CpuTarget:
+        """See `Target`; `speeds=` may be left out."""
+        measured = given.pop("measured", None)
+        found = super(CpuTarget, cls).with_facts(name, given)
+        assert isinstance(found, CpuTarget)
+        return replace(found, measured=measured)
+
+    @classmethod
+    def word(cls, word: str, spec: str) -> tuple[str, Any]:
+        """See `Target`."""
+        key, _, text = word.partition("=")
+        if key == "speeds":
+            return "measured", Speeds.parse(text)
+        return super(CpuTarget, cls).word(word, spec)
+
+    @property
+    def speeds(self) -> Speeds:
+        """As measured, or as published for the CPU of that name."""
+        return self.measured or published(self.name)
 
     @property
     def cpu(self) -> str:
