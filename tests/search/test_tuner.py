@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated_tuning import MACHINE, TARGET, make_scheduler, simulated
 
+from simulated_tuning import MACHINE, TARGET, make_scheduler, simulated
 from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
