@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tilewright import kernels
-from tilewright.build import default_trace
+from tilewright.build import default_trace_of
 from tilewright.errors import ScheduleError
 from tilewright.schedule.steps import Step
 from tilewright.search.tasks import TuningTask
 from tilewright.setting import Setting
+from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS
 
@@ -68,7 +69,7 @@ def test_without_processes_this_one_compiles(cache: Path, monkeypatch: pytest.Mo
 
 
 def test_what_does_not_build_raises_its_own_error_and_the_rest_is_kept(cache: Path) -> None:
-    other = default_trace(TASKS[0].dag, TARGET)
+    other = default_trace_of(Space(TASKS[0].dag, TARGET))
     traces = [*TRACES[:-1], other]  # of another computation
     with pytest.raises(ScheduleError):
         bytes_of_all(traces)

@@ -17,13 +17,14 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from devices import tools
-from tilewright.build import build, default_trace
+from tilewright.build import build, default_trace_of
 from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
 from tilewright.network.executor import Network
 from tilewright.runtime.library import _description
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 CHECKS = Path(__file__).with_name("library_checks.c")
@@ -50,7 +51,9 @@ def graph() -> Graph:
 def network(target: str = "cpu cores=2") -> Network:
     parsed = Target.parse(target)
     p = partition(graph())
-    kernels = {t.key: build(t.dag, default_trace(t.dag, parsed), parsed, t.name) for t in p.tasks}
+    kernels = {
+        t.key: build(t.dag, default_trace_of(Space(t.dag, parsed)), parsed, t.name) for t in p.tasks
+    }
     return Network(p, kernels, parsed)
 
 

@@ -14,7 +14,7 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_to_json
 from tilewright.setting import ALONE, AMONG_OTHERS
-from tilewright.space.default import default_of, default_trace, default_trace_of
+from tilewright.space.default import default_of, default_trace_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, conv_layer, given, weight
@@ -140,7 +140,7 @@ def test_selection_and_concatenation(target: Target) -> None:
 
 def test_default_programs_are_valid_and_repeat(target: Target) -> None:
     dag = conv_layer()
-    trace = default_trace(dag, target)
+    trace = default_trace_of(Space(dag, target))
     assert trace == default_trace_of(Space(dag, target))
     program = lower(State(dag).replay(trace), "layer").program
     assert program.outputs == dag.outputs
@@ -152,7 +152,7 @@ def test_large_products_pack_by_default(target: Target, n: int) -> None:
     length cross cache lines.
     """
     dag = ComputeDAG([ops.matmul(given(n, n, name="a"), given(n, n, name="b"), name="c")])
-    assert "cache_read" in {step.name for step in default_trace(dag, target)}
+    assert "cache_read" in {step.name for step in default_trace_of(Space(dag, target))}
 
 
 def test_constants_without_reduction_have_a_space(target: Target) -> None:

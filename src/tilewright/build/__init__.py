@@ -8,7 +8,7 @@ from tilewright.build.compile import (
     make_request,
 )
 from tilewright.codegen.llvm.machine import compile_ir
-from tilewright.space.default import default_trace, default_trace_of
+from tilewright.space.default import default_trace_of
 
 __all__ = [
     "build",
@@ -16,7 +16,6 @@ __all__ = [
     "compile_ir",
     "compile_lowered",
     "compile_request",
-    "default_trace",
     "default_trace_of",
     "make_request",
 ]

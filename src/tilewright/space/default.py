@@ -1,6 +1,6 @@
 """The default program of a task: good without any measurement, the same every time.
 
-    default_trace(dag, target) -> list[Step]
+    default_trace_of(space) -> list[Step]
     default_of(space) -> Population of one
 
 A seeded sample of the search space, ranked by the analytical estimate; the best are then changed
@@ -16,11 +16,9 @@ import numpy as np
 
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.steps import Step
 from tilewright.space.candidate_space import CandidateSpace
 from tilewright.space.space import Space
-from tilewright.target import Target
 
 SAMPLES = 4096
 ROUNDS = 8
@@ -28,13 +26,8 @@ PARENTS = 32
 CHILDREN = 12
 
 
-def default_trace(dag: ComputeDAG, target: Target) -> list[Step]:
-    """Its steps. Raises ScheduleError when the space is empty."""
-    return default_trace_of(Space(dag, target))
-
-
 def default_trace_of(space: Space) -> list[Step]:
-    """The same for a space that exists already."""
+    """Its steps. Raises ScheduleError when the space is empty."""
     default = default_of(space)
     return space.trace(int(default.sketch[0]), default.rows[0])
 

@@ -97,11 +97,6 @@ def compile_ir(ir: str, target: CpuTarget) -> bytes:
     return bytes(machine(target).emit_object(parse(ir, target)))
 
 
-def assembly(ir: str, target: CpuTarget) -> str:
-    """The same as assembly text, for people."""
-    return str(machine(target).emit_assembly(parse(ir, target)))
-
-
 def parse(ir: str, target: CpuTarget) -> llvm.ModuleRef:
     """The parsed module, with the target's data layout."""
     tm = machine(target)
