@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from tilewright import kernels
-from tilewright.build import default_trace
+from tilewright.build import default_gene
 from tilewright.errors import ScheduleError
 from tilewright.gene import Gene
 from tilewright.schedule.trace import gene_of
 from tilewright.search.tasks import TuningTask
 from tilewright.setting import Setting
+from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS
 
@@ -69,7 +70,7 @@ def test_without_processes_this_one_compiles(cache: Path, monkeypatch: pytest.Mo
 
 
 def test_what_does_not_build_raises_its_own_error_and_the_rest_is_kept(cache: Path) -> None:
-    other = gene_of(default_trace(TASKS[0].dag, TARGET))
+    other = default_gene(Space(TASKS[0].dag, TARGET))
     with pytest.raises(ScheduleError):
         bytes_of_all([*GENES[:-1], other])  # of another computation
     assert emptied(cache) == len(TASKS) - 1

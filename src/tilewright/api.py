@@ -104,8 +104,7 @@ def tune(
     """Search for fast programs of every task and record all trials in `db`.
 
     `models` are tasks and models, or paths of ONNX files (one with symbolic dimensions is given as
-    `load(path, shapes=...)`). `target` None is this machine's CPU,
-    "opencl" or "cuda" its device of that kind.
+    `load(path, shapes=...)`). `target` None is this machine's CPU, "opencl" or "cuda" its device.
 
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
@@ -138,24 +137,25 @@ def tune(
         contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
     ):
         tuner = Tuner(
-            tasks=tasks,
-            database=database,
-            machine=machine_of(chosen),
-            measurer=measurer,
-            target=chosen,
-            schedule=_scheduler(scheduler, groups, goal),
-            strategy=strategy,
-            seed=seed,
-            rules=tuple(rules),
+            tasks, database, machine_of(chosen), measurer, chosen,
+            _scheduler(scheduler, groups, goal), strategy, seed, tuple(rules),
             disturbance=Disturbance() if runner else Disturbance(LoadWatch().look),
-        )
-        tuner.register()
-        is_here = chosen == replace(host_target(), cores=chosen.cores)
-        if runner is None and is_here and isinstance(chosen, CpuTarget):
-            keep_ceilings(database, tuner.machine, chosen)
-        for model, group in zip(given, groups, strict=True):
-            database.add_model(model_row(model, group, tasks))
+        )  # fmt: skip
+        _register(tuner, given, groups, is_remote=runner is not None)
         return TuneResult.of(tuner, tuner.run(budget, told))
+
+
+def _register(
+    tuner: Tuner, models: Sequence[Task | Model], groups: Sequence[ObjectiveModel], is_remote: bool
+) -> None:
+    """Enter what is tuned, and where, in the database."""
+    tuner.register()
+    target = tuner.target
+    is_here = target == replace(host_target(), cores=target.cores)
+    if not is_remote and is_here and isinstance(target, CpuTarget):
+        keep_ceilings(tuner.database, tuner.machine, target)
+    for model, group in zip(models, groups, strict=True):
+        tuner.database.add_model(model_row(model, group, tuner.tasks))
 
 
 def _observer(callbacks: Sequence[Callback]) -> Callback:

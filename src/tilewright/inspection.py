@@ -11,7 +11,7 @@ write_report("tuning.db", "report.html")                   a page with all of it
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
@@ -22,12 +22,11 @@ from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
 from tilewright.expr.dag import ComputeDAG, stage_flops
-from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
-from tilewright.graph.ir import Node, Value
+from tilewright.graph.index_limits import index_limits as limits_of
 from tilewright.graph.onnx_file import weights_beside
 from tilewright.graph.onnx_support import Operator, operators
 from tilewright.kernels import build_recorded, kernel_name
@@ -71,6 +70,11 @@ def onnx_operators() -> list[Operator]:
 def weight_files(model: Path) -> list[Path]:
     """The files that an ONNX model keeps weights in. Raises UnsupportedModel."""
     return weights_beside(model)
+
+
+def index_limits(model: Model) -> dict[str, int]:
+    """How many values an input of integers may have, where what reads it says so."""
+    return limits_of(model.partition.graph)
 
 
 def artifact_cache() -> ArtifactCache:
@@ -154,48 +158,6 @@ def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifac
         scratch_bytes=artifact.scratch_bytes,
         note=note,
     )
-
-
-KEEPING = ("cast", "concat", "expand", "reshape", "slice", "tile", "transpose", "where")
-"""Graph operators whose result holds values of their inputs."""
-INDEXING = ("gather", "gather_elements", "scatter_elements")
-"""Those whose second input holds positions along `axis` of the first."""
-
-
-def index_limits(model: Model) -> dict[str, int]:
-    """How many values an input of integers may have, by what reads it: 0 to the limit - 1.
-
-    Indices of an embedding may have as many as that has rows; what is compared with numbers, as
-    where it becomes a one-hot vector, as many as these reach. Other inputs are missing.
-    """
-    graph = model.partition.graph
-    users = graph.consumers()
-    found: dict[str, int] = {}
-    for value in graph.inputs:
-        indexed, compared = [], []
-        for node, read in _readers(value, users) if "int" in value.dtype else ():
-            if node.op in INDEXING and node.inputs[1] is read:
-                axis = node.attributes["axis"]
-                assert isinstance(axis, int)
-                indexed.append(node.inputs[0].shape[axis])
-            elif node.op == "eq":
-                known = [v.constant for v in node.inputs if v.constant is not None]
-                compared += [int(c.max()) + 1 for c in known if c.size]
-        if indexed or max(compared, default=0) > 1:
-            found[value.name] = min(indexed, default=max(compared, default=0))
-    return found
-
-
-def _readers(value: Value, users: Mapping[Value, Sequence[Node]]) -> Iterator[tuple[Node, Value]]:
-    """The nodes that read numbers of `value`, wherever these were moved to, and where they are."""
-    waiting, seen = [value], {value}
-    while waiting:
-        here = waiting.pop()
-        for node in users.get(here, ()):
-            yield node, here
-            if node.op in KEEPING and node.output not in seen:
-                seen.add(node.output)
-                waiting.append(node.output)
 
 
 # ---- the programs of a database -------------------------------------------------------------
@@ -401,10 +363,9 @@ def _target(machine: Machine) -> Target:
         return here
     # `machine_of` keeps LLVM's features of a CPU, and all facts of another device.
     facts = () if machine.kind == "cpu" else machine.features
+    words = [f"{machine.kind}:{machine.cpu}", f"cores={machine.cores}", *facts]
     try:
-        return Target.parse(
-            " ".join([f"{machine.kind}:{machine.cpu}", f"cores={machine.cores}", *facts])
-        )
+        return Target.parse(" ".join(words))
     except TargetError:
         return here
 
@@ -457,8 +418,5 @@ def winograd_flops(dag: ComputeDAG, steps: Sequence[Step]) -> int | None:
 
 def least_bytes(dag: ComputeDAG) -> int:
     """Bytes of all inputs, constants and outputs, each once."""
-    return sum(_bytes(t) for t in (*dag.inputs, *dag.constants, *dag.outputs))
-
-
-def _bytes(tensor: Tensor) -> int:
-    return tensor.dtype.bits * prod(static_shape(tensor)) // 8
+    tensors = (*dag.inputs, *dag.constants, *dag.outputs)
+    return sum(t.dtype.bits * prod(static_shape(t)) // 8 for t in tensors)

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.cases import CASES
 from benchmarks.roofline import bound_of, least_side, loads_per_fma, traffic_of
 
-from tilewright.codegen.llvm.machine import assembly
+from assembly import assembly
 from tilewright.machine import host_target
 from tilewright.measure.ceilings import (
     Ceilings,

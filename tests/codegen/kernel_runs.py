@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from assembly import assembly
 from tilewright.artifact import ALIGNMENT, numpy_dtype
 from tilewright.build.compile import compile_lowered
-from tilewright.codegen.llvm.machine import assembly
 from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Program
 from tilewright.nest.verify import verify

@@ -14,9 +14,10 @@ import pytest
 from kernel_nests import Conv, P, S, U, V, conv2d, gemm, nest, streamed
 from kernel_runs import loop_bodies
 
+from assembly import assembly
 from tilewright.codegen import Kernel, compile_program
 from tilewright.codegen.llvm.builder import Builder
-from tilewright.codegen.llvm.machine import assembly, compile_ir
+from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.codegen.llvm.prefetch import INTO_SECOND_LEVEL, TO_BE_WRITTEN
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32, FLOAT64

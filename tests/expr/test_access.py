@@ -16,7 +16,6 @@ from tilewright.expr.access import (
     accesses,
     fusible_consumer,
     has_data_reuse,
-    has_fusible_consumer,
     has_more_reduction_parallel,
     is_strictly_inlinable,
 )
@@ -36,7 +35,7 @@ def answers(dag: ComputeDAG) -> dict[str, tuple[bool, ...]]:
         s.name: (
             is_strictly_inlinable(dag, s),
             has_data_reuse(s),
-            has_fusible_consumer(dag, s),
+            fusible_consumer(dag, s) is not None,
             has_more_reduction_parallel(s, 2),
         )
         for s in dag.stages
@@ -48,7 +47,7 @@ def test_accesses_of_a_convolution() -> None:
     found = analysed(conv)
     x, w = found["pad"], found["W"]
     assert x.indices[1] == AffineIndex((("h", 2), ("rh", 1)), 0)
-    assert x.axes == {"b", "h", "v", "rh", "rw", "rc"} and x.is_affine
+    assert x.axes == {"b", "h", "v", "rh", "rw", "rc"}
     assert not x.is_injective  # neighbouring windows overlap
     assert (x.stride("rc"), x.stride("v"), x.stride("h"), x.stride("o")) == (1, 6, 60, 0)
     assert w.is_injective and w.axes == {"rh", "rw", "rc", "o"}
@@ -74,20 +73,19 @@ def test_injective_maps() -> None:
     assert access(lambda i, j: x[(i * 8 + j) // 8, (i * 8 + j) % 8]).stride("j") is None
 
 
-def test_elementwise_and_one_to_one_maps() -> None:
+def test_one_to_one_maps() -> None:
     x, b = placeholder((4, 8), name="X"), placeholder((1, 8), name="b")
     y = compute((4, 8), lambda i, j: x[i, j] + b[0, j], name="Y")
     assert isinstance(y.source, Compute)
     found, axes = analysed(y), y.source.axes
-    assert found["X"].dimensions_of(axes) == (0, 1) and found["X"].is_elementwise(axes)
-    assert found["b"].dimensions_of(axes) is None and found["b"].is_elementwise(axes)
+    assert found["X"].dimensions_of(axes) == (0, 1)
+    assert found["b"].dimensions_of(axes) is None
     turned = compute((8, 4), lambda i, j: x[j, i], name="Y")
     assert isinstance(turned.source, Compute)
     assert analysed(turned)["X"].dimensions_of(turned.source.axes) == (1, 0)
     part = compute((4, 4), lambda i, j: x[i, j], name="Y")
     assert isinstance(part.source, Compute)
     assert analysed(part)["X"].dimensions_of(part.source.axes) is None
-    assert not analysed(compute((4, 4), lambda i, j: x[i, i], name="Y"))["X"].is_elementwise(axes)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -132,8 +130,6 @@ def test_conditions_on_a_convolution() -> None:
         "add": (True, False, True, False),
         "relu": (False, False, False, False),
     }
-    inlined = conv_bias_relu().inline(["add"])
-    assert fusible_consumer(inlined, inlined.tensor("Y")) == (inlined.tensor("relu"), (0, 1, 2, 3))
 
 
 def test_conditions_on_softmax() -> None:
@@ -245,7 +241,7 @@ def test_index_zero_serves_as_an_axis_of_extent_one() -> None:
     dag = ComputeDAG([row])
     assert fusible_consumer(dag, dag.tensor("C")) == (dag.tensor("R"), (0, 1))
     part = ComputeDAG([compute((1, 15), lambda i, j: c[0, j] * 2.0, name="R")])
-    assert not has_fusible_consumer(part, part.tensor("C"))
+    assert fusible_consumer(part, part.tensor("C")) is None
 
 
 def test_consumers_that_cannot_be_fused() -> None:
@@ -257,13 +253,13 @@ def test_consumers_that_cannot_be_fused() -> None:
     summed = compute((8,), lambda i: sum_over(c[i, k], k), name="Y")
     for consumer in (shifted, both, broadcast, summed):
         dag = ComputeDAG([consumer])
-        assert not has_fusible_consumer(dag, dag.tensor("C"))
+        assert fusible_consumer(dag, dag.tensor("C")) is None
     dag = ComputeDAG([compute((8, 8), lambda i, j: c[i, j] * 2.0, name="Y"), c])
-    assert not has_fusible_consumer(dag, dag.tensor("C"))
+    assert fusible_consumer(dag, dag.tensor("C")) is None
     first = compute((8, 8), lambda i, j: c[i, j] * 2.0, name="Y")
     second = compute((8, 8), lambda i, j: c[i, j] * 3.0, name="Z")
     dag = ComputeDAG([first, second])
-    assert not has_fusible_consumer(dag, dag.tensor("C"))
+    assert fusible_consumer(dag, dag.tensor("C")) is None
 
 
 def chain(order: tuple[int, ...], prefix: str) -> ComputeDAG:

@@ -14,13 +14,15 @@ import pytest
 from graph_reference import Array, random_inputs, run_graph
 
 from tilewright.artifact import Artifact
-from tilewright.build import build, default_trace
+from tilewright.build import build, default_gene
 from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import Partition, partition
 from tilewright.network.entry import Buffer, Copy, KernelCall, Slot, entry_ir
 from tilewright.network.executor import Network
+from tilewright.schedule.trace import steps_of
+from tilewright.space.space import Space
 from tilewright.target import Target
 from tilewright.text import size
 
@@ -33,7 +35,10 @@ def floats(*shape: int) -> Array:
 
 
 def kernels_of(p: Partition, target: Target = TARGET) -> dict[str, Artifact]:
-    return {t.key: build(t.dag, default_trace(t.dag, target), target, t.name) for t in p.tasks}
+    return {
+        t.key: build(t.dag, steps_of(default_gene(Space(t.dag, target))), target, t.name)
+        for t in p.tasks
+    }
 
 
 def network(graph: Graph) -> Network:

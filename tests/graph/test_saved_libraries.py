@@ -17,13 +17,15 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from devices import tools
-from tilewright.build import build, default_trace
+from tilewright.build import build, default_gene
 from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.partition import partition
 from tilewright.network.executor import Network
 from tilewright.runtime.library import _description
+from tilewright.schedule.trace import steps_of
+from tilewright.space.space import Space
 from tilewright.target import Target
 
 CHECKS = Path(__file__).with_name("library_checks.c")
@@ -50,7 +52,10 @@ def graph() -> Graph:
 def network(target: str = "cpu cores=2") -> Network:
     parsed = Target.parse(target)
     p = partition(graph())
-    kernels = {t.key: build(t.dag, default_trace(t.dag, parsed), parsed, t.name) for t in p.tasks}
+    kernels = {
+        t.key: build(t.dag, steps_of(default_gene(Space(t.dag, parsed))), parsed, t.name)
+        for t in p.tasks
+    }
     return Network(p, kernels, parsed)
 
 

@@ -5,6 +5,7 @@ WORKLOADS["bert_gelu"]() -> ComputeDAG
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 
 from tilewright.expr import operators as ops
@@ -20,6 +21,11 @@ from workloads import (
     given,
     weight,
 )
+
+
+def digest(text: str | bytes) -> str:
+    """Eight characters that stand for a text."""
+    return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()[:8]
 
 
 def made(*outputs: Tensor) -> ComputeDAG:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from manifest_cases import WORKLOADS
+from manifest_cases import WORKLOADS, digest
 
 from tilewright.codegen import clike
 from tilewright.codegen.llvm.functions import emit
@@ -41,11 +41,6 @@ CODES = 8  # of these rows, whose code is recorded, too
 SUMS = 6
 TOLERANCE = 1e-5
 SEED = 28
-
-
-def digest(text: str | bytes) -> str:
-    """Eight characters that stand for a text."""
-    return hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest()[:8]
 
 
 def sketch_line(sketch: Sketch) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated_tuning import MACHINE, TARGET, make_scheduler
 
+from simulated_tuning import MACHINE, TARGET, make_scheduler
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated_tuning import MACHINE, TARGET, make_scheduler, simulated
 
+from simulated_tuning import MACHINE, TARGET, make_scheduler, simulated
 from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -46,12 +46,12 @@ class SimulatedMachine:
         if self.stop_after is not None and len(self.measured) >= self.stop_after:
             raise KeyboardInterrupt
         self.measured += [gene.hash for gene in genes]
-        return [simulated(gene) for gene in genes]
+        return [simulated(gene.text) for gene in genes]
 
     def confirm(
         self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> list[tuple[float, ...]]:
-        return [simulated(gene).latencies_s for gene in genes]
+        return [simulated(gene.text).latencies_s for gene in genes]
 
     def close(self) -> None:
         pass
@@ -177,7 +177,7 @@ def test_a_round_that_was_measured_too_fast_does_not_win(tmp_path: Path) -> None
     one = tuner(tmp_path / "t.db", machine)
     for search in one.run(Budget(trials=96)):
         trials = list(one.database.trials(search.task.hash))
-        really = {t.gene: simulated(t.gene).latencies_s[0] for t in trials if t.ok}
+        really = {t.gene: simulated(t.gene.text).latencies_s[0] for t in trials if t.ok}
         assert search.best is not None
         assert really[search.best] <= min(really.values()) / LUCK
     assert machine.flattered >= 8

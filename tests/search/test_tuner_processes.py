@@ -13,8 +13,8 @@ from pathlib import Path
 from signal import SIGKILL
 
 import pytest
-from simulated_tuning import MACHINE, Run
 
+from simulated_tuning import MACHINE, Run
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
 

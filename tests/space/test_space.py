@@ -15,7 +15,7 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import gene_of, steps_of, trace_to_json
 from tilewright.setting import ALONE, AMONG_OTHERS
-from tilewright.space.default import default_gene, default_of, default_trace
+from tilewright.space.default import default_gene, default_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import OPERATORS, conv_layer, given, weight
@@ -141,7 +141,7 @@ def test_selection_and_concatenation(target: Target) -> None:
 
 def test_default_programs_are_valid_and_repeat(target: Target) -> None:
     dag = conv_layer()
-    trace = default_trace(dag, target)
+    trace = steps_of(default_gene(Space(dag, target)))
     assert trace == steps_of(default_gene(Space(dag, target)))
     program = lower(State(dag).replay(trace), "layer").program
     assert program.outputs == dag.outputs
@@ -153,7 +153,7 @@ def test_large_products_pack_by_default(target: Target, n: int) -> None:
     length cross cache lines.
     """
     dag = ComputeDAG([ops.matmul(given(n, n, name="a"), given(n, n, name="b"), name="c")])
-    assert "cache_read" in {step.name for step in default_trace(dag, target)}
+    assert "cache_read" in {step.name for step in steps_of(default_gene(Space(dag, target)))}
 
 
 def test_constants_without_reduction_have_a_space(target: Target) -> None:

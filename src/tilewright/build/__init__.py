@@ -8,7 +8,7 @@ from tilewright.build.compile import (
     make_request,
 )
 from tilewright.codegen.llvm.machine import compile_ir
-from tilewright.space.default import default_gene, default_trace
+from tilewright.space.default import default_gene
 
 __all__ = [
     "build",
@@ -17,6 +17,5 @@ __all__ = [
     "compile_lowered",
     "compile_request",
     "default_gene",
-    "default_trace",
     "make_request",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -41,6 +41,37 @@ from tilewright.text import NONE, count, duration, factor, rate
 PERCENTILES = (50, 90, 99)
 
 
+Seconds: TypeAlias = Annotated[
+    float,
+    typer.Option(min=0.0, metavar="SECONDS", help="How long to measure, all programs together."),
+]
+Threads: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="How many threads a call may use, ours and onnxruntime's.",
+        show_default="all cores",
+    ),
+]
+Batch: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="How many items a call takes: the leading dimension of every input, where that is "
+        "symbolic. The throughput is then told in items.",
+        show_default=False,
+    ),
+]
+WithPeer: TypeAlias = Annotated[
+    bool, typer.Option(help="Time onnxruntime as well, if it is installed.")
+]
+WithProfile: TypeAlias = Annotated[
+    bool, typer.Option("--profile", help="Show the time of every kernel as well.")
+]
+
+
 def bench(
     model: ModelFile,
     db: Records = None,
@@ -48,38 +79,12 @@ def bench(
     constant: Constants = None,
     inputs: InputFiles = None,
     target: TargetSpec = None,
-    seconds: Annotated[
-        float,
-        typer.Option(
-            min=0.0, metavar="SECONDS", help="How long to measure, all programs together."
-        ),
-    ] = 10.0,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How many threads a call may use, ours and onnxruntime's.",
-            show_default="all cores",
-        ),
-    ] = None,
-    batch: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How many items a call takes: the leading dimension of every input, where that is "
-            "symbolic. The throughput is then told in items.",
-            show_default=False,
-        ),
-    ] = None,
+    seconds: Seconds = 10.0,
+    threads: Threads = None,
+    batch: Batch = None,
     seed: Seed = 0,
-    peer: Annotated[
-        bool, typer.Option(help="Time onnxruntime as well, if it is installed.")
-    ] = True,
-    profile: Annotated[
-        bool, typer.Option("--profile", help="Show the time of every kernel as well.")
-    ] = False,
+    peer: WithPeer = True,
+    profile: WithProfile = False,
     json: Json = False,
 ) -> None:
     """Time a model on random inputs, or on given ones.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -22,62 +22,69 @@ from tilewright.text import NONE, count, duration, rate, trials
 
 SHOWN_HASH = 8
 
-DatabaseName = Annotated[
+DatabaseName: TypeAlias = Annotated[
     str, typer.Argument(metavar="DB", help="A SQLite file or a postgresql:// URL.")
+]
+
+
+Imports: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--import",
+        metavar="FILE",
+        help="First add records that `tilewright export` wrote (the database is made if absent). "
+        "What is there already stays as it is.",
+        show_default=False,
+    ),
+]
+Merges: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--merge",
+        metavar="FILE|URL",
+        help="First add the records of another database (this one is made if absent). What is "
+        "there already stays as it is.",
+        show_default=False,
+    ),
+]
+Deletes: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--delete",
+        metavar="TASK",
+        help="First drop all trials of a task, named as for `tilewright show`.",
+        show_default=False,
+    ),
+]
+Prunes: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--prune",
+        min=1,
+        metavar="N",
+        help="First drop all trials but the N fastest of every task on every machine, default "
+        "programs and what was confirmed. A search goes on from what is left.",
+        show_default=False,
+    ),
+]
+Renames: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--rename",
+        metavar="MODEL=NAME",
+        help="First give a model another name to be shown by.",
+        show_default=False,
+    ),
 ]
 
 
 def records(
     db: DatabaseName = DEFAULT_DB,
-    source: Annotated[
-        Path | None,
-        typer.Option(
-            "--import",
-            metavar="FILE",
-            help="First add records that `tilewright export` wrote (the database is made if "
-            "absent). What is there already stays as it is.",
-            show_default=False,
-        ),
-    ] = None,
-    other: Annotated[
-        str | None,
-        typer.Option(
-            "--merge",
-            metavar="FILE|URL",
-            help="First add the records of another database (this one is made if absent). What is "
-            "there already stays as it is.",
-            show_default=False,
-        ),
-    ] = None,
-    task: Annotated[
-        str | None,
-        typer.Option(
-            "--delete",
-            metavar="TASK",
-            help="First drop all trials of a task, named as for `tilewright show`.",
-            show_default=False,
-        ),
-    ] = None,
-    keep: Annotated[
-        int | None,
-        typer.Option(
-            "--prune",
-            min=1,
-            metavar="N",
-            help="First drop all trials but the N fastest of every task on every machine, default "
-            "programs and what was confirmed. A search goes on from what is left.",
-            show_default=False,
-        ),
-    ] = None,
-    renamed: Annotated[
-        str | None,
-        typer.Option(
-            "--rename",
-            metavar="MODEL=NAME",
-            help="First give a model another name to be shown by.",
-            show_default=False,
-        ),
-    ] = None,
+    source: Imports = None,
+    other: Merges = None,
+    task: Deletes = None,
+    keep: Prunes = None,
+    renamed: Renames = None,
     json: Json = False,
 ) -> None:
     """Summarise a records database: tasks, best latencies, machines, models, failures.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -31,8 +32,26 @@ from tilewright.cli.outputs import protect
 from tilewright.files import refuse_output
 from tilewright.inspection import index_limits
 from tilewright.machine import host_target
+from tilewright.network.executor import Network
 
-RelativeTolerance = Annotated[
+Saved: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE.npz|FILE.npy",
+        help="Save the outputs, by name.",
+        show_default=False,
+    ),
+]
+Checked: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--check",
+        help="Compare the outputs with onnxruntime's. If they differ, the first node of the "
+        "model that does is named, and the exit status is 1.",
+    ),
+]
+RelativeTolerance: TypeAlias = Annotated[
     float | None,
     typer.Option(
         min=0.0,
@@ -41,7 +60,7 @@ RelativeTolerance = Annotated[
         show_default=f"{RTOL:g}; {NARROW_RTOL:g} in 16 bits; integers must be equal",
     ),
 ]
-AbsoluteTolerance = Annotated[
+AbsoluteTolerance: TypeAlias = Annotated[
     float,
     typer.Option(min=0.0, metavar="VALUE", help="With --check: what is allowed beyond that."),
 ]
@@ -50,28 +69,13 @@ AbsoluteTolerance = Annotated[
 def run(
     model: ModelFile,
     inputs: InputFiles = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            metavar="FILE.npz|FILE.npy",
-            help="Save the outputs, by name.",
-            show_default=False,
-        ),
-    ] = None,
+    save: Saved = None,
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
     target: TargetSpec = None,
     seed: Seed = 0,
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check",
-            help="Compare the outputs with onnxruntime's. If they differ, the first node of the "
-            "model that does is named, and the exit status is 1.",
-        ),
-    ] = False,
+    check: Checked = False,
     rtol: RelativeTolerance = None,
     atol: AbsoluteTolerance = ATOL,
     json: Json = False,
@@ -89,12 +93,7 @@ def run(
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
     loaded = load_model(model, shape, constant)
-    if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, target=target, notes=remark)
-        networks, call = nets.networks, nets.run
-    else:
-        net = tw.compile(loaded, db, target=target, notes=remark)
-        networks, call = (net,), net.run
+    networks, call = compiled(loaded, db, target)
     # The first network that the given arrays fit.
     for network, one in zip(networks, each_shape(loaded), strict=True):
         specs, limits = network.artifact.inputs, index_limits(one)
@@ -111,12 +110,8 @@ def run(
         console.print(describe(name, array), soft_wrap=True)
     if save is not None:
         console.print(f"Saved to {save}.", soft_wrap=True)
-    told: dict[str, Any] = {
-        "model": str(model),
-        "seed": seed,
-        "random_inputs": random,
-        "outputs": [facts(n, a) for n, a in zip(names, outputs, strict=True)],
-    }
+    told: dict[str, Any] = {"model": str(model), "seed": seed, "random_inputs": random}
+    told["outputs"] = [facts(n, a) for n, a in zip(names, outputs, strict=True)]
     agrees = True
     if check:
         compared = Run(model, specs, arrays, parse_constants(constant), host_target().cores)
@@ -128,6 +123,17 @@ def run(
         print_json(told)
     if not agrees:
         raise typer.Exit(FAILED)
+
+
+def compiled(
+    loaded: tw.Model | tw.ModelSet, db: str | None, target: str | None
+) -> tuple[Sequence[Network], Callable[[Mapping[str, Array]], list[Array]]]:
+    """A model's networks, one a shape, and the call that takes arrays of any of these."""
+    if isinstance(loaded, tw.ModelSet):
+        several = tw.compile(loaded, db, target=target, notes=remark)
+        return several.networks, several.run
+    one = tw.compile(loaded, db, target=target, notes=remark)
+    return (one,), one.run
 
 
 def describe(name: str, array: Array) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tilewright.expr.nodes import Expr, Read, Select, children, free_vars
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, bodies
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,3 @@ def reads_under(e: Expr, conditional: bool = False) -> Iterator[tuple[Read, bool
         return
     for c in children(e):
         yield from reads_under(c, conditional)
-
-
-def sequence(node: Node) -> tuple[Node, ...]:
-    """The statements of a Seq, or the node alone."""
-    return node.body if isinstance(node, Seq) else (node,)

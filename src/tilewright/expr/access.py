@@ -71,10 +71,6 @@ class Access:
         return self.read.tensor
 
     @property
-    def is_affine(self) -> bool:
-        return None not in self.indices
-
-    @property
     def is_injective(self) -> bool:
         """Whether different values of the axes it depends on always read different elements.
 
@@ -131,19 +127,6 @@ class Access:
         found = tuple(names.index(a.name) for a in axes)
         whole = all(self.tensor.shape[d] == a.extent for d, a in zip(found, axes, strict=True))
         return found if whole else None
-
-    def is_elementwise(self, axes: Sequence[Axis]) -> bool:
-        """Whether each dimension is another one of `axes`, or 0 in a dimension of extent 1.
-
-        The identity up to the order of the axes and to broadcasting.
-        """
-        used: list[str] = []
-        for i, extent in zip(self.indices, self.tensor.shape, strict=True):
-            if i is not None and i.axis is not None:
-                used.append(i.axis)
-            elif i is None or i.coefficients or extent != 1:
-                return False
-        return len(set(used)) == len(used) and set(used) <= {a.name for a in axes}
 
 
 def accesses(compute: Compute) -> list[Access]:
@@ -281,11 +264,6 @@ def fusible_consumer(dag: Consumers, stage: Tensor) -> tuple[Tensor, tuple[int, 
     maps = {a.dimensions_of(compute.axes) for a in accesses(compute) if a.tensor.name == stage.name}
     found = maps.pop()
     return None if maps or found is None else (consumers[0], found)
-
-
-def has_fusible_consumer(dag: Consumers, stage: Tensor) -> bool:
-    """Rules 4 and 5: whether `fusible_consumer` finds one."""
-    return fusible_consumer(dag, stage) is not None
 
 
 def has_more_reduction_parallel(stage: Tensor, cores: int) -> bool:

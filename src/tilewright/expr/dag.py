@@ -9,7 +9,7 @@ dtype followed by a cast, so that no schedule rounds partial sums).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -101,23 +101,6 @@ class ComputeDAG:
         a transposed convolution) count 0, terms with zeros of a border as any other.
         """
         return sum(stage_flops(t) for t in self.stages)
-
-    def inline(self, names: Collection[str]) -> ComputeDAG:
-        """The DAG with these stages substituted into their consumers.
-
-        Raises ExprError for an output, a reduction or a stage that rounds to a narrower dtype.
-        """
-        for name in names:
-            stage = self.tensor(name)
-            if self.is_output(stage) or compute_of(stage).reduce_axes:
-                raise ExprError(f"{name} is an output or a reduction and cannot be inlined")
-        bodies: dict[str, Tensor] = {}
-        for t in self.stages:
-            source = compute_of(t)
-            body = inline_reads(source.body, {n: bodies[n] for n in names if n in bodies})
-            body = transform(body, lambda x: _renamed(x, bodies))
-            bodies[t.name] = replace(t, source=replace(source, body=body))
-        return ComputeDAG([bodies[t.name] for t in self.outputs])
 
     def evaluate(self, inputs: Mapping[str, Array], *, float64: bool = False) -> dict[str, Array]:
         """Values of all outputs by name, from the values of inputs and constants by name.
@@ -270,13 +253,6 @@ def _with_tensors(body: Expr, made: Mapping[int, Tensor]) -> Expr:
         return Read(made[id(x.tensor)], tuple(_with_tensors(i, made) for i in x.indices))
 
     return transform(body, leaf)
-
-
-def _renamed(x: Expr, tensors: Mapping[str, Tensor]) -> Expr | None:
-    if isinstance(x, Read) and x.tensor.name in tensors:
-        indices = tuple(transform(i, lambda y: _renamed(y, tensors)) for i in x.indices)
-        return Read(tensors[x.tensor.name], indices)
-    return None
 
 
 def _split_accumulation(t: Tensor, taken: set[str]) -> tuple[list[Tensor], Tensor]:

@@ -38,75 +38,34 @@ BITS = ("bitand", "bitor", "bitxor", "shl", "shr")
 REDUCTIONS = ("sum", "max", "min", "prod")
 
 
+def _operator(op: str) -> Callable[[Any, Any], Expr]:
+    """The method of an operator."""
+    return lambda left, right: binary(op, left, right)
+
+
+def _reflected(op: str) -> Callable[[Any, Any], Expr]:
+    """The method of an operator whose right operand is the object."""
+    return lambda right, left: binary(op, left, right)
+
+
 class Operand:
     """Operator overloads shared by expressions, axes and scalars-to-be."""
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> Expr:
-        return binary("add", self, other)
-
-    def __radd__(self, other: Any) -> Expr:
-        return binary("add", other, self)
-
-    def __sub__(self, other: Any) -> Expr:
-        return binary("sub", self, other)
-
-    def __rsub__(self, other: Any) -> Expr:
-        return binary("sub", other, self)
-
-    def __mul__(self, other: Any) -> Expr:
-        return binary("mul", self, other)
-
-    def __rmul__(self, other: Any) -> Expr:
-        return binary("mul", other, self)
-
-    def __truediv__(self, other: Any) -> Expr:
-        return binary("div", self, other)
-
-    def __rtruediv__(self, other: Any) -> Expr:
-        return binary("div", other, self)
-
-    def __floordiv__(self, other: Any) -> Expr:
-        return binary("floordiv", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Expr:
-        return binary("floordiv", other, self)
-
-    def __mod__(self, other: Any) -> Expr:
-        return binary("mod", self, other)
-
-    def __rmod__(self, other: Any) -> Expr:
-        return binary("mod", other, self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __truediv__, __rtruediv__ = _operator("div"), _reflected("div")
+    __floordiv__, __rfloordiv__ = _operator("floordiv"), _reflected("floordiv")
+    __mod__, __rmod__ = _operator("mod"), _reflected("mod")
+    __lt__, __le__ = _operator("lt"), _operator("le")
+    __gt__, __ge__ = _operator("gt"), _operator("ge")
+    eq, ne = _operator("eq"), _operator("ne")  # of values: `==` compares structure
+    __and__, __or__ = _operator("and"), _operator("or")
 
     def __neg__(self) -> Expr:
         return call("neg", self)
-
-    def __lt__(self, other: Any) -> Expr:
-        return binary("lt", self, other)
-
-    def __le__(self, other: Any) -> Expr:
-        return binary("le", self, other)
-
-    def __gt__(self, other: Any) -> Expr:
-        return binary("gt", self, other)
-
-    def __ge__(self, other: Any) -> Expr:
-        return binary("ge", self, other)
-
-    def eq(self, other: Any) -> Expr:
-        """The bool expression "equals"."""
-        return binary("eq", self, other)
-
-    def ne(self, other: Any) -> Expr:
-        """The bool expression "differs from"."""
-        return binary("ne", self, other)
-
-    def __and__(self, other: Any) -> Expr:
-        return binary("and", self, other)
-
-    def __or__(self, other: Any) -> Expr:
-        return binary("or", self, other)
 
     def __invert__(self) -> Expr:
         return call("not", self)

@@ -18,13 +18,13 @@ another thread's could overtake raises VerifyError; so does a barrier that not e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import InputError, VerifyError
+from tilewright.errors import VerifyError
 from tilewright.expr.evaluate import BINARY, CALLS
 from tilewright.expr.nodes import (
     Binary,
@@ -41,6 +41,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table
 from tilewright.nest.lanes import Array, Lanes
 from tilewright.nest.lockstep import lockstep_loops
+from tilewright.nest.memory import BLOCK, THREAD, VIRTUAL, CheckedBuffer, Since, threads
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -66,80 +67,13 @@ from tilewright.nest.workers import (
 )
 
 LANES_AT_ONCE = 1 << 18
-MOST_THREADS = 1 << 16  # of one dimension of a block
 UPDATES: dict[str, np.ufunc] = {
     "sum": np.add,
     "prod": np.multiply,
     "max": np.maximum,
     "min": np.minimum,
 }
-
-
-NOBODY, SEVERAL = -1, -2
-# Names under which lanes hold their block and their thread in each dimension.
-BLOCK, VIRTUAL = ":block", ":virtual"
-THREAD = {kind: f":{kind.value}" for kind in THREADS}
-
-
-@dataclass(frozen=True, slots=True)
-class Since:
-    """The threads that wrote and read each element of shared storage since the last barrier."""
-
-    writer: Array
-    reader: Array
-
-    @classmethod
-    def barrier(cls, size: int) -> Since:
-        return cls(np.full(size, NOBODY), np.full(size, NOBODY))
-
-    @property
-    def touched(self) -> bool:
-        """Whether any thread was here."""
-        return bool((self.writer != NOBODY).any() or (self.reader != NOBODY).any())
-
-    def forget(self) -> None:
-        """A barrier."""
-        self.writer.fill(NOBODY)
-        self.reader.fill(NOBODY)
-
-    def reading(self, at: Array, thread: Array) -> bool:
-        """Note reads; False where another thread wrote the element."""
-        if ((self.writer[at] != NOBODY) & (self.writer[at] != thread)).any():
-            return False
-        old = self.reader[at]
-        self.reader[at] = np.where((old == NOBODY) | (old == thread), thread, SEVERAL)
-        self.reader[at[self.reader[at] != thread]] = SEVERAL
-        return True
-
-    def writing(self, at: Array, thread: Array) -> bool:
-        """Note writes; False where another thread read or wrote the element."""
-        for known in (self.writer[at], self.reader[at]):
-            if ((known != NOBODY) & (known != thread)).any():
-                return False
-        self.writer[at] = thread
-        return bool((self.writer[at] == thread).all())
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """Storage of one tensor, or of one window a lane: flat elements, and which were written.
-
-    `slot` and `offsets` are the names under which lanes hold their window's number and start.
-    `since` is what threads did to shared storage since the last barrier, `sharing` all buffers that
-    lie in the same bytes.
-    """
-
-    tensor: Tensor
-    shape: tuple[int, ...]
-    data: Array
-    written: Array
-    slot: str | None = None
-    offsets: tuple[str, ...] = ()
-    since: Since | None = None
-    sharing: dict[str, Buffer] = field(default_factory=dict)
-
-
-Buffers: TypeAlias = Mapping[str, Buffer]
+Buffers: TypeAlias = Mapping[str, CheckedBuffer]
 
 
 def interpret(
@@ -154,55 +88,19 @@ def interpret(
     Raises InputError for a missing array or one of another shape or dtype, VerifyError where the
     program reads or writes what it must not.
     """
-    buffers: dict[str, Buffer] = {}
+    buffers: dict[str, CheckedBuffer] = {}
     for t in program.inputs:
-        buffers[t.name] = _given(t, inputs, "input")
+        buffers[t.name] = CheckedBuffer.given(t, inputs, "input")
     for t in program.constants:
-        buffers[t.name] = _given(t, constants or {}, "constant")
+        buffers[t.name] = CheckedBuffer.given(t, constants or {}, "constant")
     for t in program.tables:
         assert isinstance(t.source, Table)
-        buffers[t.name] = _given(t, {t.name: t.source.values}, "table")
+        buffers[t.name] = CheckedBuffer.given(t, {t.name: t.source.values}, "table")
     for t in program.outputs:
-        buffers[t.name] = _fresh(t, 1)
+        buffers[t.name] = CheckedBuffer.fresh(t)
     with np.errstate(all="ignore"):
         _Interpreter(program, rng).run(program.body, buffers, Lanes.single())
-    return {t.name: _finished(program, buffers[t.name]) for t in program.outputs}
-
-
-def _given(tensor: Tensor, arrays: Mapping[str, Array], role: str) -> Buffer:
-    if tensor.name not in arrays:
-        raise InputError(f"no array for {role} {tensor.name}; given: {sorted(arrays)}")
-    array = np.asarray(arrays[tensor.name])
-    if array.shape != tensor.shape or array.dtype != tensor.dtype.numpy:
-        raise InputError(
-            f"{role} {tensor.name} must be {tensor.dtype} {tensor.shape}, got {array.dtype} "
-            f"{array.shape}"
-        )
-    return Buffer(tensor, _shape(tensor), array.reshape(-1), np.ones(array.size, np.bool_))
-
-
-def _fresh(tensor: Tensor, windows: int, slot: str = "", offsets: tuple[str, ...] = ()) -> Buffer:
-    size = prod(_shape(tensor)) * windows
-    data = np.zeros(size, tensor.dtype.numpy)
-    return Buffer(tensor, _shape(tensor), data, np.zeros(size, np.bool_), slot or None, offsets)
-
-
-def _shape(tensor: Tensor) -> tuple[int, ...]:
-    shape = tuple(e for e in tensor.shape if isinstance(e, int))
-    if len(shape) != tensor.rank:
-        raise VerifyError(f"{tensor.name} has the symbolic shape {tensor.shape}; it must be ints")
-    return shape
-
-
-def _finished(program: Program, buffer: Buffer) -> Array:
-    if not buffer.written.all():
-        missing = int(np.flatnonzero(~buffer.written)[0])
-        where = tuple(int(i) for i in np.unravel_index(missing, buffer.shape))
-        raise VerifyError(
-            f"program {program.name} never writes {buffer.tensor.name}{list(where)} and "
-            f"{int((~buffer.written).sum()) - 1} elements more"
-        )
-    return buffer.data.reshape(buffer.shape)
+    return {t.name: buffers[t.name].finished(program.name) for t in program.outputs}
 
 
 class _Interpreter:
@@ -220,7 +118,7 @@ class _Interpreter:
         }
         # Shared memory by name: it is the same in every iteration that allocates it.
         self.since: dict[str, Since] = {}
-        self.slots: dict[int, dict[str, Buffer]] = {}
+        self.slots: dict[int, dict[str, CheckedBuffer]] = {}
         self.team = 1  # lanes that come to a barrier
 
     def _measure(self, node: Node) -> int:
@@ -267,7 +165,7 @@ class _Interpreter:
             block = lanes.get(BLOCK) if lanes.has(BLOCK) else np.zeros(lanes.count, np.int64)
             _, windows = np.unique(block, return_inverse=True)
         inside = lanes.setting({slot: windows, **starts})
-        buffer = _fresh(node.tensor, int(windows.max()) + 1, slot, tuple(starts))
+        buffer = CheckedBuffer.fresh(node.tensor, int(windows.max()) + 1, slot, list(starts))
         if node.scope is Scope.SHARED:
             since = self.since.get(node.tensor.name)
             if since is None or len(since.writer) != len(buffer.data):
@@ -362,7 +260,7 @@ class _Place:
         """`combined` are the thread dimensions whose threads reduce to one result."""
         buffer, at = self.element(node.tensor, node.indices, lanes)
         value = np.broadcast_to(self.value(node.value, lanes), (lanes.count,))
-        if buffer.since is not None and not buffer.since.writing(at, _threads(lanes, combined)):
+        if buffer.since is not None and not buffer.since.writing(at, threads(lanes, combined)):
             self.fail(f"threads race for an element of {node.tensor.name}: a barrier is missing")
         self.overwrite(buffer)
         if node.reduce is None:
@@ -379,7 +277,7 @@ class _Place:
             old = buffer.data[i].astype(value.dtype)
             buffer.data[i] = update(old, v).astype(buffer.data.dtype)
 
-    def overwrite(self, buffer: Buffer) -> None:
+    def overwrite(self, buffer: CheckedBuffer) -> None:
         """A store ends the lives of what was in the same bytes."""
         for name, other in buffer.sharing.items():
             if name == buffer.tensor.name:
@@ -426,12 +324,12 @@ class _Place:
     def read(self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes) -> Array:
         buffer, at = self.element(tensor, indices, lanes)
         self.check_written(buffer, at)
-        if buffer.since is not None and not buffer.since.reading(at, _threads(lanes)):
+        if buffer.since is not None and not buffer.since.reading(at, threads(lanes)):
             self.fail(f"{tensor.name} is read where another thread wrote: a barrier is missing")
         found: Array = buffer.data[at].astype(tensor.dtype.compute.numpy, copy=False)
         return found
 
-    def check_written(self, buffer: Buffer, at: Array) -> None:
+    def check_written(self, buffer: CheckedBuffer, at: Array) -> None:
         known = buffer.written[at]
         if not known.all():
             first = int(np.broadcast_to(at, known.shape)[~known].flat[0]) % prod(buffer.shape)
@@ -441,7 +339,7 @@ class _Place:
 
     def element(
         self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes
-    ) -> tuple[Buffer, Any]:
+    ) -> tuple[CheckedBuffer, Any]:
         """The buffer of `tensor` and the flat positions of the element in each lane."""
         buffer = self.buffers.get(tensor.name)
         if buffer is None:
@@ -459,13 +357,3 @@ class _Place:
                 )
             flat = flat * extent + local
         return buffer, flat
-
-
-def _threads(lanes: Lanes, combined: tuple[Kind, ...] = ()) -> Array:
-    """The number of the thread that each lane is; a combined dimension counts as thread 0."""
-    number = np.zeros(lanes.count, np.int64)
-    for kind, name in THREAD.items():
-        number = number * MOST_THREADS
-        if kind not in combined and lanes.has(name):
-            number = number + lanes.get(name)
-    return number * MOST_THREADS + (lanes.get(VIRTUAL) if lanes.has(VIRTUAL) else 0)

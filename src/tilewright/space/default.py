@@ -2,7 +2,6 @@
 
     default_of(space) -> Population of one
     default_gene(space) -> its gene
-    default_trace(dag, target) -> its concrete steps
 
 A seeded sample of the search space, ranked by the analytical estimate; the best are then changed
 one decision at a time for a few rounds. It is what an untuned model runs and the reference that
@@ -17,23 +16,13 @@ import numpy as np
 
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene
-from tilewright.schedule.steps import Step
-from tilewright.schedule.trace import steps_of
 from tilewright.space.candidate_space import CandidateSpace
-from tilewright.space.space import Space
-from tilewright.target import Target
 
 SAMPLES = 4096
 ROUNDS = 8
 PARENTS = 32
 CHILDREN = 12
-
-
-def default_trace(dag: ComputeDAG, target: Target) -> list[Step]:
-    """Its steps. Raises ScheduleError when the space is empty."""
-    return steps_of(default_gene(Space(dag, target)))
 
 
 def default_gene(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Gene:

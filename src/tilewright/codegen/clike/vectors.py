@@ -32,12 +32,6 @@ def is_contiguous(index: Expr, var: str, width: int, forms: Linearizer) -> bool:
     return rest.const % width == 0 and all(k % width == 0 for _, k in rest.terms)
 
 
-def is_fixed(e: Expr, var: str, forms: Linearizer) -> bool:
-    """Whether an index does not move with the lane."""
-    form = forms.of(e)
-    return form.coefficient(var) == 0 and not _hides(form, var, forms)
-
-
 def _hides(form: Linear, var: str, forms: Linearizer) -> bool:
     return any(var in forms.inside.get(name, ()) for name, _ in form.terms)
 

@@ -19,9 +19,9 @@ from math import prod
 
 from tilewright.artifact import aligned
 from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.llvm.addresses import Buffer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import features
-from tilewright.codegen.llvm.memory import Buffer
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.partials import Partials
 from tilewright.codegen.llvm.prefetch import Prefetcher

@@ -102,11 +102,6 @@ def compiler() -> str:
     return f"LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
 
 
-def assembly(ir: str, target: CpuTarget) -> str:
-    """The same as assembly text, for people."""
-    return str(machine(target).emit_assembly(parse(ir, target)))
-
-
 def parse(ir: str, target: CpuTarget) -> llvm.ModuleRef:
     """The parsed module, with the target's data layout."""
     tm = machine(target)

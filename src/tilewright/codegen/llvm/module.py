@@ -21,7 +21,6 @@ from tilewright.expr.dtypes import DType
 
 ZEROS = "@zeros"
 ZERO_BYTES = 1024
-ELEMENTS_PER_LINE = 4096
 
 
 @dataclass(slots=True)

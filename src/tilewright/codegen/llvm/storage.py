@@ -12,8 +12,8 @@ from math import prod
 
 from tilewright.artifact import ALIGNMENT, aligned
 from tilewright.codegen.linear import Linear
+from tilewright.codegen.llvm.addresses import Buffer
 from tilewright.codegen.llvm.builder import Builder
-from tilewright.codegen.llvm.memory import Buffer
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.errors import BuildError
 from tilewright.expr.nodes import Tensor

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilewright.expr.dtypes import DTYPES, DType
+from tilewright.expr.dtypes import DType
 
 COMPUTE = {
     "float64": "double",
@@ -108,6 +108,3 @@ def shuffle_mask(indices: list[int]) -> str:
     """The last operand of a shufflevector; -1 is "any"."""
     parts = (f"i32 {i}" if i >= 0 else "i32 poison" for i in indices)
     return f"<{len(indices)} x i32> <{', '.join(parts)}>"
-
-
-INT32 = DTYPES["int32"]

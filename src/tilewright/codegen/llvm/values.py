@@ -15,6 +15,7 @@ from math import prod
 
 from tilewright.codegen.lanes import Lanes, chunks
 from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.llvm.addresses import Buffer, Emitter, splat
 from tilewright.codegen.llvm.arithmetic import (
     apply,
     arithmetic,
@@ -30,7 +31,7 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.indices import LANE, Indexer
 from tilewright.codegen.llvm.machine import features as machine_features
 from tilewright.codegen.llvm.mathematics import MathLibrary
-from tilewright.codegen.llvm.memory import Buffer, Memory, splat
+from tilewright.codegen.llvm.memory import Memory
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import Value, constant, iota
@@ -68,7 +69,7 @@ class Evaluator:
         self.vector_bits = target.vector_bits
         self.features = features = machine_features(target)
         self.ix = ix = Indexer(b, forms, env)
-        self.memory = Memory(b, ix, m, features, target)
+        self.memory = Memory(Emitter(b, ix, m, features, target))
         self.math = MathLibrary(b, m, features)
         self.registers = Registers()
         self.buffers: dict[str, Buffer] = {}
@@ -295,7 +296,7 @@ class Evaluator:
             return False
         buffer = self.buffers[e.tensor.name]
         promoted = self.registers.get(e.tensor.name, at) is not None
-        return not promoted and not self.memory.in_bounds(buffer, at)
+        return not promoted and not self.memory.emitter.in_bounds(buffer, at)
 
     # ---- reductions -------------------------------------------------------------------------
 

@@ -31,9 +31,9 @@ TARGET = Target.parse("cpu:icelake-server cores=2")
 MACHINE = Machine.of("cpu", cpu="simulated", features="", cores=2, compiler="none")
 
 
-def simulated(gene: Gene, noise: float = 0.0) -> MeasureResult:
-    """A latency that depends on the gene, and a little on `noise`; some fail."""
-    number = int(hashlib.sha256(gene.text.encode()).hexdigest()[:8], 16)
+def simulated(text: str, noise: float = 0.0) -> MeasureResult:
+    """A latency that depends on a program's text, and a little on `noise`; some fail."""
+    number = int(hashlib.sha256(text.encode()).hexdigest()[:8], 16)
     if number % 17 == 0:
         return MeasureResult("run", "RunError", "simulated crash")
     return MeasureResult("ok", latencies_s=((1e-3 + number % 1000 * 1e-6) * (1 + noise),))
@@ -58,13 +58,13 @@ class SteppingMachine:
         for gene in genes:
             self.parent.send(("trial", task.hash, gene.hash))
             self.parent.recv()
-            results.append(simulated(gene, self.noise))
+            results.append(simulated(gene.text, self.noise))
         return results
 
     def confirm(
         self, task: TuningTask, default: Gene, genes: Sequence[Gene]
     ) -> list[tuple[float, ...]]:
-        return [simulated(gene).latencies_s for gene in genes]
+        return [simulated(gene.text).latencies_s for gene in genes]
 
     def close(self) -> None:
         pass

@@ -1,0 +1,204 @@
+"""Loads: which instructions read the lanes of an access.
+
+0 1 2 3      contiguous: one load, masked or in pieces where lanes are missing
+0 2 4 6      strides of 2 to 4: contiguous loads, shuffled
+0 9 18 27    other strides: groups of four from each lane's address on, transposed; or gathered
+"""
+
+from __future__ import annotations
+
+from tilewright.codegen.llvm.addresses import MemoryAccess, powers
+from tilewright.codegen.llvm.indices import LANE
+from tilewright.codegen.llvm.resident import WAY_BYTES
+from tilewright.codegen.llvm.types import mangled, shuffle_mask, vector
+
+GROUP = 4
+"""Neighbouring elements that a transposed load takes from each lane's address on."""
+GREATEST_SHUFFLED_STRIDE = 4
+
+
+class MemoryLoad(MemoryAccess):
+    """A load being written."""
+
+    @property
+    def key(self) -> object:
+        """What makes two loads equal."""
+        shape = (self.lanes.count, self.lanes.active) if self.lanes else None
+        test = self.guard.text if self.guard else None
+        at = self.at
+        return (self.buffer.tensor.name, self.buffer.version, at.const, at.terms, shape, test)
+
+    def value(self) -> str:
+        """The loaded element or elements, by the shortest way."""
+        stride = self.at.coefficient(LANE)
+        if self.lanes is None:
+            return self.scalar()
+        if stride == 1:
+            return self.contiguous()
+        short = 2 <= stride <= GREATEST_SHUFFLED_STRIDE
+        if short and self.guard is None and self.lanes.full:
+            return self.shuffled(stride)
+        group = self.at.const % GROUP
+        if self.is_transposed(group):
+            first = self.at.shifted(-group)
+            whole = MemoryLoad(self.emitter, self.buffer, first, self.lanes, None)
+            return whole.transposed(stride, group)
+        return self.strided(stride)
+
+    def is_transposed(self, group: int) -> bool:
+        """Whether to load the whole group of elements that number `group` of them belongs to.
+
+        Its others are likely to be wanted next (then they are there), and even for one the loads
+        take no longer than a gather.
+        """
+        assert self.lanes is not None
+        return (
+            self.guard is None
+            and self.lanes.full
+            and self.count % GROUP == 0
+            and self.dtype.bits == 32
+            and self.emitter.in_bounds(self.buffer, self.at.shifted(-group))
+            and self.emitter.in_bounds(self.buffer, self.at.shifted(GROUP - 1 - group))
+        )
+
+    def load_text(self, text: str, *operands: str, key: object = None) -> str:
+        """A load, shared and hoisted as far as nothing writes the buffer."""
+        again = key is None and text.startswith("load ")
+        if again:
+            at = self.at.without(LANE)
+            base = (self.buffer.tensor.name, at.terms)
+            offset = at.const * self.dtype.bytes
+            ways = self.target.l1_bytes // WAY_BYTES
+            self.b.scopes[-1].residents.place(base, offset, self.target.line_bytes, ways)
+        outermost = self.b.written_depth(self.buffer.tensor.name)
+        return self.b.load(text, (self.key, key), outermost, *operands, again=again)
+
+    def scalar(self) -> str:
+        at = self.pointer()
+        return self.load_text(f"load {self.element}, ptr {at}, align {self.align}", at)
+
+    def contiguous(self) -> str:
+        assert self.lanes is not None
+        at = self.pointer()
+        masked = self.guard is not None and self.guard.lanes > 1
+        if self.lanes.full and not masked:
+            return self.load_text(f"load {self.type}, ptr {at}, align {self.align}", at)
+        if masked or self.dtype.bits in self.features.mask_bits:
+            return self.masked_load(at)
+        return self.pieces(at)
+
+    def masked_load(self, at: str) -> str:
+        kind = self.bits_type()
+        test = f"<{self.count} x i1>"
+        fn = self.m.declare(f"llvm.masked.load.{mangled(kind)}.p0", kind, ["ptr", test, kind])
+        mask = self.mask()
+        args = f"ptr align {self.align} {at}, {test} {mask}, {kind} zeroinitializer"
+        if kind == self.type:
+            return self.load_text(f"call {kind} {fn}({args})", at, mask)
+        raw = self.load_text(f"call {kind} {fn}({args})", at, mask, key="bits")
+        return self.b.pure(f"bitcast {kind} {raw} to {self.type}", raw)
+
+    def pieces(self, at: str) -> str:
+        """A tail in pieces of 8, 4, 2, 1 elements put into one vector."""
+        assert self.lanes is not None
+        total = "zeroinitializer"
+        for start, size in powers(self.lanes.active):
+            p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {start}")
+            kind = vector(self.element, size)
+            part = self.load_text(f"load {kind}, ptr {p}, align {self.align}", p, at, key=start)
+            if size == 1:
+                text = f"insertelement {self.type} {total}, {kind} {part}, i64 {start}"
+            else:
+                name = f"llvm.vector.insert.{mangled(self.type)}.{mangled(kind)}"
+                fn = self.m.declare(name, self.type, [self.type, kind, "i64"])
+                text = f"call {self.type} {fn}({self.type} {total}, {kind} {part}, i64 {start})"
+            total = self.b.pure(text, total, part)
+        return total
+
+    def shuffled(self, stride: int) -> str:
+        """Every stride-th element, from contiguous loads that stay within the span."""
+        span = (self.count - 1) * stride + 1
+        starts = [min(j * self.count, span - self.count) for j in range(stride)]
+        at = self.pointer()
+        total = ""
+        for j, start in enumerate(starts):
+            p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {start}")
+            text = f"load {self.type}, ptr {p}, align {self.align}"
+            part = self.load_text(text, p, at, key=start)
+            wanted = []
+            for i in range(self.count):
+                where = i * stride - start
+                fresh = 0 <= where < self.count and i * stride >= j * self.count
+                wanted.append(self.count * (j > 0) + where if fresh else i if j else -1)
+            first, second = (total, part) if j else (part, "poison")
+            text = (
+                f"shufflevector {self.type} {first}, {self.type} {second}, {shuffle_mask(wanted)}"
+            )
+            total = self.b.pure(text, first, second)
+        return total
+
+    def transposed(self, stride: int, wanted: int) -> str:
+        """Element number `wanted` from each lane's address on, of GROUP that are all loaded.
+
+            lanes 0..3 load  a0 a1 a2 a3 | b0 b1 b2 b3 | c0 .. | d0 ..     ->    a0 b0 c0 d0
+
+        Each register holds the groups of every fourth lane; two rounds of shuffles within its
+        128-bit parts bring them together. The shuffles for the other elements are shared.
+        """
+        at = self.pointer()
+        part = vector(self.element, GROUP)
+        rows = []
+        for i in range(self.count):
+            p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {i * stride}")
+            text = f"load {part}, ptr {p}, align {self.align}"
+            rows.append(self.load_text(text, p, at, key=("group", i)))
+        a, b, c, d = (self._joined(rows[i::GROUP]) for i in range(GROUP))
+        half = wanted // 2
+        low = self._pairs(a, b, (2 * half, 2 * half + 1), 1)
+        high = self._pairs(c, d, (2 * half, 2 * half + 1), 1)
+        return self._pairs(low, high, (wanted % 2,), 2)
+
+    def _joined(self, rows: list[str]) -> str:
+        """Vectors of one type, a power of two of them, one after the other."""
+        size = GROUP
+        while len(rows) > 1:
+            kind, order = vector(self.element, size), shuffle_mask(list(range(2 * size)))
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            rows = [
+                self.b.pure(f"shufflevector {kind} {x}, {kind} {y}, {order}", x, y)
+                for x, y in pairs
+            ]
+            size *= 2
+        return rows[0]
+
+    def _pairs(self, x: str, y: str, which: tuple[int, ...], width: int) -> str:
+        """In every group: elements of x and y in turns, `width` at a time, those in `which`."""
+        order = []
+        for start in range(0, self.count, GROUP):
+            for w in which:
+                for side in (0, self.count):
+                    order += [side + start + w * width + i for i in range(width)]
+        text = f"shufflevector {self.type} {x}, {self.type} {y}, {shuffle_mask(order)}"
+        return self.b.pure(text, x, y)
+
+    def strided(self, stride: int) -> str:
+        assert self.lanes is not None
+        if (self.features.gather and self.dtype.bits >= 32) or self.guard is not None:
+            return self.gather_from(self.addresses(stride))
+        at = self.pointer()
+        total = "poison" if self.lanes.full else "zeroinitializer"
+        for i in range(self.lanes.active):
+            p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {i * stride}")
+            text = f"load {self.element}, ptr {p}, align {self.align}"
+            part = self.load_text(text, p, at, key=i)
+            text = f"insertelement {self.type} {total}, {self.element} {part}, i64 {i}"
+            total = self.b.pure(text, total, part)
+        return total
+
+    def gather_from(self, at: str) -> str:
+        pointers, test = f"<{self.count} x ptr>", f"<{self.count} x i1>"
+        name = f"llvm.masked.gather.{mangled(self.type)}.v{self.count}p0"
+        fn = self.m.declare(name, self.type, [pointers, test, self.type])
+        mask = self.mask()
+        args = f"{pointers} align {self.align} {at}, {test} {mask}, {self.type} zeroinitializer"
+        return self.load_text(f"call {self.type} {fn}({args})", at, mask, key=at)
