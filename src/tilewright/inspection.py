@@ -156,7 +156,18 @@ def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifac
     )
 
 
-KEEPING = ("cast", "concat", "expand", "reshape", "slice", "tile", "transpose", "where")
+KEEPING = (
+    *(
+        "broadcast_to",
+        "cast_to",
+        "concat",
+        "reshape",
+        "strided_slice",
+        "tile",
+        "transpose",
+        "where",
+    ),
+)
 """Graph operators whose result holds values of their inputs."""
 INDEXING = ("gather", "gather_elements", "scatter_elements")
 """Those whose second input holds positions along `axis` of the first."""
@@ -178,7 +189,7 @@ def index_limits(model: Model) -> dict[str, int]:
                 axis = node.attributes["axis"]
                 assert isinstance(axis, int)
                 indexed.append(node.inputs[0].shape[axis])
-            elif node.op == "eq":
+            elif node.op == "equal":
                 known = [v.constant for v in node.inputs if v.constant is not None]
                 compared += [int(c.max()) + 1 for c in known if c.size]
         if indexed or max(compared, default=0) > 1:

@@ -40,7 +40,7 @@ from tilewright.expr.simplify import Simplifier
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.expr.written import Definition, written
 from tilewright.graph.ir import Node, Value
-from tilewright.graph.ops import literals, lower
+from tilewright.graph.ops import lower, operands
 
 LIGHT_SUM = 256  # terms of a sum; see NodeMath.is_light
 REUSE = 12  # uses of an element that pay for a copy of it; see NodeMath.reuses
@@ -57,14 +57,15 @@ class NodeMath:
     @staticmethod
     def of(node: Node) -> NodeMath:
         """The math of `node` by itself."""
-        numbers = literals(node.op, node.inputs)
         made: dict[Value, Tensor] = {}
-        operands: list[Operand] = []
-        for i, value in enumerate(node.inputs):
-            if i not in numbers and value not in made:
+
+        def tensor(i: int, value: Value) -> Tensor:
+            if value not in made:
                 made[value] = placeholder(value.shape, DTYPES[value.dtype], name=f"x{i}")
-            operands.append(numbers[i] if i in numbers else made[value])
-        return NodeMath(node, tuple(operands), lower(node.op, operands, node.attributes, "y"))
+            return made[value]
+
+        given = operands(node.op, node.inputs, tensor)
+        return NodeMath(node, tuple(given), lower(node.op, given, node.attributes, "y"))
 
     @cached_property
     def stages(self) -> tuple[Tensor, ...]:

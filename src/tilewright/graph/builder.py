@@ -141,7 +141,7 @@ class BodyBuilder(GraphBuilder):
     t = body.input("t", (), "int64")          of a loop; a branch has captured inputs only
     h, row = body.carry(h0), body.row(x)      before anything is captured
     w = body.capture(weights)
-    loop = Loop(body.finish([body.emit("mul", h, w)]), …)
+    loop = Loop(body.finish([body.emit("multiply", h, w)]), …)
     outer.control(loop, [h0, x, *body.captured])
     """
 

@@ -321,7 +321,13 @@ def _row(region: Region, x: Value, axis: int, at: int) -> Value:
     if x.constant is not None:
         return region.constant(np.ascontiguousarray(x.constant.take(at, axis)))
     part = region.builder.emit(
-        "slice", x, starts=(at,), stops=(at + 1,), steps=(1,), axes=(axis,), name=f"{x.name}.at"
+        "strided_slice",
+        x,
+        starts=(at,),
+        stops=(at + 1,),
+        steps=(1,),
+        axes=(axis,),
+        name=f"{x.name}.at",
     )
     return region.builder.reshape(part, shape)
 

@@ -2,7 +2,6 @@
 
 broadcast_shapes((4, 1), (3,)) == (4, 3)
 padding_pairs(1, 2) == ((1, 1), (1, 1))
-window_extent(14, 3, stride=1, dilation=1, pads=(1, 1)) == 14
 matching_groups((1, 6, 4, 5), (2, 3, 20)) == [([1], [0, 1]), ([2, 3], [2])]
 """
 
@@ -87,20 +86,6 @@ def padding_pairs(padding: Padding, rank: int) -> Pairs:
     if any(p < 0 for pair in pairs for p in pair):
         raise ExprError(f"padding {padding!r} must not be negative")
     return pairs
-
-
-def window_extent(
-    extent: int, kernel: int, stride: int, dilation: int, pads: tuple[int, int]
-) -> int:
-    """Positions of a sliding window: (extent + pads - reach) // stride + 1."""
-    reach = (kernel - 1) * dilation + 1
-    room = extent + pads[0] + pads[1] - reach
-    if room < 0:
-        raise ExprError(
-            f"a window of {kernel} (dilation {dilation}) does not fit {extent} elements "
-            f"padded by {pads}"
-        )
-    return room // stride + 1
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:

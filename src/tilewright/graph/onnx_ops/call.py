@@ -89,7 +89,7 @@ class Call:
         """Element `at` of a vector, as a scalar."""
         if x.constant is not None:
             return self.literal(x.constant[at])
-        part = self.emit("slice", x, starts=(at,), stops=(at + 1,), steps=(1,), axes=(0,))
+        part = self.emit("strided_slice", x, starts=(at,), stops=(at + 1,), steps=(1,), axes=(0,))
         return self.builder.reshape(part, ())
 
     def empty(self, shape: Sequence[int], like: Value) -> Value:

@@ -67,9 +67,9 @@ def convolve(call: Call, x: Value, w: Value, bias: Value | None) -> Value:
         call.reject(f"its kernel_shape {window} is not that of its weights {w}")
     nhwc = channels_last(call, x)
     options: dict[str, Any] = {
-        "strides": per_axis(call, "strides", rank),
-        "pads": window_pads(call, x.shape[2:], w.shape[2:]),
-        "dilations": per_axis(call, "dilations", rank),
+        "stride": per_axis(call, "strides", rank),
+        "padding": window_pads(call, x.shape[2:], w.shape[2:]),
+        "dilation": per_axis(call, "dilations", rank),
     }
     kernel = call.builder.transpose(w, (*range(2, w.rank), 1, 0))
     if groups > 1 and groups == x.shape[1] and w.shape[1] == 1:
@@ -96,9 +96,9 @@ def conv_transpose(call: Call) -> Value:
         "conv_transpose",
         channels_last(call, x),
         call.builder.transpose(w, (*range(2, w.rank), 0, 1)),
-        strides=strides,
-        pads=pads,
-        dilations=dilations,
+        stride=strides,
+        padding=pads,
+        dilation=dilations,
         output_padding=extra,
         groups=int(call.attribute("group", 1)),
     )
@@ -167,7 +167,7 @@ def _scaled(call: Call, x: Value, factor: float) -> Value:
         return x
     if x.constant is not None:
         return call.literal(x.constant * factor, x)
-    return call.emit("mul", x, call.literal(factor, x))
+    return call.emit("multiply", x, call.literal(factor, x))
 
 
 def einsum(call: Call) -> Value:

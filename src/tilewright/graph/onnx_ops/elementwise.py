@@ -47,24 +47,31 @@ def variadic(op: str) -> Translator:
 def mean(call: Call) -> Value:
     total = variadic("add")(call)
     assert isinstance(total, Value)
-    return call.emit("mul", total, call.literal(1 / len(call.inputs), total))
+    return call.emit("multiply", total, call.literal(1 / len(call.inputs), total))
 
 
 def clip(call: Call) -> Value:
     """Bounds are attributes before opset 11, inputs after; run-time bounds become min and max."""
     x = call.input(0)
     if call.opset < 11:
-        low, high = call.attribute("min", -math.inf), call.attribute("max", math.inf)
-        return call.emit("clip", x, low=float(low), high=float(high))
+        return limited(call, x, call.attribute("min", -math.inf), call.attribute("max", math.inf))
     bounds = [call.optional(1), call.optional(2)]
     if all(b is None or b.is_constant for b in bounds):
         known = [None if b is None or b.constant is None else b.constant.item() for b in bounds]
-        low = -math.inf if known[0] is None else float(known[0])
-        high = math.inf if known[1] is None else float(known[1])
-        return call.emit("clip", x, low=low, high=high)
-    for op, bound in zip(("max", "min"), bounds, strict=True):
+        low, high = (
+            e if k is None else k for k, e in zip(known, (-math.inf, math.inf), strict=True)
+        )
+        return limited(call, x, low, high)
+    for op, bound in zip(("maximum", "minimum"), bounds, strict=True):
         x = x if bound is None else call.emit(op, x, bound)
     return x
+
+
+def limited(call: Call, x: Value, low: float, high: float) -> Value:
+    """`x` between bounds, in its own type; infinite ones do not limit."""
+    number = float if dtype(x.dtype).is_float else int
+    pairs = zip(("low", "high"), (low, high), strict=True)
+    return call.emit("clip", x, **{k: number(b) for k, b in pairs if not math.isinf(b)})
 
 
 def prelu(call: Call) -> Value:
@@ -88,7 +95,7 @@ def cast(call: Call) -> Value:
     except ExprError:
         call.reject(f"cast to {onnx.TensorProto.DataType.Name(number)} is not supported")
     x = call.input(0)
-    return x if x.dtype == name else call.emit("cast", x, to=name)
+    return x if x.dtype == name else call.emit("cast_to", x, dtype=name)
 
 
 def modulo(call: Call) -> Value:
@@ -103,7 +110,7 @@ def isinf(call: Call) -> Value:
         return call.emit("isinf", x)
     if not any(signs):
         return call.literal(np.zeros(call.table(*x.shape), np.bool_))
-    return call.emit("eq", x, call.literal(-np.inf if signs[0] else np.inf, x))
+    return call.emit("equal", x, call.literal(-np.inf if signs[0] else np.inf, x))
 
 
 def dropout(call: Call) -> Sequence[Value]:
@@ -127,11 +134,11 @@ def identity(call: Call) -> Value:
 
 
 ELEMENTWISE: dict[str, Translator] = {
-    "Abs": simple("abs"),
+    "Abs": simple("absolute"),
     "Acos": simple("acos"),
     "Acosh": simple("acosh"),
     "Add": simple("add"),
-    "And": simple("and"),
+    "And": simple("logical_and"),
     "Asin": simple("asin"),
     "Asinh": simple("asinh"),
     "Atan": simple("atan"),
@@ -147,39 +154,39 @@ ELEMENTWISE: dict[str, Translator] = {
     "Clip": clip,
     "Cos": simple("cos"),
     "Cosh": simple("cosh"),
-    "Div": simple("div"),
+    "Div": simple("divide"),
     "Dropout": dropout,
     "Elu": parametric("elu", alpha=1.0),
-    "Equal": simple("eq"),
+    "Equal": simple("equal"),
     "Erf": simple("erf"),
     "Exp": simple("exp"),
     "Floor": simple("floor"),
     "Gelu": gelu,
-    "Greater": simple("gt"),
-    "GreaterOrEqual": simple("ge"),
+    "Greater": simple("greater"),
+    "GreaterOrEqual": simple("greater_equal"),
     "HardSigmoid": parametric("hard_sigmoid", alpha=0.2, beta=0.5),
     "HardSwish": simple("hard_swish"),
     "Identity": identity,
     "IsInf": isinf,
     "IsNaN": simple("isnan"),
     "LeakyRelu": parametric("leaky_relu", alpha=0.01),
-    "Less": simple("lt"),
-    "LessOrEqual": simple("le"),
+    "Less": simple("less"),
+    "LessOrEqual": simple("less_equal"),
     "Log": simple("log"),
-    "Max": variadic("max"),
+    "Max": variadic("maximum"),
     "Mean": mean,
-    "Min": variadic("min"),
+    "Min": variadic("minimum"),
     "Mish": simple("mish"),
     "Mod": modulo,
-    "Mul": simple("mul"),
-    "Neg": simple("neg"),
-    "Not": simple("not"),
-    "Or": simple("or"),
+    "Mul": simple("multiply"),
+    "Neg": simple("negative"),
+    "Not": simple("logical_not"),
+    "Or": simple("logical_or"),
     "PRelu": prelu,
-    "Pow": simple("pow"),
+    "Pow": simple("power"),
     "Reciprocal": simple("reciprocal"),
     "Relu": simple("relu"),
-    "Round": simple("round"),
+    "Round": simple("round_half_even"),
     "Selu": parametric("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
     "Shrink": parametric("shrink", lambd=0.5, bias=0.0),
     "Sigmoid": simple("sigmoid"),
@@ -189,12 +196,12 @@ ELEMENTWISE: dict[str, Translator] = {
     "Softplus": simple("softplus"),
     "Softsign": simple("softsign"),
     "Sqrt": simple("sqrt"),
-    "Sub": simple("sub"),
+    "Sub": simple("subtract"),
     "Sum": variadic("add"),
-    "Swish": parametric("swish", alpha=1.0),
+    "Swish": parametric("silu", alpha=1.0),
     "Tan": simple("tan"),
     "Tanh": simple("tanh"),
     "ThresholdedRelu": parametric("thresholded_relu", alpha=1.0),
     "Where": simple("where"),
-    "Xor": simple("xor"),
+    "Xor": simple("logical_xor"),
 }

@@ -67,13 +67,13 @@ def one_hot(call: Call) -> Value:
     depth = int(call.known(1, "depth").item())
     axis = call.normal_axis(int(call.attribute("axis", -1)), indices.rank + 1)
     if indices.dtype != "int64":
-        indices = call.emit("cast", indices, to="int64")
-    low = call.emit("lt", indices, call.literal(np.int64(0)))
+        indices = call.emit("cast_to", indices, dtype="int64")
+    low = call.emit("less", indices, call.literal(np.int64(0)))
     wrapped = call.emit("add", indices, call.literal(np.int64(depth)))
     index = call.emit("where", low, wrapped, indices)
     column = call.builder.reshape(index, (*index.shape[:axis], 1, *index.shape[axis:]))
     steps = np.arange(*call.table(depth)).reshape((depth,) + (1,) * (index.rank - axis))
-    hot = call.emit("eq", column, call.literal(steps))
+    hot = call.emit("equal", column, call.literal(steps))
     off, on = (call.element(values, i) for i in (0, 1))
     return call.emit("where", hot, on, off)
 
@@ -88,8 +88,8 @@ def hardmax(call: Call) -> Value:
         axis = 1
     top = call.emit("argmax", flat, axis=axis, keepdims=True, select_last=False)
     steps = np.arange(*call.table(flat.shape[axis])).reshape((-1,) + (1,) * (flat.rank - axis - 1))
-    hot = call.emit("eq", top, call.literal(steps))
-    return call.builder.reshape(call.emit("cast", hot, to=x.dtype), x.shape)
+    hot = call.emit("equal", top, call.literal(steps))
+    return call.builder.reshape(call.emit("cast_to", hot, dtype=x.dtype), x.shape)
 
 
 def top_k(call: Call) -> Sequence[Value]:
@@ -198,11 +198,11 @@ def tf_idf(call: Call) -> Value:
     y = call.emit("matmul", counts, call.literal(place))
     mode, weights = call.attribute("mode").decode(), call.attribute("weights")
     if mode == "IDF":
-        y = call.emit("min", y, call.literal(np.float32(1)))
+        y = call.emit("minimum", y, call.literal(np.float32(1)))
     if mode != "TF" and weights:
         scale = np.zeros(width, np.float32)
         scale[columns] = np.array(weights, np.float32)
-        y = call.emit("mul", y, call.literal(scale))
+        y = call.emit("multiply", y, call.literal(scale))
     return call.builder.reshape(y, (*x.shape[:-1], width))
 
 

@@ -122,7 +122,7 @@ def _slice(
         return x
     columns = zip(*kept, strict=True)
     names = ("starts", "stops", "steps", "axes")
-    return call.emit("slice", x, **dict(zip(names, columns, strict=True)))
+    return call.emit("strided_slice", x, **dict(zip(names, columns, strict=True)))
 
 
 def gather(call: Call) -> Value:
@@ -175,7 +175,7 @@ def expand(call: Call) -> Value:
     rank = max(x.rank, len(shape))
     ours, theirs = (1,) * (rank - x.rank) + x.shape, (1,) * (rank - len(shape)) + shape
     whole = tuple(max(a, b) for a, b in zip(ours, theirs, strict=True))
-    return x if whole == x.shape else call.emit("expand", x, shape=whole)
+    return x if whole == x.shape else call.emit("broadcast_to", x, shape=whole)
 
 
 def tile(call: Call) -> Value:

@@ -39,13 +39,12 @@ def _axis(call: Call, x: Value) -> int:
 
 def rounded(call: Call, x: Value, zero: Value | None, kind: str) -> Value:
     """`x` to the nearest integer, plus the zero point, within the range of `kind`."""
-    y = call.emit("round", x)
+    y = call.emit("round_half_even", x)
     if zero is not None:
-        y = call.emit("add", y, call.emit("cast", zero, to=y.dtype))
+        y = call.emit("add", y, call.emit("cast_to", zero, dtype=y.dtype))
     limits = np.iinfo(kind)
-    return call.emit(
-        "cast", call.emit("clip", y, low=float(limits.min), high=float(limits.max)), to=kind
-    )
+    y = call.emit("clip", y, low=float(limits.min), high=float(limits.max))
+    return call.emit("cast_to", y, dtype=kind)
 
 
 def _integer(call: Call, number: int) -> str:
@@ -68,9 +67,9 @@ def quantize(call: Call) -> Value:
     axis = _axis(call, x)
     # float16 and integers are divided in float32, where every quantised value is exact.
     wide = "float64" if "float64" in (x.dtype, scale.dtype) else "float32"
-    x = x if x.dtype == wide else call.emit("cast", x, to=wide)
-    scale = scale if scale.dtype == wide else call.emit("cast", scale, to=wide)
-    quotient = call.emit("div", x, spread(call, scale, x, axis))
+    x = x if x.dtype == wide else call.emit("cast_to", x, dtype=wide)
+    scale = scale if scale.dtype == wide else call.emit("cast_to", scale, dtype=wide)
+    quotient = call.emit("divide", x, spread(call, scale, x, axis))
     return rounded(call, quotient, None if zero is None else spread(call, zero, x, axis), kind)
 
 
@@ -83,18 +82,18 @@ def dequantize(call: Call) -> Value:
     axis = _axis(call, x)
     y = shifted(call, x, None if zero is None else spread(call, zero, x, axis))
     wide = "float64" if "float64" in (scale.dtype, result) else "float32"
-    scale = scale if scale.dtype == wide else call.emit("cast", scale, to=wide)
-    y = call.emit("mul", call.emit("cast", y, to=wide), spread(call, scale, x, axis))
-    return y if result == wide else call.emit("cast", y, to=result)
+    scale = scale if scale.dtype == wide else call.emit("cast_to", scale, dtype=wide)
+    y = call.emit("multiply", call.emit("cast_to", y, dtype=wide), spread(call, scale, x, axis))
+    return y if result == wide else call.emit("cast_to", y, dtype=result)
 
 
 def shifted(call: Call, x: Value, zero: Value | None) -> Value:
     """`x` minus its zero point, in int32."""
-    y = x if x.dtype == "int32" else call.emit("cast", x, to="int32")
+    y = x if x.dtype == "int32" else call.emit("cast_to", x, dtype="int32")
     if zero is None or (zero.constant is not None and not zero.constant.any()):
         return y
     return call.emit(
-        "sub", y, zero if zero.dtype == "int32" else call.emit("cast", zero, to="int32")
+        "subtract", y, zero if zero.dtype == "int32" else call.emit("cast_to", zero, dtype="int32")
     )
 
 
@@ -132,10 +131,10 @@ def _channels(call: Call, value: Value | None, rank: int) -> Value | None:
 
 def _requantised(call: Call, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
     """int32 sums in units of `scales`, quantised by the scale `y`."""
-    ratio = call.emit("div", scales, _columns(call, y) or y)
+    ratio = call.emit("divide", scales, _columns(call, y) or y)
     if ratio.dtype != "float32":
-        ratio = call.emit("cast", ratio, to="float32")
-    real = call.emit("mul", call.emit("cast", sums, to="float32"), ratio)
+        ratio = call.emit("cast_to", ratio, dtype="float32")
+    real = call.emit("multiply", call.emit("cast_to", sums, dtype="float32"), ratio)
     return rounded(call, real, _columns(call, zero), zero.dtype)
 
 
@@ -145,7 +144,7 @@ def qlinear_matmul(call: Call) -> Value:
     sums = product(call, left, shifted(call, b, _columns(call, zb)))
     rows, columns = _rows(call, sa), _columns(call, sb)
     assert rows is not None and columns is not None, "both scales are there"
-    return _requantised(call, sums, call.emit("mul", rows, columns), sy, zy)
+    return _requantised(call, sums, call.emit("multiply", rows, columns), sy, zy)
 
 
 def qlinear_conv(call: Call) -> Value:
@@ -153,7 +152,7 @@ def qlinear_conv(call: Call) -> Value:
     centred = shifted(call, x, _columns(call, zx))
     weights = shifted(call, w, _channels(call, zw, w.rank))
     sums = convolve(call, centred, weights, call.optional(8))
-    scale = call.emit("mul", sx, sw)
+    scale = call.emit("multiply", sx, sw)
     if scale.elements > 1:
         scale = call.builder.reshape(scale, (scale.elements, *(1,) * (x.rank - 2)))
     else:

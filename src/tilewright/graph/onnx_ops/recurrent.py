@@ -195,7 +195,7 @@ class _Sequence:
         if self.both:
             steps = np.stack([steps, steps[::-1]], 1)
         row = self.call.builder.reshape(lengths, (batch, 1))
-        return self.call.emit("gt", row, self.call.literal(steps, lengths))
+        return self.call.emit("greater", row, self.call.literal(steps, lengths))
 
     def step(
         self, d: Weights, gates: Value, running: Value | None, states: Sequence[Value]
@@ -263,7 +263,7 @@ class _Sequence:
         if n == 1:
             return x
         ends = {"starts": (n - 1,), "stops": (-n - 1,)}
-        return self.call.emit("slice", x, **ends, steps=(-1,), axes=(axis,))
+        return self.call.emit("strided_slice", x, **ends, steps=(-1,), axes=(axis,))
 
 
 def _row(call: Call, x: Value, n: int) -> Value:

@@ -48,7 +48,7 @@ class Chosen:
         if self.limit is not None:
             x = call.emit("clip", x, low=-self.limit, high=self.limit)
         if self.op == "affine":
-            scaled = call.emit("mul", x, call.literal(values["alpha"], x))
+            scaled = call.emit("multiply", x, call.literal(values["alpha"], x))
             return call.emit("add", scaled, call.literal(values["beta"], x))
         return call.emit(self.op, x, **values)
 
@@ -106,7 +106,7 @@ def cut(call: Call, x: Value, axis: int, low: int, high: int) -> Value:
         return x
     if x.constant is not None:
         return call.literal(x.constant[(slice(None),) * axis + (slice(low, high),)])
-    return call.emit("slice", x, starts=(low,), stops=(high,), steps=(1,), axes=(axis,))
+    return call.emit("strided_slice", x, starts=(low,), stops=(high,), steps=(1,), axes=(axis,))
 
 
 def rnn(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
@@ -123,12 +123,12 @@ def gru(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     bias = None if d.bias is None else d.part(d.bias[1], 2)
     if d.call.attribute("linear_before_reset", 0):
         inner = d.times(h, last)
-        inner = emit("mul", r, inner if bias is None else emit("add", inner, bias))
+        inner = emit("multiply", r, inner if bias is None else emit("add", inner, bias))
     else:
-        inner = d.times(emit("mul", r, h), last)
+        inner = d.times(emit("multiply", r, h), last)
         inner = inner if bias is None else emit("add", inner, bias)
     new = d.apply(1, emit("add", d.part(gates, 2), inner))
-    return [emit("add", new, emit("mul", z, emit("sub", h, new)))]
+    return [emit("add", new, emit("multiply", z, emit("subtract", h, new)))]
 
 
 def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
@@ -139,22 +139,24 @@ def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     if _is_plain_lstm(d):
         all_gates = _activated(d, total)
         i, o, forget, fresh = (d.part(all_gates, n) for n in range(4))
-        new = emit("add", emit("mul", forget, c), emit("mul", i, fresh))
-        return [emit("mul", o, emit("tanh", new)), new]
+        new = emit("add", emit("multiply", forget, c), emit("multiply", i, fresh))
+        return [emit("multiply", o, emit("tanh", new)), new]
 
     def gate(number: int, cell: Value) -> Value:
         x = d.part(total, number)
         if d.peepholes is not None:
-            x = emit("add", x, emit("mul", d.part(d.peepholes, number), cell))
+            x = emit("add", x, emit("multiply", d.part(d.peepholes, number), cell))
         return d.apply(0, x)
 
     i = gate(0, c)
     if d.call.attribute("input_forget", 0):
-        forget = emit("sub", d.call.literal(1.0, i), i)
+        forget = emit("subtract", d.call.literal(1.0, i), i)
     else:
         forget = gate(2, c)
-    new = emit("add", emit("mul", forget, c), emit("mul", i, d.apply(1, d.part(total, 3))))
-    return [emit("mul", gate(1, new), d.apply(2, new)), new]
+    new = emit(
+        "add", emit("multiply", forget, c), emit("multiply", i, d.apply(1, d.part(total, 3)))
+    )
+    return [emit("multiply", gate(1, new), d.apply(2, new)), new]
 
 
 def _is_plain_lstm(d: Weights) -> bool:
@@ -169,5 +171,5 @@ def _activated(d: Weights, total: Value) -> Value:
     emit = d.call.emit
     last = np.repeat([0.0, 0.0, 0.0, 1.0], d.hidden)
     scale = d.call.literal(1.0 + last, total)
-    s = emit("sigmoid", emit("mul", total, scale))
-    return emit("sub", emit("mul", s, scale), d.call.literal(last, total))
+    s = emit("sigmoid", emit("multiply", total, scale))
+    return emit("subtract", emit("multiply", s, scale), d.call.literal(last, total))

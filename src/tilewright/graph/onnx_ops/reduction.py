@@ -79,10 +79,10 @@ def batch_norm(call: Call) -> Value:
         parts = [call.literal(a.reshape(column), x) for a in (factor, b - m * factor)]
     else:
         root = call.emit("sqrt", call.emit("add", variance, call.literal(epsilon, variance)))
-        ratio = call.emit("div", scale, root)
-        shift = call.emit("sub", bias, call.emit("mul", mean, ratio))
+        ratio = call.emit("divide", scale, root)
+        shift = call.emit("subtract", bias, call.emit("multiply", mean, ratio))
         parts = [call.builder.reshape(p, column) for p in (ratio, shift)]
-    return call.emit("add", call.emit("mul", x, parts[0]), parts[1])
+    return call.emit("add", call.emit("multiply", x, parts[0]), parts[1])
 
 
 def instance_norm(call: Call) -> Value:
@@ -120,7 +120,8 @@ def layer_norm(call: Call) -> Value:
 
 def rms_norm(call: Call) -> Value:
     x, epsilon = call.input(0), float(call.attribute("epsilon", 1e-5))
-    return call.emit("rms_norm", x, call.input(1), axis=call.axis(-1, x.rank), epsilon=epsilon)
+    axes = tuple(range(call.axis(-1, x.rank), x.rank))
+    return call.emit("rms_norm", x, call.input(1), axes=axes, epsilon=epsilon)
 
 
 def lp_normalization(call: Call) -> Value:
@@ -132,7 +133,7 @@ def lp_normalization(call: Call) -> Value:
     op = f"reduce_l{p}"
     norm = call.emit(op, x, axes=(call.axis(-1, x.rank),), keepdims=True)
     zero = call.literal(0.0, x)
-    return call.emit("where", call.emit("eq", norm, zero), zero, call.emit("div", x, norm))
+    return call.emit("where", call.emit("equal", norm, zero), zero, call.emit("divide", x, norm))
 
 
 REDUCTION: dict[str, Translator] = {

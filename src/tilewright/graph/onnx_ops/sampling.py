@@ -168,7 +168,7 @@ def _picked(call: Call, x: Value, at: dict[int, Array]) -> Value:
         scaled = np.arange(len(v)) * x.shape[axis] // len(v)
         if 1 <= axis < x.rank - 1 and (v == scaled).all():
             shape[axis] = len(at.pop(axis))
-    y = x if tuple(shape) == x.shape else call.emit("upsample", x, shape=tuple(shape[1:-1]))
+    y = x if tuple(shape) == x.shape else call.emit("upsample_nearest", x, shape=tuple(shape[1:-1]))
     for axis, v in at.items():
         y = call.emit("gather", y, call.literal(v), axis=axis)
     return y
@@ -177,10 +177,12 @@ def _picked(call: Call, x: Value, at: dict[int, Array]) -> Value:
 def _weighed(call: Call, x: Value, axis: int, at: Array, weights: Array) -> Value:
     kind = x.dtype
     if kind not in ("float16", "bfloat16", "float32", "float64"):
-        x = call.emit("cast", x, to="float32")
+        x = call.emit("cast_to", x, dtype="float32")
     table = weights.astype(np.float64 if x.dtype == "float64" else np.float32)
     y = call.emit("resample", x, call.literal(at), call.literal(table), axis=axis)
-    return y if y.dtype == kind else call.emit("cast", call.emit("round", y), to=kind)
+    return (
+        y if y.dtype == kind else call.emit("cast_to", call.emit("round_half_even", y), dtype=kind)
+    )
 
 
 def grid_sample(call: Call) -> Value:
@@ -223,9 +225,9 @@ def deform_conv(call: Call) -> Value:
     y = call.emit(
         "deform_conv",
         *(v for v in (x, w, offsets, mask) if v is not None),
-        strides=per_axis(call, "strides", x.rank - 2),
-        pads=window_pads(call, x.shape[2:], w.shape[2:]),
-        dilations=per_axis(call, "dilations", x.rank - 2),
+        stride=per_axis(call, "strides", x.rank - 2),
+        padding=window_pads(call, x.shape[2:], w.shape[2:]),
+        dilation=per_axis(call, "dilations", x.rank - 2),
         groups=int(call.attribute("group", 1)),
         offset_groups=int(call.attribute("offset_group", 1)),
     )

@@ -45,7 +45,7 @@ def transform(call: Call, x: Value, axis: int, matrix: Array, results: int) -> V
     moved = call.builder.transpose(x, order)
     if matrix.shape[0] < x.shape[axis]:
         moved = call.emit(
-            "slice", moved, starts=(0,), stops=(matrix.shape[0],), steps=(1,), axes=(last,)
+            "strided_slice", moved, starts=(0,), stops=(matrix.shape[0],), steps=(1,), axes=(last,)
         )
     table = _real(matrix[: moved.shape[last]], parts, results)
     outer = moved.shape[:last]
@@ -95,7 +95,7 @@ def stft(call: Call) -> Value:
         x = call.builder.reshape(x, (*x.shape, 1))
     frames = call.emit("gather", x, call.literal(at), axis=1)
     if window is not None:
-        frames = call.emit("mul", frames, call.builder.reshape(window, (window.elements, 1)))
+        frames = call.emit("multiply", frames, call.builder.reshape(window, (window.elements, 1)))
     outputs = length // 2 + 1 if call.attribute("onesided", 1) else length
     return transform(call, frames, 2, _matrix(length, length, outputs, False), 2)
 

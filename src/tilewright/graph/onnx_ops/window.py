@@ -40,9 +40,9 @@ def _pool(call: Call, op: str, x: Value, **options: bool) -> Value:
         op,
         channels_last(call, x),
         kernel=kernel,
-        strides=per_axis(call, "strides", len(kernel)),
-        pads=window_pads(call, x.shape[2:], kernel),
-        dilations=per_axis(call, "dilations", len(kernel)),
+        stride=per_axis(call, "strides", len(kernel)),
+        padding=window_pads(call, x.shape[2:], kernel),
+        dilation=per_axis(call, "dilations", len(kernel)),
         ceil_mode=bool(call.attribute("ceil_mode", 0)),
         **options,
     )
@@ -85,12 +85,12 @@ def global_lp_pool(call: Call) -> Value:
 
 
 def _power(call: Call, x: Value, p: float) -> Value:
-    size = call.emit("abs", x)
-    return size if p == 1 else call.emit("pow", size, call.literal(p, x))
+    size = call.emit("absolute", x)
+    return size if p == 1 else call.emit("power", size, call.literal(p, x))
 
 
 def _root(call: Call, x: Value, p: float) -> Value:
-    return x if p == 1 else call.emit("pow", x, call.literal(1 / p, x))
+    return x if p == 1 else call.emit("power", x, call.literal(1 / p, x))
 
 
 def max_unpool(call: Call) -> Value:
@@ -129,9 +129,9 @@ def col2im(call: Call) -> Value:
         x,
         shape=shape,
         kernel=kernel,
-        strides=per_axis(call, "strides", len(shape)),
-        pads=window_pads(call, shape, kernel),
-        dilations=per_axis(call, "dilations", len(shape)),
+        stride=per_axis(call, "strides", len(shape)),
+        padding=window_pads(call, shape, kernel),
+        dilation=per_axis(call, "dilations", len(shape)),
     )
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from tilewright.expr.operators.shapes import matching_groups
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
-from tilewright.graph.ops.elementwise import ELEMENTWISE
+from tilewright.graph.ops import ELEMENTWISE
 
 Permutation = tuple[int, ...]
 
@@ -235,6 +235,6 @@ RULES: dict[str, Rule] = {
     "log_softmax": _along_axis,
     "pad": _per_dimension("pads"),
     "tile": _per_dimension("repeats"),
-    "slice": _slice,
+    "strided_slice": _slice,
     **dict.fromkeys(REDUCTIONS, _reduction),
 }

@@ -74,5 +74,5 @@ def _row(b: GraphBuilder, x: Value, n: int) -> Value:
     """`x[n]`."""
     if x.constant is not None:
         return b.constant(f"{x.name}.row", x.constant[n])
-    part = b.emit("slice", x, starts=(n,), stops=(n + 1,), steps=(1,), axes=(0,))
+    part = b.emit("strided_slice", x, starts=(n,), stops=(n + 1,), steps=(1,), axes=(0,))
     return b.reshape(part, x.shape[1:])
