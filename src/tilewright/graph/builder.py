@@ -121,6 +121,30 @@ class GraphBuilder:
             return self.constant(name or f"{x.name}.r", x.constant.reshape(dims))
         return self.emit("reshape", x, name=name or f"{x.name}.r", shape=dims)
 
+    def cut(self, x: Value, axis: int, low: int, high: int, name: str | None = None) -> Value:
+        """`x[low:high]` along `axis`."""
+        if (low, high) == (0, x.shape[axis]):
+            return x
+        if x.constant is not None:
+            part = x.constant[(slice(None),) * axis + (slice(low, high),)]
+            return self.constant(f"{name or x.name}.c", part)
+        ends = {"starts": (low,), "stops": (high,), "steps": (1,), "axes": (axis,)}
+        return self.emit("strided_slice", x, name=name or f"{x.name}.at", **ends)
+
+    def take(self, x: Value, at: int, axis: int = 0, name: str | None = None) -> Value:
+        """`x[.., at, ..]` without dimension `axis`."""
+        part = self.cut(x, axis, at, at + 1, name)
+        return self.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :]))
+
+    def joined(self, parts: Sequence[Value], axis: int, name: str | None = None) -> Value:
+        """`parts` one after the other along `axis`."""
+        return parts[0] if len(parts) == 1 else self.emit("concat", *parts, name=name, axis=axis)
+
+    def stacked(self, parts: Sequence[Value], axis: int, name: str | None = None) -> Value:
+        """Equal shapes joined along a new dimension `axis`."""
+        wide = [self.reshape(p, (*p.shape[:axis], 1, *p.shape[axis:])) for p in parts]
+        return self.joined(wide, axis, name)
+
     def build(self, outputs: Sequence[Value], output_names: Sequence[str]) -> Graph:
         """The verified graph of the nodes that `outputs` depend on."""
         graph = Graph(

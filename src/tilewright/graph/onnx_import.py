@@ -31,8 +31,8 @@ from tilewright.graph.onnx_file import Prepared, Source, name_of, opset_of, read
 from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
 from tilewright.graph.onnx_ops import TRANSLATORS
-from tilewright.graph.onnx_ops.call import Call, Known, Rejected
-from tilewright.graph.onnx_region import ModelRegion, Noted
+from tilewright.graph.onnx_ops.call import Call, Known, Rejected, translate
+from tilewright.graph.onnx_region import Noted, Region
 from tilewright.graph.onnx_scope import (
     STANDARD,
     Nodes,
@@ -285,7 +285,7 @@ class Importer:
                     raise
                 return self._define(node, body, inputs, scope)
         if node_key(node) in CONTROL and not local:
-            return CONTROL[node_key(node)](ModelRegion(self, scope, node), node, inputs)
+            return CONTROL[node_key(node)](Region(self, scope, node), inputs)
         body = definition(node, scope.opset, self.functions, inputs)
         if body is None:
             raise Rejected(unknown_type(node))
@@ -314,14 +314,12 @@ class Importer:
             op_type=node.op_type,
             name=next((n for n in node.output if n), node.name),
             opset=scope.opset,
-            inputs=tuple(inputs),
-            attributes={a.name: onnx.helper.get_attribute_value(a) for a in node.attribute},
             used_outputs=tuple(bool(n) and n in scope.used for n in node.output),
             builder=self.builder,
             allowance=self.allowance,
         )
-        result = TRANSLATORS[node.op_type](call)
-        return (result,) if isinstance(result, Value) else result
+        attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        return translate(TRANSLATORS[node.op_type], call, inputs, attributes)
 
     def _define(
         self,

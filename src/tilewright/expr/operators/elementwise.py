@@ -261,7 +261,11 @@ def celu(x: Tensor, alpha: float = 1.0, *, name: str = "celu") -> Tensor:
 
 
 def selu(
-    x: Tensor, alpha: float = 1.67326319, gamma: float = 1.05070102, *, name: str = "selu"
+    x: Tensor,
+    alpha: float = 1.67326319217681884765625,
+    gamma: float = 1.05070102214813232421875,
+    *,
+    name: str = "selu",
 ) -> Tensor:
     """gamma · elu(x, alpha), with the constants of ONNX."""
 

@@ -53,12 +53,43 @@ class Chosen:
         return call.emit(self.op, x, **values)
 
 
+def _activation(call: Call, name: str) -> tuple[str, dict[str, float]]:
+    if name.lower() not in ACTIVATIONS:
+        call.reject(f"activation {name!r} is not supported; known: {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name.lower()]
+
+
+def chosen(
+    call: Call,
+    n: int,
+    defaults: Sequence[str],
+    *,
+    activations: Sequence[str] = (),
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    clip: float | None = None,
+) -> list[Chosen]:
+    """Those of direction `n`; alphas and betas are listed for those that have them, in order."""
+    count = len(defaults)
+    names = activations[n * count : (n + 1) * count] or defaults
+    before = sum("alpha" in _activation(call, a)[1] for a in activations[: n * count])
+    given = {"alpha": activation_alpha, "beta": activation_beta}
+    found = []
+    for name in names:
+        op, usual = _activation(call, name)
+        values = {k: given[k][before] if before < len(given[k]) else v for k, v in usual.items()}
+        before += bool(usual)
+        found.append(Chosen(op, tuple(values.items()), clip))
+    return found
+
+
 @dataclass(frozen=True)
 class Weights:
     """What a step needs: weights [directions, gates · hidden, ..], without the first dimension
     where there is one direction; biases [directions, 1, gates · hidden] or [gates · hidden].
 
-    `call` emits into the graph that the step belongs to.
+    `call` emits into the graph that the step belongs to; `flag` is the cell's own attribute:
+    `linear_before_reset` of a GRU, `input_forget` of an LSTM.
     """
 
     call: Call
@@ -68,16 +99,17 @@ class Weights:
     peepholes: Value | None
     activations: Sequence[Chosen]
     hidden: int
+    flag: bool = False
 
     def part(self, x: Value, gate: int, count: int = 1) -> Value:
         """Columns of `count` gates from `gate` on, of the last dimension."""
         low = gate * self.hidden
-        return cut(self.call, x, x.rank - 1, low, low + count * self.hidden)
+        return self.call.cut(x, x.rank - 1, low, low + count * self.hidden)
 
     def rows(self, weights: Value, gate: int, count: int = 1) -> Value:
         """The weights of `count` gates from `gate` on."""
         low = gate * self.hidden
-        return cut(self.call, weights, weights.rank - 2, low, low + count * self.hidden)
+        return self.call.cut(weights, weights.rank - 2, low, low + count * self.hidden)
 
     def times(self, x: Value, weights: Value) -> Value:
         """`x` @ `weights`'."""
@@ -100,15 +132,6 @@ class Weights:
         )
 
 
-def cut(call: Call, x: Value, axis: int, low: int, high: int) -> Value:
-    """`x[low:high]` along `axis`."""
-    if (low, high) == (0, x.shape[axis]):
-        return x
-    if x.constant is not None:
-        return call.literal(x.constant[(slice(None),) * axis + (slice(low, high),)])
-    return call.emit("strided_slice", x, starts=(low,), stops=(high,), steps=(1,), axes=(axis,))
-
-
 def rnn(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     total = d.call.emit("add", gates, d.times(states[0], d.r))
     return [d.apply(0, total)]
@@ -121,7 +144,7 @@ def gru(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     z, r = d.part(both, 0), d.part(both, 1)
     last = d.rows(d.r, 2)
     bias = None if d.bias is None else d.part(d.bias[1], 2)
-    if d.call.attribute("linear_before_reset", 0):
+    if d.flag:
         inner = d.times(h, last)
         inner = emit("multiply", r, inner if bias is None else emit("add", inner, bias))
     else:
@@ -149,7 +172,7 @@ def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
         return d.apply(0, x)
 
     i = gate(0, c)
-    if d.call.attribute("input_forget", 0):
+    if d.flag:
         forget = emit("subtract", d.call.literal(1.0, i), i)
     else:
         forget = gate(2, c)
@@ -162,8 +185,7 @@ def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
 def _is_plain_lstm(d: Weights) -> bool:
     """Whether all gates can be activated at once, where the product leaves its registers."""
     usual = [Chosen("sigmoid", (), None), Chosen("tanh", (), None), Chosen("tanh", (), None)]
-    odd = d.peepholes is not None or d.call.attribute("input_forget", 0)
-    return not odd and list(d.activations) == usual
+    return d.peepholes is None and not d.flag and list(d.activations) == usual
 
 
 def _activated(d: Weights, total: Value) -> Value:
