@@ -19,7 +19,14 @@ from tilewright.expr.dtypes import INT64, DType
 from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.reduce import reduce_max, reduce_mean
-from tilewright.expr.operators.shapes import PerAxis, extents, lowest, spatial_names, with_axes
+from tilewright.expr.operators.shapes import (
+    PerAxis,
+    clamped,
+    extents,
+    lowest,
+    spatial_names,
+    with_axes,
+)
 from tilewright.expr.operators.windows import Sliding, Windows
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
@@ -142,7 +149,7 @@ def col2im(
             number = start // stride
             valid = valid & (start >= 0) & (number < count) & (start % stride).eq(0)
             column = column * kernel[d] + axes[d]
-            window = window * count + binary("min", binary("max", number, 0), count - 1)
+            window = window * count + clamped(number, count)
         value = x[n, column, window]
         return sum_over(select(valid, value, const(0, value.dtype)), axes)
 

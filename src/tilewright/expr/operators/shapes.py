@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import DType
-from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, cast
+from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 Padding: TypeAlias = int | Sequence[int | tuple[int, int]]
@@ -100,6 +100,16 @@ def broadcast_read(x: Tensor, indices: Sequence[Any]) -> Read:
     """The element of `x` that meets `indices` of a shape it broadcasts to."""
     own = indices[len(indices) - x.rank :]
     return x[tuple(0 if e == 1 else i for e, i in zip(x.shape, own, strict=True))]
+
+
+def at_axis(index: Sequence[Any], axis: int, place: Any) -> tuple[Any, ...]:
+    """`index` with `place` at position `axis`."""
+    return (*index[:axis], place, *index[axis + 1 :])
+
+
+def clamped(i: Any, extent: int) -> Expr:
+    """The index within `extent` that is nearest to `i`."""
+    return binary("min", binary("max", i, 0), extent - 1)
 
 
 def matching_groups(
