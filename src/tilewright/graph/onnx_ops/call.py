@@ -6,9 +6,10 @@
     translate(leaky, call, inputs, attributes)  →  the node's outputs
 
 A translator takes the node's inputs by position and its attributes by keyword, with ONNX's
-defaults. It emits graph operators and returns the node's outputs. The name of a library function
-stands for a translator that gives it the same inputs and attributes. What a translator cannot take
-it refuses with `call.reject(reason)`.
+defaults; what newer opsets give as an input and older ones as an attribute is one parameter. It
+emits graph operators and returns the node's outputs. The name of a library function stands for a
+translator that gives it the same inputs and attributes. What a translator cannot take it refuses
+with `call.reject(reason)`.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ Known: TypeAlias = Value | Items | None
 """What a name of an ONNX graph stands for: a tensor, a sequence of tensors, or nothing."""
 
 Translator: TypeAlias = str | Callable[..., Value | Sequence[Known]]
+
+
+Given: TypeAlias = Value | Sequence[float] | float | None
+"""An input, or the attribute that older opsets have in its place."""
 
 
 class Rejected(Exception):
@@ -61,43 +66,33 @@ class Call:
         """Give the node up for `reason`."""
         raise Rejected(reason)
 
-    def constant(self, value: Value | None, what: str) -> Array | None:
+    def constant(self, value: Given, what: str) -> Array | None:
         """The values of an input, None when left out; it must be known at import."""
-        if value is not None and value.constant is None:
+        if not isinstance(value, Value):
+            return None if value is None else np.asarray(value)
+        if value.constant is None:
             raise Rejected(f"its {what} ({value}) must be known at compile time", value)
-        return None if value is None else value.constant
+        return value.constant
 
-    def known(self, value: Value | None, what: str) -> Array:
+    def known(self, value: Given, what: str) -> Array:
         """The values of an input that the node must have, known at import."""
         array = self.constant(value, what)
         if array is None:
             self.reject(f"its {what} is missing")
         return array
 
-    def number(self, value: Value | None, what: str, default: int) -> int:
-        """An input that is one whole number known at import; `default` when left out."""
+    def number(self, value: Given, what: str, default: int) -> int:
+        """A whole number known at import; `default` when left out."""
         array = self.constant(value, what)
         return default if array is None else int(array.item())
 
-    def ints(
-        self, value: Value | None, what: str, older: Sequence[int] | None = None
-    ) -> tuple[int, ...] | None:
-        """An int vector that newer opsets give as an input, `older` ones as an attribute.
+    def ints(self, value: Given, what: str) -> tuple[int, ...] | None:
+        """A vector of whole numbers known at import; None when left out."""
+        return None if value is None else self.known_ints(value, what)
 
-        None when there is neither.
-        """
-        array = self.constant(value, what)
-        listed = older if array is None else array.reshape(-1)
-        return None if listed is None else tuple(int(v) for v in listed)
-
-    def needed_ints(
-        self, value: Value | None, what: str, older: Sequence[int] | None = None
-    ) -> tuple[int, ...]:
+    def known_ints(self, value: Given, what: str) -> tuple[int, ...]:
         """As `ints`, of a vector that the node must have."""
-        listed = self.ints(value, what, older)
-        if listed is None:
-            self.reject(f"its {what} is missing")
-        return listed
+        return tuple(int(v) for v in self.known(value, what).reshape(-1))
 
     def empty(self, shape: Sequence[int], like: Value) -> Value:
         """An array without elements, of the dtype of `like`."""
@@ -165,14 +160,17 @@ def translate(
     given = {name: _readable(value) for name, value in attributes.items()}
     if isinstance(translator, str):
         return [call.emit(translator, *_tensors(inputs), **given)]
-    positional: list[Known] = []
+    positional: list[Any] = []
     options: dict[str, Any] = {}
     for parameter in list(signature(translator).parameters.values())[1:]:
         match parameter.kind:
             case Parameter.POSITIONAL_OR_KEYWORD:
                 position = len(positional)
                 value = inputs[position] if position < len(inputs) else None
-                positional.append(_checked(position, value, parameter))
+                if value is None and parameter.name in given:
+                    positional.append(given.pop(parameter.name))
+                else:
+                    positional.append(_checked(position, value, parameter))
             case Parameter.VAR_POSITIONAL:
                 positional += _tensors(inputs)
             case Parameter.KEYWORD_ONLY:

@@ -13,7 +13,7 @@ import onnx
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import dtype
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
 
 
 def variadic(op: str) -> Translator:
@@ -30,25 +30,15 @@ def mean(call: Call, *operands: Value) -> Value:
     return call.emit("multiply", total, call.literal(1 / len(operands), total))
 
 
-def clip(
-    call: Call,
-    x: Value,
-    low: Value | None = None,
-    high: Value | None = None,
-    *,
-    min: float = -math.inf,
-    max: float = math.inf,
-) -> Value:
+def clip(call: Call, x: Value, min: Given = None, max: Given = None) -> Value:
     """Bounds are attributes before opset 11, inputs after; run-time bounds become min and max."""
-    bounds = {"maximum": low, "minimum": high}
-    if all(b is None or b.is_constant for b in bounds.values()):
-        known = [
-            b if v is None or v.constant is None else v.constant.item()
-            for v, b in ((low, min), (high, max))
-        ]
-        return limited(call, x, *known)
-    for op, bound in bounds.items():
-        x = x if bound is None else call.emit(op, x, bound)
+    bounds = {"maximum": (min, -math.inf), "minimum": (max, math.inf)}
+    if all(not isinstance(b, Value) or b.is_constant for b, _ in bounds.values()):
+        known = [call.constant(b, "bound") for b, _ in bounds.values()]
+        ends = zip(known, bounds.values(), strict=True)
+        return limited(call, x, *(usual if b is None else b.item() for b, (_, usual) in ends))
+    for op, (bound, _) in bounds.items():
+        x = call.emit(op, x, bound) if isinstance(bound, Value) else x
     return x
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator, numpy_dtype
+from tilewright.graph.onnx_ops.call import Call, Given, Translator, numpy_dtype
 
 
 def gather_nd(call: Call, x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
@@ -92,21 +92,15 @@ def hardmax(call: Call, x: Value, *, axis: int | None = None) -> Value:
 
 
 def top_k(
-    call: Call,
-    x: Value,
-    count: Value | None = None,
-    *,
-    axis: int = -1,
-    k: int = 0,
-    largest: bool = True,
+    call: Call, x: Value, k: Given, *, axis: int = -1, largest: bool = True
 ) -> Sequence[Value]:
     """Values and int64 indices, in order (also where `sorted` is 0)."""
-    k = call.number(count, "k", k)
+    count = int(call.known(k, "k").item())
     axis = call.axis(axis, x.rank)
-    if k == 0:
+    if not count:
         shape = (*x.shape[:axis], 0, *x.shape[axis + 1 :])
         return call.empty(shape, x), call.literal(np.empty(shape, np.int64))
-    indices = call.emit("top_indices", x, k=k, axis=axis, largest=largest)
+    indices = call.emit("top_indices", x, k=count, axis=axis, largest=largest)
     return call.emit("gather_elements", x, indices, axis=axis), indices
 
 

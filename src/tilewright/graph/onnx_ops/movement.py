@@ -7,13 +7,13 @@ from math import prod
 
 from tilewright.expr.operators.movement import PAD_MODES
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
 from tilewright.graph.onnx_ops.contraction import Ints, on_image
 
 
 def reshape(call: Call, x: Value, shape: Value, *, allowzero: bool = False) -> Value:
     """0 copies an extent (unless `allowzero`), -1 takes what remains."""
-    wanted = call.needed_ints(shape, "shape")
+    wanted = call.known_ints(shape, "shape")
     dims = [x.shape[d] if n == 0 and not allowzero else n for d, n in enumerate(wanted)]
     if -1 in dims:
         known = prod(n for n in dims if n != -1)
@@ -28,10 +28,8 @@ def flatten(call: Call, x: Value, *, axis: int = 1) -> Value:
     return call.builder.reshape(x, (prod(x.shape[:cut]), prod(x.shape[cut:])), call.name)
 
 
-def squeeze(
-    call: Call, x: Value, listed: Value | None = None, *, axes: Ints | None = None
-) -> Value:
-    wanted = call.ints(listed, "axes", axes)
+def squeeze(call: Call, x: Value, axes: Given = None) -> Value:
+    wanted = call.ints(axes, "axes")
     if wanted is None:
         wanted = tuple(d for d, n in enumerate(x.shape) if n == 1)
     gone = {call.axis(a, x.rank) for a in wanted}
@@ -40,10 +38,8 @@ def squeeze(
     return call.builder.reshape(x, [n for d, n in enumerate(x.shape) if d not in gone], call.name)
 
 
-def unsqueeze(
-    call: Call, x: Value, listed: Value | None = None, *, axes: Ints | None = None
-) -> Value:
-    wanted = call.ints(listed, "axes", axes) or ()
+def unsqueeze(call: Call, x: Value, axes: Given = None) -> Value:
+    wanted = call.ints(axes, "axes") or ()
     rank = x.rank + len(wanted)
     new = {call.axis(a, rank) for a in wanted}
     rest = iter(x.shape)
@@ -59,18 +55,11 @@ def concat(call: Call, *parts: Value, axis: int = 1) -> Value:
     return call.joined(filled, call.axis(axis, filled[0].rank))
 
 
-def split(
-    call: Call,
-    x: Value,
-    listed: Value | None = None,
-    *,
-    axis: int = 0,
-    split: Ints | None = None,
-) -> Sequence[Value]:
+def split(call: Call, x: Value, split: Given = None, *, axis: int = 0) -> Sequence[Value]:
     """Parts given as an input (opset 13), an attribute, `num_outputs`, or as many as outputs."""
     axis = call.axis(axis, x.rank)
     extent, count = x.shape[axis], len(call.used_outputs)
-    sizes = call.ints(listed, "split", split)
+    sizes = call.ints(split, "split")
     if sizes is None:
         size = -(-extent // count)
         sizes = tuple(min(size, extent - low) for low in range(0, extent, size))
@@ -84,22 +73,13 @@ def split(
 
 
 def slice_(
-    call: Call,
-    x: Value,
-    first: Value | None = None,
-    past: Value | None = None,
-    along: Value | None = None,
-    by: Value | None = None,
-    *,
-    starts: Ints | None = None,
-    ends: Ints | None = None,
-    axes: Ints | None = None,
+    call: Call, x: Value, starts: Given, ends: Given, axes: Given = None, steps: Given = None
 ) -> Value:
     """Inputs since opset 10, attributes before."""
-    low, high = call.needed_ints(first, "starts", starts), call.needed_ints(past, "ends", ends)
-    over = call.ints(along, "axes", axes) or tuple(range(len(low)))
-    steps = call.ints(by, "steps") or (1,) * len(low)
-    return _slice(call, x, low, high, steps, [call.axis(a, x.rank) for a in over])
+    low, high = call.known_ints(starts, "starts"), call.known_ints(ends, "ends")
+    over = call.ints(axes, "axes") or tuple(range(len(low)))
+    step = call.ints(steps, "steps") or (1,) * len(low)
+    return _slice(call, x, low, high, step, [call.axis(a, x.rank) for a in over])
 
 
 def _slice(call: Call, x: Value, starts: Ints, ends: Ints, steps: Ints, axes: Ints) -> Value:
@@ -142,33 +122,32 @@ def gather_elements(call: Call, x: Value, indices: Value, *, axis: int = 0) -> V
 def pad(
     call: Call,
     x: Value,
-    listed: Value | None = None,
-    fill: Value | None = None,
-    along: Value | None = None,
+    pads: Given,
+    value: Given = None,
+    axes: Given = None,
     *,
     mode: str = "constant",
-    pads: Ints | None = None,
-    value: float = 0.0,
 ) -> Value:
     """Pads are [befores..., afters...]: an input since opset 11, an attribute before."""
-    wanted = call.needed_ints(listed, "pads", pads)
-    axes = call.ints(along, "axes") if call.opset >= 18 else None
+    wanted = call.known_ints(pads, "pads")
+    over = call.ints(axes, "axes") if call.opset >= 18 else None
     half = len(wanted) // 2
     pairs = [(0, 0)] * x.rank
-    rows = zip(range(x.rank) if axes is None else axes, wanted[:half], wanted[half:], strict=True)
+    rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
     for axis, before, after in rows:
         pairs[call.axis(axis, x.rank)] = (before, after)
     if mode not in PAD_MODES:
         call.reject(f"mode {mode!r} is not supported")
-    known = call.constant(fill, "constant_value")
+    fill = call.constant(value, "constant_value")
     if not any(p for pair in pairs for p in pair):
         return x
-    number = value if known is None else known.item()
-    return call.emit("pad", x, pads=tuple(pairs), mode=mode, value=number)
+    return call.emit(
+        "pad", x, pads=tuple(pairs), mode=mode, value=0.0 if fill is None else fill.item()
+    )
 
 
 def expand(call: Call, x: Value, shape: Value) -> Value:
-    wanted = call.needed_ints(shape, "shape")
+    wanted = call.known_ints(shape, "shape")
     rank = max(x.rank, len(wanted))
     ours, theirs = (1,) * (rank - x.rank) + x.shape, (1,) * (rank - len(wanted)) + wanted
     whole = tuple(max(a, b) for a, b in zip(ours, theirs, strict=True))
@@ -176,7 +155,7 @@ def expand(call: Call, x: Value, shape: Value) -> Value:
 
 
 def tile(call: Call, x: Value, repeats: Value) -> Value:
-    times = call.needed_ints(repeats, "repeats")
+    times = call.known_ints(repeats, "repeats")
     return x if set(times) <= {1} else call.emit("tile", x, repeats=times)
 
 

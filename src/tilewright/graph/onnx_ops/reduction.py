@@ -7,8 +7,8 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
-from tilewright.graph.onnx_ops.contraction import Ints, on_image
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.contraction import on_image
 
 
 def reduction(op: str, after: str = "") -> Translator:
@@ -17,13 +17,12 @@ def reduction(op: str, after: str = "") -> Translator:
     def translate(
         call: Call,
         x: Value,
-        listed: Value | None = None,
+        axes: Given = None,
         *,
-        axes: Ints | None = None,
         keepdims: bool = True,
         noop_with_empty_axes: bool = False,
     ) -> Value:
-        wanted = call.ints(listed, "axes", axes)
+        wanted = call.ints(axes, "axes")
         if wanted or not noop_with_empty_axes:
             over = sorted({call.axis(a, x.rank) for a in wanted or range(x.rank)})
             x = call.emit(op, x, axes=tuple(over), keepdims=keepdims) if over else x

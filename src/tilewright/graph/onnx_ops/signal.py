@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
 
 
 def _matrix(points: int, length: int, outputs: int, inverse: bool) -> Array:
@@ -57,19 +57,17 @@ def transform(call: Call, x: Value, axis: int, matrix: Array, results: int) -> V
 def dft(
     call: Call,
     x: Value,
-    given: Value | None = None,
-    along: Value | None = None,
+    dft_length: Value | None = None,
+    axis: Given = None,
     *,
-    axis: int = 1,
     inverse: bool = False,
     onesided: bool = False,
 ) -> Value:
     """The axis is an input since opset 20, an attribute before."""
-    axis = call.number(along, "axis", -2) if call.opset >= 20 else axis
-    axis = call.axis(axis, x.rank)
+    axis = call.axis(call.number(axis, "axis", -2 if call.opset >= 20 else 1), x.rank)
     extent = x.shape[axis]
     whole = 2 * (extent - 1) if inverse and onesided else extent
-    length = call.number(given, "dft_length", whole)
+    length = call.number(dft_length, "dft_length", whole)
     call.table(4, min(extent, length), length)
     if inverse and onesided:
         half = min(extent, length // 2 + 1)

@@ -96,8 +96,8 @@ def max_unpool(
 
 
 def col2im(call: Call, x: Value, image_shape: Value, block_shape: Value, **window: Any) -> Value:
-    shape = call.needed_ints(image_shape, "image_shape")
-    kernel = call.needed_ints(block_shape, "block_shape")
+    shape = call.known_ints(image_shape, "image_shape")
+    kernel = call.known_ints(block_shape, "block_shape")
     slides = sliding(call, shape, kernel, **window)
     return call.emit("col2im", x, shape=shape, kernel=kernel, **slides)
 
