@@ -67,21 +67,6 @@ def conv(
     return _product(padded, w, windows, channels_of, (c,), {"c": outputs}, name, bias)
 
 
-def conv1d(x: Tensor, w: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
-    """`conv` of [n, w, c] with [kw, c / groups, o]; the same options."""
-    return _conv_of_rank(1, x, w, bias, options)
-
-
-def conv2d(x: Tensor, w: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
-    """`conv` of [n, h, w, c] with [kh, kw, c / groups, o]; the same options."""
-    return _conv_of_rank(2, x, w, bias, options)
-
-
-def conv3d(x: Tensor, w: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
-    """`conv` of [n, d, h, w, c] with [kd, kh, kw, c / groups, o]; the same options."""
-    return _conv_of_rank(3, x, w, bias, options)
-
-
 def depthwise_conv(
     x: Tensor,
     w: Tensor,
@@ -245,13 +230,21 @@ def _insert_zeros(
     return compute(shape, with_axes(names, body), name=name, dtype=x.dtype)
 
 
-def _conv_of_rank(
-    rank: int, x: Tensor, w: Tensor, bias: Tensor | None, options: dict[str, Any]
-) -> Tensor:
-    named = {"name": f"conv{rank}d", **options}
-    if x.rank != rank + 2:
-        raise ExprError(f"{named['name']} needs {rank + 2} dimensions, got {x.shape}")
-    return conv(x, w, bias, **named)
+def _conv_of_rank(rank: int, shapes: str) -> Callable[..., Tensor]:
+    def operator(x: Tensor, w: Tensor, bias: Tensor | None = None, **options: Any) -> Tensor:
+        named = {"name": f"conv{rank}d", **options}
+        if x.rank != rank + 2:
+            raise ExprError(f"{named['name']} needs {rank + 2} dimensions, got {x.shape}")
+        return conv(x, w, bias, **named)
+
+    operator.__name__ = operator.__qualname__ = f"conv{rank}d"
+    operator.__doc__ = f"`conv` of {shapes}; the same options."
+    return operator
+
+
+conv1d = _conv_of_rank(1, "[n, w, c] with [kw, c / groups, o]")
+conv2d = _conv_of_rank(2, "[n, h, w, c] with [kh, kw, c / groups, o]")
+conv3d = _conv_of_rank(3, "[n, d, h, w, c] with [kd, kh, kw, c / groups, o]")
 
 
 def _image(x: Tensor, w: Tensor, name: str) -> tuple[tuple[int, ...], int]:

@@ -28,6 +28,7 @@ from tilewright.graph.onnx_ops.recurrent_cells import (
     lstm,
     rnn,
 )
+from tilewright.graph.passes.write_out import unrolled
 
 LONGEST_WRITTEN_OUT = 2  # steps: their kernels read the gates where they are, without a loop
 
@@ -143,14 +144,10 @@ class _Sequence:
         """
         gates, running = self.gates(), self.running()
         shown = self.call.used_outputs[:1] != (False,)
-        y: Value | None
-        if self.x.shape[0] <= LONGEST_WRITTEN_OUT:
-            y, states = self.written_out(gates, running, states)
-        else:
-            y, states = self.looped(gates, running, states, shown)
+        y, states = self.looped(gates, running, states, shown)
         count, batch = len(self.backwards), self.x.shape[1]
         wide = [self.call.builder.reshape(s, (count, batch, self.d.hidden)) for s in states]
-        return (self.in_time(y) if shown and y is not None else None), wide
+        return (None if y is None else self.in_time(y)), wide
 
     def gates(self) -> Value:
         """What depends on the input alone, with biases: a row for every step."""
@@ -205,42 +202,23 @@ class _Sequence:
     def looped(
         self, gates: Value, running: Value | None, states: list[Value], shown: bool
     ) -> tuple[Value | None, list[Value]]:
-        """One loop node; the rows are left out when nobody reads them."""
-        body = BodyBuilder(f"{self.call.name or self.call.op_type}.step")
+        """One loop, node or written out; the rows are left out when nobody reads them."""
+        name = self.call.name or self.call.op_type
+        body = BodyBuilder(f"{name}.step")
         body.input("t", (), "int64")
         inner = [body.carry(s) for s in states]
-        rows = [body.row(v) for v in (gates, running) if v is not None]
-        d = self.d.within(body)
-        row, after = self.step(d, rows[0], rows[1] if running is not None else None, inner)
-        graph = body.finish([*after, row] if shown else after)
         scanned = [v for v in (gates, running) if v is not None]
-        results = self.call.builder.control(
-            Loop(
-                graph,
-                self.x.shape[0],
-                len(states),
-                len(scanned),
-                (self.reverse,) * (len(scanned) + shown),
-            ),
-            [*states, *scanned, *body.captured],
-            self.call.name or self.call.op_type,
-        )
-        return (results[-1] if shown else None), list(results[: len(states)])
-
-    def written_out(
-        self, gates: Value, running: Value | None, states: list[Value]
-    ) -> tuple[Value, list[Value]]:
-        """All steps one after the other."""
-        rows: dict[int, Value] = {}
-        for t in range(self.x.shape[0])[:: -1 if self.reverse else 1]:
-            given, goes = (
-                v and self.call.builder.take(v, t, name=self.call.name) for v in (gates, running)
-            )
-            assert given is not None, "there are always gates"
-            row, states = self.step(self.d, given, goes, states)
-            rows[t] = row
-        ordered = [rows[t] for t in sorted(rows)]
-        return self.call.builder.stacked(ordered, 0, self.call.name), states
+        rows = [body.row(v) for v in scanned]
+        row, after = self.step(self.d.within(body), rows[0], rows[1] if running else None, inner)
+        graph = body.finish([*after, row] if shown else after)
+        backwards = (self.reverse,) * (len(scanned) + shown)
+        loop = Loop(graph, self.x.shape[0], len(states), len(scanned), backwards)
+        given = [*states, *scanned, *body.captured]
+        if self.x.shape[0] <= LONGEST_WRITTEN_OUT:
+            results = unrolled(self.call.builder, loop, given)
+        else:
+            results = list(self.call.builder.control(loop, given, name))
+        return (results[-1] if shown else None), results[: len(states)]
 
     def in_time(self, y: Value) -> Value:
         """`y`, in the order of steps, as [time, directions, batch, hidden]."""
