@@ -100,6 +100,12 @@ class GraphBuilder:
         attributes = {**node.attributes, **changes}
         return self.emit(node.op, *inputs, name=node.output.name, **attributes)
 
+    def again(self, node: Node, inputs: Sequence[Value]) -> tuple[Value, ...]:
+        """The outputs of `node`, control flow or not, on other inputs."""
+        if node.control is None:
+            return (self.copy(node, inputs),)
+        return self.control(node.control, inputs, node.output.name)
+
     def transpose(self, x: Value, permutation: Sequence[int], name: str | None = None) -> Value:
         """`x` with dimension `permutation[d]` as its dimension d."""
         perm = tuple(int(p) for p in permutation)
@@ -234,10 +240,7 @@ class Rewriter:
 
     def keep(self, node: Node) -> None:
         """`node` as it is, on the replacements of its inputs."""
-        if node.control is None:
-            self.replace(node.output, self.builder.copy(node, self.operands(node)))
-            return
-        outputs = self.builder.control(node.control, self.operands(node), node.output.name)
+        outputs = self.builder.again(node, self.operands(node))
         self.values.update(zip(node.outputs, outputs, strict=True))
 
     def finish(self) -> Graph:

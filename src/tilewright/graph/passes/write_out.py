@@ -27,8 +27,7 @@ def write_out(graph: Graph) -> Graph:
         match node.control:
             case Loop(trips=int(), counted=False, conditional=False) as loop:
                 results = unrolled(rewriter.builder, loop, rewriter.operands(node))
-                for old, new in zip(node.outputs, results, strict=True):
-                    rewriter.replace(old, new)
+                rewriter.values.update(zip(node.outputs, results, strict=True))
             case _:
                 rewriter.keep(node)
     return rewriter.finish()
@@ -58,10 +57,6 @@ def _body(b: GraphBuilder, body: Graph, inputs: Sequence[Value]) -> list[Value]:
     """The outputs of one step."""
     values = dict(zip(body.inputs, inputs, strict=True))
     for node in body.nodes:
-        operands = [values.get(v, v) for v in node.inputs]
-        if node.control is None:
-            values[node.output] = b.copy(node, operands)
-        else:
-            results = b.control(node.control, operands, node.output.name)
-            values.update(zip(node.outputs, results, strict=True))
+        results = b.again(node, [values.get(v, v) for v in node.inputs])
+        values.update(zip(node.outputs, results, strict=True))
     return [values.get(v, v) for v in body.outputs]
