@@ -109,7 +109,7 @@ class Partition:
     @property
     def subgraphs(self) -> tuple[Subgraph, ...]:
         """The kernel calls, also those within loops and branches, in order."""
-        return tuple(_kernel_calls(self.calls))
+        return tuple(c for c in all_calls(self.calls) if isinstance(c, Subgraph))
 
     @property
     def whole(self) -> Region:
@@ -134,22 +134,18 @@ class Partition:
         return "\n  ".join([head, *map(str, self.tasks)])
 
 
+def all_calls(calls: Sequence[Call]) -> Iterator[Call]:
+    """`calls` and those within them, in order."""
+    for call in calls:
+        yield call
+        if not isinstance(call, Subgraph):
+            for region in call.regions:
+                yield from all_calls(region.calls)
+
+
 def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall]:
     """The loops and choices among `calls` and within them, in order."""
-    for call in calls:
-        if not isinstance(call, Subgraph):
-            yield call
-            for region in call.regions:
-                yield from control_calls(region.calls)
-
-
-def _kernel_calls(calls: Sequence[Call]) -> Iterator[Subgraph]:
-    for call in calls:
-        if isinstance(call, Subgraph):
-            yield call
-        else:
-            for region in call.regions:
-                yield from _kernel_calls(region.calls)
+    return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
 def partition(graph: Graph) -> Partition:
