@@ -6,14 +6,15 @@ with what weights, follows from attributes and is computed here. So every mode i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
 from tilewright.graph.onnx_ops.contraction import (
     Ints,
     channels_first,
@@ -29,34 +30,30 @@ MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "cubic"
 def resize(
     call: Call,
     x: Value,
-    second: Value | None = None,
-    third: Value | None = None,
-    fourth: Value | None = None,
+    roi: Value | None = None,
+    scales: Given = None,
+    sizes: Value | None = None,
     *,
     mode: str = "nearest",
     axes: Ints | None = None,
-    scales: Sequence[float] | None = None,
     coordinate_transformation_mode: str = "half_pixel",
     nearest_mode: str = "round_prefer_floor",
     keep_aspect_ratio_policy: str = "stretch",
     extrapolation_value: float = 0.0,
     **kernel: float,
 ) -> Value:
-    """`Resize` since opset 10 and `Upsample`; scales, sizes and the region known at import."""
-    modern = call.op_type == "Resize" and call.opset >= 11
-    roi, factors, sizes = (second, third, fourth) if modern else (None, second, None)
+    """Scales, sizes and the region must be known at import."""
+    if call.opset < 11:
+        return upsample(call, x, roi, mode=mode)
     if mode not in MODES:
         call.reject(f"mode {mode!r} is not supported; known: {', '.join(MODES)}")
-    where, rounding = coordinate_transformation_mode, nearest_mode
-    if not modern:
-        where, rounding = "asymmetric", "floor"
+    where = coordinate_transformation_mode
     over = [call.axis(int(a), x.rank) for a in axes or range(x.rank)]
     wanted = call.constant(sizes, "sizes")
     if wanted is not None and wanted.size:
         found = _from_sizes(call, x, over, wanted.tolist(), keep_aspect_ratio_policy)
     else:
-        known = call.constant(factors, "scales")
-        found = _from_scales(call, x, over, scales if known is None else known.tolist())
+        found = _from_scales(call, x, over, call.constant(scales, "scales"))
     region = call.constant(roi, "roi")
     at: dict[int, Array] = {}
     for n, (d, (scale, size)) in enumerate(zip(over, found, strict=True)):
@@ -69,7 +66,7 @@ def resize(
     image = x.rank > 2 and all(d >= 2 for d in at)
     y = channels_last(call, x) if image else x
     if MODES[mode] == "nearest":
-        picks = {d: _nearest(v, rounding, x.shape[d]) for d, v in at.items()}
+        picks = {d: _nearest(v, nearest_mode, x.shape[d]) for d, v in at.items()}
         y = _picked(call, y, {d - image: v for d, v in picks.items()})
     else:
         scale_of = {d: scale for d, (scale, _) in zip(over, found, strict=True)}
@@ -80,6 +77,18 @@ def resize(
     if where == "tf_crop_and_resize":
         y = _filled_outside(call, x, y, at, extrapolation_value)
     return y
+
+
+def upsample(call: Call, x: Value, scales: Given, *, mode: str = "nearest") -> Value:
+    """`Upsample`, and `Resize` of opset 10, where the second input has the scales."""
+    return resize(
+        replace(call, opset=11),
+        x,
+        scales=scales,
+        mode=mode,
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
 
 
 def _filled_outside(call: Call, x: Value, y: Value, at: dict[int, Array], number: float) -> Value:
@@ -107,10 +116,11 @@ def _from_sizes(call: Call, x: Value, axes: Ints, sizes: Ints, policy: str) -> E
     return [(common, int(np.floor(common * x.shape[d] + 0.5))) for d in axes]
 
 
-def _from_scales(call: Call, x: Value, axes: Ints, scales: Sequence[float] | None) -> Extents:
+def _from_scales(call: Call, x: Value, axes: Ints, scales: Array | None) -> Extents:
     if scales is None or len(scales) != len(axes):
         call.reject(f"it needs scales or sizes for the dimensions {axes}")
-    return [(float(s), int(np.floor(x.shape[d] * s))) for d, s in zip(axes, scales, strict=True)]
+    rows = zip(axes, scales.tolist(), strict=True)
+    return [(s, int(np.floor(x.shape[d] * s))) for d, s in rows]
 
 
 def _positions(where: str, extent: int, size: int, scale: float, low: float, high: float) -> Array:
@@ -276,5 +286,5 @@ SAMPLING: dict[str, Translator] = {
     "GridSample": grid_sample,
     "Resize": resize,
     "RoiAlign": roi_align,
-    "Upsample": resize,
+    "Upsample": upsample,
 }
