@@ -246,7 +246,7 @@ ELEMENTWISE: dict[str, Callable[[], Made]] = {
     "clip": lambda: ops.clip(x(3, 5, 7), -0.5, 0.75),
     "prelu": lambda: ops.prelu(x(4, 33), w(33, name="slope")),
     "power": lambda: ops.power(ops.absolute(x(5, 35), name="size"), x(5, 35, name="y")),
-    "power scalar": lambda: ops.power(x(5, 35), 3.0),
+    "power scalar": lambda: ops.power(x(5, 35), 4.0),
     "equal": lambda: _rounded(ops.equal),
     "not equal": lambda: _rounded(ops.not_equal),
     "isnan": lambda: ops.isnan(ops.log(x(5, 35))),

@@ -95,5 +95,5 @@ def test_no_padding_stage_without_padding() -> None:
 
 
 def test_padding_as_wide_as_the_window_is_refused() -> None:
-    with pytest.raises(ExprError, match="a window reaching 2"):
+    with pytest.raises(ExprError, match="as wide as a window, 2 elements"):
         op.max_pool(placeholder((1, 8, 8, 2), name="x"), 2, padding=2)

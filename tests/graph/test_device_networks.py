@@ -41,11 +41,11 @@ def small_cnn() -> Graph:
     w = b.constant("w", floats(3, 3, 8, 8) / 8)
     t = x
     for _ in range(2):
-        c = b.emit("conv", t, w, strides=(1, 1), pads=((1, 1), (1, 1)))
+        c = b.emit("conv", t, w, stride=(1, 1), padding=((1, 1), (1, 1)))
         t = b.emit("relu", b.emit("add", c, b.constant("b", floats(8))))
     t = b.emit("add", t, x)
     depth = b.constant("d", floats(3, 3, 8, 1))
-    t = b.emit("depthwise_conv", t, depth, strides=(2, 2), pads=((1, 1), (1, 1)))
+    t = b.emit("depthwise_conv", t, depth, stride=(2, 2), padding=((1, 1), (1, 1)))
     mean = b.reshape(b.emit("reduce_mean", t, axes=(1, 2), keepdims=True), (1, 8))
     y = b.emit("softmax", b.emit("matmul", mean, b.constant("v", floats(8, 5))), axis=1)
     outputs = [y, b.reshape(t, (9, 8)), b.reshape(x, (36, 8)), b.constant("k", floats(3))]

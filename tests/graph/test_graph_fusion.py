@@ -38,7 +38,7 @@ def kernels(build: Callable[[GraphBuilder, Value], Value | list[Value]]) -> list
 def conv(b: GraphBuilder, x: Value, outputs: int = 4, kernel: int = 1) -> Value:
     w = b.constant("w", floats(kernel, kernel, x.shape[-1], outputs))
     pads = ((kernel // 2, kernel // 2),) * 2
-    return b.emit("conv", x, w, strides=(1, 1), pads=pads)
+    return b.emit("conv", x, w, stride=(1, 1), padding=pads)
 
 
 def bias(b: GraphBuilder, x: Value) -> Value:
@@ -63,9 +63,9 @@ def test_an_add_of_two_convolutions_joins_the_first_operand() -> None:
 def test_readers_that_meet_again_are_fused_as_a_whole() -> None:
     def build(b: GraphBuilder, x: Value) -> Value:
         t = conv(b, x)
-        return b.emit("relu", b.emit("mul", t, b.emit("sigmoid", t)))
+        return b.emit("relu", b.emit("multiply", t, b.emit("sigmoid", t)))
 
-    assert kernels(build) == ["conv+sigmoid+mul+relu"]
+    assert kernels(build) == ["conv+sigmoid+multiply+relu"]
 
 
 def test_readers_that_do_not_meet_keep_the_value_outside() -> None:
@@ -109,21 +109,23 @@ def test_a_softmax_across_rows_stays_apart() -> None:
 def test_reductions_of_the_same_rows_are_one_kernel_however_spelled() -> None:
     def normalised(b: GraphBuilder, x: Value) -> Value:
         mean = b.emit("reduce_mean", x, axes=(3,), keepdims=True)
-        centred = b.emit("sub", x, mean)
-        spread = b.emit("reduce_mean", b.emit("mul", centred, centred), axes=(3,), keepdims=True)
+        centred = b.emit("subtract", x, mean)
+        spread = b.emit(
+            "reduce_mean", b.emit("multiply", centred, centred), axes=(3,), keepdims=True
+        )
         root = b.emit("sqrt", b.emit("add", spread, b.constant("e", np.float32([1e-3]))))
-        return bias(b, b.emit("div", centred, root))
+        return bias(b, b.emit("divide", centred, root))
 
-    names = "reduce_mean+sub+mul+reduce_mean+add+sqrt+div+add"
+    names = "reduce_mean+subtract+multiply+reduce_mean+add+sqrt+divide+add"
     assert kernels(lambda b, x: normalised(b, x)) == [names]
     assert kernels(lambda b, x: normalised(b, bias(b, x))) == [f"add+{names}"]
 
 
 def test_a_norm_shares_the_kernel_of_what_it_divides() -> None:
     def build(b: GraphBuilder, x: Value) -> Value:
-        return b.emit("div", x, b.emit("reduce_l2", x, axes=(3,), keepdims=True))
+        return b.emit("divide", x, b.emit("reduce_l2", x, axes=(3,), keepdims=True))
 
-    assert kernels(build) == ["reduce_l2+div"]
+    assert kernels(build) == ["reduce_l2+divide"]
 
 
 def test_a_kernel_holds_few_reductions() -> None:
@@ -141,10 +143,10 @@ def attention(b: GraphBuilder, x: Value) -> Value:
     parts = []
     for start, order in ((0, (0, 2, 1, 3)), (1, (0, 2, 3, 1)), (2, (0, 2, 1, 3))):
         cut = {"starts": (4 * start,), "stops": (4 * start + 4,), "steps": (1,), "axes": (2,)}
-        heads = b.reshape(b.emit("slice", rows, **cut), (1, 30, 2, 2))
+        heads = b.reshape(b.emit("strided_slice", rows, **cut), (1, 30, 2, 2))
         parts.append(b.emit("transpose", heads, permutation=order))
     q, k, v = parts
-    scores = b.emit("mul", b.emit("matmul", q, k), b.constant("s", np.float32([0.5])))
+    scores = b.emit("multiply", b.emit("matmul", q, k), b.constant("s", np.float32([0.5])))
     masked = b.emit("add", scores, b.constant("m", floats(30, 30)))
     merged = b.emit("matmul", b.emit("softmax", masked, axis=3), v)
     return b.reshape(b.emit("transpose", merged, permutation=(0, 2, 1, 3)), (1, 30, 4))
@@ -154,24 +156,24 @@ def test_attention_is_two_kernels_and_moves_nothing_else() -> None:
     found = kernels(lambda b, x: attention(b, x))
     assert [f.split("+")[-4:] for f in found] == [
         ["conv"],
-        ["matmul", "mul", "add", "softmax"],
+        ["matmul", "multiply", "add", "softmax"],
         ["reshape", "transpose", "matmul", "transpose"],
     ]
 
 
 def test_elementwise_chains_are_one_kernel() -> None:
     def build(b: GraphBuilder, x: Value) -> Value:
-        t = b.emit("exp", b.emit("neg", x))
-        return b.emit("transpose", b.emit("mul", t, t), permutation=(0, 2, 1, 3))
+        t = b.emit("exp", b.emit("negative", x))
+        return b.emit("transpose", b.emit("multiply", t, t), permutation=(0, 2, 1, 3))
 
-    assert kernels(build) == ["neg+exp+mul+transpose"]
+    assert kernels(build) == ["negative+exp+multiply+transpose"]
 
 
 def test_a_pad_joins_the_window_that_reads_it() -> None:
     def build(b: GraphBuilder, x: Value) -> Value:
         pads = ((0, 0), (1, 1), (1, 1), (0, 0))
         padded = b.emit("pad", x, pads=pads, mode="constant", value=1.0)
-        return b.emit("max_pool", padded, kernel=(3, 3), strides=(2, 2))
+        return b.emit("max_pool", padded, kernel=(3, 3), stride=(2, 2))
 
     assert kernels(build) == ["pad+max_pool"]
 
@@ -184,7 +186,7 @@ def test_a_transpose_joins_a_convolution_but_not_a_reader_of_whole_rows() -> Non
 
     def rows(b: GraphBuilder, x: Value) -> Value:
         t = b.emit("transpose", x, permutation=order)
-        return b.emit("max_pool", t, kernel=(2, 2), strides=(1, 1))
+        return b.emit("max_pool", t, kernel=(2, 2), stride=(1, 1))
 
     assert kernels(broadcast) == ["transpose+conv"]
     assert kernels(rows) == ["transpose", "max_pool"]
@@ -239,7 +241,7 @@ def test_a_graph_of_reshapes_alone_has_no_kernels() -> None:
         ("reshape", {"shape": (2, 3, 20)}, True),
         ("transpose", {"permutation": (0, 2, 1, 3)}, False),
         ("transpose", {"permutation": (1, 0, 2, 3)}, True),
-        ("slice", {"starts": (0,), "stops": (3,), "steps": (1,), "axes": (1,)}, False),
+        ("strided_slice", {"starts": (0,), "stops": (3,), "steps": (1,), "axes": (1,)}, False),
         ("relu", {}, False),
     ],
 )
@@ -289,5 +291,5 @@ def test_scalar_constants_are_part_of_the_task() -> None:
 def test_a_conversion_of_storage_is_no_view(source: str, to: str) -> None:
     """Both are computed in float32, so that the math shows no conversion at all."""
     b = GraphBuilder("g")
-    b.emit("cast", b.input("x", (2, 3), source), to=to)
+    b.emit("cast_to", b.input("x", (2, 3), source), dtype=to)
     assert not NodeMath.of(b.nodes[0]).is_view

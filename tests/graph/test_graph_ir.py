@@ -17,15 +17,15 @@ def small() -> Graph:
     b = GraphBuilder("g")
     x = b.input("x", (1, 4, 4, 3), "float32")
     w = b.constant("w", np.ones((1, 1, 3, 8), np.float32))
-    y = b.emit("conv", x, w, name="t", strides=(1, 1))
-    b.emit("neg", y, name="unused")
+    y = b.emit("conv", x, w, name="t", stride=(1, 1))
+    b.emit("negative", y, name="unused")
     return b.build([b.emit("relu", y, name="y")], ["y"])
 
 
 def test_prints_one_line_a_node_and_drops_dead_ones() -> None:
     assert str(small()).splitlines() == [
         "graph g(x: float32[1, 4, 4, 3]) -> (y)",
-        "  %t = conv(%x, $w: float32[1, 1, 3, 8]; strides=(1, 1)) : float32[1, 4, 4, 8]",
+        "  %t = conv(%x, $w: float32[1, 1, 3, 8]; stride=(1, 1)) : float32[1, 4, 4, 8]",
         "  %y = relu(%t) : float32[1, 4, 4, 8]",
     ]
 
@@ -46,7 +46,7 @@ def test_verifier_finds_a_constant_of_another_type() -> None:
 
 def test_verifier_finds_two_values_of_one_name() -> None:
     g = small()
-    twin = Node("neg", (g.nodes[0].output,), {}, Value("y", (1, 4, 4, 8), "float32"))
+    twin = Node("negative", (g.nodes[0].output,), {}, Value("y", (1, 4, 4, 8), "float32"))
     with pytest.raises(VerifyError, match="two values are called 'y'"):
         verify(replace(g, nodes=(*g.nodes, twin)))
 
@@ -55,8 +55,8 @@ def test_shapes_and_dtypes_follow_from_the_math() -> None:
     b = GraphBuilder("g")
     x, y = b.input("x", (2, 1, 5), "float32"), b.input("y", (4, 5), "float32")
     assert infer("add", [x, y], {}) == ((2, 4, 5), "float32")
-    assert infer("lt", [x, y], {}) == ((2, 4, 5), "bool")
-    assert infer("cast", [x], {"to": "int8"}) == ((2, 1, 5), "int8")
+    assert infer("less", [x, y], {}) == ((2, 4, 5), "bool")
+    assert infer("cast_to", [x], {"dtype": "int8"}) == ((2, 1, 5), "int8")
     assert infer("argmax", [x], {"axis": 2, "keepdims": False}) == ((2, 1), "int64")
     with pytest.raises(ExprError, match="do not broadcast"):
         infer("add", [x, b.input("z", (3,), "float32")], {})
@@ -68,7 +68,7 @@ def test_a_constant_of_one_element_keeps_the_rank_it_gives() -> None:
     b = GraphBuilder("g")
     x = b.input("x", (5,), "float32")
     wide = b.constant("c", np.full((1, 1), 2.0, np.float32))
-    assert b.emit("mul", x, wide).shape == (1, 5)
+    assert b.emit("multiply", x, wide).shape == (1, 5)
 
 
 def test_movement_of_constants_is_done_at_once_and_identities_vanish() -> None:

@@ -79,7 +79,7 @@ def test_one_transpose_of_the_image_and_none_beside_the_shuffles(name: str) -> N
 @pytest.mark.parametrize("name", NAMES)
 def test_batch_norms_vanish_except_before_activations(name: str) -> None:
     """DenseNet normalises before it convolves, 62 times; every other factor is in weights."""
-    assert cut(name).ops["mul"] == (62 if name == "densenet121" else 0)
+    assert cut(name).ops["multiply"] == (62 if name == "densenet121" else 0)
 
 
 @pytest.mark.parametrize("name", ["shufflenet", "squeezenet"])

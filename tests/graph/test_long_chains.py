@@ -34,11 +34,11 @@ def doubled(b: GraphBuilder, v: Value) -> Value:
 
 
 def swished(b: GraphBuilder, v: Value) -> Value:
-    return b.emit("mul", v, b.emit("sigmoid", v))
+    return b.emit("multiply", v, b.emit("sigmoid", v))
 
 
 def negated(b: GraphBuilder, v: Value) -> Value:
-    return b.emit("neg", b.emit("relu", v))
+    return b.emit("negative", b.emit("relu", v))
 
 
 def rotated(b: GraphBuilder, v: Value) -> Value:

@@ -47,7 +47,7 @@ def network(graph: Graph) -> Network:
 
 
 def conv_relu(b: GraphBuilder, x: Value, w: Value) -> Value:
-    c = b.emit("conv", x, w, strides=(1, 1), pads=((1, 1), (1, 1)))
+    c = b.emit("conv", x, w, stride=(1, 1), padding=((1, 1), (1, 1)))
     return b.emit("relu", b.emit("add", c, b.constant("b", floats(w.shape[-1]))))
 
 

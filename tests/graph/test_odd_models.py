@@ -104,7 +104,7 @@ def test_nodes_in_any_order() -> None:
     x = random_inputs(graph)
     straight = model([nodes[i] for i in (2, 1, 3, 0)], weights={"yes": np.array(True)})
     np.testing.assert_array_equal(run_graph(graph, x)[0], run_onnx(straight, x)[0])
-    assert [n.output.name for n in graph.nodes if n.op == "neg"] == ["c", "r"]
+    assert [n.output.name for n in graph.nodes if n.op == "negative"] == ["c", "r"]
 
 
 def branch(op: str, name: str) -> onnx.GraphProto:

@@ -49,12 +49,12 @@ class Grower:
         nhwc = self.b.transpose(self.image(), (0, 2, 3, 1))
         w = self.constant(1, 1, nhwc.shape[3], int(self.rng.choice([4, 6])))
         pads = ((int(self.rng.integers(2)), 0), (0, int(self.rng.integers(2))))
-        y = self.b.emit("conv", nhwc, w, strides=(1, 1), pads=pads)
+        y = self.b.emit("conv", nhwc, w, stride=(1, 1), padding=pads)
         return self.b.transpose(y, (0, 3, 1, 2))
 
     def channel_arithmetic(self) -> Value:
         x = self.image()
-        op = str(self.rng.choice(["add", "mul", "sub"]))
+        op = str(self.rng.choice(["add", "multiply", "subtract"]))
         operands = [x, self.constant(x.shape[1], 1, 1)]
         return self.b.emit(op, *(operands if self.rng.random() < 0.8 else operands[::-1]))
 
@@ -64,7 +64,7 @@ class Grower:
         return self.b.emit("add", x, self.constant(*shape[int(self.rng.integers(x.rank)) :]))
 
     def unary(self) -> Value:
-        return self.b.emit(str(self.rng.choice(["relu", "tanh", "neg"])), self.any())
+        return self.b.emit(str(self.rng.choice(["relu", "tanh", "negative"])), self.any())
 
     def pair(self) -> Value:
         x = self.any()
@@ -89,7 +89,7 @@ class Grower:
         x = self.any()
         axis = int(self.rng.choice([d for d in range(x.rank) if x.shape[d] > 1] or [0]))
         stop = max(1, x.shape[axis] - 1)
-        return self.b.emit("slice", x, starts=(0,), stops=(stop,), steps=(1,), axes=(axis,))
+        return self.b.emit("strided_slice", x, starts=(0,), stops=(stop,), steps=(1,), axes=(axis,))
 
     def permute(self) -> Value:
         x = self.any()
@@ -124,11 +124,11 @@ class Grower:
         x = self.any()
         axes = tuple(range(int(self.rng.integers(x.rank)), x.rank))
         mean = self.b.emit("reduce_mean", x, axes=axes, keepdims=True)
-        centred = self.b.emit("sub", x, mean) if self.rng.random() < 0.7 else x
+        centred = self.b.emit("subtract", x, mean) if self.rng.random() < 0.7 else x
         op = str(self.rng.choice(["reduce_l2", "reduce_sum_square", "reduce_max"]))
         norm = self.b.emit(op, centred, axes=axes, keepdims=True)
-        limited = self.b.emit("max", norm, self.b.constant("least", np.float32([0.5])))
-        return self.b.emit("div", centred if self.rng.random() < 0.7 else x, limited)
+        limited = self.b.emit("maximum", norm, self.b.constant("least", np.float32([0.5])))
+        return self.b.emit("divide", centred if self.rng.random() < 0.7 else x, limited)
 
     def attention(self) -> Value:
         """Products of slices of one value with each other, by heads."""
@@ -140,7 +140,7 @@ class Grower:
             if width > 1 and self.rng.random() < 0.4:
                 start = int(self.rng.integers(width // 2 + 1))
                 cut = {"starts": (start,), "stops": (start + width // 2,)}
-                part = self.b.emit("slice", x, **cut, steps=(1,), axes=(3,))
+                part = self.b.emit("strided_slice", x, **cut, steps=(1,), axes=(3,))
                 grown = self.b.emit("concat", part, part, axis=3)
                 x = grown if grown.shape == x.shape else x
             flat = self.b.reshape(x, (n * heads, rows, width))
@@ -148,7 +148,9 @@ class Grower:
             parts.append(self.b.transpose(apart, order))
         scores = self.b.emit("matmul", parts[0], parts[1])
         scale = self.b.constant("scale", np.float32([0.5]))
-        masked = self.b.emit("add", self.b.emit("mul", scores, scale), self.constant(rows, rows))
+        masked = self.b.emit(
+            "add", self.b.emit("multiply", scores, scale), self.constant(rows, rows)
+        )
         product = self.b.emit("matmul", self.b.emit(last, masked, axis=3), parts[2])
         merged = self.b.transpose(product, (0, 2, 1, 3))
         return self.b.reshape(merged, (n, rows, heads * width))
@@ -201,5 +203,7 @@ def test_the_graphs_hold_what_they_are_meant_to() -> None:
         seen["rows"] += sum(
             len([m for m in g.nodes if "reduce" in m.op]) > 1 for g in fuse(graph).groups
         )
-    wanted = ("transpose", "reshape", "conv", "matmul", "concat", "pad", "slice", "softmax")
-    assert all(seen[w] >= 5 for w in (*wanted, "add", "mul", "shared", "attention", "rows")), seen
+    wanted = ("transpose", "reshape", "conv", "matmul", "concat", "pad", "strided_slice", "softmax")
+    assert all(seen[w] >= 5 for w in (*wanted, "add", "multiply", "shared", "attention", "rows")), (
+        seen
+    )

@@ -40,7 +40,7 @@ from tilewright.expr.simplify import Simplifier
 from tilewright.expr.tensors import Compute, placeholder
 from tilewright.expr.written import Definition, written
 from tilewright.graph.ir import Node, Value
-from tilewright.graph.ops import literals, lower
+from tilewright.graph.ops import lower, operands
 
 LIGHT_SUM = 256  # terms of a sum; see NodeMath.is_light
 REUSE = 12  # uses of an element that pay for a copy of it; see NodeMath.reuses
@@ -57,14 +57,15 @@ class NodeMath:
     @staticmethod
     def of(node: Node) -> NodeMath:
         """The math of `node` by itself."""
-        numbers = literals(node.op, node.inputs)
         made: dict[Value, Tensor] = {}
-        operands: list[Operand] = []
-        for i, value in enumerate(node.inputs):
-            if i not in numbers and value not in made:
+
+        def tensor(i: int, value: Value) -> Tensor:
+            if value not in made:
                 made[value] = placeholder(value.shape, DTYPES[value.dtype], name=f"x{i}")
-            operands.append(numbers[i] if i in numbers else made[value])
-        return NodeMath(node, tuple(operands), lower(node.op, operands, node.attributes, "y"))
+            return made[value]
+
+        given = operands(node.op, node.inputs, tensor)
+        return NodeMath(node, tuple(given), lower(node.op, given, node.attributes, "y"))
 
     @cached_property
     def stages(self) -> tuple[Tensor, ...]:
@@ -214,24 +215,22 @@ class NodeMath:
 
         If not, the value is read element by element (broadcast), and its layout hardly matters.
         """
-        for stage, read in self.element_reads(value):
-            axes = [a for a in compute_of(stage).axes if a.extent != 1]
-            moving = [i for i, n in zip(read.indices, value.shape, strict=True) if n != 1]
-            if axes and moving and axes[-1].name in free_vars(moving[-1]):
-                return True
-        return False
+        return any(axis.name in free_vars(index) for axis, index in self._innermost(value))
 
     def keeps_rows(self, value: Value) -> bool:
         """Whether the output's last axis runs along the last axis of `value` (pads, slices)."""
+        splits = [(a.name, Simplifier().affine(i, [a.name])) for a, i in self._innermost(value)]
+        return all(s is not None and s[0].get(name) == as_expr(1) for name, s in splits)
+
+    def _innermost(self, value: Value) -> Iterator[tuple[Axis, Expr]]:
+        """The last axis of each stage that reads `value`, and the last index there; both of
+        dimensions that are larger than 1.
+        """
         for stage, read in self.element_reads(value):
             axes = [a for a in compute_of(stage).axes if a.extent != 1]
             moving = [i for i, n in zip(read.indices, value.shape, strict=True) if n != 1]
-            if not axes or not moving:
-                continue
-            split = Simplifier().affine(moving[-1], [axes[-1].name])
-            if split is None or split[0].get(axes[-1].name) != as_expr(1):
-                return False
-        return True
+            if axes and moving:
+                yield axes[-1], moving[-1]
 
 
 def _leading(axes: Sequence[Axis], read: Read) -> int:

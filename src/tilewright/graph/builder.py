@@ -100,6 +100,12 @@ class GraphBuilder:
         attributes = {**node.attributes, **changes}
         return self.emit(node.op, *inputs, name=node.output.name, **attributes)
 
+    def again(self, node: Node, inputs: Sequence[Value]) -> tuple[Value, ...]:
+        """The outputs of `node`, control flow or not, on other inputs."""
+        if node.control is None:
+            return (self.copy(node, inputs),)
+        return self.control(node.control, inputs, node.output.name)
+
     def transpose(self, x: Value, permutation: Sequence[int], name: str | None = None) -> Value:
         """`x` with dimension `permutation[d]` as its dimension d."""
         perm = tuple(int(p) for p in permutation)
@@ -121,6 +127,30 @@ class GraphBuilder:
             return self.constant(name or f"{x.name}.r", x.constant.reshape(dims))
         return self.emit("reshape", x, name=name or f"{x.name}.r", shape=dims)
 
+    def cut(self, x: Value, axis: int, low: int, high: int, name: str | None = None) -> Value:
+        """`x[low:high]` along `axis`."""
+        if (low, high) == (0, x.shape[axis]):
+            return x
+        if x.constant is not None:
+            part = x.constant[(slice(None),) * axis + (slice(low, high),)]
+            return self.constant(f"{name or x.name}.c", part)
+        ends = {"starts": (low,), "stops": (high,), "steps": (1,), "axes": (axis,)}
+        return self.emit("strided_slice", x, name=name or f"{x.name}.at", **ends)
+
+    def take(self, x: Value, at: int, axis: int = 0, name: str | None = None) -> Value:
+        """`x[.., at, ..]` without dimension `axis`."""
+        part = self.cut(x, axis, at, at + 1, name)
+        return self.reshape(part, (*x.shape[:axis], *x.shape[axis + 1 :]))
+
+    def joined(self, parts: Sequence[Value], axis: int, name: str | None = None) -> Value:
+        """`parts` one after the other along `axis`."""
+        return parts[0] if len(parts) == 1 else self.emit("concat", *parts, name=name, axis=axis)
+
+    def stacked(self, parts: Sequence[Value], axis: int, name: str | None = None) -> Value:
+        """Equal shapes joined along a new dimension `axis`."""
+        wide = [self.reshape(p, (*p.shape[:axis], 1, *p.shape[axis:])) for p in parts]
+        return self.joined(wide, axis, name)
+
     def build(self, outputs: Sequence[Value], output_names: Sequence[str]) -> Graph:
         """The verified graph of the nodes that `outputs` depend on."""
         graph = Graph(
@@ -141,7 +171,7 @@ class BodyBuilder(GraphBuilder):
     t = body.input("t", (), "int64")          of a loop; a branch has captured inputs only
     h, row = body.carry(h0), body.row(x)      before anything is captured
     w = body.capture(weights)
-    loop = Loop(body.finish([body.emit("mul", h, w)]), …)
+    loop = Loop(body.finish([body.emit("multiply", h, w)]), …)
     outer.control(loop, [h0, x, *body.captured])
     """
 
@@ -210,10 +240,7 @@ class Rewriter:
 
     def keep(self, node: Node) -> None:
         """`node` as it is, on the replacements of its inputs."""
-        if node.control is None:
-            self.replace(node.output, self.builder.copy(node, self.operands(node)))
-            return
-        outputs = self.builder.control(node.control, self.operands(node), node.output.name)
+        outputs = self.builder.again(node, self.operands(node))
         self.values.update(zip(node.outputs, outputs, strict=True))
 
     def finish(self) -> Graph:

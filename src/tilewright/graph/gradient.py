@@ -68,13 +68,13 @@ def _summed(builder: GraphBuilder, gradient: Value, like: Value) -> Value:
     return builder.reshape(total, like.shape)
 
 
-def _mul(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
-    return [b.emit("mul", g, n.inputs[1]), b.emit("mul", g, n.inputs[0])]
+def _multiply(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
+    return [b.emit("multiply", g, n.inputs[1]), b.emit("multiply", g, n.inputs[0])]
 
 
-def _div(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
-    part = b.emit("div", g, n.inputs[1])
-    return [part, b.emit("neg", b.emit("mul", part, n.output))]
+def _divide(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
+    part = b.emit("divide", g, n.inputs[1])
+    return [part, b.emit("negative", b.emit("multiply", part, n.output))]
 
 
 def _matmul(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
@@ -93,26 +93,26 @@ def _transpose(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
 
 
 def _tanh(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
-    square = b.emit("mul", n.output, n.output)
-    return [b.emit("sub", g, b.emit("mul", g, square))]
+    square = b.emit("multiply", n.output, n.output)
+    return [b.emit("subtract", g, b.emit("multiply", g, square))]
 
 
 def _relu(b: GraphBuilder, n: Node, g: Value) -> list[Value]:
     zero = _filled(b, n.output, 0.0)
-    return [b.emit("where", b.emit("gt", n.output, zero), g, zero)]
+    return [b.emit("where", b.emit("greater", n.output, zero), g, zero)]
 
 
 RULES: dict[str, Rule] = {
     "add": lambda b, n, g: [g, g],
-    "div": _div,
-    "exp": lambda b, n, g: [b.emit("mul", g, n.output)],
-    "log": lambda b, n, g: [b.emit("div", g, n.inputs[0])],
+    "divide": _divide,
+    "exp": lambda b, n, g: [b.emit("multiply", g, n.output)],
+    "log": lambda b, n, g: [b.emit("divide", g, n.inputs[0])],
     "matmul": _matmul,
-    "mul": _mul,
-    "neg": lambda b, n, g: [b.emit("neg", g)],
+    "multiply": _multiply,
+    "negative": lambda b, n, g: [b.emit("negative", g)],
     "relu": _relu,
     "reshape": lambda b, n, g: [b.reshape(g, n.inputs[0].shape)],
-    "sub": lambda b, n, g: [g, b.emit("neg", g)],
+    "subtract": lambda b, n, g: [g, b.emit("negative", g)],
     "tanh": _tanh,
     "transpose": _transpose,
 }

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.graph.ir import Graph, Node, Value
 
-KEEPING = ("cast", "concat", "expand", "reshape", "slice", "tile", "transpose", "where")
+KEEPING = (
+    "broadcast_to", "cast_to", "concat", "reshape", "strided_slice", "tile", "transpose", "where",
+)  # fmt: skip
 """Graph operators whose result holds values of their inputs."""
 INDEXING = ("gather", "gather_elements", "scatter_elements")
 """Those whose second input holds positions along `axis` of the first."""
@@ -30,7 +32,7 @@ def index_limits(graph: Graph) -> dict[str, int]:
                 axis = node.attributes["axis"]
                 assert isinstance(axis, int)
                 indexed.append(node.inputs[0].shape[axis])
-            elif node.op == "eq":
+            elif node.op == "equal":
                 known = [v.constant for v in node.inputs if v.constant is not None]
                 compared += [int(c.max()) + 1 for c in known if c.size]
         if indexed or max(compared, default=0) > 1:

@@ -1,12 +1,12 @@
 """The operator graph: what importers make, passes rewrite and the partitioner cuts.
 
     graph g(x: float32[1, 56, 56, 64]) -> (y)
-      %t = conv(%x, $w: float32[1, 1, 64, 64]; strides=(1, 1))   : float32[1, 56, 56, 64]
+      %t = conv(%x, $w: float32[1, 1, 64, 64]; stride=(1, 1))    : float32[1, 56, 56, 64]
       %y = relu(%t)                                              : float32[1, 56, 56, 64]
 
-A `Value` is a constant, a graph input or the output of one `Node`. Operator names and their math
-are the table of `tilewright.graph.ops`, where each has exactly one output (an operator with several
-becomes several nodes); images are channels-last there. Two operators are none of that table: `loop`
+A `Value` is a constant, a graph input or the output of one `Node`. Operators
+are functions of the operator library, which have exactly one output (an operator with several
+becomes several nodes); images are channels-last there. Two operators are none of these: `loop`
 and `if` hold graphs of their own, which see nothing of the graph around them but their inputs, and
 have an output for each result (`Loop`, `Choice`).
 

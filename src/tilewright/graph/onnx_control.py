@@ -15,17 +15,19 @@ shapes change from step to step can only be written out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
 
 from tilewright.errors import ExprError
-from tilewright.graph.builder import BodyBuilder, GraphBuilder
+from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.gradient import gradients
-from tilewright.graph.ir import Array, Choice, Loop, Value
+from tilewright.graph.ir import Choice, Loop, Value
 from tilewright.graph.onnx_ops.call import Known, Rejected
+from tilewright.graph.onnx_region import Region
 
 WRITTEN_OUT = 4
 """Bodies that run no more often than this are written out, if their course is known."""
@@ -37,32 +39,13 @@ MOST_ITERATIONS = 4096
 """A longer loop would become a program that nobody wants to wait for."""
 
 
-class Region(Protocol):
-    """Where a control-flow node stands: it runs the node's subgraphs."""
-
-    @property
-    def builder(self) -> GraphBuilder: ...
-
-    def constant(self, array: Array) -> Value: ...
-
-    def run(self, graph: onnx.GraphProto, inputs: Sequence[Known]) -> Sequence[Known]: ...
-
-    def within(
-        self, body: BodyBuilder, graph: onnx.GraphProto, inputs: Sequence[Known]
-    ) -> Sequence[Known]: ...
-
-    def attempt(self) -> AbstractContextManager[None]: ...
-
-    def named(self, name: str) -> Known: ...
-
-
-def if_(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
+def if_(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """The branch that a constant condition chooses, or a choice between both."""
-    attributes, condition = _attributes(node), _tensor(inputs[0])
+    attributes, condition = region.attributes, _tensor(inputs[0])
     names = ("then_branch", "else_branch")
     if condition.constant is not None:
         return region.run(attributes[names[not condition.constant.item()]], ())
-    bodies = [BodyBuilder(f"{_name(node)}.{side}") for side in ("then", "else")]
+    bodies = [BodyBuilder(f"{region.name}.{side}") for side in ("then", "else")]
     results: list[list[Value]] = []
     try:
         for body, name in zip(bodies, names, strict=True):
@@ -80,10 +63,10 @@ def if_(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequen
     for body in bodies:
         body.share(around)
     then, otherwise = (b.finish(r) for b, r in zip(bodies, results, strict=True))
-    return region.builder.control(Choice(then, otherwise), [condition, *around], _name(node))
+    return region.builder.control(Choice(then, otherwise), [condition, *around], region.name)
 
 
-def loop(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
+def loop(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """Few steps of a known course are written out; else it is a loop, if it can be one. What cannot
     be one could still be written out if its course were known: the refusal says so.
     """
@@ -91,13 +74,11 @@ def loop(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Seque
     is_known = all(v.is_constant for v in course)
     count = None if inputs[0] is None else _tensor(inputs[0]).constant
     few = count is not None and count.item() <= WRITTEN_OUT
+    looped: Way = partial(_loop_node, region, inputs)
+    written: Way = partial(_loop_written_out, region, inputs)
+    ways = [looped] if not is_known else [written, looped] if few else [looped, written]
     try:
-        return _first(
-            region,
-            [lambda: _loop_written_out(region, node, inputs)] if is_known and few else [],
-            [lambda: _loop_node(region, node, inputs)],
-            [lambda: _loop_written_out(region, node, inputs)] if is_known and not few else [],
-        )
+        return _first(region, *ways)
     except Rejected as error:
         if is_known:
             raise
@@ -108,9 +89,9 @@ def loop(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Seque
 Way: TypeAlias = Callable[[], Sequence[Known]]
 
 
-def _first(region: Region, *ways: Sequence[Way]) -> Sequence[Known]:
+def _first(region: Region, *ways: Way) -> Sequence[Known]:
     """The result of the first way that works; the last one's refusal counts."""
-    *others, last = [way for listed in ways for way in listed]
+    *others, last = ways
     for way in others:
         try:
             with region.attempt():
@@ -120,12 +101,12 @@ def _first(region: Region, *ways: Sequence[Way]) -> Sequence[Known]:
     return last()
 
 
-def _loop_node(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
+def _loop_node(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """One body for all steps. The condition that a step begins with is true."""
-    onnx_body, start = _attributes(node)["body"], [_tensor(v) for v in inputs[2:]]
+    onnx_body, start = region.attributes["body"], [_tensor(v) for v in inputs[2:]]
     condition = region.constant(np.array(True)) if inputs[1] is None else _tensor(inputs[1])
     trips = None if inputs[0] is None else _tensor(inputs[0])
-    body = BodyBuilder(f"{_name(node)}.step")
+    body = BodyBuilder(f"{region.name}.step")
     number, going = body.input("t", (), "int64"), body.input("going", (), "bool")
     carried = [body.carry(v) for v in start]
     given = [number, region.constant(np.array(True)), *carried]
@@ -135,7 +116,7 @@ def _loop_node(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) ->
     if not conditional:
         body.inputs.remove(going)
     _check_carried(start, results)
-    names = list(node.output) + [""] * (len(results) - len(node.output))
+    names = [*region.node.output] + [""] * (len(results) - len(region.node.output))
     stacked = [v for v, name in zip(results, names, strict=True) if name][len(start) :]
     count = None if trips is None or trips.constant is None else int(trips.constant.item())
     count = None if count is not None and count >= ENDLESS else count
@@ -163,7 +144,7 @@ def _loop_node(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) ->
     )
     first = [trips] if counted and trips is not None else []
     made = list(
-        region.builder.control(what, [*first, *flags, *start, *body.captured], _name(node))
+        region.builder.control(what, [*first, *flags, *start, *body.captured], region.name)
     )[conditional:]
     rows = iter(made[len(start) :])
     return [*made[: len(start)], *(next(rows) if n else None for n in names[len(start) :])]
@@ -175,11 +156,9 @@ def _check_carried(start: Sequence[Value], results: Sequence[Value]) -> None:
             raise Rejected(f"a step turns {before} into {after}: its type must stay the same")
 
 
-def _loop_written_out(
-    region: Region, node: onnx.NodeProto, inputs: Sequence[Known]
-) -> Sequence[Known]:
+def _loop_written_out(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """The body as often as the trip count and the condition say, both known at import."""
-    body = _attributes(node)["body"]
+    body = region.attributes["body"]
     trips = MOST_ITERATIONS + 1 if inputs[0] is None else int(_known(inputs[0], "trip count"))
     going = True if inputs[1] is None else bool(_known(inputs[1], "condition"))
     carried = list(inputs[2:])
@@ -201,105 +180,103 @@ def _loop_written_out(
     return [*carried, *(_stacked(region, column, 0) for column in stacked)]
 
 
-def scan(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
+def scan(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """The body for every slice of the scanned inputs (opset 9 and newer)."""
-    attributes = _attributes(node)
-    first = _tensor(inputs[-int(attributes["num_scan_inputs"])])
-    length = first.shape[_per(attributes, "scan_input_axes", 1)[0] % first.rank]
-    return _first(
+    attributes = region.attributes
+    count = int(attributes["num_scan_inputs"])
+    outputs = len(attributes["body"].output) - len(inputs) + count
+
+    def per(what: str, number: int) -> list[int]:
+        return list(attributes.get(f"scan_{what}") or [0] * number)
+
+    scanned = [_tensor(v) for v in inputs[-count:]]
+    axes = zip(per("input_axes", count), scanned, strict=True)
+    found = _Scan(
         region,
-        [lambda: _scan_node(region, node, inputs)] if length > WRITTEN_OUT else [],
-        [lambda: _scan_written_out(region, node, inputs)],
+        attributes["body"],
+        list(inputs[:-count]),
+        scanned,
+        [a % v.rank for a, v in axes],
+        per("input_directions", count),
+        per("output_axes", outputs),
+        per("output_directions", outputs),
     )
+    ways = [found.looped] if found.length > WRITTEN_OUT else []
+    return _first(region, *ways, found.written_out)
 
 
-def _scan_node(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
-    """One body for all slices; the scanned dimension becomes the leading one."""
-    attributes, builder = _attributes(node), region.builder
-    onnx_body, count = attributes["body"], int(attributes["num_scan_inputs"])
-    start, arrays = [_tensor(v) for v in inputs[:-count]], [_tensor(v) for v in inputs[-count:]]
-    outputs = len(onnx_body.output) - len(start)
-    axes = _per(attributes, "scan_input_axes", count)
-    scanned = [_leading(builder, v, a % v.rank) for v, a in zip(arrays, axes, strict=True)]
-    body = BodyBuilder(f"{_name(node)}.step")
-    body.input("t", (), "int64")
-    given = [*(body.carry(v) for v in start), *(body.row(v) for v in scanned)]
-    results = [_tensor(v) for v in region.within(body, onnx_body, given)]
-    _check_carried(start, results)
-    backwards = [
-        *_per(attributes, "scan_input_directions", count),
-        *_per(attributes, "scan_output_directions", outputs),
-    ]
-    what = Loop(
-        body.finish(results), scanned[0].shape[0], len(start), count, tuple(map(bool, backwards))
-    )
-    made = builder.control(what, [*start, *scanned, *body.captured], _name(node))
-    out_axes = _per(attributes, "scan_output_axes", outputs)
-    pairs = zip(made[len(start) :], out_axes, strict=True)
-    return [*made[: len(start)], *(_placed(builder, v, a % v.rank) for v, a in pairs)]
+@dataclass(frozen=True)
+class _Scan:
+    """A `Scan` node: what is carried, and for each scanned input and each output that is made of
+    slices its dimension, and whether the last slice comes first.
+    """
+
+    region: Region
+    body: onnx.GraphProto
+    carried: Sequence[Known]
+    scanned: Sequence[Value]
+    axes: Sequence[int]
+    backwards: Sequence[int]
+    out_axes: Sequence[int]
+    out_backwards: Sequence[int]
+
+    @property
+    def length(self) -> int:
+        return self.scanned[0].shape[self.axes[0]]
+
+    def looped(self) -> Sequence[Known]:
+        """One body for all slices; the scanned dimension becomes the leading one."""
+        builder, start = self.region.builder, [_tensor(v) for v in self.carried]
+        pairs = zip(self.scanned, self.axes, strict=True)
+        arrays = [builder.transpose(v, _moved(v.rank, a, 0)) for v, a in pairs]
+        body = BodyBuilder(f"{self.region.name}.step")
+        body.input("t", (), "int64")
+        given = [*map(body.carry, start), *map(body.row, arrays)]
+        results = [_tensor(v) for v in self.region.within(body, self.body, given)]
+        _check_carried(start, results)
+        backwards = tuple(map(bool, (*self.backwards, *self.out_backwards)))
+        what = Loop(body.finish(results), self.length, len(start), len(arrays), backwards)
+        made = builder.control(what, [*start, *arrays, *body.captured], self.region.name)
+        rows = zip(made[len(start) :], self.out_axes, strict=True)
+        placed = [builder.transpose(v, _moved(v.rank, 0, a % v.rank)) for v, a in rows]
+        return [*made[: len(start)], *placed]
+
+    def written_out(self) -> Sequence[Known]:
+        """The body once for every slice."""
+        if self.length > MOST_ITERATIONS:
+            raise Rejected(f"it has more than {MOST_ITERATIONS} iterations")
+        carried = list(self.carried)
+        columns: list[list[Known]] = [[] for _ in self.out_axes]
+        for number in range(self.length):
+            rows = zip(self.scanned, self.axes, self.backwards, strict=True)
+            last = self.length - 1
+            parts = [
+                self.region.builder.take(v, last - number if b else number, a) for v, a, b in rows
+            ]
+            results = self.region.run(self.body, [*carried, *parts])
+            carried = list(results[: len(carried)])
+            for column, part in zip(columns, results[len(carried) :], strict=True):
+                column.append(part)
+        found = zip(columns, self.out_axes, self.out_backwards, strict=True)
+        return [*carried, *(_stacked(self.region, c[::-1] if b else c, a) for c, a, b in found)]
 
 
-def _leading(builder: GraphBuilder, x: Value, axis: int) -> Value:
-    """`x` with dimension `axis` as the first."""
-    return builder.transpose(x, (axis, *(d for d in range(x.rank) if d != axis)))
+def _moved(rank: int, source: int, target: int) -> list[int]:
+    """The permutation that makes dimension `source` dimension `target`."""
+    order = [d for d in range(rank) if d != source]
+    order.insert(target, source)
+    return order
 
 
-def _placed(builder: GraphBuilder, x: Value, axis: int) -> Value:
-    """`x` with its first dimension as dimension `axis`."""
-    order = list(range(1, x.rank))
-    order.insert(axis, 0)
-    return builder.transpose(x, order)
-
-
-def _scan_written_out(
-    region: Region, node: onnx.NodeProto, inputs: Sequence[Known]
-) -> Sequence[Known]:
-    """The body once for every slice."""
-    attributes = _attributes(node)
-    body, count = attributes["body"], int(attributes["num_scan_inputs"])
-    carried, scanned = list(inputs[:-count]), [_tensor(v) for v in inputs[-count:]]
-    outputs = len(body.output) - len(carried)
-    axes = _per(attributes, "scan_input_axes", count)
-    out_axes = _per(attributes, "scan_output_axes", outputs)
-    backwards = _per(attributes, "scan_input_directions", count)
-    out_backwards = _per(attributes, "scan_output_directions", outputs)
-    axes = [a % v.rank for a, v in zip(axes, scanned, strict=True)]
-    length = scanned[0].shape[axes[0]]
-    if length > MOST_ITERATIONS:
-        raise Rejected(f"it has more than {MOST_ITERATIONS} iterations")
-    columns: list[list[Known]] = [[] for _ in range(outputs)]
-    for number in range(length):
-        rows = zip(scanned, axes, backwards, strict=True)
-        parts = [_row(region, v, a, length - 1 - number if b else number) for v, a, b in rows]
-        results = region.run(body, [*carried, *parts])
-        carried = list(results[: len(carried)])
-        for column, part in zip(columns, results[len(carried) :], strict=True):
-            column.append(part)
-    found = zip(columns, out_axes, out_backwards, strict=True)
-    return [*carried, *(_stacked(region, c[::-1] if b else c, a) for c, a, b in found)]
-
-
-def gradient(region: Region, node: onnx.NodeProto, inputs: Sequence[Known]) -> Sequence[Known]:
+def gradient(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """Derivatives of the value `y` of this graph by the values `xs`, at these very values."""
-    attributes = _attributes(node)
+    attributes = region.attributes
     xs, zs = ([n.decode() for n in attributes.get(k) or ()] for k in ("xs", "zs"))
     values = [_tensor(region.named(n)) for n in xs]
     if list(inputs) != [*values, *(region.named(n) for n in zs)]:
         raise Rejected("it asks for derivatives at other values than those that its y was made of")
     y = _tensor(region.named(attributes["y"].decode()))
     return list(gradients(region.builder, y, values))
-
-
-def _name(node: onnx.NodeProto) -> str:
-    return node.name or next(filter(None, node.output), node.op_type)
-
-
-def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
-    return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
-
-
-def _per(attributes: dict[str, Any], name: str, count: int) -> list[int]:
-    return list(attributes.get(name) or [0] * count)
 
 
 def _known(value: Known, what: str) -> Any:
@@ -315,33 +292,17 @@ def _tensor(value: Known) -> Value:
     return value
 
 
-def _row(region: Region, x: Value, axis: int, at: int) -> Value:
-    """`x[.., at, ..]` without that dimension."""
-    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    if x.constant is not None:
-        return region.constant(np.ascontiguousarray(x.constant.take(at, axis)))
-    part = region.builder.emit(
-        "slice", x, starts=(at,), stops=(at + 1,), steps=(1,), axes=(axis,), name=f"{x.name}.at"
-    )
-    return region.builder.reshape(part, shape)
-
-
 def _stacked(region: Region, parts: Sequence[Known], axis: int) -> Value:
     """Equal shapes joined along a new dimension."""
     tensors = [_tensor(p) for p in parts]
     at = axis % (tensors[0].rank + 1)
-    if all(t.constant is not None for t in tensors):
-        return region.constant(
-            np.stack([t.constant for t in tensors if t.constant is not None], at)
-        )
-    shape = (*tensors[0].shape[:at], 1, *tensors[0].shape[at:])
-    widened = [region.builder.reshape(t, shape) for t in tensors]
-    return widened[0] if len(widened) == 1 else region.builder.emit("concat", *widened, axis=at)
+    known = [t.constant for t in tensors if t.constant is not None]
+    if len(known) == len(tensors):
+        return region.constant(np.stack(known, at))
+    return region.builder.stacked(tensors, at)
 
 
-CONTROL: dict[
-    tuple[str, str], Callable[[Region, onnx.NodeProto, Sequence[Known]], Sequence[Known]]
-] = {
+CONTROL: dict[tuple[str, str], Callable[[Region, Sequence[Known]], Sequence[Known]]] = {
     ("", "If"): if_,
     ("", "Loop"): loop,
     ("", "Scan"): scan,

@@ -12,9 +12,10 @@ is collected, so that one error lists all of it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import onnx
@@ -31,8 +32,8 @@ from tilewright.graph.onnx_file import Prepared, Source, name_of, opset_of, read
 from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
 from tilewright.graph.onnx_ops import TRANSLATORS
-from tilewright.graph.onnx_ops.call import Call, Known, Rejected
-from tilewright.graph.onnx_region import ModelRegion, Noted
+from tilewright.graph.onnx_ops.call import Call, Known, Rejected, translate
+from tilewright.graph.onnx_region import Noted, Region
 from tilewright.graph.onnx_scope import (
     STANDARD,
     Nodes,
@@ -50,6 +51,9 @@ from tilewright.text import one_line, plain, size
 
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What translators run into where attributes or inputs are not what ONNX says they are."""
+
+Way: TypeAlias = Callable[[onnx.NodeProto, Sequence[Known], Scope], Sequence[Known]]
+"""A node, its inputs and the scope it stands in → its outputs."""
 
 MOST_LISTED = 100  # problems in a message
 
@@ -213,7 +217,7 @@ class Importer:
         for node in nodes:
             self._count(node, scope)
             if not all(not n or scope.find(n) for n in node.input):
-                if not self._is_known(node, scope):
+                if self._way(node, scope) is None:
                     self._refuse(node, scope, unknown_type(node))
                 continue
             try:
@@ -259,37 +263,27 @@ class Importer:
             if refusal:
                 raise Rejected(refusal)
 
-    def _is_known(self, node: onnx.NodeProto, scope: Scope) -> bool:
-        """Whether a node of this type may be taken, for all that its type says."""
-        if (node.domain, node.op_type) in self.functions:
-            return True
-        if node.domain in STANDARD and node.op_type in TRANSLATORS:
-            return True
-        if node_key(node) in CONTROL or node_key(node) in (("", "Shape"), ("", "Size")):
-            return True
-        return is_defined(node, scope.opset)
-
     def _node(self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope) -> Sequence[Known]:
         arrays = self._evaluate(node, inputs, scope)
         if arrays is not None:
             named = zip(node.output, arrays, strict=False)
             return [self.constant(n or "unused", a) for n, a in named]
-        local = (node.domain, node.op_type) in self.functions
-        if node.domain in STANDARD and not local and node.op_type in TRANSLATORS:
-            try:
-                return self._translate(node, inputs, scope)
-            except Rejected as refusal:
-                # Definitions cover what is rare: statistics returned, odd attributes.
-                body = definition(node, scope.opset, self.functions, inputs)
-                if body is None or refusal.value is not None:
-                    raise
-                return self._define(node, body, inputs, scope)
-        if node_key(node) in CONTROL and not local:
-            return CONTROL[node_key(node)](ModelRegion(self, scope, node), node, inputs)
-        body = definition(node, scope.opset, self.functions, inputs)
-        if body is None:
+        way = self._way(node, scope)
+        if way is None:
             raise Rejected(unknown_type(node))
-        return self._define(node, body, inputs, scope)
+        return way(node, inputs, scope)
+
+    def _way(self, node: onnx.NodeProto, scope: Scope) -> Way | None:
+        """How a node of this type is taken, for all that its type says."""
+        if (node.domain, node.op_type) in self.functions:
+            return self._define
+        if node.domain in STANDARD and node.op_type in TRANSLATORS:
+            return self._translate
+        if node_key(node) in CONTROL:
+            return self._control
+        if node_key(node) in (("", "Shape"), ("", "Size")) or is_defined(node, scope.opset):
+            return self._define
+        return None
 
     def _evaluate(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
@@ -314,30 +308,39 @@ class Importer:
             op_type=node.op_type,
             name=next((n for n in node.output if n), node.name),
             opset=scope.opset,
-            inputs=tuple(inputs),
-            attributes={a.name: onnx.helper.get_attribute_value(a) for a in node.attribute},
             used_outputs=tuple(bool(n) and n in scope.used for n in node.output),
             builder=self.builder,
             allowance=self.allowance,
         )
-        result = TRANSLATORS[node.op_type](call)
-        return (result,) if isinstance(result, Value) else result
+        attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        try:
+            return translate(TRANSLATORS[node.op_type], call, inputs, attributes)
+        except Rejected as refusal:
+            # Definitions cover what is rare: statistics returned, odd attributes.
+            if refusal.value is not None or not is_defined(node, scope.opset):
+                raise
+            return self._define(node, inputs, scope)
+
+    def _control(
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
+    ) -> Sequence[Known]:
+        return CONTROL[node_key(node)](Region(self, scope, node), inputs)
 
     def _define(
-        self,
-        node: onnx.NodeProto,
-        body: onnx.FunctionProto,
-        inputs: Sequence[Known],
-        scope: Scope,
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
     ) -> Sequence[Known]:
         """The outputs of `node` by its definition."""
+        body = definition(node, scope.opset, self.functions, inputs)
+        if body is None:
+            raise Rejected(unknown_type(node))
         used = [o for o, n in zip(body.output, node.output, strict=False) if n in scope.used]
         given = dict.fromkeys(body.input) | dict(zip(body.input, inputs, strict=False))
-        opset = opset_of(body.opset_import) if body.opset_import else scope.opset
-        inside = f"{scope.inside}{node_label(node)}: "
-        outermost = scope.outermost or node
         inner = Scope(
-            opset, names_used(body.node, used), dict(given), inside=inside, outermost=outermost
+            opset_of(body.opset_import) if body.opset_import else scope.opset,
+            names_used(body.node, used),
+            dict(given),
+            inside=f"{scope.inside}{node_label(node)}: ",
+            outermost=scope.outermost or node,
         )
         return self.body(body.node, body.output[: len(node.output)], inner)
 

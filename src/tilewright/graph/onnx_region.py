@@ -1,6 +1,6 @@
 """Where a control-flow node stands: what `onnx_control` sees of the import.
 
-region = ModelRegion(importer, scope, node)
+region = Region(importer, scope, node)
 region.run(branch, ())        the branch's nodes go into the graph around the node
 region.within(body, graph, values)   they go into a graph of their own
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 
@@ -18,7 +18,7 @@ from tilewright.errors import ExprError
 from tilewright.graph.builder import BodyBuilder, GraphBuilder
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx_ops.call import Known, Rejected
-from tilewright.graph.onnx_scope import Scope, names_used, node_label
+from tilewright.graph.onnx_scope import Scope, names_used, node_label, node_name
 
 if TYPE_CHECKING:
     from tilewright.graph.onnx_import import Importer
@@ -32,12 +32,20 @@ class Noted(Rejected):
 
 
 @dataclass(frozen=True)
-class ModelRegion:
+class Region:
     """What `onnx_control` sees of the importer: it runs subgraphs of `node`."""
 
     importer: Importer
     scope: Scope
     node: onnx.NodeProto
+
+    @property
+    def name(self) -> str:
+        return node_name(self.node)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return {a.name: onnx.helper.get_attribute_value(a) for a in self.node.attribute}
 
     @property
     def builder(self) -> GraphBuilder:

@@ -85,7 +85,7 @@ def node_key(node: onnx.NodeProto) -> tuple[str, str]:
 
 def node_name(node: onnx.NodeProto) -> str:
     """The node's name, or that of its first output."""
-    return node.name or next(iter(node.output), "?")
+    return node.name or next(filter(None, node.output), "?")
 
 
 def node_type(node: onnx.NodeProto) -> str:

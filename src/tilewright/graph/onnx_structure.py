@@ -139,42 +139,29 @@ def check_expansion(model: onnx.ModelProto, where: str) -> None:
     """
     functions = {(f.domain, f.name): f for f in model.functions}
     sizes: dict[FunctionKey, int] = {}
-    for found in functions:
-        _size(found, functions, sizes, (), where)
-    total = sum(_weight(n, functions, sizes, (), where) for n in model.graph.node)
-    if total > MOST_WRITTEN_OUT + len(model.graph.node):
+
+    def size(which: FunctionKey, callers: tuple[FunctionKey, ...]) -> int:
+        """The nodes that a call of `which` stands for."""
+        if which in callers:
+            raise UnsupportedModel(f"{where}: function {which[1]} calls itself")
+        if which not in sizes:
+            sizes[which] = total(functions[which].node, (*callers, which))
+        return sizes[which]
+
+    def total(nodes: Nodes, callers: tuple[FunctionKey, ...]) -> int:
+        """The nodes that `nodes` stand for, those of their subgraphs included."""
+        found = 0
+        for node in nodes:
+            which = (node.domain, node.op_type)
+            found += 1 + (size(which, callers) if which in functions else 0)
+            found += sum(total(graph.node, callers) for graph in subgraphs(node))
+        return found
+
+    for which in functions:
+        size(which, ())
+    whole = total(model.graph.node, ())
+    if whole > MOST_WRITTEN_OUT + len(model.graph.node):
         raise UnsupportedModel(
-            f"{where}: the calls of its functions stand for {total} nodes; at most "
+            f"{where}: the calls of its functions stand for {whole} nodes; at most "
             f"{MOST_WRITTEN_OUT} are written out"
         )
-
-
-def _size(
-    which: FunctionKey,
-    functions: dict[FunctionKey, onnx.FunctionProto],
-    sizes: dict[FunctionKey, int],
-    callers: tuple[FunctionKey, ...],
-    where: str,
-) -> int:
-    """The nodes that a call of `which` stands for."""
-    if which in callers:
-        raise UnsupportedModel(f"{where}: function {which[1]} calls itself")
-    if which not in sizes:
-        nodes: Nodes = functions[which].node
-        callers = (*callers, which)
-        sizes[which] = sum(_weight(n, functions, sizes, callers, where) for n in nodes)
-    return sizes[which]
-
-
-def _weight(
-    node: onnx.NodeProto,
-    functions: dict[FunctionKey, onnx.FunctionProto],
-    sizes: dict[FunctionKey, int],
-    callers: tuple[FunctionKey, ...],
-    where: str,
-) -> int:
-    """The nodes that `node` stands for, those of its subgraphs included."""
-    which = (node.domain, node.op_type)
-    found = 1 + (_size(which, functions, sizes, callers, where) if which in functions else 0)
-    inner = (n for graph in subgraphs(node) for n in graph.node)
-    return found + sum(_weight(n, functions, sizes, callers, where) for n in inner)

@@ -21,12 +21,11 @@ from typing import TypeAlias
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Tensor
-from tilewright.expr.operators.elementwise import Value as Operand
 from tilewright.expr.serialize import workload_hash
 from tilewright.expr.tensors import placeholder
 from tilewright.graph.fusion import Group, fuse
 from tilewright.graph.ir import Choice, Graph, Loop, Node, Value
-from tilewright.graph.ops import literals, lower
+from tilewright.graph.ops import lower, operands, short_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +109,7 @@ class Partition:
     @property
     def subgraphs(self) -> tuple[Subgraph, ...]:
         """The kernel calls, also those within loops and branches, in order."""
-        return tuple(_kernel_calls(self.calls))
+        return tuple(c for c in all_calls(self.calls) if isinstance(c, Subgraph))
 
     @property
     def whole(self) -> Region:
@@ -135,22 +134,18 @@ class Partition:
         return "\n  ".join([head, *map(str, self.tasks)])
 
 
+def all_calls(calls: Sequence[Call]) -> Iterator[Call]:
+    """`calls` and those within them, in order."""
+    for call in calls:
+        yield call
+        if not isinstance(call, Subgraph):
+            for region in call.regions:
+                yield from all_calls(region.calls)
+
+
 def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall]:
     """The loops and choices among `calls` and within them, in order."""
-    for call in calls:
-        if not isinstance(call, Subgraph):
-            yield call
-            for region in call.regions:
-                yield from control_calls(region.calls)
-
-
-def _kernel_calls(calls: Sequence[Call]) -> Iterator[Subgraph]:
-    for call in calls:
-        if isinstance(call, Subgraph):
-            yield call
-        else:
-            for region in call.regions:
-                yield from _kernel_calls(region.calls)
+    return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
 def partition(graph: Graph) -> Partition:
@@ -240,29 +235,28 @@ def _build(group: Group, names: dict[Value, str]) -> tuple[ComputeDAG, dict[str,
     tensors: dict[Value, Tensor] = {}
     values: dict[str, Value] = {}
     stages: Counter[str] = Counter()
+
+    def tensor(_: int, value: Value) -> Tensor:
+        if value not in tensors:
+            name = names.get(value, f"p{len(values)}")
+            values[name] = value
+            tensors[value] = placeholder(
+                value.shape, DTYPES[value.dtype], name=name, constant=value.is_constant
+            )
+        return tensors[value]
+
     for node in group.nodes:
-        numbers = literals(node.op, node.inputs)
-        operands: list[Operand] = []
-        for i, value in enumerate(node.inputs):
-            if i in numbers:
-                operands.append(numbers[i])
-                continue
-            if value not in tensors:
-                name = names.get(value, f"p{len(values)}")
-                values[name] = value
-                tensors[value] = placeholder(
-                    value.shape, DTYPES[value.dtype], name=name, constant=value.is_constant
-                )
-            operands.append(tensors[value])
-        stages[node.op] += 1
-        name = node.op if stages[node.op] == 1 else f"{node.op}{stages[node.op]}"
-        tensors[node.output] = lower(node.op, operands, node.attributes, name)
+        name = short_name(node.op)
+        stages[name] += 1
+        name = name if stages[name] == 1 else f"{name}{stages[name]}"
+        given = operands(node.op, node.inputs, tensor)
+        tensors[node.output] = lower(node.op, given, node.attributes, name)
     return ComputeDAG([tensors[group.exit]]), values
 
 
 def _task_name(group: Group, number: int) -> str:
     """Operators and output shape: `t3_conv_add_relu_1x56x56x64`."""
-    ops: Sequence[str] = [n.op for n in group.nodes]
+    ops: Sequence[str] = [short_name(n.op) for n in group.nodes]
     shown = "_".join(ops if len(ops) <= 5 else (*ops[:3], f"{len(ops) - 4}more", ops[-1]))
     shape = "x".join(map(str, group.exit.shape)) or "scalar"
     return f"t{number}_{shown}_{shape}"

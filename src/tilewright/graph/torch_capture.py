@@ -149,10 +149,7 @@ def specialise(
         elif position in orders:
             back = inverse(orders[position])
             values[node] = new.call_method("permute", (values[node], back))
-    for node in nodes[len(arguments) : -1]:
-        if node.op in ("get_attr", "call_module"):
-            attributes[node.target] = _attribute(graph, node.target)
-        values[node] = new.node_copy(node, values.__getitem__)
+    attributes |= _copy_nodes(graph, nodes[len(arguments) : -1], new, values)
     outputs, made = [], []
     for i, fake in chosen:
         value, order = values[returned[i]], memory_order(fake)
@@ -164,10 +161,16 @@ def specialise(
     return Concrete(module, tuple(inputs), tuple(outputs), tuple(results))
 
 
-def _attribute(module: Any, target: str) -> Any:
-    for part in target.split("."):
-        module = getattr(module, part)
-    return module
+def _copy_nodes(
+    graph: Any, nodes: Sequence[Any], new: fx.Graph, values: dict[Any, Any]
+) -> dict[str, Any]:
+    """Copy `nodes` of `graph`, whose operands are `values`; returns what they use of its module."""
+    used = {}
+    for node in nodes:
+        if node.op in ("get_attr", "call_module"):
+            used[node.target] = operator.attrgetter(node.target)(graph)
+        values[node] = new.node_copy(node, values.__getitem__)
+    return used
 
 
 def _fake_run(graph: Any, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -306,22 +309,13 @@ def _piece(graph: Any, nodes: Sequence[Any], refused: bool) -> Piece:
     inside = set(nodes)
     new = fx.Graph()
     values: dict[Any, Any] = {}
-    attributes: dict[str, Any] = {}
-    inputs: list[Any] = []
-    used = [n for node in nodes for n in node.all_input_nodes if n not in inside]
-    for node in dict.fromkeys(used):
-        if node.op != "get_attr":
-            values[node] = new.placeholder(node.name)
-            values[node].meta = dict(node.meta)
-            inputs.append(node)
-    for node in dict.fromkeys(used):
-        if node.op == "get_attr":
-            attributes[node.target] = _attribute(graph, node.target)
-            values[node] = new.node_copy(node)
-    for node in nodes:
-        if node.op == "call_module":
-            attributes[node.target] = _attribute(graph, node.target)
-        values[node] = new.node_copy(node, values.__getitem__)
+    used = dict.fromkeys(n for node in nodes for n in node.all_input_nodes if n not in inside)
+    inputs = [n for n in used if n.op != "get_attr"]
+    for node in inputs:
+        values[node] = new.placeholder(node.name)
+        values[node].meta = dict(node.meta)
+    copied = [*(n for n in used if n.op == "get_attr"), *nodes]
+    attributes = _copy_nodes(graph, copied, new, values)
     outputs = [n for n in nodes if any(user not in inside for user in n.users)]
     new.output(tuple(values[n] for n in outputs))
     names = tuple(n.name for n in inputs), tuple(n.name for n in outputs)

@@ -5,7 +5,9 @@ einsum("bij,bjk->bik", a, b)        einsum("...ii->...i", x)        einsum("ij->
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from tilewright.errors import ExprError
@@ -49,9 +51,7 @@ def einsum(equation: str, *tensors: Tensor, name: str = "einsum") -> Tensor:
         for t, mine in zip(tensors, labels, strict=True):
             at = [0 if e == 1 else where[c] for c, e in zip(mine, extents(t), strict=True)]
             factors.append(accumulated(t[tuple(at)]))
-        product = factors[0]
-        for factor in factors[1:]:
-            product = product * factor
+        product = reduce(operator.mul, factors)
         return sum_over(product, tuple(over.values())) if over else product
 
     shape = tuple(sizes[c] for c in result)

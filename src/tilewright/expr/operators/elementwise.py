@@ -47,22 +47,29 @@ def _sample(operand: Value) -> Any:
     return operand[(0,) * operand.rank] if isinstance(operand, Tensor) else operand
 
 
-def _binary(op: str, default: str) -> Callable[..., Tensor]:
-    def operator(a: Value, b: Value, *, name: str = default) -> Tensor:
-        return elementwise(lambda x, y: binary(op, x, y), a, b, name=name)
+def pointwise(fn: Callable[..., Any], default: str, doc: str) -> Callable[..., Tensor]:
+    """The operator that computes `fn` of its operands' elements; its stage is called `default`."""
+
+    def operator(*operands: Value, name: str = default) -> Tensor:
+        return elementwise(fn, *operands, name=name)
 
     operator.__name__ = operator.__qualname__ = default
-    operator.__doc__ = f"`{op}` of two operands, broadcast; comparisons give bool."
+    operator.__doc__ = doc
     return operator
+
+
+def _binary(op: str, default: str) -> Callable[..., Tensor]:
+    doc = f"`{op}` of two operands, broadcast; comparisons give bool."
+    return pointwise(lambda x, y: binary(op, x, y), default, doc)
+
+
+def _bits(fn: str, default: str) -> Callable[..., Tensor]:
+    doc = f"`{fn}` of two integer operands, broadcast."
+    return pointwise(lambda x, y: call(fn, x, y), default, doc)
 
 
 def _unary(fn: str, default: str) -> Callable[..., Tensor]:
-    def operator(x: Tensor, *, name: str = default) -> Tensor:
-        return elementwise(lambda v: call(fn, v), x, name=name)
-
-    operator.__name__ = operator.__qualname__ = default
-    operator.__doc__ = f"`{fn}` of every element."
-    return operator
+    return pointwise(lambda x: call(fn, x), default, f"`{fn}` of every element.")
 
 
 add = _binary("add", "add")
@@ -100,16 +107,6 @@ logical_not = _unary("not", "logical_not")
 isnan = _unary("isnan", "isnan")
 isinf = _unary("isinf", "isinf")
 
-
-def _bits(fn: str, default: str) -> Callable[..., Tensor]:
-    def operator(a: Value, b: Value, *, name: str = default) -> Tensor:
-        return elementwise(lambda x, y: call(fn, x, y), a, b, name=name)
-
-    operator.__name__ = operator.__qualname__ = default
-    operator.__doc__ = f"`{fn}` of two integer operands, broadcast."
-    return operator
-
-
 bitwise_and = _bits("bitand", "bitwise_and")
 bitwise_or = _bits("bitor", "bitwise_or")
 bitwise_xor = _bits("bitxor", "bitwise_xor")
@@ -117,20 +114,9 @@ shift_left = _bits("shl", "shift_left")
 shift_right = _bits("shr", "shift_right")
 
 
-def bitwise_not(x: Tensor, *, name: str = "bitwise_not") -> Tensor:
-    """All bits of integers inverted."""
-    ones = (1 << x.dtype.bits) - 1 if x.dtype.kind == "uint" else -1
-    return elementwise(lambda v: call("bitxor", v, ones), x, name=name)
-
-
-def divide(a: Value, b: Value, *, name: str = "divide") -> Tensor:
-    """`a / b`; integers round towards zero, as ONNX Div does."""
-    return elementwise(quotient, a, b, name=name)
-
-
 def quotient(a: Any, b: Any) -> Expr:
     """The expression `a / b`; integers round towards zero."""
-    like = next(as_expr(e).dtype for e in (a, b) if not isinstance(e, (int, float)))
+    like = _tensor_dtype(a, b)
     if like.is_float:
         return binary("div", a, b)
     x, y = as_expr(a, like), as_expr(b, like)
@@ -140,11 +126,85 @@ def quotient(a: Any, b: Any) -> Expr:
     return select((x < 0).ne(y < 0), -size, size)
 
 
+def _tensor_dtype(*elements: Any) -> DType:
+    """The dtype of the first that is no plain number."""
+    return next(as_expr(e).dtype for e in elements if not isinstance(e, (int, float)))
+
+
+def _remainder(x: Any, y: Any) -> Expr:
+    like = _tensor_dtype(x, y)
+    a, b = as_expr(x, like), as_expr(y, like)
+    if not like.is_float:
+        return as_expr(a - b * quotient(a, b))
+    # Of magnitudes it is exact, however large the quotient.
+    rest = call("abs", a) % call("abs", b)
+    return select(a < 0, -rest, rest)
+
+
+def _sign(v: Expr) -> Expr:
+    one = as_expr(1, v.dtype)
+    lower = select(v < 0, -one, v) if v.dtype.kind != "uint" else v
+    return select(v > 0, one, lower)
+
+
+def _unit(v: Expr) -> Expr:
+    return binary("min", binary("max", v, 0), 1)
+
+
+def _softplus(v: Expr) -> Expr:
+    return binary("max", v, 0) + call("log", call("exp", -call("abs", v)) + 1)
+
+
+divide = pointwise(quotient, "divide", "`a / b`; integers round towards zero, as ONNX Div does.")
+fmod = pointwise(_remainder, "fmod", "a - b · trunc(a / b): the result has the sign of `a`.")
+sign = pointwise(_sign, "sign", "-1, 0 or 1; NaN stays NaN.")
+reciprocal = pointwise(lambda v: 1.0 / v, "reciprocal", "1 / x.")
+relu = pointwise(lambda v: binary("max", v, 0), "relu", "max(x, 0).")
+prelu = pointwise(
+    lambda v, slope: select(v >= 0, v, v * slope),
+    "prelu",
+    "x where positive, slope · x elsewhere; the slope broadcasts.",
+)
+hard_swish = pointwise(
+    lambda v: v * _unit(v * (1 / 6) + 0.5), "hard_swish", "x · clip(x / 6 + 1/2, 0, 1)."
+)
+softplus = pointwise(
+    _softplus, "softplus", "log(1 + exp(x)), written so that a large x does not overflow."
+)
+mish = pointwise(lambda v: v * call("tanh", _softplus(v)), "mish", "x · tanh(softplus(x)).")
+softsign = pointwise(lambda v: v / (call("abs", v) + 1), "softsign", "x / (1 + |x|).")
+
+
+def bitwise_not(x: Tensor, *, name: str = "bitwise_not") -> Tensor:
+    """All bits of integers inverted."""
+    ones = (1 << x.dtype.bits) - 1 if x.dtype.kind == "uint" else -1
+    return elementwise(lambda v: call("bitxor", v, ones), x, name=name)
+
+
+POWERS: dict[float, Callable[[Any], Any]] = {
+    1: lambda v: v,
+    2: lambda v: v * v,
+    3: lambda v: v * v * v,
+    0.5: lambda v: call("sqrt", v),
+    -0.5: lambda v: 1.0 / call("sqrt", v),
+    -1: lambda v: 1.0 / v,
+}
+
+
 def power(a: Value, b: Value, *, name: str = "power") -> Tensor:
-    """`a ** b` of floats; integers go through float64, exact below 2⁵³."""
+    """`a ** b` in the type of `a`; small exponents that are numbers become products and roots.
+
+    Integers go through float64, exact below 2⁵³.
+    """
+    if isinstance(a, Tensor) and isinstance(b, (int, float)):
+        if b in (POWERS if a.dtype.is_float else (1, 2, 3)):
+            return elementwise(POWERS[b], a, name=name)
+        b = float(b) if a.dtype.is_float else b
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype != b.dtype:
+        b = cast_to(b, a.dtype, name=f"{name}_exponent")
 
     def body(x: Any, y: Any) -> Expr:
-        like = next(e.dtype for e in (x, y) if not isinstance(e, (int, float)))
+        like = _tensor_dtype(x, y)
         if like.is_float:
             return call("pow", x, y)
         wide = call("pow", *(cast(FLOAT64, as_expr(e, like)) for e in (x, y)))
@@ -167,35 +227,23 @@ def cast_to(x: Tensor, dtype: str | DType, *, name: str = "cast") -> Tensor:
     return elementwise(lambda v: cast(storage, v), x, name=name, dtype=storage)
 
 
-def sign(x: Tensor, *, name: str = "sign") -> Tensor:
-    """-1, 0 or 1; NaN stays NaN."""
-
-    def body(v: Expr) -> Expr:
-        one = as_expr(1, v.dtype)
-        lower = select(v < 0, -one, v) if v.dtype.kind != "uint" else v
-        return select(v > 0, one, lower)
-
-    return elementwise(body, x, name=name)
-
-
-def reciprocal(x: Tensor, *, name: str = "reciprocal") -> Tensor:
-    """1 / x."""
-    return elementwise(lambda v: 1.0 / v, x, name=name)
-
-
-def relu(x: Tensor, *, name: str = "relu") -> Tensor:
-    """max(x, 0)."""
-    return elementwise(lambda v: binary("max", v, 0), x, name=name)
-
-
 def leaky_relu(x: Tensor, alpha: float = 0.01, *, name: str = "leaky_relu") -> Tensor:
     """x where positive, alpha · x elsewhere."""
     return elementwise(lambda v: select(v >= 0, v, v * alpha), x, name=name)
 
 
-def prelu(x: Tensor, slope: Tensor, *, name: str = "prelu") -> Tensor:
-    """x where positive, slope · x elsewhere; the slope broadcasts."""
-    return elementwise(lambda v, s: select(v >= 0, v, v * s), x, slope, name=name)
+def thresholded_relu(x: Tensor, alpha: float = 1.0, *, name: str = "thresholded_relu") -> Tensor:
+    """x where above alpha, 0 elsewhere."""
+    return elementwise(lambda v: select(v > alpha, v, 0.0), x, name=name)
+
+
+def shrink(x: Tensor, lambd: float = 0.5, bias: float = 0.0, *, name: str = "shrink") -> Tensor:
+    """x moved towards 0 by `bias` outside [-lambd, lambd], 0 inside."""
+
+    def body(v: Expr) -> Expr:
+        return select(v < -lambd, v + bias, select(v > lambd, v - bias, 0.0))
+
+    return elementwise(body, x, name=name)
 
 
 def elu(x: Tensor, alpha: float = 1.0, *, name: str = "elu") -> Tensor:
@@ -203,8 +251,21 @@ def elu(x: Tensor, alpha: float = 1.0, *, name: str = "elu") -> Tensor:
     return elementwise(lambda v: select(v >= 0, v, (call("exp", v) - 1) * alpha), x, name=name)
 
 
+def celu(x: Tensor, alpha: float = 1.0, *, name: str = "celu") -> Tensor:
+    """max(x, 0) + min(0, alpha · (exp(x / alpha) - 1))."""
+
+    def body(v: Expr) -> Expr:
+        return binary("max", v, 0) + (call("exp", binary("min", v, 0) / alpha) - 1) * alpha
+
+    return elementwise(body, x, name=name)
+
+
 def selu(
-    x: Tensor, alpha: float = 1.67326319, gamma: float = 1.05070102, *, name: str = "selu"
+    x: Tensor,
+    alpha: float = 1.67326319217681884765625,
+    gamma: float = 1.05070102214813232421875,
+    *,
+    name: str = "selu",
 ) -> Tensor:
     """gamma · elu(x, alpha), with the constants of ONNX."""
 
@@ -242,9 +303,13 @@ def gelu(x: Tensor, *, approximate: bool = False, name: str = "gelu") -> Tensor:
     return elementwise(fitted if approximate else exact, x, name=name)
 
 
-def silu(x: Tensor, *, name: str = "silu") -> Tensor:
-    """x · sigmoid(x)."""
-    return elementwise(lambda v: v * call("sigmoid", v), x, name=name)
+def silu(x: Tensor, alpha: float = 1.0, *, name: str = "silu") -> Tensor:
+    """x · sigmoid(alpha · x)."""
+
+    def body(v: Expr) -> Expr:
+        return v * call("sigmoid", v if alpha == 1.0 else v * alpha)
+
+    return elementwise(body, x, name=name)
 
 
 def hard_sigmoid(
@@ -252,31 +317,3 @@ def hard_sigmoid(
 ) -> Tensor:
     """alpha · x + beta, limited to [0, 1]."""
     return elementwise(lambda v: _unit(v * alpha + beta), x, name=name)
-
-
-def hard_swish(x: Tensor, *, name: str = "hard_swish") -> Tensor:
-    """x · clip(x / 6 + 1/2, 0, 1)."""
-    return elementwise(lambda v: v * _unit(v * (1 / 6) + 0.5), x, name=name)
-
-
-def _unit(v: Expr) -> Expr:
-    return binary("min", binary("max", v, 0), 1)
-
-
-def softplus(x: Tensor, *, name: str = "softplus") -> Tensor:
-    """log(1 + exp(x)), written so that a large x does not overflow."""
-    return elementwise(_softplus, x, name=name)
-
-
-def _softplus(v: Expr) -> Expr:
-    return binary("max", v, 0) + call("log", call("exp", -call("abs", v)) + 1)
-
-
-def mish(x: Tensor, *, name: str = "mish") -> Tensor:
-    """x · tanh(softplus(x))."""
-    return elementwise(lambda v: v * call("tanh", _softplus(v)), x, name=name)
-
-
-def softsign(x: Tensor, *, name: str = "softsign") -> Tensor:
-    """x / (1 + |x|)."""
-    return elementwise(lambda v: v / (call("abs", v) + 1), x, name=name)

@@ -9,14 +9,22 @@ costs (elements along the axis) x (updates), and needs no order of execution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import FLOAT32, INT64, DType
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, cast, const, select
 from tilewright.expr.operators.movement import clamped_index
-from tilewright.expr.operators.shapes import accumulated, axis_index, extents, lowest
+from tilewright.expr.operators.shapes import (
+    accumulated,
+    at_axis,
+    axis_index,
+    clamped,
+    extents,
+    lowest,
+)
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import min as min_over
@@ -66,8 +74,7 @@ def _scatter(
 
         def taken(*index: Any) -> Expr:
             number = winner[index]
-            inside = binary("min", binary("max", number, 0), count - 1)
-            return select(number >= 0, update(index, inside), x[index])
+            return select(number >= 0, update(index, clamped(number, count)), x[index])
 
         return compute(shape, taken, name=name, dtype=x.dtype)
     if reduction not in COMBINE:
@@ -106,11 +113,8 @@ def scatter_elements(
     if window != extents(updates) or len(window) != x.rank:
         raise ExprError(f"{name}: indices {window} and updates {updates.shape} for {shape}")
 
-    def place(index: tuple[Any, ...], k: Any) -> tuple[Any, ...]:
-        return (*index[:at], k, *index[at + 1 :])
-
     def meant(index: tuple[Any, ...], k: Any) -> Expr:
-        test = _wrapped(indices[place(index, k)], shape[at]).eq(index[at])
+        test = _wrapped(indices[at_axis(index, at, k)], shape[at]).eq(index[at])
         for d, i in enumerate(index):
             if d != at and window[d] < shape[d]:
                 test = select(i < window[d], test, const(False, test.dtype))
@@ -122,7 +126,7 @@ def scatter_elements(
             binary("min", i, window[d] - 1) if window[d] < shape[d] else i
             for d, i in enumerate(index)
         )
-        return updates[place(inside, k)]
+        return updates[at_axis(inside, at, k)]
 
     return _scatter(x, window[at], meant, update, reduction, name)
 
@@ -197,7 +201,7 @@ def cumulative(
     def body(*index: Any) -> Any:
         i, j = (index[at], as_expr(k)) if not reverse else (as_expr(k), index[at])
         counted = j < i if exclusive else j <= i
-        value = accumulated(x[(*index[:at], k, *index[at + 1 :])])
+        value = accumulated(x[at_axis(index, at, k)])
         return over(select(counted, value, const(neutral, value.dtype)), k)
 
     return compute(extents(x), body, name=name, dtype=x.dtype)
@@ -218,11 +222,8 @@ def top_indices(
         raise ExprError(f"{name}: {k} of {extent} elements")
     j = reduce_axis(extent, "j")
 
-    def along(index: Sequence[Any], i: Any) -> tuple[Any, ...]:
-        return (*index[:at], i, *index[at + 1 :])
-
     def before(*index: Any) -> Any:
-        ours, other = x[index], x[along(index, j)]
+        ours, other = x[index], x[at_axis(index, at, j)]
         wins = other > ours if largest else other < ours
         ahead = wins | (other.eq(ours) & (as_expr(j) < index[at]))
         return sum_over(cast(INT64, ahead), j)
@@ -230,10 +231,10 @@ def top_indices(
     rank = compute(shape, before, name=f"{name}_rank", dtype=INT64)
 
     def pick(*index: Any) -> Any:
-        mine = rank[along(index, j)].eq(index[at])
+        mine = rank[at_axis(index, at, j)].eq(index[at])
         return max_over(select(mine, as_expr(j), const(0, INT64)), j)
 
-    return compute(along(shape, k), pick, name=name, dtype=INT64)
+    return compute(at_axis(shape, at, k), pick, name=name, dtype=INT64)
 
 
 def triangle(x: Tensor, offset: int = 0, *, upper: bool = True, name: str = "triangle") -> Tensor:
@@ -259,9 +260,7 @@ def reverse_sequence(
         t = as_expr(index[time_axis])
         length = cast(INT64, lengths[index[batch_axis]])
         source = select(t < length, length - 1 - t, t)
-        where = list(index)
-        where[time_axis] = binary("min", binary("max", source, 0), extent - 1)
-        return x[tuple(where)]
+        return x[at_axis(index, time_axis, clamped(source, extent))]
 
     return compute(extents(x), body, name=name, dtype=x.dtype)
 
@@ -287,8 +286,7 @@ def write_slice(
         if circular:
             offset = offset % extent
         inside = (offset >= 0) & (offset < width)
-        where = binary("min", binary("max", offset, 0), width - 1)
-        return select(inside, update[(*index[:at], where, *index[at + 1 :])], x[index])
+        return select(inside, update[at_axis(index, at, clamped(offset, width))], x[index])
 
     return compute(extents(x), body, name=name, dtype=x.dtype)
 
@@ -326,13 +324,12 @@ def determinant(x: Tensor, *, name: str = "determinant") -> Tensor:
     def minor(index: tuple[Any, ...], row: int, left: tuple[int, ...]) -> Expr:
         if row == rows:
             return const(1, x.dtype.compute)
-        total: Expr | None = None
-        for n, column in enumerate(left):
-            rest = minor(index, row + 1, left[:n] + left[n + 1 :])
-            term = x[(*index, row, column)] * rest
-            total = term if total is None else (total - term if n % 2 else total + term)
-        assert total is not None
-        return total
+        terms = [
+            x[(*index, row, column)] * minor(index, row + 1, left[:n] + left[n + 1 :])
+            for n, column in enumerate(left)
+        ]
+        rest = enumerate(terms[1:])
+        return reduce(lambda sum_, t: sum_ + t[1] if t[0] % 2 else sum_ - t[1], rest, terms[0])
 
     return compute(
         outer, lambda *index: minor(index, 0, tuple(range(rows))), name=name, dtype=x.dtype

@@ -8,7 +8,9 @@ Every one is a single stage whose index arithmetic says where an element comes f
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -16,9 +18,11 @@ from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.shapes import (
+    at_axis,
     axis_index,
     broadcast_read,
     broadcast_shapes,
+    clamped,
     extents,
     matching_groups,
 )
@@ -110,7 +114,7 @@ def concat(tensors: Sequence[Tensor], axis: int = 0, *, name: str = "concat") ->
         def between(low: int, high: int) -> Expr:
             if high - low == 1:
                 local = index[at] - starts[low]
-                return tensors[low][(*index[:at], local, *index[at + 1 :])]
+                return tensors[low][at_axis(index, at, local)]
             middle = (low + high) // 2
             return select(index[at] < starts[middle], between(low, middle), between(middle, high))
 
@@ -215,7 +219,7 @@ def gather_elements(
 
     def body(*index: Any) -> Expr:
         where = clamped_index(indices[index], extents(x)[at], name)
-        return x[(*index[:at], where, *index[at + 1 :])]
+        return x[at_axis(index, at, where)]
 
     return compute(extents(indices), body, name=name, dtype=x.dtype)
 
@@ -225,8 +229,7 @@ def clamped_index(value: Expr, extent: int, name: str) -> Expr:
     if value.dtype.kind not in ("int", "uint"):
         raise ExprError(f"{name}: indices must be integers, not {value.dtype}")
     i = cast(INT64, value)
-    wrapped = select(i < 0, i + extent, i)
-    return binary("min", binary("max", wrapped, 0), extent - 1)
+    return clamped(select(i < 0, i + extent, i), extent)
 
 
 def pad(
@@ -255,12 +258,12 @@ def pad(
         at = [i - before for i, (before, _) in zip(index, pads, strict=True)]
         if mode != "constant":
             return x[tuple(PERIODIC[mode](*row) for row in zip(at, shape, pads, strict=True))]
-        fill = const(value, x.dtype.compute)
-        test: Expr | None = None
+        tests: list[Expr] = []
         for i, extent, (before, after) in zip(at, shape, pads, strict=True):
-            for condition in ([i >= 0] if before > 0 else []) + ([i < extent] if after > 0 else []):
-                test = condition if test is None else test & condition
-        return x[tuple(at)] if test is None else select(test, x[tuple(at)], fill)
+            tests += ([i >= 0] if before > 0 else []) + ([i < extent] if after > 0 else [])
+        inside = x[tuple(at)]
+        fill = const(value, x.dtype.compute)
+        return select(reduce(operator.and_, tests), inside, fill) if tests else inside
 
     return compute(whole, body, name=name, dtype=x.dtype)
 

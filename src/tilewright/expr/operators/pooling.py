@@ -10,114 +10,112 @@ over the end: that is extra padding after, never counted in an average.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 from tilewright.errors import ExprError
-from tilewright.expr.dtypes import INT64
-from tilewright.expr.nodes import Axis, Expr, Read, Tensor, as_expr, binary, cast, const, select
-from tilewright.expr.operators.convolution import pad_spatial
+from tilewright.expr.dtypes import INT64, DType
+from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.reduce import reduce_max, reduce_mean
 from tilewright.expr.operators.shapes import (
-    Padding,
-    Pairs,
     PerAxis,
+    clamped,
     extents,
     lowest,
-    padding_pairs,
-    per_axis,
     spatial_names,
-    window_extent,
     with_axes,
 )
+from tilewright.expr.operators.windows import Sliding, Windows
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import sum as sum_over
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
-    """Sliding windows over one tensor: one entry a spatial dimension.
+class Pooling(Sliding, total=False):
+    """How a pool's windows slide; `ceil_mode` is False by default."""
 
-    `pads` are those asked for; `hang` is what ceil mode adds after them.
-    """
-
-    spatial: tuple[int, ...]
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    dilation: tuple[int, ...]
-    pads: Pairs
-    hang: tuple[int, ...]
-    out: tuple[int, ...]
-
-    @property
-    def all_pads(self) -> Pairs:
-        return tuple((b, a + h) for (b, a), h in zip(self.pads, self.hang, strict=True))
+    ceil_mode: bool
 
 
 def max_pool(
-    x: Tensor,
-    kernel: PerAxis,
-    *,
-    stride: PerAxis = 1,
-    padding: Padding = 0,
-    dilation: PerAxis = 1,
-    ceil_mode: bool = False,
-    name: str = "max_pool",
+    x: Tensor, kernel: PerAxis, *, name: str = "max_pool", **sliding: Unpack[Pooling]
 ) -> Tensor:
     """Maximum of each window; padding never wins.
 
     Raises ExprError for options that do not fit `x`, or padding as wide as the window.
     """
-    windows = _windows(x, kernel, stride, padding, dilation, ceil_mode, name)
-    padded = pad_spatial(x, windows.all_pads, value=lowest(x.dtype), name=f"{name}_pad")
-    axes, shape, names = _axes(x, windows)
+    windows = _windows(x, kernel, name, sliding)
+    padded = windows.padded(x, lowest(x.dtype), name=f"{name}_pad")
+    return _over_windows(padded, windows, max_over, x.dtype, name)
 
-    def body(*index: Any) -> Expr:
-        return max_over(_element(padded, index, axes, windows), axes)
 
-    return compute(shape, with_axes(names, body), name=name, dtype=x.dtype)
+def sum_pool(
+    x: Tensor, kernel: PerAxis, *, name: str = "sum_pool", **sliding: Unpack[Pooling]
+) -> Tensor:
+    """Sum of each window; padding adds nothing."""
+    windows = _windows(x, kernel, name, sliding)
+    padded = windows.padded(x, name=f"{name}_pad")
+    return _over_windows(padded, windows, sum_over, x.dtype, name)
+
+
+def avg_pool(
+    x: Tensor,
+    kernel: PerAxis,
+    *,
+    count_include_pad: bool = False,
+    name: str = "avg_pool",
+    **sliding: Unpack[Pooling],
+) -> Tensor:
+    """Mean of each window; `count_include_pad` divides by the padded window's size.
+
+    Raises ExprError for options that do not fit `x`, or padding as wide as the window.
+    """
+    windows = _windows(x, kernel, name, sliding)
+    padded = windows.padded(x, name=f"{name}_pad")
+    total = _over_windows(padded, windows, sum_over, x.dtype.accumulator, f"{name}_sum")
+
+    def scale(*index: Any) -> Expr:
+        count = _count(index[1:-1], windows, count_include_pad)
+        value = total[index]
+        return value * (1 / count) if isinstance(count, int) else value / cast(value.dtype, count)
+
+    return compute(extents(total), with_axes(_names(windows), scale), name=name, dtype=x.dtype)
 
 
 def max_pool_indices(
     x: Tensor,
     kernel: PerAxis,
     *,
-    stride: PerAxis = 1,
-    padding: Padding = 0,
-    dilation: PerAxis = 1,
-    ceil_mode: bool = False,
     column_major: bool = False,
     name: str = "max_pool_indices",
+    **sliding: Unpack[Pooling],
 ) -> Tensor:
     """int64 places [n, c, *spatial] of the maxima in a flat [n, c, *spatial], the first of equals.
 
     `column_major` counts the spatial dimensions from the first one. NaN is nowhere.
     """
-    options: Any = {"stride": stride, "padding": padding, "dilation": dilation}
-    best = max_pool(x, kernel, **options, ceil_mode=ceil_mode, name=f"{name}_value")
-    windows = _windows(x, kernel, stride, padding, dilation, ceil_mode, name)
-    padded = pad_spatial(x, windows.all_pads, value=lowest(x.dtype), name=f"{name}_pad")
-    axes, shape, names = _axes(x, windows)
+    best = max_pool(x, kernel, name=f"{name}_value", **sliding)
+    windows = _windows(x, kernel, name, sliding)
+    padded = windows.padded(x, lowest(x.dtype), name=f"{name}_pad")
     strides = _strides(windows.spatial[::-1])[::-1] if column_major else _strides(windows.spatial)
-    channels, image = shape[-1], prod(windows.spatial)
+    batch, channels, image = extents(x)[0], extents(x)[-1], prod(windows.spatial)
 
     def body(*index: Any) -> Expr:
-        n, *at, c = index
+        n, *window, c = index
         place: Expr = (as_expr(n) * channels + c) * image
-        rows = zip(at, axes, windows.stride, windows.dilation, windows.pads, strides, strict=True)
-        for p, r, s, d, (before, _), step in rows:
-            place = place + (p * s + r * d - before) * step
-        found = _element(padded, index, axes, windows).eq(best[index])
-        return min_over(select(found, place, const(2**62, INT64)), axes)
+        rows = zip(windows.at(window), windows.pads, strides, strict=True)
+        for i, (before, _), step in rows:
+            place = place + (i - before) * step
+        found = _element(padded, index, windows).eq(best[index])
+        return min_over(select(found, place, const(2**62, INT64)), windows.axes)
 
-    first = compute(shape, with_axes(names, body), name=f"{name}_first", dtype=INT64)
-    most = shape[0] * channels * image - 1
+    named = with_axes(_names(windows), body)
+    first = compute(extents(best), named, name=f"{name}_first", dtype=INT64)
     # Where nothing equals the maximum (NaN), any valid place will do.
+    most = batch * channels * image - 1
     return elementwise(lambda v: binary("min", v, most), first, name=name)
 
 
@@ -126,94 +124,37 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
-def sum_pool(
-    x: Tensor,
-    kernel: PerAxis,
-    *,
-    stride: PerAxis = 1,
-    padding: Padding = 0,
-    dilation: PerAxis = 1,
-    ceil_mode: bool = False,
-    name: str = "sum_pool",
-) -> Tensor:
-    """Sum of each window; padding adds nothing."""
-    windows = _windows(x, kernel, stride, padding, dilation, ceil_mode, name)
-    padded = pad_spatial(x, windows.all_pads, name=f"{name}_pad")
-    axes, shape, names = _axes(x, windows)
-
-    def body(*index: Any) -> Expr:
-        return sum_over(_element(padded, index, axes, windows), axes)
-
-    return compute(shape, with_axes(names, body), name=name, dtype=x.dtype)
-
-
 def col2im(
     x: Tensor,
     shape: Sequence[int],
     kernel: Sequence[int],
     *,
-    stride: Sequence[int],
-    padding: Sequence[tuple[int, int]],
-    dilation: Sequence[int],
     name: str = "col2im",
+    **sliding: Unpack[Sliding],
 ) -> Tensor:
     """[n, c · windows' elements, windows] -> [n, c, *shape]: each element added where it came from.
 
     Raises ExprError when the extents of `x` do not fit the windows.
     """
-    rows = zip(shape, kernel, stride, dilation, padding, strict=True)
-    counts = [window_extent(*row) for row in rows]
+    windows = Windows.over(shape, kernel, name=name, **sliding)
     batch, columns, places = extents(x)
-    if places != prod(counts) or columns % prod(kernel):
-        raise ExprError(f"{name}: {x.shape} does not fit {counts} windows of {kernel}")
+    if places != prod(windows.out) or columns % prod(kernel):
+        raise ExprError(f"{name}: {x.shape} does not fit {windows.out} windows of {kernel}")
     axes = [reduce_axis(k, f"r{d}") for d, k in enumerate(kernel)]
 
     def body(n: Any, c: Any, *at: Any) -> Expr:
         column, window, valid = as_expr(c), as_expr(0), as_expr(True)
-        for d, i in enumerate(at):
-            start = i + padding[d][0] - axes[d] * dilation[d]
-            number = start // stride[d]
-            valid = valid & (start >= 0) & (number < counts[d]) & (start % stride[d]).eq(0)
+        for d, (i, stride, count) in enumerate(zip(at, windows.stride, windows.out, strict=True)):
+            start = i + windows.pads[d][0] - axes[d] * windows.dilation[d]
+            number = start // stride
+            valid = valid & (start >= 0) & (number < count) & (start % stride).eq(0)
             column = column * kernel[d] + axes[d]
-            window = window * counts[d] + binary("min", binary("max", number, 0), counts[d] - 1)
+            window = window * count + clamped(number, count)
         value = x[n, column, window]
         return sum_over(select(valid, value, const(0, value.dtype)), axes)
 
     whole = (batch, columns // prod(kernel), *shape)
     return compute(whole, body, name=name, dtype=x.dtype)
-
-
-def avg_pool(
-    x: Tensor,
-    kernel: PerAxis,
-    *,
-    stride: PerAxis = 1,
-    padding: Padding = 0,
-    dilation: PerAxis = 1,
-    ceil_mode: bool = False,
-    count_include_pad: bool = False,
-    name: str = "avg_pool",
-) -> Tensor:
-    """Mean of each window; `count_include_pad` divides by the padded window's size.
-
-    Raises ExprError for options that do not fit `x`, or padding as wide as the window.
-    """
-    windows = _windows(x, kernel, stride, padding, dilation, ceil_mode, name)
-    padded = pad_spatial(x, windows.all_pads, name=f"{name}_pad")
-    axes, shape, names = _axes(x, windows)
-
-    def add_up(*index: Any) -> Expr:
-        return sum_over(_element(padded, index, axes, windows), axes)
-
-    sums = with_axes(names, add_up)
-    total = compute(shape, sums, name=f"{name}_sum", dtype=x.dtype.accumulator)
-
-    def scale(*index: Any) -> Expr:
-        count = _count(index[1:-1], windows, count_include_pad)
-        value = total[index]
-        return value * (1 / count) if isinstance(count, int) else value / cast(value.dtype, count)
-
-    return compute(shape, with_axes(names, scale), name=name, dtype=x.dtype)
 
 
 def global_avg_pool(x: Tensor, *, name: str = "global_avg_pool") -> Tensor:
@@ -226,65 +167,53 @@ def global_max_pool(x: Tensor, *, name: str = "global_max_pool") -> Tensor:
     return reduce_max(x, tuple(range(1, x.rank - 1)), keepdims=True, name=name)
 
 
-def _windows(
-    x: Tensor,
-    kernel: PerAxis,
-    stride: PerAxis,
-    padding: Padding,
-    dilation: PerAxis,
-    ceil_mode: bool,
-    name: str,
-) -> Windows:
-    rank = x.rank - 2
-    if rank < 1:
+def _windows(x: Tensor, kernel: PerAxis, name: str, sliding: Pooling) -> Windows:
+    """Windows over `x`, each of which sees some of it."""
+    if x.rank < 3:
         raise ExprError(f"{name} needs [n, *spatial, c], got {x.shape}")
-    spatial = extents(x)[1:-1]
-    kernels, strides = per_axis(kernel, rank, "kernel"), per_axis(stride, rank, "stride")
-    dilations, pads = per_axis(dilation, rank, "dilation"), padding_pairs(padding, rank)
-    out, hang = [], []
-    for e, k, s, d, (before, after) in zip(spatial, kernels, strides, dilations, pads, strict=True):
-        reach = (k - 1) * d + 1
-        room = e + before + after - reach
-        if room < 0 or max(before, after) >= reach:
-            raise ExprError(f"{name}: a window reaching {reach} on {e} + padding {(before, after)}")
-        count = room // s + 1
-        # A window of ceil mode that would start beyond the data and the padding before is dropped.
-        if ceil_mode and room % s and count * s < e + before:
-            count += 1
-        out.append(count)
-        hang.append(max(0, (count - 1) * s - room))
-    return Windows(spatial, kernels, strides, dilations, pads, tuple(hang), tuple(out))
+    windows = Windows.over(extents(x)[1:-1], kernel, name=name, **sliding)
+    for pads, reach in zip(windows.pads, windows.reach, strict=True):
+        if max(pads) >= reach:
+            raise ExprError(f"{name}: the padding {pads} is as wide as a window, {reach} elements")
+    return windows
 
 
-def _axes(x: Tensor, windows: Windows) -> tuple[tuple[Axis, ...], tuple[int, ...], tuple[str, ...]]:
-    """Reduction axes, output shape and output axes' names."""
-    names = spatial_names(len(windows.kernel))
-    axes = tuple(reduce_axis(k, f"r{n}") for k, n in zip(windows.kernel, names, strict=True))
-    return axes, (extents(x)[0], *windows.out, extents(x)[-1]), ("n", *names, "c")
+def _names(windows: Windows) -> tuple[str, ...]:
+    return ("n", *spatial_names(len(windows.out)), "c")
 
 
-def _element(padded: Tensor, index: Sequence[Any], axes: Sequence[Axis], windows: Windows) -> Read:
-    n, *at, c = index
-    rows = zip(at, windows.stride, axes, windows.dilation, strict=True)
-    return padded[(n, *(p * s + r * d for p, s, r, d in rows), c)]
+def _element(padded: Tensor, index: Sequence[Any], windows: Windows) -> Read:
+    n, *window, c = index
+    return padded[(n, *windows.at(window), c)]
 
 
-def _count(at: Sequence[Any], windows: Windows, count_include_pad: bool) -> int | Expr:
+def _over_windows(
+    padded: Tensor, windows: Windows, over: Callable[..., Any], dtype: DType, name: str
+) -> Tensor:
+    """One stage that reduces every window."""
+
+    def body(*index: Any) -> Any:
+        return over(_element(padded, index, windows), windows.axes)
+
+    shape = (extents(padded)[0], *windows.out, extents(padded)[-1])
+    return compute(shape, with_axes(_names(windows), body), name=name, dtype=dtype)
+
+
+def _count(window: Sequence[Any], windows: Windows, count_include_pad: bool) -> int | Expr:
     """Elements that each window averages over: an int where that is the same everywhere."""
-    bounds = [
-        (-before, extent + after) if count_include_pad else (0, extent)
-        for extent, (before, after) in zip(windows.spatial, windows.pads, strict=True)
-    ]
     constant, varying = 1, None
-    for d, position in enumerate(at):
-        reach = (windows.kernel[d] - 1) * windows.dilation[d] + 1
-        before = windows.pads[d][0]
-        last = (windows.out[d] - 1) * windows.stride[d] - before
-        if bounds[d][0] <= -before and last + reach <= bounds[d][1]:
-            constant *= windows.kernel[d]
+    rows = zip(
+        *(window, windows.spatial, windows.kernel, windows.stride, windows.dilation),
+        *(windows.pads, windows.reach, windows.out),
+        strict=True,
+    )
+    for position, extent, kernel, stride, dilation, (before, after), reach, count in rows:
+        low, high = (-before, extent + after) if count_include_pad else (0, extent)
+        last = (count - 1) * stride - before
+        if low <= -before and last + reach <= high:
+            constant *= kernel
             continue
-        start = position * windows.stride[d] - before
-        inside = _inside(start, bounds[d], windows.kernel[d], windows.dilation[d])
+        inside = _inside(position * stride - before, (low, high), kernel, dilation)
         varying = inside if varying is None else varying * inside
     return constant if varying is None else varying * constant
 

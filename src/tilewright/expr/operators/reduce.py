@@ -58,60 +58,42 @@ def sum_type(x: Tensor) -> DType:
     return x.dtype if x.dtype.is_float else x.dtype.accumulator
 
 
-def reduce_sum(
-    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "sum"
-) -> Tensor:
-    """Sum over `axes` (all when None)."""
+def _reduction(
+    default: str,
+    doc: str,
+    over: Callable[..., Any],
+    value: Callable[[Expr], Expr] = accumulated,
+    dtype: Callable[[Tensor], DType] = sum_type,
+) -> Callable[..., Tensor]:
+    """The operator of one stage that takes `over` of `value` of the elements."""
 
-    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
-        return sum_over(accumulated(v), over)
+    def operator(
+        x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = default
+    ) -> Tensor:
+        def body(v: Expr, gone: tuple[Axis, ...]) -> Any:
+            return over(value(v), gone)
 
-    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
+        return reduce(x, axes, body, keepdims=keepdims, dtype=dtype(x), name=name)
 
-
-def reduce_prod(
-    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "prod"
-) -> Tensor:
-    """Product over `axes` (all when None)."""
-
-    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
-        return prod_over(accumulated(v), over)
-
-    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
-
-
-def reduce_max(
-    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "max"
-) -> Tensor:
-    """Maximum over `axes` (all when None)."""
-    return reduce(x, axes, max_over, keepdims=keepdims, dtype=x.dtype, name=name)
+    operator.__name__ = operator.__qualname__ = f"reduce_{default}"
+    operator.__doc__ = f"{doc} over `axes` (all when None)."
+    return operator
 
 
-def reduce_min(
-    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "min"
-) -> Tensor:
-    """Minimum over `axes` (all when None)."""
-    return reduce(x, axes, min_over, keepdims=keepdims, dtype=x.dtype, name=name)
+def _size(v: Expr) -> Expr:
+    return call("abs", accumulated(v))
 
 
-def reduce_l1(x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "l1") -> Tensor:
-    """Sum of absolute values over `axes` (all when None)."""
-
-    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
-        return sum_over(call("abs", accumulated(v)), over)
-
-    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
+def _square(v: Expr) -> Expr:
+    return accumulated(v) * accumulated(v)
 
 
-def reduce_sum_square(
-    x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "sum_square"
-) -> Tensor:
-    """Sum of squares over `axes` (all when None)."""
-
-    def body(v: Expr, over: tuple[Axis, ...]) -> Expr:
-        return sum_over(accumulated(v) * accumulated(v), over)
-
-    return reduce(x, axes, body, keepdims=keepdims, dtype=sum_type(x), name=name)
+reduce_sum = _reduction("sum", "Sum", sum_over)
+reduce_prod = _reduction("prod", "Product", prod_over)
+reduce_max = _reduction("max", "Maximum", max_over, lambda v: v, lambda x: x.dtype)
+reduce_min = _reduction("min", "Minimum", min_over, lambda v: v, lambda x: x.dtype)
+reduce_l1 = _reduction("l1", "Sum of absolute values", sum_over, _size)
+reduce_sum_square = _reduction("sum_square", "Sum of squares", sum_over, _square)
 
 
 def reduce_l2(x: Tensor, axes: Axes = None, *, keepdims: bool = False, name: str = "l2") -> Tensor:
@@ -155,30 +137,29 @@ def reduce_logsumexp(
     return compute(shape, body, name=name, dtype=x.dtype)
 
 
-def argmax(
-    x: Tensor,
-    axis: int = 0,
-    *,
-    keepdims: bool = False,
-    select_last: bool = False,
-    name: str = "argmax",
-) -> Tensor:
-    """int64 index of the maximum along `axis`, the first of equals (or the last)."""
-    best = reduce_max(x, axis, keepdims=True, name=f"{name}_value")
-    return _index_of(x, best, axis, keepdims, select_last, name)
+def _extreme_index(
+    default: str, which: str, extreme: Callable[..., Tensor]
+) -> Callable[..., Tensor]:
+    def operator(
+        x: Tensor,
+        axis: int = 0,
+        *,
+        keepdims: bool = False,
+        select_last: bool = False,
+        name: str = default,
+    ) -> Tensor:
+        best = extreme(x, axis, keepdims=True, name=f"{name}_value")
+        return _index_of(x, best, axis, keepdims, select_last, name)
+
+    operator.__name__ = operator.__qualname__ = default
+    operator.__doc__ = (
+        f"int64 index of the {which} along `axis`, the first of equals (or the last)."
+    )
+    return operator
 
 
-def argmin(
-    x: Tensor,
-    axis: int = 0,
-    *,
-    keepdims: bool = False,
-    select_last: bool = False,
-    name: str = "argmin",
-) -> Tensor:
-    """int64 index of the minimum along `axis`, the first of equals (or the last)."""
-    best = reduce_min(x, axis, keepdims=True, name=f"{name}_value")
-    return _index_of(x, best, axis, keepdims, select_last, name)
+argmax = _extreme_index("argmax", "maximum", reduce_max)
+argmin = _extreme_index("argmin", "minimum", reduce_min)
 
 
 def _index_of(

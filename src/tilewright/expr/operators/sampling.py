@@ -10,7 +10,9 @@ Channels come second here, as the positions do not depend on them.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -18,7 +20,13 @@ from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64, DType
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.movement import clamped_index
-from tilewright.expr.operators.shapes import accumulated, axis_index, extents
+from tilewright.expr.operators.shapes import (
+    accumulated,
+    at_axis,
+    axis_index,
+    clamped,
+    extents,
+)
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
 from tilewright.expr.tensors import sum as sum_over
@@ -40,11 +48,10 @@ def resample(
 
     def body(*index: Any) -> Any:
         where = clamped_index(at[index[d], t], extents(x)[d], name)
-        value = accumulated(x[(*index[:d], where, *index[d + 1 :])])
+        value = accumulated(x[at_axis(index, d, where)])
         return sum_over(cast(value.dtype, weights[index[d], t]) * value, t)
 
-    shape = (*extents(x)[:d], outputs, *extents(x)[d + 1 :])
-    return compute(shape, body, name=name, dtype=x.dtype)
+    return compute(at_axis(extents(x), d, outputs), body, name=name, dtype=x.dtype)
 
 
 def _taps(v: Expr, extent: int, mode: str) -> list[Tap]:
@@ -115,20 +122,18 @@ def grid_sample(
     def within(i: Expr, d: int) -> Expr:
         if padding == "reflection":
             i = cast(INT64, _reflected(cast(kind, i), *borders[d]))
-        return binary("min", binary("max", i, 0), spatial[d] - 1)
+        return clamped(i, spatial[d])
 
     def body(n: Any, c: Any, *out: Any) -> Expr:
         taps = [_taps(position((n, *out), d), e, mode) for d, e in enumerate(spatial)]
-        total: Expr | None = None
-        for chosen in product(*taps):
+
+        def term(chosen: Sequence[Tap]) -> Expr:
             value: Expr = x[(n, c, *(within(i, d) for d, (i, _) in enumerate(chosen)))]
             if padding == "zeros":
                 value = select(_inside([i for i, _ in chosen], spatial), value, const(0, kind))
-            for _, weight in chosen:
-                value = value * weight
-            total = value if total is None else total + value
-        assert total is not None
-        return total
+            return reduce(operator.mul, (weight for _, weight in chosen), value)
+
+        return reduce(operator.add, map(term, product(*taps)))
 
     shape = (*extents(x)[:2], *extents(grid)[1:-1])
     return compute(shape, body, name=name, dtype=x.dtype)
@@ -138,10 +143,8 @@ PADDING = ("zeros", "border", "reflection")
 
 
 def _inside(at: Sequence[Expr], spatial: Sequence[int]) -> Expr:
-    test = (at[0] >= 0) & (at[0] < spatial[0])
-    for i, extent in zip(at[1:], spatial[1:], strict=True):
-        test = test & (i >= 0) & (i < extent)
-    return test
+    tests = [t for i, extent in zip(at, spatial, strict=True) for t in (i >= 0, i < extent)]
+    return reduce(operator.and_, tests)
 
 
 def roi_align(
@@ -175,7 +178,7 @@ def roi_align(
         valid = (v >= -1.0) & (v <= float(extent))
         v = binary("min", binary("max", select(call("isnan", v), 0.0, v), 0.0), extent - 1.0)
         lower = call("floor", v)
-        at = binary("min", binary("max", cast(INT64, lower), 0), extent - 1)
+        at = clamped(cast(INT64, lower), extent)
         after = binary("min", at + 1, extent - 1)
         return [valid, (at, 1 - (v - lower)), (after, v - lower)]
 
@@ -189,19 +192,14 @@ def roi_align(
             for (a, p), (b, q) in product(rows, columns)
         ]
 
-    def mean(r: Any, c: Any, h: Any, w: Any) -> Any:
+    def body(r: Any, c: Any, h: Any, w: Any) -> Any:
         terms = points(r, c, h, w)
-        return sum_over((terms[0] + terms[1] + terms[2] + terms[3]) * (1 / samples**2), (i, j))
-
-    def largest(r: Any, c: Any, h: Any, w: Any) -> Any:
-        terms = points(r, c, h, w)
-        top = terms[0]
-        for term in terms[1:]:
-            top = binary("max", top, term)
-        return max_over(top, (i, j))
+        if mode == "avg":
+            return sum_over(reduce(operator.add, terms) * (1 / samples**2), (i, j))
+        return max_over(reduce(lambda a, b: binary("max", a, b), terms), (i, j))
 
     whole = (extents(rois)[0], channels, *shape)
-    return compute(whole, mean if mode == "avg" else largest, name=name, dtype=x.dtype)
+    return compute(whole, body, name=name, dtype=x.dtype)
 
 
 def deform_conv(
@@ -239,15 +237,13 @@ def deform_conv(
             taps.append(
                 _taps(base + cast(kind, offsets[n, tap * 2 + d, i, j]), spatial[d], "linear")
             )
-        total: Expr | None = None
-        for (a, u), (b, v) in product(*taps):
-            rows = zip((a, b), spatial, strict=True)
-            clamped = [binary("min", binary("max", k, 0), e - 1) for k, e in rows]
-            value = select(
-                _inside((a, b), spatial), x[n, channel, clamped[0], clamped[1]], const(0, kind)
-            )
-            total = value * u * v if total is None else total + value * u * v
-        assert total is not None
+
+        def term(chosen: Sequence[Tap]) -> Expr:
+            (a, u), (b, v) = chosen
+            value = x[n, channel, clamped(a, spatial[0]), clamped(b, spatial[1])]
+            return select(_inside((a, b), spatial), value, const(0, kind)) * u * v
+
+        total = reduce(operator.add, map(term, product(*taps)))
         total = total if mask is None else total * cast(kind, mask[n, tap, i, j])
         return sum_over(total * w[o, c, p, q], (c, p, q))
 

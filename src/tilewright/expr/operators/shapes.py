@@ -2,7 +2,6 @@
 
 broadcast_shapes((4, 1), (3,)) == (4, 3)
 padding_pairs(1, 2) == ((1, 1), (1, 1))
-window_extent(14, 3, stride=1, dilation=1, pads=(1, 1)) == 14
 matching_groups((1, 6, 4, 5), (2, 3, 20)) == [([1], [0, 1]), ([2, 3], [2])]
 """
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import DType
-from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, cast
+from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast
 
 Pairs: TypeAlias = tuple[tuple[int, int], ...]
 Padding: TypeAlias = int | Sequence[int | tuple[int, int]]
@@ -89,20 +88,6 @@ def padding_pairs(padding: Padding, rank: int) -> Pairs:
     return pairs
 
 
-def window_extent(
-    extent: int, kernel: int, stride: int, dilation: int, pads: tuple[int, int]
-) -> int:
-    """Positions of a sliding window: (extent + pads - reach) // stride + 1."""
-    reach = (kernel - 1) * dilation + 1
-    room = extent + pads[0] + pads[1] - reach
-    if room < 0:
-        raise ExprError(
-            f"a window of {kernel} (dilation {dilation}) does not fit {extent} elements "
-            f"padded by {pads}"
-        )
-    return room // stride + 1
-
-
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """NumPy's broadcasting. Raises ExprError where extents differ and neither is 1."""
     try:
@@ -115,6 +100,16 @@ def broadcast_read(x: Tensor, indices: Sequence[Any]) -> Read:
     """The element of `x` that meets `indices` of a shape it broadcasts to."""
     own = indices[len(indices) - x.rank :]
     return x[tuple(0 if e == 1 else i for e, i in zip(x.shape, own, strict=True))]
+
+
+def at_axis(index: Sequence[Any], axis: int, place: Any) -> tuple[Any, ...]:
+    """`index` with `place` at position `axis`."""
+    return (*index[:axis], place, *index[axis + 1 :])
+
+
+def clamped(i: Any, extent: int) -> Expr:
+    """The index within `extent` that is nearest to `i`."""
+    return binary("min", binary("max", i, 0), extent - 1)
 
 
 def matching_groups(

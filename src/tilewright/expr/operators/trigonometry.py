@@ -9,10 +9,10 @@ is the rational approximation of the Cephes library (Moshier, 1989), good for fl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from tilewright.expr.nodes import Expr, Tensor, call, select
-from tilewright.expr.operators.elementwise import elementwise
+from tilewright.expr.nodes import Expr, call, select
+from tilewright.expr.operators.elementwise import pointwise
 
 ATAN_P = (
     *(-8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1),
@@ -83,25 +83,16 @@ def _atanh(x: Expr) -> Expr:
     return select(x < 0, -found, found)
 
 
-def _unary(fn: Callable[[Expr], Expr], default: str, doc: str) -> Callable[..., Tensor]:
-    def operator(x: Tensor, *, name: str = default) -> Tensor:
-        return elementwise(fn, x, name=name)
-
-    operator.__name__ = operator.__qualname__ = default
-    operator.__doc__ = doc
-    return operator
-
-
-tan = _unary(lambda v: call("sin", v) / call("cos", v), "tan", "The tangent; `x` in radians.")
-asin = _unary(
+tan = pointwise(lambda v: call("sin", v) / call("cos", v), "tan", "The tangent; `x` in radians.")
+asin = pointwise(
     lambda v: _atan(v / call("sqrt", (1 - v) * (v + 1))), "asin", "The angle whose sine is `x`."
 )
-acos = _unary(
+acos = pointwise(
     lambda v: _atan(call("sqrt", (1 - v) / (v + 1))) * 2, "acos", "The angle whose cosine is `x`."
 )
-atan = _unary(_atan, "atan", "The angle whose tangent is `x`.")
-sinh = _unary(_sinh, "sinh", "The hyperbolic sine.")
-cosh = _unary(_cosh, "cosh", "The hyperbolic cosine.")
-asinh = _unary(_asinh, "asinh", "The number whose hyperbolic sine is `x`.")
-acosh = _unary(_acosh, "acosh", "The number whose hyperbolic cosine is `x`.")
-atanh = _unary(_atanh, "atanh", "The number whose hyperbolic tangent is `x`.")
+atan = pointwise(_atan, "atan", "The angle whose tangent is `x`.")
+sinh = pointwise(_sinh, "sinh", "The hyperbolic sine.")
+cosh = pointwise(_cosh, "cosh", "The hyperbolic cosine.")
+asinh = pointwise(_asinh, "asinh", "The number whose hyperbolic sine is `x`.")
+acosh = pointwise(_acosh, "acosh", "The number whose hyperbolic cosine is `x`.")
+atanh = pointwise(_atanh, "atanh", "The number whose hyperbolic tangent is `x`.")

@@ -17,19 +17,9 @@ from tilewright.graph.onnx_ops.sequences import SEQUENCES
 from tilewright.graph.onnx_ops.signal import SIGNAL
 from tilewright.graph.onnx_ops.window import WINDOW
 
-TRANSLATORS: dict[str, Translator] = {
-    **ELEMENTWISE,
-    **MOVEMENT,
-    **CONTRACTION,
-    **WINDOW,
-    **REDUCTION,
-    **INDEXING,
-    **SAMPLING,
-    **QUANTISED,
-    **RECURRENT,
-    **SIGNAL,
-    **SEQUENCES,
-}
+TRANSLATORS: dict[str, Translator] = (
+    ELEMENTWISE | MOVEMENT | CONTRACTION | WINDOW | REDUCTION | INDEXING
+) | (SAMPLING | QUANTISED | RECURRENT | SIGNAL | SEQUENCES)
 
 SHAPE = "the shape of its result depends on data"
 RANDOM = "it is random"

@@ -1,7 +1,15 @@
-"""One ONNX node while it is translated: typed access to its inputs and attributes.
+"""One ONNX node while it is translated, and how translators are called.
 
-A translator is `fn(call) -> Value | sequence of values`: it emits graph operators and returns the
-node's outputs. What it cannot take it refuses with `call.reject(reason)`.
+    def leaky(call: Call, x: Value, *, alpha: float = 0.01) -> Value:
+        return call.emit("leaky_relu", x, alpha=alpha)
+
+    translate(leaky, call, inputs, attributes)  →  the node's outputs
+
+A translator takes the node's inputs by position and its attributes by keyword, with ONNX's
+defaults; what newer opsets give as an input and older ones as an attribute is one parameter. It
+emits graph operators and returns the node's outputs. The name of a library function stands for a
+translator that gives it the same inputs and attributes. What a translator cannot take it refuses
+with `call.reject(reason)`.
 """
 
 from __future__ import annotations
@@ -9,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -18,8 +27,17 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Attribute, Value
 from tilewright.graph.limits import Allowance
 
-Known: TypeAlias = Value | tuple[Value, ...] | None
+Items: TypeAlias = tuple[Value, ...]
+"""A sequence of tensors: what an input is whose parameter has this annotation."""
+
+Known: TypeAlias = Value | Items | None
 """What a name of an ONNX graph stands for: a tensor, a sequence of tensors, or nothing."""
+
+Translator: TypeAlias = str | Callable[..., Value | Sequence[Known]]
+
+
+Given: TypeAlias = Value | Sequence[float] | float | None
+"""An input, or the attribute that older opsets have in its place."""
 
 
 class Rejected(Exception):
@@ -35,13 +53,11 @@ class Rejected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """An ONNX node: `inputs` holds None for an input that is left out."""
+    """An ONNX node, and what translating it needs."""
 
     op_type: str
     name: str
     opset: int
-    inputs: tuple[Known, ...]
-    attributes: Mapping[str, Any]
     used_outputs: tuple[bool, ...]
     builder: GraphBuilder
     allowance: Allowance
@@ -50,47 +66,33 @@ class Call:
         """Give the node up for `reason`."""
         raise Rejected(reason)
 
-    def optional(self, position: int) -> Value | None:
-        """Input `position`, or None when the node leaves it out."""
-        value = self.inputs[position] if position < len(self.inputs) else None
-        if isinstance(value, tuple):
-            self.reject(f"input {position} is a sequence")
-        return value
-
-    def sequence(self, position: int) -> tuple[Value, ...]:
-        """Input `position`, which must be a sequence."""
-        value = self.inputs[position]
-        if not isinstance(value, tuple):
-            self.reject(f"input {position} is no sequence")
-        return value
-
-    def input(self, position: int) -> Value:
-        """Input `position`, which the node must have."""
-        value = self.optional(position)
-        if value is None:
-            self.reject(f"input {position} is missing")
-        return value
-
-    def constant(self, position: int, what: str) -> Array | None:
-        """The values of input `position`, None when left out; it must be known at import."""
-        value = self.optional(position)
-        if value is not None and value.constant is None:
+    def constant(self, value: Given, what: str) -> Array | None:
+        """The values of an input, None when left out; it must be known at import."""
+        if not isinstance(value, Value):
+            return None if value is None else np.asarray(value)
+        if value.constant is None:
             raise Rejected(f"its {what} ({value}) must be known at compile time", value)
-        return None if value is None else value.constant
+        return value.constant
 
-    def known(self, position: int, what: str) -> Array:
-        """The values of input `position`, which the node must have, known at import."""
-        array = self.constant(position, what)
+    def known(self, value: Given, what: str) -> Array:
+        """The values of an input that the node must have, known at import."""
+        array = self.constant(value, what)
         if array is None:
             self.reject(f"its {what} is missing")
         return array
 
-    def element(self, x: Value, at: int) -> Value:
-        """Element `at` of a vector, as a scalar."""
-        if x.constant is not None:
-            return self.literal(x.constant[at])
-        part = self.emit("slice", x, starts=(at,), stops=(at + 1,), steps=(1,), axes=(0,))
-        return self.builder.reshape(part, ())
+    def number(self, value: Given, what: str, default: int) -> int:
+        """A whole number known at import; `default` when left out."""
+        array = self.constant(value, what)
+        return default if array is None else int(array.item())
+
+    def ints(self, value: Given, what: str) -> tuple[int, ...] | None:
+        """A vector of whole numbers known at import; None when left out."""
+        return None if value is None else self.known_ints(value, what)
+
+    def known_ints(self, value: Given, what: str) -> tuple[int, ...]:
+        """As `ints`, of a vector that the node must have."""
+        return tuple(int(v) for v in self.known(value, what).reshape(-1))
 
     def empty(self, shape: Sequence[int], like: Value) -> Value:
         """An array without elements, of the dtype of `like`."""
@@ -115,21 +117,6 @@ class Call:
                 if not -extent <= at < extent:
                     self.reject(f"index {at} is outside the {extent} elements there are of {what}")
 
-    def ints(self, position: int, what: str) -> tuple[int, ...] | None:
-        """An int vector that newer opsets give as input `position`, older ones as attribute `what`.
-
-        None when there is neither.
-        """
-        array = self.constant(position, what)
-        if array is not None:
-            return tuple(int(v) for v in array.reshape(-1))
-        listed = self.attributes.get(what)
-        return None if listed is None else tuple(int(v) for v in listed)
-
-    def attribute(self, name: str, default: Any = None) -> Any:
-        """The attribute `name`, or `default`."""
-        return self.attributes.get(name, default)
-
     def only_output(self, count: int = 1) -> None:
         """Refuse the node when outputs after the first `count` are read by anyone."""
         extra = [i for i, used in enumerate(self.used_outputs) if used and i >= count]
@@ -145,18 +132,88 @@ class Call:
         values = np.asarray(array) if like is None else np.asarray(array, numpy_dtype(like))
         return self.builder.constant(f"{self.name or self.op_type}.c", values)
 
-    def axis(self, default: int, rank: int) -> int:
-        """The attribute `axis` as 0 <= axis < rank."""
-        return self.normal_axis(int(self.attribute("axis", default)), rank)
+    def cast(self, x: Value, kind: str) -> Value:
+        """`x` as `kind`."""
+        return x if x.dtype == kind else self.emit("cast_to", x, dtype=kind)
 
-    def normal_axis(self, axis: int, rank: int) -> int:
+    def cut(self, x: Value, axis: int, low: int, high: int) -> Value:
+        """`x[low:high]` along `axis`."""
+        return self.builder.cut(x, axis, low, high, self.name)
+
+    def joined(self, parts: Sequence[Value], axis: int) -> Value:
+        """`parts` one after the other along `axis`."""
+        return self.builder.joined(parts, axis, self.name)
+
+    def axis(self, axis: int, rank: int) -> int:
         """A possibly negative axis as 0 <= axis < rank."""
         if not -rank <= axis < rank:
             self.reject(f"axis {axis} is outside the {rank} dimensions")
         return axis % rank
 
 
-Translator: TypeAlias = Callable[[Call], Value | Sequence[Known]]
+def translate(
+    translator: Translator, call: Call, inputs: Sequence[Known], attributes: Mapping[str, Any]
+) -> Sequence[Known]:
+    """The outputs of a node. Raises Rejected for a missing input or attribute, and what
+    `translator` refuses.
+    """
+    given = {name: _readable(value) for name, value in attributes.items()}
+    if isinstance(translator, str):
+        return [call.emit(translator, *_tensors(inputs), **given)]
+    positional: list[Any] = []
+    options: dict[str, Any] = {}
+    for parameter in list(signature(translator).parameters.values())[1:]:
+        match parameter.kind:
+            case Parameter.POSITIONAL_OR_KEYWORD:
+                position = len(positional)
+                value = inputs[position] if position < len(inputs) else None
+                if value is None and parameter.name in given:
+                    positional.append(given.pop(parameter.name))
+                else:
+                    positional.append(_checked(position, value, parameter))
+            case Parameter.VAR_POSITIONAL:
+                positional += _tensors(inputs)
+            case Parameter.KEYWORD_ONLY:
+                options[parameter.name] = _option(given.pop(parameter.name, None), parameter)
+            case Parameter.VAR_KEYWORD:
+                options |= given
+    results = translator(call, *positional, **options)
+    return [results] if isinstance(results, Value) else results
+
+
+def _tensors(inputs: Sequence[Known]) -> list[Value]:
+    """Inputs that must all be there."""
+    any_input = Parameter("inputs", Parameter.VAR_POSITIONAL)
+    found = [_checked(i, v, any_input) for i, v in enumerate(inputs)]
+    return [v for v in found if isinstance(v, Value)]
+
+
+def _checked(position: int, value: Known, parameter: Parameter) -> Known:
+    if parameter.annotation == "Items":
+        if not isinstance(value, tuple):
+            raise Rejected(f"input {position} is no sequence")
+    elif isinstance(value, tuple):
+        raise Rejected(f"input {position} is a sequence")
+    elif value is None and parameter.default is Parameter.empty:
+        raise Rejected(f"input {position} is missing")
+    return value
+
+
+def _option(value: Any, parameter: Parameter) -> Any:
+    """An attribute, of the type that its default has; ONNX writes flags as integers."""
+    default = parameter.default
+    if value is None:
+        if default is Parameter.empty:
+            raise Rejected(f"its attribute {parameter.name} is missing")
+        return default
+    return type(default)(value) if isinstance(default, (bool, int, float)) else value
+
+
+def _readable(value: Any) -> Any:
+    """Text where ONNX has bytes, tuples where it has lists."""
+    if isinstance(value, bytes):
+        return value.decode()
+    return tuple(map(_readable, value)) if isinstance(value, list) else value
 
 
 def numpy_dtype(value: Value) -> np.dtype[Any]:

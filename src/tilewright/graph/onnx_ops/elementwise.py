@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import reduce
 
@@ -12,189 +13,133 @@ import onnx
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import dtype
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
-
-
-def simple(op: str) -> Translator:
-    """Same operands, no attributes."""
-
-    def translate(call: Call) -> Value:
-        return call.emit(op, *(call.input(i) for i in range(len(call.inputs))))
-
-    return translate
-
-
-def parametric(op: str, **defaults: float) -> Translator:
-    """Same operands; float attributes with ONNX's defaults."""
-
-    def translate(call: Call) -> Value:
-        given = {k: float(call.attribute(k, v)) for k, v in defaults.items()}
-        return call.emit(op, *(call.input(i) for i in range(len(call.inputs))), **given)
-
-    return translate
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
 
 
 def variadic(op: str) -> Translator:
     """Any number of operands, combined from the left."""
 
-    def translate(call: Call) -> Value:
-        operands = [call.input(i) for i in range(len(call.inputs))]
+    def translate(call: Call, *operands: Value) -> Value:
         return reduce(lambda a, b: call.emit(op, a, b), operands)
 
     return translate
 
 
-def mean(call: Call) -> Value:
-    total = variadic("add")(call)
-    assert isinstance(total, Value)
-    return call.emit("mul", total, call.literal(1 / len(call.inputs), total))
+def mean(call: Call, *operands: Value) -> Value:
+    total = reduce(lambda a, b: call.emit("add", a, b), operands)
+    return call.emit("multiply", total, call.literal(1 / len(operands), total))
 
 
-def clip(call: Call) -> Value:
+def clip(call: Call, x: Value, min: Given = None, max: Given = None) -> Value:
     """Bounds are attributes before opset 11, inputs after; run-time bounds become min and max."""
-    x = call.input(0)
-    if call.opset < 11:
-        low, high = call.attribute("min", -math.inf), call.attribute("max", math.inf)
-        return call.emit("clip", x, low=float(low), high=float(high))
-    bounds = [call.optional(1), call.optional(2)]
-    if all(b is None or b.is_constant for b in bounds):
-        known = [None if b is None or b.constant is None else b.constant.item() for b in bounds]
-        low = -math.inf if known[0] is None else float(known[0])
-        high = math.inf if known[1] is None else float(known[1])
-        return call.emit("clip", x, low=low, high=high)
-    for op, bound in zip(("max", "min"), bounds, strict=True):
-        x = x if bound is None else call.emit(op, x, bound)
+    bounds = {"maximum": (min, -math.inf), "minimum": (max, math.inf)}
+    if all(not isinstance(b, Value) or b.is_constant for b, _ in bounds.values()):
+        known = [call.constant(b, "bound") for b, _ in bounds.values()]
+        ends = zip(known, bounds.values(), strict=True)
+        return limited(call, x, *(usual if b is None else b.item() for b, (_, usual) in ends))
+    for op, (bound, _) in bounds.items():
+        x = call.emit(op, x, bound) if isinstance(bound, Value) else x
     return x
 
 
-def prelu(call: Call) -> Value:
+def limited(call: Call, x: Value, low: float, high: float) -> Value:
+    """`x` between bounds, in its own type; infinite ones do not limit."""
+    number = float if dtype(x.dtype).is_float else int
+    bounds = {"low": low, "high": high}
+    return call.emit("clip", x, **{k: number(b) for k, b in bounds.items() if not math.isinf(b)})
+
+
+def prelu(call: Call, x: Value, slope: Value) -> Value:
     """The slope broadcasts to `x` from the right; a vector of channels was meant before opset 7."""
-    x, slope = call.input(0), call.input(1)
     if slope.rank == 1 and x.rank > 2 and slope.elements not in (1, x.shape[-1]):
         slope = call.builder.reshape(slope, (slope.elements, *(1,) * (x.rank - 2)))
     return call.emit("prelu", x, slope)
 
 
-def gelu(call: Call) -> Value:
-    approximate = call.attribute("approximate", b"none") in (b"tanh", "tanh")
-    return call.emit("gelu", call.input(0), approximate=approximate)
+def gelu(call: Call, x: Value, *, approximate: str = "none") -> Value:
+    return call.emit("gelu", x, approximate=approximate == "tanh")
 
 
-def cast(call: Call) -> Value:
-    number = int(call.attribute("to"))
-    name = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
+def cast(call: Call, x: Value, *, to: int) -> Value:
+    name = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to)).name
     try:
         dtype(name)
     except ExprError:
-        call.reject(f"cast to {onnx.TensorProto.DataType.Name(number)} is not supported")
-    x = call.input(0)
-    return x if x.dtype == name else call.emit("cast", x, to=name)
+        call.reject(f"cast to {onnx.TensorProto.DataType.Name(to)} is not supported")
+    return call.cast(x, name)
 
 
-def modulo(call: Call) -> Value:
-    op = "fmod" if call.attribute("fmod", 0) else "mod"
-    return call.emit(op, call.input(0), call.input(1))
+def modulo(call: Call, a: Value, b: Value, *, fmod: bool = False) -> Value:
+    return call.emit("fmod" if fmod else "mod", a, b)
 
 
-def isinf(call: Call) -> Value:
-    x = call.input(0)
-    signs = [call.attribute(f"detect_{s}", 1) for s in ("negative", "positive")]
-    if all(signs):
+def isinf(
+    call: Call, x: Value, *, detect_negative: bool = True, detect_positive: bool = True
+) -> Value:
+    if detect_negative and detect_positive:
         return call.emit("isinf", x)
-    if not any(signs):
+    if not detect_negative and not detect_positive:
         return call.literal(np.zeros(call.table(*x.shape), np.bool_))
-    return call.emit("eq", x, call.literal(-np.inf if signs[0] else np.inf, x))
+    return call.emit("equal", x, call.literal(-np.inf if detect_negative else np.inf, x))
 
 
-def dropout(call: Call) -> Sequence[Value]:
+def dropout(
+    call: Call, x: Value, ratio: Value | None = None, training: Value | None = None
+) -> Sequence[Value]:
     """Nothing at inference, where the mask is true everywhere."""
-    training = call.constant(2, "training_mode")
-    if training is not None and bool(training):
+    mode = call.constant(training, "training_mode")
+    if mode is not None and bool(mode):
         call.reject("training mode is not supported")
-    x = call.input(0)
     if not any(call.used_outputs[1:]):
         return [x]
     return [x, call.literal(np.ones(call.table(*x.shape), np.bool_))]
 
 
-def shift(call: Call) -> Value:
-    direction = call.attribute("direction").decode()
-    return call.emit(f"shift_{direction.lower()}", call.input(0), call.input(1))
+def shift(call: Call, x: Value, bits: Value, *, direction: str) -> Value:
+    return call.emit(f"shift_{direction.lower()}", x, bits)
 
 
-def identity(call: Call) -> Value:
-    return call.input(0)
+def identity(call: Call, x: Value) -> Value:
+    return x
 
+
+CALLED_ALIKE = (
+    *("Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "BitwiseAnd", "BitwiseNot"),
+    *("BitwiseOr", "BitwiseXor", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Equal", "Erf", "Exp"),
+    *("Floor", "Greater", "HardSigmoid", "HardSwish", "LeakyRelu", "Less", "Log", "Mish"),
+    *("Reciprocal", "Relu", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus"),
+    *("Softsign", "Sqrt", "Tan", "Tanh", "ThresholdedRelu", "Where"),
+)
+"""Operators that the library has under the same name, in its own spelling."""
 
 ELEMENTWISE: dict[str, Translator] = {
-    "Abs": simple("abs"),
-    "Acos": simple("acos"),
-    "Acosh": simple("acosh"),
-    "Add": simple("add"),
-    "And": simple("and"),
-    "Asin": simple("asin"),
-    "Asinh": simple("asinh"),
-    "Atan": simple("atan"),
-    "Atanh": simple("atanh"),
+    **{name: re.sub("(?<!^)(?=[A-Z])", "_", name).lower() for name in CALLED_ALIKE},
+    "Abs": "absolute",
+    "And": "logical_and",
     "BitShift": shift,
-    "BitwiseAnd": simple("bitwise_and"),
-    "BitwiseNot": simple("bitwise_not"),
-    "BitwiseOr": simple("bitwise_or"),
-    "BitwiseXor": simple("bitwise_xor"),
     "Cast": cast,
-    "Ceil": simple("ceil"),
-    "Celu": parametric("celu", alpha=1.0),
     "Clip": clip,
-    "Cos": simple("cos"),
-    "Cosh": simple("cosh"),
-    "Div": simple("div"),
+    "Div": "divide",
     "Dropout": dropout,
-    "Elu": parametric("elu", alpha=1.0),
-    "Equal": simple("eq"),
-    "Erf": simple("erf"),
-    "Exp": simple("exp"),
-    "Floor": simple("floor"),
     "Gelu": gelu,
-    "Greater": simple("gt"),
-    "GreaterOrEqual": simple("ge"),
-    "HardSigmoid": parametric("hard_sigmoid", alpha=0.2, beta=0.5),
-    "HardSwish": simple("hard_swish"),
+    "GreaterOrEqual": "greater_equal",
     "Identity": identity,
     "IsInf": isinf,
-    "IsNaN": simple("isnan"),
-    "LeakyRelu": parametric("leaky_relu", alpha=0.01),
-    "Less": simple("lt"),
-    "LessOrEqual": simple("le"),
-    "Log": simple("log"),
-    "Max": variadic("max"),
+    "IsNaN": "isnan",
+    "LessOrEqual": "less_equal",
+    "Max": variadic("maximum"),
     "Mean": mean,
-    "Min": variadic("min"),
-    "Mish": simple("mish"),
+    "Min": variadic("minimum"),
     "Mod": modulo,
-    "Mul": simple("mul"),
-    "Neg": simple("neg"),
-    "Not": simple("not"),
-    "Or": simple("or"),
+    "Mul": "multiply",
+    "Neg": "negative",
+    "Not": "logical_not",
+    "Or": "logical_or",
     "PRelu": prelu,
-    "Pow": simple("pow"),
-    "Reciprocal": simple("reciprocal"),
-    "Relu": simple("relu"),
-    "Round": simple("round"),
-    "Selu": parametric("selu", alpha=1.67326319217681884765625, gamma=1.05070102214813232421875),
-    "Shrink": parametric("shrink", lambd=0.5, bias=0.0),
-    "Sigmoid": simple("sigmoid"),
-    "Sign": simple("sign"),
-    "Sin": simple("sin"),
-    "Sinh": simple("sinh"),
-    "Softplus": simple("softplus"),
-    "Softsign": simple("softsign"),
-    "Sqrt": simple("sqrt"),
-    "Sub": simple("sub"),
+    "Pow": "power",
+    "Round": "round_half_even",
+    "Sub": "subtract",
     "Sum": variadic("add"),
-    "Swish": parametric("swish", alpha=1.0),
-    "Tan": simple("tan"),
-    "Tanh": simple("tanh"),
-    "ThresholdedRelu": parametric("thresholded_relu", alpha=1.0),
-    "Where": simple("where"),
-    "Xor": simple("xor"),
+    "Swish": "silu",
+    "Xor": "logical_xor",
 }

@@ -5,81 +5,65 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from tilewright.expr.operators.movement import PAD_MODES
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.contraction import Ints, on_image
 
-PAD_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
-
-def reshape(call: Call) -> Value:
+def reshape(call: Call, x: Value, shape: Value, *, allowzero: bool = False) -> Value:
     """0 copies an extent (unless `allowzero`), -1 takes what remains."""
-    x = call.input(0)
-    wanted = call.ints(1, "shape")
-    if wanted is None:
-        call.reject("its shape is missing")
-    keep = not call.attribute("allowzero", 0)
-    shape = [x.shape[d] if n == 0 and keep else n for d, n in enumerate(wanted)]
-    if -1 in shape:
-        known = prod(n for n in shape if n != -1)
-        shape[shape.index(-1)] = x.elements // max(known, 1)
-    if prod(shape) != x.elements:
+    wanted = call.known_ints(shape, "shape")
+    dims = [x.shape[d] if n == 0 and not allowzero else n for d, n in enumerate(wanted)]
+    if -1 in dims:
+        known = prod(n for n in dims if n != -1)
+        dims[dims.index(-1)] = x.elements // max(known, 1)
+    if prod(dims) != x.elements:
         call.reject(f"{x} cannot take the shape {wanted}")
-    return call.builder.reshape(x, shape, call.name)
+    return call.builder.reshape(x, dims, call.name)
 
 
-def flatten(call: Call) -> Value:
-    x = call.input(0)
-    axis = int(call.attribute("axis", 1))
+def flatten(call: Call, x: Value, *, axis: int = 1) -> Value:
     cut = axis + x.rank if axis < 0 else axis
     return call.builder.reshape(x, (prod(x.shape[:cut]), prod(x.shape[cut:])), call.name)
 
 
-def squeeze(call: Call) -> Value:
-    x = call.input(0)
-    listed = call.ints(1, "axes")
-    if listed is None:
-        axes = {d for d, n in enumerate(x.shape) if n == 1}
-    else:
-        axes = {call.normal_axis(a, x.rank) for a in listed}
-    if any(x.shape[d] != 1 for d in axes):
-        call.reject(f"axes {sorted(axes)} of {x} are not all of extent 1")
-    shape = [n for d, n in enumerate(x.shape) if d not in axes]
-    return call.builder.reshape(x, shape, call.name)
+def squeeze(call: Call, x: Value, axes: Given = None) -> Value:
+    wanted = call.ints(axes, "axes")
+    if wanted is None:
+        wanted = tuple(d for d, n in enumerate(x.shape) if n == 1)
+    gone = {call.axis(a, x.rank) for a in wanted}
+    if any(x.shape[d] != 1 for d in gone):
+        call.reject(f"axes {sorted(gone)} of {x} are not all of extent 1")
+    return call.builder.reshape(x, [n for d, n in enumerate(x.shape) if d not in gone], call.name)
 
 
-def unsqueeze(call: Call) -> Value:
-    x = call.input(0)
-    listed = call.ints(1, "axes") or ()
-    rank = x.rank + len(listed)
-    axes = {call.normal_axis(a, rank) for a in listed}
+def unsqueeze(call: Call, x: Value, axes: Given = None) -> Value:
+    wanted = call.ints(axes, "axes") or ()
+    rank = x.rank + len(wanted)
+    new = {call.axis(a, rank) for a in wanted}
     rest = iter(x.shape)
-    shape = [1 if d in axes else next(rest) for d in range(rank)]
-    return call.builder.reshape(x, shape, call.name)
+    return call.builder.reshape(x, [1 if d in new else next(rest) for d in range(rank)], call.name)
 
 
-def transpose(call: Call) -> Value:
-    x = call.input(0)
-    permutation = call.attribute("perm") or tuple(range(x.rank))[::-1]
-    return call.builder.transpose(x, permutation, call.name)
+def transpose(call: Call, x: Value, *, perm: Ints | None = None) -> Value:
+    return call.builder.transpose(x, perm or tuple(range(x.rank))[::-1], call.name)
 
 
-def concat(call: Call) -> Value:
-    parts = [call.input(i) for i in range(len(call.inputs))]
-    parts = [p for p in parts if 0 not in p.shape]
-    axis = call.axis(1, parts[0].rank)
-    return parts[0] if len(parts) == 1 else call.emit("concat", *parts, axis=axis)
+def concat(call: Call, *parts: Value, axis: int = 1) -> Value:
+    filled = [p for p in parts if 0 not in p.shape]
+    return call.joined(filled, call.axis(axis, filled[0].rank))
 
 
-def split(call: Call) -> Sequence[Value]:
+def split(call: Call, x: Value, split: Given = None, *, axis: int = 0) -> Sequence[Value]:
     """Parts given as an input (opset 13), an attribute, `num_outputs`, or as many as outputs."""
-    x = call.input(0)
-    axis = call.axis(0, x.rank)
-    count = len(call.used_outputs)
-    sizes = call.ints(1, "split")
+    axis = call.axis(axis, x.rank)
+    extent, count = x.shape[axis], len(call.used_outputs)
+    sizes = call.ints(split, "split")
     if sizes is None:
-        size = -(-x.shape[axis] // count)
-        sizes = tuple(min(size, x.shape[axis] - low) for low in range(0, x.shape[axis], size))
-    if sum(sizes) != x.shape[axis] or len(sizes) != count:
+        size = -(-extent // count)
+        sizes = tuple(min(size, extent - low) for low in range(0, extent, size))
+    if sum(sizes) != extent or len(sizes) != count:
         call.reject(f"parts {sizes} along dimension {axis} do not make up {x}")
     parts, low = [], 0
     for size in sizes:
@@ -88,25 +72,17 @@ def split(call: Call) -> Sequence[Value]:
     return parts
 
 
-def slice_(call: Call) -> Value:
-    """Inputs since opset 10, attributes before."""
-    x = call.input(0)
-    starts, ends = call.ints(1, "starts"), call.ints(2, "ends")
-    if starts is None or ends is None:
-        call.reject("its starts or ends are missing")
-    axes = call.ints(3, "axes") or tuple(range(len(starts)))
-    steps = call.ints(4, "steps") or (1,) * len(starts)
-    return _slice(call, x, starts, ends, steps, [call.normal_axis(a, x.rank) for a in axes])
-
-
-def _slice(
-    call: Call,
-    x: Value,
-    starts: Sequence[int],
-    ends: Sequence[int],
-    steps: Sequence[int],
-    axes: Sequence[int],
+def slice_(
+    call: Call, x: Value, starts: Given, ends: Given, axes: Given = None, steps: Given = None
 ) -> Value:
+    """Inputs since opset 10, attributes before."""
+    low, high = call.known_ints(starts, "starts"), call.known_ints(ends, "ends")
+    over = call.ints(axes, "axes") or tuple(range(len(low)))
+    step = call.ints(steps, "steps") or (1,) * len(low)
+    return _slice(call, x, low, high, step, [call.axis(a, x.rank) for a in over])
+
+
+def _slice(call: Call, x: Value, starts: Ints, ends: Ints, steps: Ints, axes: Ints) -> Value:
     """Only the axes that lose something, with ends that mean the same after any step."""
     kept, shape = [], list(x.shape)
     for start, end, step, axis in zip(starts, ends, steps, axes, strict=True):
@@ -122,13 +98,12 @@ def _slice(
         return x
     columns = zip(*kept, strict=True)
     names = ("starts", "stops", "steps", "axes")
-    return call.emit("slice", x, **dict(zip(names, columns, strict=True)))
+    return call.emit("strided_slice", x, **dict(zip(names, columns, strict=True)))
 
 
-def gather(call: Call) -> Value:
+def gather(call: Call, x: Value, indices: Value, *, axis: int = 0) -> Value:
     """A constant scalar or run of indices is a slice; anything else is read at run time."""
-    x, indices = call.input(0), call.input(1)
-    axis = call.axis(0, x.rank)
+    axis = call.axis(axis, x.rank)
     call.check_indices(indices, (x.shape[axis],), x)
     if indices.constant is not None and indices.elements == 1:
         at = int(indices.constant.item()) % x.shape[axis]
@@ -138,77 +113,62 @@ def gather(call: Call) -> Value:
     return call.emit("gather", x, indices, axis=axis)
 
 
-def gather_elements(call: Call) -> Value:
-    x = call.input(0)
-    axis = call.axis(0, x.rank)
-    call.check_indices(call.input(1), (x.shape[axis],), x)
-    return call.emit("gather_elements", x, call.input(1), axis=axis)
+def gather_elements(call: Call, x: Value, indices: Value, *, axis: int = 0) -> Value:
+    axis = call.axis(axis, x.rank)
+    call.check_indices(indices, (x.shape[axis],), x)
+    return call.emit("gather_elements", x, indices, axis=axis)
 
 
-def pad(call: Call) -> Value:
+def pad(
+    call: Call,
+    x: Value,
+    pads: Given,
+    value: Given = None,
+    axes: Given = None,
+    *,
+    mode: str = "constant",
+) -> Value:
     """Pads are [befores..., afters...]: an input since opset 11, an attribute before."""
-    x = call.input(0)
-    listed = call.ints(1, "pads")
-    if listed is None:
-        call.reject("its pads are missing")
-    axes = call.ints(3, "axes") if call.opset >= 18 else None
-    axes = tuple(range(x.rank)) if axes is None else axes
-    half = len(listed) // 2
+    wanted = call.known_ints(pads, "pads")
+    over = call.ints(axes, "axes") if call.opset >= 18 else None
+    half = len(wanted) // 2
     pairs = [(0, 0)] * x.rank
-    for axis, before, after in zip(axes, listed[:half], listed[half:], strict=True):
-        pairs[call.normal_axis(axis, x.rank)] = (before, after)
-    mode = call.attribute("mode", b"constant").decode()
+    rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
+    for axis, before, after in rows:
+        pairs[call.axis(axis, x.rank)] = (before, after)
     if mode not in PAD_MODES:
         call.reject(f"mode {mode!r} is not supported")
-    fill = call.constant(2, "constant_value")
-    value = float(call.attribute("value", 0.0)) if fill is None else fill.item()
+    fill = call.constant(value, "constant_value")
     if not any(p for pair in pairs for p in pair):
         return x
-    return call.emit("pad", x, pads=tuple(pairs), mode=mode, value=value)
+    return call.emit(
+        "pad", x, pads=tuple(pairs), mode=mode, value=0.0 if fill is None else fill.item()
+    )
 
 
-def expand(call: Call) -> Value:
-    x = call.input(0)
-    shape = call.ints(1, "shape")
-    if shape is None:
-        call.reject("its shape is missing")
-    rank = max(x.rank, len(shape))
-    ours, theirs = (1,) * (rank - x.rank) + x.shape, (1,) * (rank - len(shape)) + shape
+def expand(call: Call, x: Value, shape: Value) -> Value:
+    wanted = call.known_ints(shape, "shape")
+    rank = max(x.rank, len(wanted))
+    ours, theirs = (1,) * (rank - x.rank) + x.shape, (1,) * (rank - len(wanted)) + wanted
     whole = tuple(max(a, b) for a, b in zip(ours, theirs, strict=True))
-    return x if whole == x.shape else call.emit("expand", x, shape=whole)
+    return x if whole == x.shape else call.emit("broadcast_to", x, shape=whole)
 
 
-def tile(call: Call) -> Value:
-    repeats = call.ints(1, "repeats")
-    if repeats is None:
-        call.reject("its repeats are missing")
-    x = call.input(0)
-    return x if set(repeats) <= {1} else call.emit("tile", x, repeats=repeats)
+def tile(call: Call, x: Value, repeats: Value) -> Value:
+    times = call.known_ints(repeats, "repeats")
+    return x if set(times) <= {1} else call.emit("tile", x, repeats=times)
 
 
-def depth_to_space(call: Call) -> Value:
-    x = call.input(0)
-    if x.rank != 4:
-        call.reject(f"its input {x} is not an image")
-    mode = call.attribute("mode", b"DCR").decode()
-    nhwc = call.builder.transpose(x, (0, 2, 3, 1))
-    y = call.emit("depth_to_space", nhwc, block=int(call.attribute("blocksize")), mode=mode)
-    return call.builder.transpose(y, (0, 3, 1, 2))
+def blocks(op: str) -> Translator:
+    def translate(call: Call, x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
+        return on_image(call, op, x, block=blocksize, mode=mode)
 
-
-def space_to_depth(call: Call) -> Value:
-    x = call.input(0)
-    if x.rank != 4:
-        call.reject(f"its input {x} is not an image")
-    nhwc = call.builder.transpose(x, (0, 2, 3, 1))
-    mode = call.attribute("mode", b"DCR").decode()
-    y = call.emit("space_to_depth", nhwc, block=int(call.attribute("blocksize")), mode=mode)
-    return call.builder.transpose(y, (0, 3, 1, 2))
+    return translate
 
 
 MOVEMENT: dict[str, Translator] = {
     "Concat": concat,
-    "DepthToSpace": depth_to_space,
+    "DepthToSpace": blocks("depth_to_space"),
     "Expand": expand,
     "Flatten": flatten,
     "Gather": gather,
@@ -216,7 +176,7 @@ MOVEMENT: dict[str, Translator] = {
     "Pad": pad,
     "Reshape": reshape,
     "Slice": slice_,
-    "SpaceToDepth": space_to_depth,
+    "SpaceToDepth": blocks("space_to_depth"),
     "Split": split,
     "Squeeze": squeeze,
     "Tile": tile,

@@ -7,6 +7,8 @@ QLinearMatMul(..)               →  quantise(float(MatMulInteger(..)) · sa · 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 
@@ -14,38 +16,32 @@ from tilewright.errors import ExprError
 from tilewright.expr.dtypes import DTYPES, dtype
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx_ops.call import Call, Translator
-from tilewright.graph.onnx_ops.contraction import convolve, product
+from tilewright.graph.onnx_ops.contraction import conv, matmul
 
 
-def spread(call: Call, value: Value, x: Value, axis: int) -> Value:
+def spread(call: Call, value: Value, x: Value, axis: int, block: int) -> Value:
     """A scale or zero point that meets `x`: one value, one along `axis`, or one a block."""
     if value.rank == 0 or value.elements == 1:
         return call.builder.reshape(value, ())
+    axis = axis % x.rank if -x.rank <= axis < x.rank else 0
     if value.rank == 1 and x.rank > 1:
         shape = [1] * x.rank
         shape[axis] = value.elements
         value = call.builder.reshape(value, shape)
-    block = int(call.attribute("block_size", 0))
     if value.shape[axis] in (1, x.shape[axis]) or not block:
         return value
     rows = np.arange(x.shape[axis]) // block
     return call.emit("gather", value, call.literal(rows), axis=axis)
 
 
-def _axis(call: Call, x: Value) -> int:
-    axis = int(call.attribute("axis", 1))
-    return axis % x.rank if -x.rank <= axis < x.rank else 0
-
-
 def rounded(call: Call, x: Value, zero: Value | None, kind: str) -> Value:
     """`x` to the nearest integer, plus the zero point, within the range of `kind`."""
-    y = call.emit("round", x)
+    y = call.emit("round_half_even", x)
     if zero is not None:
-        y = call.emit("add", y, call.emit("cast", zero, to=y.dtype))
+        y = call.emit("add", y, call.cast(zero, y.dtype))
     limits = np.iinfo(kind)
-    return call.emit(
-        "cast", call.emit("clip", y, low=float(limits.min), high=float(limits.max)), to=kind
-    )
+    y = call.emit("clip", y, low=float(limits.min), high=float(limits.max))
+    return call.cast(y, kind)
 
 
 def _integer(call: Call, number: int) -> str:
@@ -59,105 +55,126 @@ def _integer(call: Call, number: int) -> str:
     return name
 
 
-def quantize(call: Call) -> Value:
-    x, scale, zero = call.input(0), call.input(1), call.optional(2)
-    number = int(call.attribute("output_dtype", 0))
-    kind = _integer(call, number) if number else zero.dtype if zero is not None else "uint8"
+def quantize(
+    call: Call,
+    x: Value,
+    scale: Value,
+    zero: Value | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Value:
+    kind = "uint8" if zero is None else zero.dtype
+    if output_dtype:
+        kind = _integer(call, output_dtype)
     if DTYPES[kind].kind not in ("int", "uint"):
         call.reject(f"quantisation to {kind} is not supported")
-    axis = _axis(call, x)
     # float16 and integers are divided in float32, where every quantised value is exact.
     wide = "float64" if "float64" in (x.dtype, scale.dtype) else "float32"
-    x = x if x.dtype == wide else call.emit("cast", x, to=wide)
-    scale = scale if scale.dtype == wide else call.emit("cast", scale, to=wide)
-    quotient = call.emit("div", x, spread(call, scale, x, axis))
-    return rounded(call, quotient, None if zero is None else spread(call, zero, x, axis), kind)
+    x, scale = call.cast(x, wide), call.cast(scale, wide)
+    quotient = call.emit("divide", x, spread(call, scale, x, axis, block_size))
+    zeros = None if zero is None else spread(call, zero, x, axis, block_size)
+    return rounded(call, quotient, zeros, kind)
 
 
-def dequantize(call: Call) -> Value:
-    x, scale, zero = call.input(0), call.input(1), call.optional(2)
-    number = int(call.attribute("output_dtype", 0))
+def dequantize(
+    call: Call,
+    x: Value,
+    scale: Value,
+    zero: Value | None = None,
+    *,
+    axis: int = 1,
+    block_size: int = 0,
+    output_dtype: int = 0,
+) -> Value:
     result = scale.dtype
-    if number:
-        result = dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
-    axis = _axis(call, x)
-    y = shifted(call, x, None if zero is None else spread(call, zero, x, axis))
+    if output_dtype:
+        result = dtype(onnx.helper.tensor_dtype_to_np_dtype(output_dtype)).name
+    y = shifted(call, x, None if zero is None else spread(call, zero, x, axis, block_size))
     wide = "float64" if "float64" in (scale.dtype, result) else "float32"
-    scale = scale if scale.dtype == wide else call.emit("cast", scale, to=wide)
-    y = call.emit("mul", call.emit("cast", y, to=wide), spread(call, scale, x, axis))
-    return y if result == wide else call.emit("cast", y, to=result)
+    scale = spread(call, call.cast(scale, wide), x, axis, block_size)
+    return call.cast(call.emit("multiply", call.cast(y, wide), scale), result)
 
 
 def shifted(call: Call, x: Value, zero: Value | None) -> Value:
     """`x` minus its zero point, in int32."""
-    y = x if x.dtype == "int32" else call.emit("cast", x, to="int32")
+    y = call.cast(x, "int32")
     if zero is None or (zero.constant is not None and not zero.constant.any()):
         return y
-    return call.emit(
-        "sub", y, zero if zero.dtype == "int32" else call.emit("cast", zero, to="int32")
-    )
+    return call.emit("subtract", y, call.cast(zero, "int32"))
 
 
-def _rows(call: Call, value: Value | None) -> Value | None:
-    """A zero point or scale of each row [m] as a column [m, 1]."""
-    if value is None or value.rank != 1 or value.elements == 1:
-        return value if value is None or value.elements > 1 else call.builder.reshape(value, ())
-    return call.builder.reshape(value, (value.elements, 1))
+def _along(call: Call, value: Value | None, after: int) -> Value | None:
+    """A zero point or scale: one value, or one an index of a dimension with `after` behind it."""
+    if value is None or (value.elements > 1 and (value.rank != 1 or not after)):
+        return value
+    shape = (value.elements, *(1,) * after) if value.elements > 1 else ()
+    return call.builder.reshape(value, shape)
 
 
-def _columns(call: Call, value: Value | None) -> Value | None:
-    if value is not None and value.elements == 1:
-        return call.builder.reshape(value, ())
-    return value
+def matmul_integer(
+    call: Call, a: Value, b: Value, za: Value | None = None, zb: Value | None = None
+) -> Value:
+    left = shifted(call, a, _along(call, za, 1))
+    return matmul(call, left, shifted(call, b, _along(call, zb, 0)))
 
 
-def matmul_integer(call: Call) -> Value:
-    a = shifted(call, call.input(0), _rows(call, call.optional(2)))
-    return product(call, a, shifted(call, call.input(1), _columns(call, call.optional(3))))
-
-
-def conv_integer(call: Call) -> Value:
+def conv_integer(
+    call: Call,
+    x: Value,
+    w: Value,
+    zx: Value | None = None,
+    zw: Value | None = None,
+    **window: Any,
+) -> Value:
     """Padding stands for zero, that is for the zero point of the input."""
-    x, w = call.input(0), call.input(1)
-    x = shifted(call, x, _columns(call, call.optional(2)))
-    return convolve(call, x, shifted(call, w, _channels(call, call.optional(3), w.rank)), None)
-
-
-def _channels(call: Call, value: Value | None, rank: int) -> Value | None:
-    """A value for each output channel of weights of `rank` dimensions."""
-    if value is None or value.elements == 1:
-        return _columns(call, value)
-    return call.builder.reshape(value, (value.elements, *(1,) * (rank - 1)))
+    centred = shifted(call, x, _along(call, zx, 0))
+    return conv(call, centred, shifted(call, w, _along(call, zw, w.rank - 1)), **window)
 
 
 def _requantised(call: Call, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
     """int32 sums in units of `scales`, quantised by the scale `y`."""
-    ratio = call.emit("div", scales, _columns(call, y) or y)
-    if ratio.dtype != "float32":
-        ratio = call.emit("cast", ratio, to="float32")
-    real = call.emit("mul", call.emit("cast", sums, to="float32"), ratio)
-    return rounded(call, real, _columns(call, zero), zero.dtype)
+    ratio = call.cast(call.emit("divide", scales, _along(call, y, 0) or y), "float32")
+    real = call.emit("multiply", call.cast(sums, "float32"), ratio)
+    return rounded(call, real, _along(call, zero, 0), zero.dtype)
 
 
-def qlinear_matmul(call: Call) -> Value:
-    a, sa, za, b, sb, zb, sy, zy = (call.input(i) for i in range(8))
-    left = shifted(call, a, _rows(call, za))
-    sums = product(call, left, shifted(call, b, _columns(call, zb)))
-    rows, columns = _rows(call, sa), _columns(call, sb)
+def qlinear_matmul(
+    call: Call,
+    a: Value,
+    sa: Value,
+    za: Value,
+    b: Value,
+    sb: Value,
+    zb: Value,
+    sy: Value,
+    zy: Value,
+) -> Value:
+    sums = matmul_integer(call, a, b, za, zb)
+    rows, columns = _along(call, sa, 1), _along(call, sb, 0)
     assert rows is not None and columns is not None, "both scales are there"
-    return _requantised(call, sums, call.emit("mul", rows, columns), sy, zy)
+    return _requantised(call, sums, call.emit("multiply", rows, columns), sy, zy)
 
 
-def qlinear_conv(call: Call) -> Value:
-    x, sx, zx, w, sw, zw, sy, zy = (call.input(i) for i in range(8))
-    centred = shifted(call, x, _columns(call, zx))
-    weights = shifted(call, w, _channels(call, zw, w.rank))
-    sums = convolve(call, centred, weights, call.optional(8))
-    scale = call.emit("mul", sx, sw)
-    if scale.elements > 1:
-        scale = call.builder.reshape(scale, (scale.elements, *(1,) * (x.rank - 2)))
-    else:
-        scale = call.builder.reshape(scale, ())
+def qlinear_conv(
+    call: Call,
+    x: Value,
+    sx: Value,
+    zx: Value,
+    w: Value,
+    sw: Value,
+    zw: Value,
+    sy: Value,
+    zy: Value,
+    bias: Value | None = None,
+    **window: Any,
+) -> Value:
+    centred = shifted(call, x, _along(call, zx, 0))
+    weights = shifted(call, w, _along(call, zw, w.rank - 1))
+    sums = conv(call, centred, weights, bias, **window)
+    scale = _along(call, call.emit("multiply", sx, sw), x.rank - 2)
+    assert scale is not None, "both scales are there"
     return _requantised(call, sums, scale, sy, zy)
 
 

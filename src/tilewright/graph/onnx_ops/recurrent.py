@@ -12,7 +12,8 @@ state, and give zeros afterwards.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,64 +21,84 @@ from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Loop, Value
 from tilewright.graph.onnx_ops.call import Call, Known, Translator
 from tilewright.graph.onnx_ops.recurrent_cells import (
-    ACTIVATIONS,
     Cell,
-    Chosen,
     Weights,
-    cut,
+    chosen,
     gru,
     lstm,
     rnn,
 )
+from tilewright.graph.passes.write_out import unrolled
 
 LONGEST_WRITTEN_OUT = 2  # steps: their kernels read the gates where they are, without a loop
 
 
-def recurrent(cell: Cell, defaults: Sequence[str], states: int) -> Translator:
-    """A node whose `cell` has the activations `defaults` and `states` states."""
+WAYS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
-    def translate(call: Call) -> Sequence[Known]:
-        x = call.input(0)
+
+def recurrent(cell: Cell, defaults: Sequence[str]) -> Translator:
+    """A node whose `cell` has the activations `defaults`."""
+
+    def translate(
+        call: Call,
+        x: Value,
+        w: Value,
+        r: Value,
+        bias: Value | None = None,
+        lengths: Value | None = None,
+        h: Value | None = None,
+        c: Value | None = None,
+        peepholes: Value | None = None,
+        *,
+        direction: str = "forward",
+        layout: bool = False,
+        linear_before_reset: bool = False,
+        input_forget: bool = False,
+        hidden_size: int = 0,
+        **activations: Any,
+    ) -> Sequence[Known]:
         if x.rank != 3:
             call.reject(f"its input {x} is no sequence: it must have 3 dimensions")
-        batch_first = bool(call.attribute("layout", 0))
-        if batch_first:
-            x = call.builder.transpose(x, (1, 0, 2))
-        names = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
-        direction = call.attribute("direction", b"forward").decode()
-        if direction not in names:
-            call.reject(f"direction {direction!r} is not known; known: {', '.join(names)}")
-        ways = names[direction]
-        listed = [_activations(call, n, defaults) for n in range(len(ways))]
+        if direction not in WAYS:
+            call.reject(f"direction {direction!r} is not known; known: {', '.join(WAYS)}")
+        ways = WAYS[direction]
+        listed = [chosen(call, n, defaults, **activations) for n in range(len(ways))]
         together = all(a == listed[0] for a in listed)
         sides = [range(len(ways))] if together else [range(n, n + 1) for n in range(len(ways))]
+        starts = [h, c] if cell is lstm else [h]
+        if layout:
+            x = call.builder.transpose(x, (1, 0, 2))
+            starts = [s and call.builder.transpose(s, (1, 0, 2)) for s in starts]
+        flag = input_forget if cell is lstm else linear_before_reset
         results = []
         for side in sides:
-            d = _weights(call, side, listed[side.start])
-            start = [_initial(call, 5 + s, side, x, d, batch_first) for s in range(states)]
+            weights = _weights(call, side, w, r, bias, peepholes)
+            d = replace(weights, activations=listed[side.start], flag=flag)
+            first = [_initial(call, s, side, x, d) for s in starts]
             backwards = tuple(ways[n] for n in side)
-            results.append(_Sequence(call, d, cell, x, backwards).run(start))
-        return _outputs(call, results, batch_first)
+            results.append(_Sequence(call, d, cell, x, lengths, backwards).run(first))
+        return _outputs(call, results, layout)
 
     return translate
 
 
 def _side(call: Call, x: Value, side: range) -> Value:
     """The part of `x` [directions, ..] that is of these; without that dimension if it is one."""
-    part = cut(call, x, 0, side.start, side.stop)
+    part = call.cut(x, 0, side.start, side.stop)
     return part if len(side) > 1 else call.builder.reshape(part, part.shape[1:])
 
 
-def _weights(call: Call, side: range, activations: Sequence[Chosen]) -> Weights:
-    both, peepholes = call.optional(3), call.optional(7)
-    w, r = (_side(call, call.input(i), side) for i in (1, 2))
+def _weights(
+    call: Call, side: range, w: Value, r: Value, both: Value | None, peepholes: Value | None
+) -> Weights:
+    w, r = (_side(call, v, side) for v in (w, r))
     bias = None
     if both is not None:
         half = both.shape[1] // 2
-        parts = [cut(call, both, 1, low, low + half) for low in (0, half)]
+        parts = [call.cut(both, 1, low, low + half) for low in (0, half)]
         bias = (_wide(call, parts[0], side), _wide(call, parts[1], side))
     found = None if peepholes is None else _wide(call, peepholes, side)
-    return Weights(call, w, r, bias, found, activations, r.shape[-1])
+    return Weights(call, w, r, bias, found, (), r.shape[-1])
 
 
 def _wide(call: Call, x: Value, side: range) -> Value:
@@ -86,39 +107,11 @@ def _wide(call: Call, x: Value, side: range) -> Value:
     return part if part.rank == 1 else call.builder.reshape(part, (len(side), 1, part.shape[1]))
 
 
-def _activation(call: Call, name: str) -> tuple[str, dict[str, float]]:
-    if name.lower() not in ACTIVATIONS:
-        call.reject(f"activation {name!r} is not supported; known: {', '.join(ACTIVATIONS)}")
-    return ACTIVATIONS[name.lower()]
-
-
-def _activations(call: Call, n: int, defaults: Sequence[str]) -> list[Chosen]:
-    """Those of direction `n`; alphas and betas are listed for those that have them, in order."""
-    listed = [a.decode() for a in call.attribute("activations") or ()]
-    chosen = listed[n * len(defaults) : (n + 1) * len(defaults)] or list(defaults)
-    before = sum("alpha" in _activation(call, a)[1] for a in listed[: n * len(defaults)])
-    limit = call.attribute("clip")
-    found: list[Chosen] = []
-    for name in chosen:
-        op, usual = _activation(call, name)
-        values = dict(usual)
-        for key in values:
-            given = call.attribute(f"activation_{key}") or ()
-            if before < len(given):
-                values[key] = float(given[before])
-        before += bool(usual)
-        found.append(Chosen(op, tuple(values.items()), None if limit is None else float(limit)))
-    return found
-
-
-def _initial(
-    call: Call, position: int, side: range, x: Value, d: Weights, batch_first: bool
-) -> Value:
-    given = call.optional(position)
-    if given is None:
-        lead = (len(side),) if len(side) > 1 else ()
-        return call.literal(np.zeros((*lead, x.shape[1], d.hidden)), x)
-    return _side(call, call.builder.transpose(given, (1, 0, 2)) if batch_first else given, side)
+def _initial(call: Call, given: Value | None, side: range, x: Value, d: Weights) -> Value:
+    if given is not None:
+        return _side(call, given, side)
+    lead = (len(side),) if len(side) > 1 else ()
+    return call.literal(np.zeros((*lead, x.shape[1], d.hidden)), x)
 
 
 @dataclass(frozen=True)
@@ -133,6 +126,7 @@ class _Sequence:
     d: Weights
     cell: Cell
     x: Value
+    lengths: Value | None
     backwards: tuple[bool, ...]
 
     @property
@@ -150,14 +144,10 @@ class _Sequence:
         """
         gates, running = self.gates(), self.running()
         shown = self.call.used_outputs[:1] != (False,)
-        y: Value | None
-        if self.x.shape[0] <= LONGEST_WRITTEN_OUT:
-            y, states = self.written_out(gates, running, states)
-        else:
-            y, states = self.looped(gates, running, states, shown)
+        y, states = self.looped(gates, running, states, shown)
         count, batch = len(self.backwards), self.x.shape[1]
         wide = [self.call.builder.reshape(s, (count, batch, self.d.hidden)) for s in states]
-        return (self.in_time(y) if shown and y is not None else None), wide
+        return (None if y is None else self.in_time(y)), wide
 
     def gates(self) -> Value:
         """What depends on the input alone, with biases: a row for every step."""
@@ -186,7 +176,7 @@ class _Sequence:
 
     def running(self) -> Value | None:
         """For every step, whether a sequence still runs [time, (directions,) batch, 1]."""
-        lengths, (time, batch, _) = self.call.optional(4), self.x.shape
+        lengths, (time, batch, _) = self.lengths, self.x.shape
         if lengths is None:
             return None
         if lengths.constant is not None and (lengths.constant == time).all():
@@ -195,7 +185,7 @@ class _Sequence:
         if self.both:
             steps = np.stack([steps, steps[::-1]], 1)
         row = self.call.builder.reshape(lengths, (batch, 1))
-        return self.call.emit("gt", row, self.call.literal(steps, lengths))
+        return self.call.emit("greater", row, self.call.literal(steps, lengths))
 
     def step(
         self, d: Weights, gates: Value, running: Value | None, states: Sequence[Value]
@@ -212,41 +202,23 @@ class _Sequence:
     def looped(
         self, gates: Value, running: Value | None, states: list[Value], shown: bool
     ) -> tuple[Value | None, list[Value]]:
-        """One loop node; the rows are left out when nobody reads them."""
-        body = BodyBuilder(f"{self.call.name or self.call.op_type}.step")
+        """One loop, node or written out; the rows are left out when nobody reads them."""
+        name = self.call.name or self.call.op_type
+        body = BodyBuilder(f"{name}.step")
         body.input("t", (), "int64")
         inner = [body.carry(s) for s in states]
-        rows = [body.row(v) for v in (gates, running) if v is not None]
-        d = self.d.within(body)
-        row, after = self.step(d, rows[0], rows[1] if running is not None else None, inner)
-        graph = body.finish([*after, row] if shown else after)
         scanned = [v for v in (gates, running) if v is not None]
-        results = self.call.builder.control(
-            Loop(
-                graph,
-                self.x.shape[0],
-                len(states),
-                len(scanned),
-                (self.reverse,) * (len(scanned) + shown),
-            ),
-            [*states, *scanned, *body.captured],
-            self.call.name or self.call.op_type,
-        )
-        return (results[-1] if shown else None), list(results[: len(states)])
-
-    def written_out(
-        self, gates: Value, running: Value | None, states: list[Value]
-    ) -> tuple[Value, list[Value]]:
-        """All steps one after the other."""
-        rows: dict[int, Value] = {}
-        for t in range(self.x.shape[0])[:: -1 if self.reverse else 1]:
-            given, goes = (v and _row(self.call, v, t) for v in (gates, running))
-            assert given is not None, "there are always gates"
-            row, states = self.step(self.d, given, goes, states)
-            rows[t] = self.call.builder.reshape(row, (1, *row.shape))
-        ordered = [rows[t] for t in sorted(rows)]
-        y = ordered[0] if len(ordered) == 1 else self.call.emit("concat", *ordered, axis=0)
-        return y, states
+        rows = [body.row(v) for v in scanned]
+        row, after = self.step(self.d.within(body), rows[0], rows[1] if running else None, inner)
+        graph = body.finish([*after, row] if shown else after)
+        backwards = (self.reverse,) * (len(scanned) + shown)
+        loop = Loop(graph, self.x.shape[0], len(states), len(scanned), backwards)
+        given = [*states, *scanned, *body.captured]
+        if self.x.shape[0] <= LONGEST_WRITTEN_OUT:
+            results = unrolled(self.call.builder, loop, given)
+        else:
+            results = list(self.call.builder.control(loop, given, name))
+        return (results[-1] if shown else None), results[: len(states)]
 
     def in_time(self, y: Value) -> Value:
         """`y`, in the order of steps, as [time, directions, batch, hidden]."""
@@ -254,7 +226,7 @@ class _Sequence:
         y = self.call.builder.reshape(y, (time, len(self.backwards), batch, self.d.hidden))
         if not self.both:
             return y
-        ahead, back = (cut(self.call, y, 1, n, n + 1) for n in (0, 1))
+        ahead, back = (self.call.cut(y, 1, n, n + 1) for n in (0, 1))
         return self.call.emit("concat", ahead, self.reversed(back, 0), axis=1)
 
     def reversed(self, x: Value, axis: int) -> Value:
@@ -263,12 +235,7 @@ class _Sequence:
         if n == 1:
             return x
         ends = {"starts": (n - 1,), "stops": (-n - 1,)}
-        return self.call.emit("slice", x, **ends, steps=(-1,), axes=(axis,))
-
-
-def _row(call: Call, x: Value, n: int) -> Value:
-    """`x[n]`."""
-    return call.builder.reshape(cut(call, x, 0, n, n + 1), x.shape[1:])
+        return self.call.emit("strided_slice", x, **ends, steps=(-1,), axes=(axis,))
 
 
 def _outputs(
@@ -276,11 +243,8 @@ def _outputs(
 ) -> list[Value | None]:
     """Y [time, directions, batch, hidden], then each state [directions, batch, hidden]."""
     whole = [y for y, _ in results if y is not None]
-    joined: list[Value | None] = [None]
-    if whole:
-        joined = [whole[0] if len(whole) == 1 else call.emit("concat", *whole, axis=1)]
-    for states in zip(*(s for _, s in results), strict=True):
-        joined.append(states[0] if len(states) == 1 else call.emit("concat", *states, axis=0))
+    joined = [call.joined(whole, 1) if whole else None]
+    joined += [call.joined(states, 0) for states in zip(*(s for _, s in results), strict=True)]
     if batch_first:
         orders = [(2, 0, 1, 3), *[(1, 0, 2)] * (len(joined) - 1)]
         pairs = zip(joined, orders, strict=True)
@@ -289,7 +253,7 @@ def _outputs(
 
 
 RECURRENT: dict[str, Translator] = {
-    "GRU": recurrent(gru, ("sigmoid", "tanh"), states=1),
-    "LSTM": recurrent(lstm, ("sigmoid", "tanh", "tanh"), states=2),
-    "RNN": recurrent(rnn, ("tanh",), states=1),
+    "GRU": recurrent(gru, ("sigmoid", "tanh")),
+    "LSTM": recurrent(lstm, ("sigmoid", "tanh", "tanh")),
+    "RNN": recurrent(rnn, ("tanh",)),
 }

@@ -48,9 +48,39 @@ class Chosen:
         if self.limit is not None:
             x = call.emit("clip", x, low=-self.limit, high=self.limit)
         if self.op == "affine":
-            scaled = call.emit("mul", x, call.literal(values["alpha"], x))
+            scaled = call.emit("multiply", x, call.literal(values["alpha"], x))
             return call.emit("add", scaled, call.literal(values["beta"], x))
         return call.emit(self.op, x, **values)
+
+
+def _activation(call: Call, name: str) -> tuple[str, dict[str, float]]:
+    if name.lower() not in ACTIVATIONS:
+        call.reject(f"activation {name!r} is not supported; known: {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name.lower()]
+
+
+def chosen(
+    call: Call,
+    n: int,
+    defaults: Sequence[str],
+    *,
+    activations: Sequence[str] = (),
+    activation_alpha: Sequence[float] = (),
+    activation_beta: Sequence[float] = (),
+    clip: float | None = None,
+) -> list[Chosen]:
+    """Those of direction `n`; alphas and betas are listed for those that have them, in order."""
+    count = len(defaults)
+    names = activations[n * count : (n + 1) * count] or defaults
+    before = sum("alpha" in _activation(call, a)[1] for a in activations[: n * count])
+    given = {"alpha": activation_alpha, "beta": activation_beta}
+    found = []
+    for name in names:
+        op, usual = _activation(call, name)
+        values = {k: given[k][before] if before < len(given[k]) else v for k, v in usual.items()}
+        before += bool(usual)
+        found.append(Chosen(op, tuple(values.items()), clip))
+    return found
 
 
 @dataclass(frozen=True)
@@ -58,7 +88,8 @@ class Weights:
     """What a step needs: weights [directions, gates · hidden, ..], without the first dimension
     where there is one direction; biases [directions, 1, gates · hidden] or [gates · hidden].
 
-    `call` emits into the graph that the step belongs to.
+    `call` emits into the graph that the step belongs to; `flag` is the cell's own attribute:
+    `linear_before_reset` of a GRU, `input_forget` of an LSTM.
     """
 
     call: Call
@@ -68,16 +99,17 @@ class Weights:
     peepholes: Value | None
     activations: Sequence[Chosen]
     hidden: int
+    flag: bool = False
 
     def part(self, x: Value, gate: int, count: int = 1) -> Value:
         """Columns of `count` gates from `gate` on, of the last dimension."""
         low = gate * self.hidden
-        return cut(self.call, x, x.rank - 1, low, low + count * self.hidden)
+        return self.call.cut(x, x.rank - 1, low, low + count * self.hidden)
 
     def rows(self, weights: Value, gate: int, count: int = 1) -> Value:
         """The weights of `count` gates from `gate` on."""
         low = gate * self.hidden
-        return cut(self.call, weights, weights.rank - 2, low, low + count * self.hidden)
+        return self.call.cut(weights, weights.rank - 2, low, low + count * self.hidden)
 
     def times(self, x: Value, weights: Value) -> Value:
         """`x` @ `weights`'."""
@@ -100,15 +132,6 @@ class Weights:
         )
 
 
-def cut(call: Call, x: Value, axis: int, low: int, high: int) -> Value:
-    """`x[low:high]` along `axis`."""
-    if (low, high) == (0, x.shape[axis]):
-        return x
-    if x.constant is not None:
-        return call.literal(x.constant[(slice(None),) * axis + (slice(low, high),)])
-    return call.emit("slice", x, starts=(low,), stops=(high,), steps=(1,), axes=(axis,))
-
-
 def rnn(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     total = d.call.emit("add", gates, d.times(states[0], d.r))
     return [d.apply(0, total)]
@@ -121,14 +144,14 @@ def gru(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     z, r = d.part(both, 0), d.part(both, 1)
     last = d.rows(d.r, 2)
     bias = None if d.bias is None else d.part(d.bias[1], 2)
-    if d.call.attribute("linear_before_reset", 0):
+    if d.flag:
         inner = d.times(h, last)
-        inner = emit("mul", r, inner if bias is None else emit("add", inner, bias))
+        inner = emit("multiply", r, inner if bias is None else emit("add", inner, bias))
     else:
-        inner = d.times(emit("mul", r, h), last)
+        inner = d.times(emit("multiply", r, h), last)
         inner = inner if bias is None else emit("add", inner, bias)
     new = d.apply(1, emit("add", d.part(gates, 2), inner))
-    return [emit("add", new, emit("mul", z, emit("sub", h, new)))]
+    return [emit("add", new, emit("multiply", z, emit("subtract", h, new)))]
 
 
 def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
@@ -139,29 +162,30 @@ def lstm(d: Weights, gates: Value, states: Sequence[Value]) -> list[Value]:
     if _is_plain_lstm(d):
         all_gates = _activated(d, total)
         i, o, forget, fresh = (d.part(all_gates, n) for n in range(4))
-        new = emit("add", emit("mul", forget, c), emit("mul", i, fresh))
-        return [emit("mul", o, emit("tanh", new)), new]
+        new = emit("add", emit("multiply", forget, c), emit("multiply", i, fresh))
+        return [emit("multiply", o, emit("tanh", new)), new]
 
     def gate(number: int, cell: Value) -> Value:
         x = d.part(total, number)
         if d.peepholes is not None:
-            x = emit("add", x, emit("mul", d.part(d.peepholes, number), cell))
+            x = emit("add", x, emit("multiply", d.part(d.peepholes, number), cell))
         return d.apply(0, x)
 
     i = gate(0, c)
-    if d.call.attribute("input_forget", 0):
-        forget = emit("sub", d.call.literal(1.0, i), i)
+    if d.flag:
+        forget = emit("subtract", d.call.literal(1.0, i), i)
     else:
         forget = gate(2, c)
-    new = emit("add", emit("mul", forget, c), emit("mul", i, d.apply(1, d.part(total, 3))))
-    return [emit("mul", gate(1, new), d.apply(2, new)), new]
+    new = emit(
+        "add", emit("multiply", forget, c), emit("multiply", i, d.apply(1, d.part(total, 3)))
+    )
+    return [emit("multiply", gate(1, new), d.apply(2, new)), new]
 
 
 def _is_plain_lstm(d: Weights) -> bool:
     """Whether all gates can be activated at once, where the product leaves its registers."""
     usual = [Chosen("sigmoid", (), None), Chosen("tanh", (), None), Chosen("tanh", (), None)]
-    odd = d.peepholes is not None or d.call.attribute("input_forget", 0)
-    return not odd and list(d.activations) == usual
+    return d.peepholes is None and not d.flag and list(d.activations) == usual
 
 
 def _activated(d: Weights, total: Value) -> Value:
@@ -169,5 +193,5 @@ def _activated(d: Weights, total: Value) -> Value:
     emit = d.call.emit
     last = np.repeat([0.0, 0.0, 0.0, 1.0], d.hidden)
     scale = d.call.literal(1.0 + last, total)
-    s = emit("sigmoid", emit("mul", total, scale))
-    return emit("sub", emit("mul", s, scale), d.call.literal(last, total))
+    s = emit("sigmoid", emit("multiply", total, scale))
+    return emit("subtract", emit("multiply", s, scale), d.call.literal(last, total))

@@ -7,43 +7,41 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
-from tilewright.graph.onnx_ops.contraction import channels_first, channels_last
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.contraction import on_image
 
 
-def reduction(op: str) -> Translator:
+def reduction(op: str, after: str = "") -> Translator:
     """Axes are an attribute in older opsets, an input in newer ones; none means all."""
 
-    def translate(call: Call) -> Value:
-        x = call.input(0)
-        listed = call.ints(1, "axes")
-        if not listed and call.attribute("noop_with_empty_axes", 0):
-            return x
-        axes = sorted({call.normal_axis(a, x.rank) for a in listed or range(x.rank)})
-        if not axes:
-            return x
-        keepdims = bool(call.attribute("keepdims", 1))
-        return call.emit(op, x, axes=tuple(axes), keepdims=keepdims)
+    def translate(
+        call: Call,
+        x: Value,
+        axes: Given = None,
+        *,
+        keepdims: bool = True,
+        noop_with_empty_axes: bool = False,
+    ) -> Value:
+        wanted = call.ints(axes, "axes")
+        if wanted or not noop_with_empty_axes:
+            over = sorted({call.axis(a, x.rank) for a in wanted or range(x.rank)})
+            x = call.emit(op, x, axes=tuple(over), keepdims=keepdims) if over else x
+        return call.emit(after, x) if after else x
 
     return translate
 
 
-def log_sum(call: Call) -> Value:
-    total = reduction("reduce_sum")(call)
-    assert isinstance(total, Value)
-    return call.emit("log", total)
-
-
 def arg(op: str) -> Translator:
-    def translate(call: Call) -> Value:
-        x = call.input(0)
-        return call.emit(
-            op,
-            x,
-            axis=call.axis(0, x.rank),
-            keepdims=bool(call.attribute("keepdims", 1)),
-            select_last=bool(call.attribute("select_last_index", 0)),
-        )
+    def translate(
+        call: Call,
+        x: Value,
+        *,
+        axis: int = 0,
+        keepdims: bool = True,
+        select_last_index: bool = False,
+    ) -> Value:
+        at = call.axis(axis, x.rank)
+        return call.emit(op, x, axis=at, keepdims=keepdims, select_last=select_last_index)
 
     return translate
 
@@ -51,11 +49,10 @@ def arg(op: str) -> Translator:
 def softmax(op: str) -> Translator:
     """Before opset 13 everything from `axis` on is one dimension, and `axis` defaults to 1."""
 
-    def translate(call: Call) -> Value:
-        x = call.input(0)
+    def translate(call: Call, x: Value, *, axis: int | None = None) -> Value:
         if call.opset >= 13:
-            return call.emit(op, x, axis=call.axis(-1, x.rank))
-        cut = call.axis(1, x.rank)
+            return call.emit(op, x, axis=call.axis(-1 if axis is None else axis, x.rank))
+        cut = call.axis(1 if axis is None else axis, x.rank)
         if prod(x.shape[cut:]) == x.shape[cut]:
             return call.emit(op, x, axis=cut)
         flat = call.builder.reshape(x, (prod(x.shape[:cut]), prod(x.shape[cut:])))
@@ -64,13 +61,21 @@ def softmax(op: str) -> Translator:
     return translate
 
 
-def batch_norm(call: Call) -> Value:
+def batch_norm(
+    call: Call,
+    x: Value,
+    scale: Value,
+    bias: Value,
+    mean: Value,
+    variance: Value,
+    *,
+    epsilon: float = 1e-5,
+    training_mode: bool = False,
+) -> Value:
     """x · factor + shift a channel; with constant statistics both are computed here."""
-    if call.attribute("training_mode", 0):
+    if training_mode:
         call.reject("training mode is not supported")
     call.only_output()
-    x, epsilon = call.input(0), float(call.attribute("epsilon", 1e-5))
-    scale, bias, mean, variance = (call.input(i) for i in range(1, 5))
     column = (x.shape[1],) + (1,) * (x.rank - 2)
     known = [v.constant for v in (scale, bias, mean, variance)]
     if all(a is not None for a in known):
@@ -79,60 +84,57 @@ def batch_norm(call: Call) -> Value:
         parts = [call.literal(a.reshape(column), x) for a in (factor, b - m * factor)]
     else:
         root = call.emit("sqrt", call.emit("add", variance, call.literal(epsilon, variance)))
-        ratio = call.emit("div", scale, root)
-        shift = call.emit("sub", bias, call.emit("mul", mean, ratio))
+        ratio = call.emit("divide", scale, root)
+        shift = call.emit("subtract", bias, call.emit("multiply", mean, ratio))
         parts = [call.builder.reshape(p, column) for p in (ratio, shift)]
-    return call.emit("add", call.emit("mul", x, parts[0]), parts[1])
+    return call.emit("add", call.emit("multiply", x, parts[0]), parts[1])
 
 
-def instance_norm(call: Call) -> Value:
-    x, epsilon = call.input(0), float(call.attribute("epsilon", 1e-5))
-    nhwc = channels_last(call, x)
-    y = call.emit("instance_norm", nhwc, call.input(1), call.input(2), epsilon=epsilon)
-    return channels_first(call, y)
+def instance_norm(
+    call: Call, x: Value, scale: Value, bias: Value, *, epsilon: float = 1e-5
+) -> Value:
+    return on_image(call, "instance_norm", x, scale, bias, epsilon=epsilon)
 
 
-def group_norm(call: Call) -> Value:
+def group_norm(
+    call: Call, x: Value, scale: Value, bias: Value, *, num_groups: int, epsilon: float = 1e-5
+) -> Value:
     """Scale and bias have one value a group before opset 21, one a channel from it on."""
-    x, groups = call.input(0), int(call.attribute("num_groups"))
     affine = []
-    for i, what in ((1, "scale"), (2, "bias")):
-        value = call.input(i)
-        if value.shape == (groups,) != (x.shape[1],):
-            array = call.constant(i, what)
-            assert array is not None, "the input is there, as its shape was compared"
-            value = call.literal(np.repeat(array, x.shape[1] // groups), value)
+    for value, what in ((scale, "scale"), (bias, "bias")):
+        if value.shape == (num_groups,) != (x.shape[1],):
+            array = np.repeat(call.known(value, what), x.shape[1] // num_groups)
+            value = call.literal(array, value)
         affine.append(value)
-    epsilon = float(call.attribute("epsilon", 1e-5))
-    nhwc = channels_last(call, x)
-    return channels_first(
-        call, call.emit("group_norm", nhwc, *affine, groups=groups, epsilon=epsilon)
-    )
+    return on_image(call, "group_norm", x, *affine, groups=num_groups, epsilon=epsilon)
 
 
-def layer_norm(call: Call) -> Value:
+def layer_norm(
+    call: Call,
+    x: Value,
+    scale: Value,
+    bias: Value | None = None,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+) -> Value:
     call.only_output()
-    x = call.input(0)
-    operands = [v for v in (call.input(1), call.optional(2)) if v is not None]
-    epsilon = float(call.attribute("epsilon", 1e-5))
-    return call.emit("layer_norm", x, *operands, axis=call.axis(-1, x.rank), epsilon=epsilon)
+    affine = [scale] if bias is None else [scale, bias]
+    return call.emit("layer_norm", x, *affine, axis=call.axis(axis, x.rank), epsilon=epsilon)
 
 
-def rms_norm(call: Call) -> Value:
-    x, epsilon = call.input(0), float(call.attribute("epsilon", 1e-5))
-    return call.emit("rms_norm", x, call.input(1), axis=call.axis(-1, x.rank), epsilon=epsilon)
+def rms_norm(call: Call, x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5) -> Value:
+    axes = tuple(range(call.axis(axis, x.rank), x.rank))
+    return call.emit("rms_norm", x, scale, axes=axes, epsilon=epsilon)
 
 
-def lp_normalization(call: Call) -> Value:
+def lp_normalization(call: Call, x: Value, *, axis: int = -1, p: int = 2) -> Value:
     """x divided by its L1 or L2 norm along `axis`; 0 where that is 0."""
-    x = call.input(0)
-    p = int(call.attribute("p", 2))
     if p not in (1, 2):
         call.reject(f"p is {p}, not 1 or 2")
-    op = f"reduce_l{p}"
-    norm = call.emit(op, x, axes=(call.axis(-1, x.rank),), keepdims=True)
+    norm = call.emit(f"reduce_l{p}", x, axes=(call.axis(axis, x.rank),), keepdims=True)
     zero = call.literal(0.0, x)
-    return call.emit("where", call.emit("eq", norm, zero), zero, call.emit("div", x, norm))
+    return call.emit("where", call.emit("equal", norm, zero), zero, call.emit("divide", x, norm))
 
 
 REDUCTION: dict[str, Translator] = {
@@ -147,7 +149,7 @@ REDUCTION: dict[str, Translator] = {
     "RMSNormalization": rms_norm,
     "ReduceL1": reduction("reduce_l1"),
     "ReduceL2": reduction("reduce_l2"),
-    "ReduceLogSum": log_sum,
+    "ReduceLogSum": reduction("reduce_sum", after="log"),
     "ReduceLogSumExp": reduction("reduce_logsumexp"),
     "ReduceMax": reduction("reduce_max"),
     "ReduceMean": reduction("reduce_mean"),

@@ -6,17 +6,20 @@ with what weights, follows from attributes and is computed here. So every mode i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
 from tilewright.graph.onnx_ops.contraction import (
+    Ints,
     channels_first,
     channels_last,
-    per_axis,
-    window_pads,
+    sliding,
 )
 
 TAPS = 4  # inputs of an output: as many as a cubic kernel has
@@ -24,46 +27,73 @@ TAPS = 4  # inputs of an output: as many as a cubic kernel has
 MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
 
 
-def resize(call: Call) -> Value:
-    """`Resize` since opset 10 and `Upsample`; scales, sizes and the region known at import."""
-    x = call.input(0)
-    modern = call.op_type == "Resize" and call.opset >= 11
-    mode = call.attribute("mode", b"nearest").decode()
+def resize(
+    call: Call,
+    x: Value,
+    roi: Value | None = None,
+    scales: Given = None,
+    sizes: Value | None = None,
+    *,
+    mode: str = "nearest",
+    axes: Ints | None = None,
+    coordinate_transformation_mode: str = "half_pixel",
+    nearest_mode: str = "round_prefer_floor",
+    keep_aspect_ratio_policy: str = "stretch",
+    extrapolation_value: float = 0.0,
+    **kernel: float,
+) -> Value:
+    """Scales, sizes and the region must be known at import."""
+    if call.opset < 11:
+        return upsample(call, x, roi, mode=mode)
     if mode not in MODES:
         call.reject(f"mode {mode!r} is not supported; known: {', '.join(MODES)}")
-    where = call.attribute("coordinate_transformation_mode", b"half_pixel").decode()
-    rounding = call.attribute("nearest_mode", b"round_prefer_floor").decode()
-    if not modern:
-        where, rounding = "asymmetric", "floor"
-    scales, sizes, axes = _sizes(call, x, modern)
-    region = call.constant(1, "roi") if modern else None
+    where = coordinate_transformation_mode
+    over = [call.axis(int(a), x.rank) for a in axes or range(x.rank)]
+    wanted = call.constant(sizes, "sizes")
+    if wanted is not None and wanted.size:
+        found = _from_sizes(call, x, over, wanted.tolist(), keep_aspect_ratio_policy)
+    else:
+        found = _from_scales(call, x, over, call.constant(scales, "scales"))
+    region = call.constant(roi, "roi")
     at: dict[int, Array] = {}
-    for n, (d, scale, size) in enumerate(zip(axes, scales, sizes, strict=True)):
+    for n, (d, (scale, size)) in enumerate(zip(over, found, strict=True)):
         low, high = 0.0, 1.0
         if region is not None and region.size:
-            low, high = float(region[n]), float(region[n + len(axes)])
+            low, high = float(region[n]), float(region[n + len(over)])
         call.table(size, TAPS)
         if size != x.shape[d] or scale != 1.0 or where == "tf_crop_and_resize":
             at[d] = _positions(where, x.shape[d], size, scale, low, high)
     image = x.rank > 2 and all(d >= 2 for d in at)
     y = channels_last(call, x) if image else x
     if MODES[mode] == "nearest":
-        picks = {d: _nearest(v, rounding, x.shape[d]) for d, v in at.items()}
+        picks = {d: _nearest(v, nearest_mode, x.shape[d]) for d, v in at.items()}
         y = _picked(call, y, {d - image: v for d, v in picks.items()})
     else:
-        known = dict(zip(axes, scales, strict=True))
+        scale_of = {d: scale for d, (scale, _) in zip(over, found, strict=True)}
         for d, v in at.items():
-            tables = _weights(call, MODES[mode], v, known[d], x.shape[d])
+            tables = _weights(call, MODES[mode], v, scale_of[d], x.shape[d], **kernel)
             y = _weighed(call, y, d - image, *tables)
     y = channels_first(call, y) if image else y
     if where == "tf_crop_and_resize":
-        y = _filled_outside(call, x, y, at)
+        y = _filled_outside(call, x, y, at, extrapolation_value)
     return y
 
 
-def _filled_outside(call: Call, x: Value, y: Value, at: dict[int, Array]) -> Value:
-    """`y`, with the extrapolation value at positions outside of `x`."""
-    fill = call.literal(float(call.attribute("extrapolation_value", 0.0)), y)
+def upsample(call: Call, x: Value, scales: Given, *, mode: str = "nearest") -> Value:
+    """`Upsample`, and `Resize` of opset 10, where the second input has the scales."""
+    return resize(
+        replace(call, opset=11),
+        x,
+        scales=scales,
+        mode=mode,
+        coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )
+
+
+def _filled_outside(call: Call, x: Value, y: Value, at: dict[int, Array], number: float) -> Value:
+    """`y`, with `number` at positions outside of `x`."""
+    fill = call.literal(number, y)
     for d, v in at.items():
         outside = (v < 0) | (v > x.shape[d] - 1)
         if outside.any():
@@ -72,30 +102,25 @@ def _filled_outside(call: Call, x: Value, y: Value, at: dict[int, Array]) -> Val
     return y
 
 
-def _sizes(
-    call: Call, x: Value, modern: bool
-) -> tuple[Sequence[float], Sequence[int], Sequence[int]]:
-    """Scales, output extents and the dimensions that they are for."""
-    axes = [call.normal_axis(int(a), x.rank) for a in call.attribute("axes") or range(x.rank)]
-    extents = [x.shape[d] for d in axes]
-    sizes = call.constant(3, "sizes") if modern else None
-    if sizes is not None and sizes.size:
-        if len(sizes) != len(axes):
-            call.reject(f"{len(sizes)} sizes for the dimensions {axes}")
-        wanted = [int(n) for n in sizes]
-        scales = [n / e for n, e in zip(wanted, extents, strict=True)]
-        policy = call.attribute("keep_aspect_ratio_policy", b"stretch").decode()
-        if policy != "stretch":
-            common = min(scales) if policy == "not_larger" else max(scales)
-            scales = [common] * len(axes)
-            wanted = [int(np.floor(common * e + 0.5)) for e in extents]
-        return scales, wanted, axes
-    given = call.constant(2 if modern else 1, "scales")
-    listed = call.attribute("scales") if given is None else given
-    if listed is None or len(listed) != len(axes):
+Extents = list[tuple[float, int]]
+"""Scale and output extent of each dimension that is resized."""
+
+
+def _from_sizes(call: Call, x: Value, axes: Ints, sizes: Ints, policy: str) -> Extents:
+    if len(sizes) != len(axes):
+        call.reject(f"{len(sizes)} sizes for the dimensions {axes}")
+    scales = [int(n) / x.shape[d] for n, d in zip(sizes, axes, strict=True)]
+    if policy == "stretch":
+        return list(zip(scales, map(int, sizes), strict=True))
+    common = min(scales) if policy == "not_larger" else max(scales)
+    return [(common, int(np.floor(common * x.shape[d] + 0.5))) for d in axes]
+
+
+def _from_scales(call: Call, x: Value, axes: Ints, scales: Array | None) -> Extents:
+    if scales is None or len(scales) != len(axes):
         call.reject(f"it needs scales or sizes for the dimensions {axes}")
-    scales = [float(s) for s in listed]
-    return scales, [int(np.floor(e * s)) for e, s in zip(extents, scales, strict=True)], axes
+    rows = zip(axes, scales.tolist(), strict=True)
+    return [(s, int(np.floor(x.shape[d] * s))) for d, s in rows]
 
 
 def _positions(where: str, extent: int, size: int, scale: float, low: float, high: float) -> Array:
@@ -144,18 +169,25 @@ def _keys(a: float) -> Callable[[Array], Array]:
     return kernel
 
 
-def _weights(call: Call, mode: str, at: Array, scale: float, extent: int) -> tuple[Array, Array]:
+def _weights(
+    call: Call,
+    mode: str,
+    at: Array,
+    scale: float,
+    extent: int,
+    *,
+    antialias: float = 0,
+    cubic_coeff_a: float = -0.75,
+    exclude_outside: float = 0,
+) -> tuple[Array, Array]:
     """Inputs [outputs, taps], and their weights; a kernel is widened when it must not alias."""
-    squeeze = min(scale, 1.0) if call.attribute("antialias", 0) else 1.0
-    reach = 1
-    kernel: Callable[[Array], Array] = _triangle
-    if mode == "cubic":
-        reach, kernel = 2, _keys(float(call.attribute("cubic_coeff_a", -0.75)))
+    squeeze = min(scale, 1.0) if antialias else 1.0
+    reach, kernel = (2, _keys(cubic_coeff_a)) if mode == "cubic" else (1, _triangle)
     width = int(np.ceil(reach / squeeze))
     call.table(len(at), 2 * width)
     taps = np.floor(at).astype(np.int64)[:, None] + np.arange(1 - width, width + 1)
     weights = kernel((taps - at[:, None]) * squeeze)
-    if call.attribute("exclude_outside", 0):
+    if exclude_outside:
         weights = np.where((taps >= 0) & (taps < extent), weights, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
     return np.clip(taps, 0, extent - 1), weights
@@ -168,7 +200,7 @@ def _picked(call: Call, x: Value, at: dict[int, Array]) -> Value:
         scaled = np.arange(len(v)) * x.shape[axis] // len(v)
         if 1 <= axis < x.rank - 1 and (v == scaled).all():
             shape[axis] = len(at.pop(axis))
-    y = x if tuple(shape) == x.shape else call.emit("upsample", x, shape=tuple(shape[1:-1]))
+    y = x if tuple(shape) == x.shape else call.emit("upsample_nearest", x, shape=tuple(shape[1:-1]))
     for axis, v in at.items():
         y = call.emit("gather", y, call.literal(v), axis=axis)
     return y
@@ -176,59 +208,74 @@ def _picked(call: Call, x: Value, at: dict[int, Array]) -> Value:
 
 def _weighed(call: Call, x: Value, axis: int, at: Array, weights: Array) -> Value:
     kind = x.dtype
-    if kind not in ("float16", "bfloat16", "float32", "float64"):
-        x = call.emit("cast", x, to="float32")
+    x = x if as_dtype(kind).is_float else call.cast(x, "float32")
     table = weights.astype(np.float64 if x.dtype == "float64" else np.float32)
     y = call.emit("resample", x, call.literal(at), call.literal(table), axis=axis)
-    return y if y.dtype == kind else call.emit("cast", call.emit("round", y), to=kind)
+    return y if y.dtype == kind else call.cast(call.emit("round_half_even", y), kind)
 
 
-def grid_sample(call: Call) -> Value:
-    mode = call.attribute("mode", b"linear").decode().removeprefix("bi")
-    if mode not in MODES:
+def grid_sample(
+    call: Call,
+    x: Value,
+    grid: Value,
+    *,
+    mode: str = "linear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
+) -> Value:
+    """The modes were called bilinear and bicubic before opset 20."""
+    kind = mode.removeprefix("bi")
+    if kind not in MODES:
         call.reject(f"mode {mode!r} is not supported; known: {', '.join(MODES)}")
+    how = MODES[kind]
     return call.emit(
-        "grid_sample",
-        call.input(0),
-        call.input(1),
-        mode=mode,
-        padding=call.attribute("padding_mode", b"zeros").decode(),
-        align_corners=bool(call.attribute("align_corners", 0)),
+        "grid_sample", x, grid, mode=how, padding=padding_mode, align_corners=align_corners
     )
 
 
-def roi_align(call: Call) -> Value:
-    samples = int(call.attribute("sampling_ratio", 0))
-    if samples < 1:
+def roi_align(
+    call: Call,
+    x: Value,
+    rois: Value,
+    batch: Value,
+    *,
+    sampling_ratio: int = 0,
+    output_height: int = 1,
+    output_width: int = 1,
+    spatial_scale: float = 1.0,
+    mode: str = "avg",
+    coordinate_transformation_mode: str = "half_pixel",
+) -> Value:
+    if sampling_ratio < 1:
         call.reject("sampling_ratio 0 makes the number of samples depend on the boxes")
-    call.check_indices(call.input(2), call.input(0).shape[:1], call.input(0))
-    where = call.attribute("coordinate_transformation_mode", b"half_pixel").decode()
-    shape = tuple(int(call.attribute(f"output_{d}", 1)) for d in ("height", "width"))
+    call.check_indices(batch, x.shape[:1], x)
     return call.emit(
         "roi_align",
-        call.input(0),
-        call.input(1),
-        call.input(2),
-        shape=shape,
-        samples=samples,
-        scale=float(call.attribute("spatial_scale", 1.0)),
-        mode=call.attribute("mode", b"avg").decode(),
-        half_pixel=call.opset >= 16 and where == "half_pixel",
+        *(x, rois, batch),
+        shape=(output_height, output_width),
+        samples=sampling_ratio,
+        scale=spatial_scale,
+        mode=mode,
+        half_pixel=call.opset >= 16 and coordinate_transformation_mode == "half_pixel",
     )
 
 
-def deform_conv(call: Call) -> Value:
-    x, w, offsets = (call.input(i) for i in range(3))
-    mask, bias = call.optional(4), call.optional(3)
-    y = call.emit(
-        "deform_conv",
-        *(v for v in (x, w, offsets, mask) if v is not None),
-        strides=per_axis(call, "strides", x.rank - 2),
-        pads=window_pads(call, x.shape[2:], w.shape[2:]),
-        dilations=per_axis(call, "dilations", x.rank - 2),
-        groups=int(call.attribute("group", 1)),
-        offset_groups=int(call.attribute("offset_group", 1)),
-    )
+def deform_conv(
+    call: Call,
+    x: Value,
+    w: Value,
+    offsets: Value,
+    bias: Value | None = None,
+    mask: Value | None = None,
+    *,
+    group: int = 1,
+    offset_group: int = 1,
+    kernel_shape: Ints | None = None,
+    **window: Any,
+) -> Value:
+    operands = (x, w, offsets) if mask is None else (x, w, offsets, mask)
+    options = sliding(call, x.shape[2:], w.shape[2:], **window)
+    y = call.emit("deform_conv", *operands, **options, groups=group, offset_groups=offset_group)
     if bias is None:
         return y
     return call.emit("add", y, call.builder.reshape(bias, (bias.elements, 1, 1)))
@@ -239,5 +286,5 @@ SAMPLING: dict[str, Translator] = {
     "GridSample": grid_sample,
     "Resize": resize,
     "RoiAlign": roi_align,
-    "Upsample": resize,
+    "Upsample": upsample,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import Call, Given, Translator
 
 
 def _matrix(points: int, length: int, outputs: int, inverse: bool) -> Array:
@@ -44,9 +44,7 @@ def transform(call: Call, x: Value, axis: int, matrix: Array, results: int) -> V
     order = [d for d in range(x.rank - 1) if d != axis] + [axis, x.rank - 1]
     moved = call.builder.transpose(x, order)
     if matrix.shape[0] < x.shape[axis]:
-        moved = call.emit(
-            "slice", moved, starts=(0,), stops=(matrix.shape[0],), steps=(1,), axes=(last,)
-        )
+        moved = call.cut(moved, last, 0, matrix.shape[0])
     table = _real(matrix[: moved.shape[last]], parts, results)
     outer = moved.shape[:last]
     flat = call.builder.reshape(moved, (*outer, table.shape[0]) if outer else (1, table.shape[0]))
@@ -56,18 +54,20 @@ def transform(call: Call, x: Value, axis: int, matrix: Array, results: int) -> V
     return call.builder.transpose(y, back)
 
 
-def dft(call: Call) -> Value:
+def dft(
+    call: Call,
+    x: Value,
+    dft_length: Value | None = None,
+    axis: Given = None,
+    *,
+    inverse: bool = False,
+    onesided: bool = False,
+) -> Value:
     """The axis is an input since opset 20, an attribute before."""
-    x = call.input(0)
-    inverse = bool(call.attribute("inverse", 0))
-    onesided = bool(call.attribute("onesided", 0))
-    known = call.constant(2, "axis") if call.opset >= 20 else None
-    wanted = call.attribute("axis", 1) if call.opset < 20 else -2
-    axis = call.normal_axis(int(wanted if known is None else known.item()), x.rank)
-    given = call.constant(1, "dft_length")
+    axis = call.axis(call.number(axis, "axis", -2 if call.opset >= 20 else 1), x.rank)
     extent = x.shape[axis]
     whole = 2 * (extent - 1) if inverse and onesided else extent
-    length = whole if given is None else int(given.item())
+    length = call.number(dft_length, "dft_length", whole)
     call.table(4, min(extent, length), length)
     if inverse and onesided:
         half = min(extent, length // 2 + 1)
@@ -76,15 +76,19 @@ def dft(call: Call) -> Value:
     return transform(call, x, axis, _matrix(min(extent, length), length, outputs, inverse), 2)
 
 
-def stft(call: Call) -> Value:
+def stft(
+    call: Call,
+    x: Value,
+    frame_step: Value,
+    window: Value | None = None,
+    frame_length: Value | None = None,
+    *,
+    onesided: bool = True,
+) -> Value:
     """Frames [batch, frames, length, parts], times a window, transformed one by one."""
-    x, window = call.input(0), call.optional(2)
-    step = int(call.known(1, "frame_step").item())
-    given = call.constant(3, "frame_length")
-    if given is not None:
-        length = int(given.item())
-    else:
-        length = x.shape[1] if window is None else window.elements
+    step = int(call.known(frame_step, "frame_step").item())
+    usual = x.shape[1] if window is None else window.elements
+    length = call.number(frame_length, "frame_length", usual)
     if step < 1 or not 1 <= length <= x.shape[1]:
         call.reject(f"frames of {length} every {step} of {x.shape[1]} samples")
     count = 1 + (x.shape[1] - length) // step
@@ -95,8 +99,8 @@ def stft(call: Call) -> Value:
         x = call.builder.reshape(x, (*x.shape, 1))
     frames = call.emit("gather", x, call.literal(at), axis=1)
     if window is not None:
-        frames = call.emit("mul", frames, call.builder.reshape(window, (window.elements, 1)))
-    outputs = length // 2 + 1 if call.attribute("onesided", 1) else length
+        frames = call.emit("multiply", frames, call.builder.reshape(window, (window.elements, 1)))
+    outputs = length // 2 + 1 if onesided else length
     return transform(call, frames, 2, _matrix(length, length, outputs, False), 2)
 
 

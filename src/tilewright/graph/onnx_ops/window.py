@@ -2,140 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx_ops.call import Call, Translator
-from tilewright.graph.onnx_ops.contraction import (
-    channels_first,
-    channels_last,
-    per_axis,
-    window_pads,
-)
+from tilewright.graph.onnx_ops.contraction import Ints, on_image, sliding
 
 
-def max_pool(call: Call) -> Sequence[Value]:
+def max_pool(
+    call: Call, x: Value, *, kernel_shape: Ints, storage_order: bool = False, **window: Any
+) -> Sequence[Value]:
     """The maxima, and their places in the input as one row."""
-    x = call.input(0)
-    y = _pool(call, "max_pool", x)
+    y = _pool(call, "max_pool", x, kernel_shape, window)
     if not any(call.used_outputs[1:]):
         return [y]
-    column_major = bool(call.attribute("storage_order", 0))
-    return [y, _pool(call, "max_pool_indices", x, column_major=column_major)]
+    return [y, _pool(call, "max_pool_indices", x, kernel_shape, window, column_major=storage_order)]
 
 
-def avg_pool(call: Call) -> Value:
-    x = call.input(0)
-    return _pool(
-        call, "avg_pool", x, count_include_pad=bool(call.attribute("count_include_pad", 0))
-    )
+def avg_pool(
+    call: Call, x: Value, *, kernel_shape: Ints, count_include_pad: bool = False, **window: Any
+) -> Value:
+    return _pool(call, "avg_pool", x, kernel_shape, window, count_include_pad=count_include_pad)
 
 
-def _pool(call: Call, op: str, x: Value, **options: bool) -> Value:
-    kernel = tuple(int(k) for k in call.attribute("kernel_shape"))
-    y = call.emit(
-        op,
-        channels_last(call, x),
-        kernel=kernel,
-        strides=per_axis(call, "strides", len(kernel)),
-        pads=window_pads(call, x.shape[2:], kernel),
-        dilations=per_axis(call, "dilations", len(kernel)),
-        ceil_mode=bool(call.attribute("ceil_mode", 0)),
-        **options,
-    )
-    return channels_first(call, y)
+def _pool(
+    call: Call, op: str, x: Value, kernel: Ints, window: dict[str, Any], **options: bool
+) -> Value:
+    ceil_mode = bool(window.get("ceil_mode", 0))
+    others = {k: v for k, v in window.items() if k != "ceil_mode"}
+    slides = sliding(call, x.shape[2:], kernel, **others)
+    return on_image(call, op, x, kernel=tuple(kernel), **slides, ceil_mode=ceil_mode, **options)
 
 
-def global_pool(op: str) -> Callable[[Call], Value]:
+def global_pool(op: str) -> Translator:
     """A reduction over every spatial dimension."""
 
-    def translate(call: Call) -> Value:
-        x = call.input(0)
+    def translate(call: Call, x: Value) -> Value:
         return call.emit(op, x, axes=tuple(range(2, x.rank)), keepdims=True)
 
     return translate
 
 
-def lrn(call: Call) -> Value:
-    y = call.emit(
-        "lrn",
-        channels_last(call, call.input(0)),
-        size=int(call.attribute("size")),
-        alpha=float(call.attribute("alpha", 1e-4)),
-        beta=float(call.attribute("beta", 0.75)),
-        bias=float(call.attribute("bias", 1.0)),
-    )
-    return channels_first(call, y)
+def lrn(
+    call: Call, x: Value, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
+) -> Value:
+    return on_image(call, "lrn", x, size=size, alpha=alpha, beta=beta, bias=bias)
 
 
-def lp_pool(call: Call) -> Value:
+def lp_pool(call: Call, x: Value, *, kernel_shape: Ints, p: float = 2.0, **window: Any) -> Value:
     """The p-norm of each window."""
-    p = float(call.attribute("p", 2))
-    return _root(call, _pool(call, "sum_pool", _power(call, call.input(0), p)), p)
+    powers = _power(call, call.emit("absolute", x), p)
+    return _power(call, _pool(call, "sum_pool", powers, kernel_shape, window), 1 / p)
 
 
-def global_lp_pool(call: Call) -> Value:
-    x, p = call.input(0), float(call.attribute("p", 2))
-    powers = _power(call, x, p)
+def global_lp_pool(call: Call, x: Value, *, p: float = 2.0) -> Value:
+    powers = _power(call, call.emit("absolute", x), p)
     total = call.emit("reduce_sum", powers, axes=tuple(range(2, x.rank)), keepdims=True)
-    return _root(call, total, p)
+    return _power(call, total, 1 / p)
 
 
 def _power(call: Call, x: Value, p: float) -> Value:
-    size = call.emit("abs", x)
-    return size if p == 1 else call.emit("pow", size, call.literal(p, x))
+    return x if p == 1 else call.emit("power", x, call.literal(p, x))
 
 
-def _root(call: Call, x: Value, p: float) -> Value:
-    return x if p == 1 else call.emit("pow", x, call.literal(1 / p, x))
-
-
-def max_unpool(call: Call) -> Value:
+def max_unpool(
+    call: Call,
+    x: Value,
+    at: Value,
+    output_shape: Value | None = None,
+    *,
+    kernel_shape: Ints,
+    strides: Ints | None = None,
+    pads: Ints | None = None,
+) -> Value:
     """Values at the flat places they came from, zeros elsewhere."""
-    x, at = call.input(0), call.input(1)
-    kernel = tuple(int(k) for k in call.attribute("kernel_shape"))
-    strides = per_axis(call, "strides", len(kernel))
-    pads = call.attribute("pads") or [0] * (2 * len(kernel))
-    rows = zip(x.shape[2:], kernel, strides, pads[: len(kernel)], pads[len(kernel) :], strict=True)
-    shape = (*x.shape[:2], *((n - 1) * s - a - b + k for n, k, s, a, b in rows))
+    slides = sliding(call, x.shape[2:], kernel_shape, strides=strides, pads=pads)
+    rows = zip(x.shape[2:], kernel_shape, slides["stride"], slides["padding"], strict=True)
+    shape = (*x.shape[:2], *((n - 1) * s - a - b + k for n, k, s, (a, b) in rows))
     zeros = call.literal(np.zeros(call.table(prod(shape))), x)
     call.check_indices(at, (zeros.elements,), zeros)
-    y = call.emit(
-        "scatter_elements",
-        zeros,
-        call.builder.reshape(at, (at.elements,)),
-        call.builder.reshape(x, (x.elements,)),
-        axis=0,
-        reduction="none",
-    )
+    indices, values = (call.builder.reshape(v, (v.elements,)) for v in (at, x))
+    y = call.emit("scatter_elements", zeros, indices, values, axis=0, reduction="none")
     y = call.builder.reshape(y, shape)
-    wanted = call.ints(2, "output_shape") or shape
+    wanted = call.ints(output_shape, "output_shape") or shape
     if wanted == shape:
         return y
     pads_after = tuple((0, w - n) for w, n in zip(wanted, shape, strict=True))
     return call.emit("pad", y, pads=pads_after, mode="constant", value=0)
 
 
-def col2im(call: Call) -> Value:
-    x = call.input(0)
-    shape, kernel = (
-        tuple(int(n) for n in call.known(i, w)) for i, w in enumerate(WINDOW_SHAPES, 1)
-    )
-    return call.emit(
-        "col2im",
-        x,
-        shape=shape,
-        kernel=kernel,
-        strides=per_axis(call, "strides", len(shape)),
-        pads=window_pads(call, shape, kernel),
-        dilations=per_axis(call, "dilations", len(shape)),
-    )
+def col2im(call: Call, x: Value, image_shape: Value, block_shape: Value, **window: Any) -> Value:
+    shape = call.known_ints(image_shape, "image_shape")
+    kernel = call.known_ints(block_shape, "block_shape")
+    slides = sliding(call, shape, kernel, **window)
+    return call.emit("col2im", x, shape=shape, kernel=kernel, **slides)
 
-
-WINDOW_SHAPES = ("image_shape", "block_shape")
 
 WINDOW: dict[str, Translator] = {
     "AveragePool": avg_pool,

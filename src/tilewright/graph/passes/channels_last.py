@@ -21,7 +21,7 @@ from typing import Any
 from tilewright.expr.operators.shapes import matching_groups
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Graph, Node, Value
-from tilewright.graph.ops.elementwise import ELEMENTWISE
+from tilewright.graph.ops import ELEMENTWISE
 
 Permutation = tuple[int, ...]
 
@@ -46,6 +46,11 @@ class Layout:
         return self.permutation == identity(self.value.rank)
 
 
+def plain(value: Value) -> Layout:
+    """A value as it lies."""
+    return Layout(value, identity(value.rank))
+
+
 def channels_last(graph: Graph) -> Graph:
     """`graph` with its transposes carried forward, cancelled or absorbed (see the module)."""
     return _Pass(graph).run()
@@ -56,26 +61,25 @@ class _Pass:
         self.rewriter = Rewriter(graph)
         self.builder = self.rewriter.builder
         self.layouts: dict[Value, Layout] = {
-            v: Layout(new, identity(v.rank)) for v, new in self.rewriter.values.items()
+            v: plain(new) for v, new in self.rewriter.values.items()
         }
         self.made: dict[tuple[Value, Permutation], Value] = {}
 
     def run(self) -> Graph:
         graph = self.rewriter.graph
         for node in graph.nodes:
-            if node.control is None:
-                self.layouts[node.output] = self.rewrite(node)
+            layout = self.rewrite(node) if node.control is None else None
+            if layout is not None:
+                self.layouts[node.output] = layout
                 continue
-            operands = [self.real(v) for v in node.inputs]
-            results = self.builder.control(node.control, operands, node.output.name)
-            for old, new in zip(node.outputs, results, strict=True):
-                self.layouts[old] = Layout(new, identity(new.rank))
+            results = self.builder.again(node, [self.real(v) for v in node.inputs])
+            self.layouts.update(zip(node.outputs, map(plain, results), strict=True))
         for value in graph.outputs:
             self.rewriter.replace(value, self.real(value))
         return self.rewriter.finish()
 
     def layout(self, old: Value) -> Layout:
-        return self.layouts.get(old) or Layout(old, identity(old.rank))
+        return self.layouts.get(old) or plain(old)
 
     def real(self, old: Value) -> Value:
         """`old` itself, transposed where it is only a note so far."""
@@ -96,20 +100,20 @@ class _Pass:
                 self.made[key] = self.builder.transpose(x, permutation)
         return self.made[key]
 
-    def rewrite(self, node: Node) -> Layout:
-        if node.op == "transpose":
-            inner = self.layout(node.inputs[0])
-            order: Any = node.attributes["permutation"]
-            return Layout(inner.value, tuple(inner.permutation[p] for p in order))
+    def rewrite(self, node: Node) -> Layout | None:
+        """The output where `node` can work in the layouts that its operands have."""
         if node.op in ELEMENTWISE or node.op == "concat":
             return self.broadcast(node)
-        if node.op == "reshape":
-            return self.reshape(node)
         first = self.layout(node.inputs[0])
-        if first.plain or node.op not in RULES or len(node.inputs) != 1:
-            operands = [self.real(v) for v in node.inputs]
-            output = self.builder.copy(node, operands)
-            return Layout(output, identity(output.rank))
+        if node.op == "transpose":
+            order: Any = node.attributes["permutation"]
+            return Layout(first.value, tuple(first.permutation[p] for p in order))
+        if first.plain:
+            return None
+        if node.op == "reshape":
+            return self.reshape(node, first)
+        if node.op not in RULES or len(node.inputs) != 1:
+            return None
         changes, permutation = RULES[node.op](node, first.permutation)
         return Layout(self.builder.copy(node, [first.value], **changes), permutation)
 
@@ -149,15 +153,11 @@ class _Pass:
         widened = self.builder.reshape(self.real(old), (1,) * (rank - old.rank) + old.shape)
         return self.transposed(widened, back)
 
-    def reshape(self, node: Node) -> Layout:
+    def reshape(self, node: Node, layout: Layout) -> Layout:
         """Groups of dimensions are reshaped where they stand; their order stays a note.
 
         A transpose is emitted only where a merged group's dimensions are not in its order.
         """
-        layout = self.layout(node.inputs[0])
-        if layout.plain:
-            output = self.builder.copy(node, [layout.value])
-            return Layout(output, identity(output.rank))
         old, target = node.inputs[0].shape, node.output.shape
         where = layout.permutation
         # Each group goes where its innermost dimension is, so that rows stay rows.
@@ -235,6 +235,6 @@ RULES: dict[str, Rule] = {
     "log_softmax": _along_axis,
     "pad": _per_dimension("pads"),
     "tile": _per_dimension("repeats"),
-    "slice": _slice,
+    "strided_slice": _slice,
     **dict.fromkeys(REDUCTIONS, _reduction),
 }

@@ -20,7 +20,7 @@ from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Array, Graph, Node, Value
 
-AFFINE = frozenset(("add", "sub", "mul", "div", "neg"))
+AFFINE = frozenset(("add", "subtract", "multiply", "divide", "negative"))
 CONTRACTIONS = frozenset(("conv", "depthwise_conv", "conv_transpose", "matmul"))
 
 
@@ -77,7 +77,7 @@ class _Pass:
         if node.op in CONTRACTIONS and node.inputs[1].is_constant and _factor_fits(node):
             self.settle(node.inputs)
             return Affine(node, ONE, ZERO)
-        if node.op not in AFFINE or (node.op == "div" and node.inputs[0].is_constant):
+        if node.op not in AFFINE or (node.op == "divide" and node.inputs[0].is_constant):
             return None
         constants = [_per_channel(v, node.output) for v in node.inputs]
         moving = [v for v in node.inputs if not v.is_constant]
@@ -104,7 +104,7 @@ class _Pass:
             factor = ONE
         else:
             value = base
-        for op, operand, neutral in (("mul", factor, 1.0), ("add", affine.shift, 0.0)):
+        for op, operand, neutral in (("multiply", factor, 1.0), ("add", affine.shift, 0.0)):
             if (operand != neutral).any():
                 array = operand.astype(as_dtype(old.dtype).numpy)
                 constant = self.builder.constant(f"{name}.{op}", array)
@@ -146,17 +146,17 @@ def _step(node: Node, start: Affine, number: Array | None) -> Affine:
     """`start` followed by `node`'s operation with the constant `number`."""
     factor, shift = start.factor, start.shift
     left = node.inputs[0].is_constant
-    if node.op == "neg":
+    if node.op == "negative":
         return Affine(start.base, -factor, -shift)
     assert number is not None, "only neg has a single operand"
     match node.op:
         case "add":
             return Affine(start.base, factor, shift + number)
-        case "sub" if left:
+        case "subtract" if left:
             return Affine(start.base, -factor, number - shift)
-        case "sub":
+        case "subtract":
             return Affine(start.base, factor, shift - number)
-        case "mul":
+        case "multiply":
             return Affine(start.base, factor * number, shift * number)
         case _:
             return Affine(start.base, factor / number, shift / number)

@@ -1,6 +1,6 @@
 """Merge an explicit pad with zeros into the convolution that follows it.
 
-conv(pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))); pads=0)   →   conv(x; pads=((1, 1), (1, 1)))
+conv(pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))); padding=0)   →   conv(x; padding=((1, 1), (1, 1)))
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def merge_pads(graph: Graph) -> Graph:
             rewriter.keep(node)
             continue
         source, order, outer = found
-        own: Any = node.attributes["pads"]
+        own: Any = node.attributes["padding"]
         pads = tuple((b + p[0], a + p[1]) for (b, a), p in zip(own, outer[1:-1], strict=True))
         inner = rewriter.builder.transpose(rewriter.value(source), order)
         operands = (inner, *rewriter.operands(node)[1:])
-        rewriter.replace(node.output, rewriter.builder.copy(node, operands, pads=pads))
+        rewriter.replace(node.output, rewriter.builder.copy(node, operands, padding=pads))
     return rewriter.finish()
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph.builder import GraphBuilder, Rewriter
-from tilewright.graph.ir import Graph, Loop, Node, Value
+from tilewright.graph.ir import Graph, Loop, Value
 
 
 def write_out(graph: Graph) -> Graph:
@@ -26,16 +26,15 @@ def write_out(graph: Graph) -> Graph:
             node = replace(node, control=node.control.with_bodies(bodies))
         match node.control:
             case Loop(trips=int(), counted=False, conditional=False) as loop:
-                results = _steps(rewriter.builder, loop, rewriter.operands(node))
-                for old, new in zip(node.outputs, results, strict=True):
-                    rewriter.replace(old, new)
+                results = unrolled(rewriter.builder, loop, rewriter.operands(node))
+                rewriter.values.update(zip(node.outputs, results, strict=True))
             case _:
                 rewriter.keep(node)
     return rewriter.finish()
 
 
-def _steps(b: GraphBuilder, loop: Loop, inputs: Sequence[Value]) -> list[Value]:
-    """The results of a loop of these inputs."""
+def unrolled(b: GraphBuilder, loop: Loop, inputs: Sequence[Value]) -> list[Value]:
+    """The results of a loop of a known length, step by step."""
     assert loop.trips is not None
     carried = list(inputs[: loop.carried])
     scanned = inputs[loop.carried : loop.carried + loop.scanned]
@@ -44,14 +43,13 @@ def _steps(b: GraphBuilder, loop: Loop, inputs: Sequence[Value]) -> list[Value]:
     rows: list[list[Value]] = [[] for _ in range(loop.stacked)]
     for t in range(loop.trips):
         step = b.constant("t", np.asarray(t, np.int64))
-        given = [_row(b, x, loop.trips - 1 - t if back else t) for x, back in turned]
+        given = [b.take(x, loop.trips - 1 - t if back else t) for x, back in turned]
         found = _body(b, loop.body, [step, *carried, *given, *captured])
         carried = found[: loop.carried]
         for stack, row in zip(rows, found[loop.carried :], strict=True):
             stack.append(row)
     for stack, back in zip(rows, loop.backwards[loop.scanned :], strict=True):
-        wide = [b.reshape(row, (1, *row.shape)) for row in (stack[::-1] if back else stack)]
-        carried.append(wide[0] if len(wide) == 1 else b.emit("concat", *wide, axis=0))
+        carried.append(b.stacked(stack[::-1] if back else stack, 0))
     return carried
 
 
@@ -59,20 +57,6 @@ def _body(b: GraphBuilder, body: Graph, inputs: Sequence[Value]) -> list[Value]:
     """The outputs of one step."""
     values = dict(zip(body.inputs, inputs, strict=True))
     for node in body.nodes:
-        operands = [values.get(v, v) for v in node.inputs]
-        values.update(zip(node.outputs, _again(b, node, operands), strict=True))
+        results = b.again(node, [values.get(v, v) for v in node.inputs])
+        values.update(zip(node.outputs, results, strict=True))
     return [values.get(v, v) for v in body.outputs]
-
-
-def _again(b: GraphBuilder, node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-    if node.control is not None:
-        return b.control(node.control, operands, node.output.name)
-    return [b.copy(node, operands)]
-
-
-def _row(b: GraphBuilder, x: Value, n: int) -> Value:
-    """`x[n]`."""
-    if x.constant is not None:
-        return b.constant(f"{x.name}.row", x.constant[n])
-    part = b.emit("slice", x, starts=(n,), stops=(n + 1,), steps=(1,), axes=(0,))
-    return b.reshape(part, x.shape[1:])
