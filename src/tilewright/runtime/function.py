@@ -8,22 +8,18 @@
     (y,) = fn.run({"x": x})               for names that Python does not have
 
 Inputs must have exactly the named shapes and dtypes (`fn.inputs`); nothing is converted silently.
-Where an input is a tensor of PyTorch's, the outputs are tensors. An input that
-is not contiguous is copied into a buffer kept for it. So is one that is not aligned for its
-elements; more is not asked, since copying takes longer than loads across cache lines do: of 96
-operators and subgraphs, depthwise convolutions would be up to a third faster on aligned inputs,
-norms by 8 %, others not at all, while copies take 4 to 740 %. Outputs are 64-byte-aligned arrays,
-new ones unless the caller gives some or has dropped those of an earlier call, whose memory is then
-used again (that of large ones also where a call begins before they are dropped: `ResultMemory`).
-Threads may call at once: each call in flight has a `_Frame` of its own, with the scratch memory and
-the last outputs; frames are kept, so there come to be as many as calls were ever made at once. Such
-calls compete for the cores: `fn.threads = 1` gives each one.
+Where an input is a tensor of PyTorch's, the outputs are tensors. An input that is not contiguous, or
+not aligned for its elements, is copied into a buffer kept for it; more is not asked, since copying
+takes longer than loads across cache lines do. Outputs are 64-byte-aligned arrays, new ones unless
+the caller gives some or has dropped those of an earlier call, whose memory is then used again (that
+of large ones also where a call begins before they are dropped: `ResultMemory`). Threads may call at
+once: each call in flight has a `_Frame` of its own, with the scratch memory and the last outputs;
+frames are kept, so there come to be as many as calls were ever made at once. Such calls compete for
+the cores: `fn.threads = 1` gives each one.
 
-A call whose arrays are as they should be costs about 0.5 µs beyond its kernel, others 1 to 4
-(`benchmarks/call_overhead.py`): `runtime.invoke` checks the former natively. For the others, what
+`runtime.invoke` checks natively the arrays of a call that are as they should be. For others, what
 is known of the arrays beforehand is in `Parameter`, and a call only writes the addresses of its
-inputs and outputs to a pointer array that is kept. (Loops over positions: a strict `zip` takes
-0.3 µs.)
+inputs and outputs to a pointer array that is kept.
 """
 
 from __future__ import annotations

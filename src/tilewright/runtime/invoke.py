@@ -5,9 +5,8 @@
     call.run(x)                                   DONE, or why nothing was run
 
 What Python does for a call of a compiled function takes longer than many kernels. So the common
-call is one native function, which the interpreter calls as it calls its own (by way of `ctypes` it
-takes 0.3 µs more): it gets the inputs as they are and reads from each array what its `Parameter`
-promises. Whatever is not quite so (another type, dtype object, shape or layout, an address that
+call is one native function, which the interpreter calls as it calls its own: it gets the inputs as
+they are and reads from each array what its `Parameter` promises. Whatever is not quite so (another type, dtype object, shape or layout, an address that
 kernels cannot read at) is `DIFFERENT`, and Python looks at it.
 
 Outputs are written again that nobody but their call holds: an array and what owns its memory then
