@@ -298,10 +298,7 @@ class Compiled:
 
     def fits(self, args: Sequence[Any]) -> bool:
         """Whether the parameters are what they were when they were packed."""
-        return not any(
-            args[i] is not p or p._version != version or p.data_ptr() != pointer
-            for i, p, version, pointer in self._parameters
-        )
+        return not self.changed(args)
 
     def changed(self, args: Sequence[Any]) -> set[int]:
         """Positions of the parameters that are not."""
