@@ -4,8 +4,8 @@
     kernel(buffers, scratch)                                  addresses
     seconds = kernel.bench(buffers, scratch, count=100)       one figure a call
 
-Every kernel has an LLVM JIT of its own, because one shared by all keeps memory for each library ever
-loaded; `close` gives it back, which matters to a process that measures thousands of candidates.
+Every kernel has an LLVM JIT of its own, because one shared by all keeps memory for each library
+ever loaded; `close` gives it back, which matters to a process that measures thousands of programs.
 """
 
 from __future__ import annotations

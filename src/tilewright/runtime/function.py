@@ -8,14 +8,14 @@
     (y,) = fn.run({"x": x})               for names that Python does not have
 
 Inputs must have exactly the named shapes and dtypes (`fn.inputs`); nothing is converted silently.
-Where an input is a tensor of PyTorch's, the outputs are tensors. An input that is not contiguous, or
-not aligned for its elements, is copied into a buffer kept for it; more is not asked, since copying
-takes longer than loads across cache lines do. Outputs are 64-byte-aligned arrays, new ones unless
-the caller gives some or has dropped those of an earlier call, whose memory is then used again (that
-of large ones also where a call begins before they are dropped: `ResultMemory`). Threads may call at
-once: each call in flight has a `_Frame` of its own, with the scratch memory and the last outputs;
-frames are kept, so there come to be as many as calls were ever made at once. Such calls compete for
-the cores: `fn.threads = 1` gives each one.
+Where an input is a tensor of PyTorch's, the outputs are tensors. An input that is not contiguous,
+or not aligned for its elements, is copied into a buffer kept for it; more is not asked, since
+copying takes longer than loads across cache lines do. Outputs are 64-byte-aligned arrays, new ones
+unless the caller gives some or has dropped those of an earlier call, whose memory is then used
+again (that of large ones also where a call begins before they are dropped: `ResultMemory`). Threads
+may call at once: each call in flight has a `_Frame` of its own, with the scratch memory and the
+last outputs; frames are kept, so there come to be as many as calls were ever made at once. Such
+calls compete for the cores: `fn.threads = 1` gives each one.
 
 `runtime.invoke` checks natively the arrays of a call that are as they should be. For others, what
 is known of the arrays beforehand is in `Parameter`, and a call only writes the addresses of its
@@ -31,18 +31,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Step
+from tilewright.artifact import ALIGNMENT, Array, Artifact, Step
 from tilewright.errors import InputError
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
 from tilewright.runtime.invoke import DONE, HELD, QUICK, Call
 from tilewright.runtime.parameters import (
+    ArrayFunction,
     Parameter,
-    check_array,
     checked,
-    inputs_of,
-    interface,
     positional,
     with_named,
 )
@@ -85,7 +83,7 @@ class _Frame:
         return staged
 
 
-class CompiledFunction:
+class CompiledFunction(ArrayFunction):
     """A loaded artifact with its constants and scratch memory."""
 
     def __init__(
@@ -103,14 +101,9 @@ class CompiledFunction:
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when this machine cannot run it.
         """
-        self.artifact = artifact
+        super().__init__(artifact, arguments)
         self._parts = tuple(parts)
         self._code = LoadedKernel(artifact, parts) if code is None else code
-        self._inputs = inputs_of(artifact, arguments)
-        first_output = len(artifact.inputs) + len(artifact.constants)
-        self._outputs = tuple(
-            Parameter.of(s, i, first_output + i) for i, s in enumerate(artifact.outputs)
-        )
         self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
         self._cores = Target.parse(artifact.target).cores
         self._threads = self._cores
@@ -118,19 +111,6 @@ class CompiledFunction:
         # Frames that no call is using. Calls take and return them without a lock: `pop` and
         # `append` of a list are atomic.
         self._frames: list[_Frame] = []
-
-    @property
-    def inputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each input, in the order in which a caller gives them."""
-        return tuple(self.artifact.inputs[p.slot] for p in self._inputs)
-
-    @property
-    def outputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each output."""
-        return self.artifact.outputs
-
-    def __repr__(self) -> str:
-        return f"CompiledFunction({interface(self.artifact, self.inputs)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its code and packed constants, or the library it is from: another process on a machine
@@ -209,15 +189,6 @@ class CompiledFunction:
         except IndexError:
             return self._new_frame()
 
-    def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Any]:
-        """The same for inputs by name, or a sequence of them by position.
-
-        Raises InputError for a missing or unknown name, too.
-        """
-        return self(*positional(self._inputs, inputs), out=out)
-
     def bench(
         self, inputs: Mapping[str, Any] | Sequence[Any], count: int
     ) -> npt.NDArray[np.float64]:
@@ -234,8 +205,6 @@ class CompiledFunction:
         """Run `runs` times on the same arrays, timing every kernel natively within the run; see
         `runtime.profile`. Raises InputError for fewer than one run, or for wrong inputs.
         """
-        if runs < 1:
-            raise InputError(f"a profile needs at least one run, not {runs}")
         frame, kept = self._bound(inputs)
         addresses = (frame.pointers_address, frame.scratch_address)
 
@@ -265,8 +234,7 @@ class CompiledFunction:
     def _new_frame(self) -> _Frame:
         """A frame that points at the constants."""
         if self._constants is None:
-            names = ", ".join(p.source.name for p in self.artifact.packings)
-            raise InputError(f"call prepare() with the constants first: {names}")
+            raise self._not_prepared()
         first = [0] * len(self.artifact.inputs)
         last = [0] * len(self.artifact.outputs)
         pointers = [*first, *self._constants.addresses, *last]
@@ -281,14 +249,10 @@ class CompiledFunction:
         return [memory.array() for memory in self._results]
 
     def _given_outputs(self, out: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
-        if len(out) != len(self._outputs):
-            raise InputError(f"{len(out)} output arrays given, {len(self._outputs)} needed")
+        self._check_outputs(out)
         taken = list(inputs)
         for parameter in self._outputs:
             name, array = parameter.name, out[parameter.position]
-            if not isinstance(array, np.ndarray):
-                raise InputError(f"output {name} must be a NumPy array, got {type(array).__name__}")
-            check_array(parameter, array)
             if not is_aligned(array) or not array.flags.writeable:
                 raise InputError(
                     f"output {name} must be writable, contiguous and start at a multiple of "

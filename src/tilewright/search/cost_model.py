@@ -141,8 +141,7 @@ class GradientBoostedModel:
     whose held-out loss is within `slack` of the least, which is noisy and alone asks for too few,
     and at least `min_trees`. It is looked for anew whenever the data have grown by
     `validate_growth`; trees are trained anew when they have grown by `retrain_least` programs and
-    by `retrain_growth`. What the defaults of `Settings` are worth: `python -m benchmarks.cost_model`
-    and docs/findings.md.
+    by `retrain_growth`. The defaults of `Settings` were chosen by what docs/findings.md shows.
 
     Same rows, same seed: same model. Not safe to use from two threads at once.
     """
