@@ -31,12 +31,11 @@ from tilewright.network.launches import launches_of
 from tilewright.network.linker import Linker
 from tilewright.network.memory import Memory, MemoryPlan
 from tilewright.runtime.buffers import return_freed
-from tilewright.runtime.constants import pack
+from tilewright.runtime.constants import ConstantPool, pack
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
 from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.parameters import ArrayFunction
-from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile
 from tilewright.target import CpuTarget, Target
 

@@ -43,8 +43,8 @@ class NativeCode:
         self._timed = timed
 
     @property
-    def source(self) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
-        """What makes its function anew in another process, if that is more than the artifact."""
+    def source(self) -> Callable[[], Any] | None:
+        """What makes its function anew in another process, if the artifact is not enough."""
         return None
 
     def __call__(self, buffers: int, scratch: int, threads: int = ALL_THREADS) -> None:

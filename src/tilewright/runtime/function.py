@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ import numpy.typing as npt
 from tilewright.artifact import ALIGNMENT, Array, Artifact, Step
 from tilewright.errors import InputError
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
-from tilewright.runtime.constants import Constants, pack, pack_given
+from tilewright.runtime.constants import ConstantPool, Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
 from tilewright.runtime.invoke import DONE, HELD, QUICK, Call
 from tilewright.runtime.parameters import (
@@ -44,7 +45,6 @@ from tilewright.runtime.parameters import (
     positional,
     with_named,
 )
-from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile, profile
 from tilewright.runtime.results import ResultMemory
 from tilewright.runtime.tensors import alike
@@ -117,17 +117,10 @@ class CompiledFunction(ArrayFunction):
         like this one loads them anew.
         """
         names = tuple(p.name for p in self._inputs)
-        own = (CompiledFunction._again, (self.artifact, self._parts, names, self._constants))
-        return _with_threads, (*(self._code.source or own), self._threads)
-
-    @staticmethod
-    def _again(
-        artifact: Artifact,
-        parts: Sequence[Artifact],
-        arguments: Sequence[str],
-        constants: Constants | None,
-    ) -> CompiledFunction:
-        return CompiledFunction(artifact, parts, arguments, constants=constants)
+        own = partial(
+            CompiledFunction, self.artifact, self._parts, names, constants=self._constants
+        )
+        return _with_threads, (self._code.source or own, self._threads)
 
     @property
     def threads(self) -> int:
@@ -278,11 +271,9 @@ class CompiledFunction(ArrayFunction):
             pointers[parameter.slot] = address(outputs[parameter.position])
 
 
-def _with_threads(
-    make: Callable[..., CompiledFunction], given: Sequence[Any], threads: int
-) -> CompiledFunction:
+def _with_threads(make: Callable[[], CompiledFunction], threads: int) -> CompiledFunction:
     """The function that `make` makes, with a limit of threads."""
-    function = make(*given)
+    function = make()
     function.threads = threads
     return function
 

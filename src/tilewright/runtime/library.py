@@ -17,6 +17,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,9 @@ class LibraryCode(NativeCode):
         super().__init__(artifact, words[1 + 2 * number], words[2 + 2 * number])
 
     @property
-    def source(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def source(self) -> Callable[[], CompiledFunction]:
         """The library has everything."""
-        return function_of, self._place
+        return partial(function_of, *self._place)
 
     def constants(self, starts: Sequence[int]) -> Constants:
         """The weights where they lie."""
