@@ -26,8 +26,7 @@ within tasks: over pairs of one task, and of the top 10 of a task, the mean over
 paper's programs are random ones; for those, give databases made with the random strategy.
 
 `benchmarks.metrics` defines the figures. They have a ceiling: how well a second measurement of the
-same programs would predict the recorded one (docs/architecture.md, section 6). Record on a quiet
-machine.
+same programs would predict the recorded one (docs/findings.md). Record on a quiet machine.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ from tilewright.network.executor import Network
 from tilewright.network.variants import NetworkSet
 from tilewright.progress import showing
 from tilewright.records.database import Database
+from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
 from tilewright.runtime.function import CompiledFunction
-from tilewright.runtime.pool import ConstantPool
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Model as ObjectiveModel
 from tilewright.search.objectives import Objective, as_objective

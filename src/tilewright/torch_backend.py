@@ -39,7 +39,7 @@ from tilewright.kernels import open_records
 from tilewright.log import log
 from tilewright.models import Model, load
 from tilewright.network.executor import Network
-from tilewright.runtime.pool import ConstantPool
+from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.tensors import array_of, tensor_of
 from tilewright.settings import Settings
 

@@ -11,7 +11,8 @@ from rich.console import Console
 from tilewright.progress.display import live_view
 from tilewright.progress.snapshot import Snapshot
 from tilewright.progress.table import COLUMNS, TaskTable
-from tilewright.search.progress import TaskResult
+from tilewright.search.measuring import Shares
+from tilewright.search.progress import Budget, TaskResult
 from tilewright.text import shortened
 
 NAMES = (
@@ -39,15 +40,12 @@ def snapshot() -> Snapshot:
         for number, name in enumerate(NAMES)
     )
     return Snapshot(
-        rows=rows,
+        tasks=rows,
         current=1,
         trials=768,
         elapsed_s=325.0,
-        minutes=10.0,
-        budget_trials=None,
-        shares={"search": 40.0, "train": 20.0, "build": 90.0, "run": 150.0, "other": 25.0},
-        phase="search",
-        taken=0.0,
+        budget=Budget(minutes=10.0),
+        shares=Shares(search=40.0, train=20.0, build=90.0, run=150.0, other=25.0),
         load="another program takes 1.0 of 2 cores",
     )
 
@@ -71,7 +69,7 @@ def test_no_number_is_cut_at_any_width(width: int) -> None:
     cells = dict(COLUMNS)
     headings = [heading for heading in cells if heading in lines[0].split()]
     assert "best" in headings
-    for row, line in zip(snapshot().rows, lines[1:], strict=False):
+    for row, line in zip(snapshot().tasks, lines[1:], strict=False):
         wanted = " ".join(cells[heading](row) for heading in headings)
         assert line.split()[-len(wanted.split()) :] == wanted.split()
 

@@ -14,8 +14,7 @@ from onnx import helper
 import tilewright as tw
 from devices import tools
 from tilewright.network.variants import NetworkSet
-from tilewright.runtime.constants import shared_offsets
-from tilewright.runtime.pool import ConstantPool
+from tilewright.runtime.constants import ConstantPool, shared_offsets
 
 CHECKS = Path(__file__).with_name("library_shapes.c")
 W = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)

@@ -11,7 +11,6 @@ from tilewright.cli.console import output
 from tilewright.cli.options import DEFAULT_DB
 from tilewright.cli.records import DatabaseName
 from tilewright.inspection import write_report
-from tilewright.records.rows import DEFAULT
 from tilewright.text import count, size, trials
 
 
@@ -40,9 +39,9 @@ def report(
     Example: tilewright report tuning.db -o report.html
     """
     history = write_report(db, out, machine)
-    defaults = sum(line.origin == DEFAULT for task in history.tasks for line in task.lines)
     output().print(
         f"Wrote {out} ({size(out.stat().st_size)}): "
-        f"{trials(history.trials - defaults, defaults)} of {count(len(history.tasks), 'task')}.",
+        f"{trials(history.searched, history.trials - history.searched)} of "
+        f"{count(len(history.tasks), 'task')}.",
         soft_wrap=True,
     )

@@ -162,7 +162,7 @@ def tune(
 def report(console: Console, snapshot: Snapshot, db: str) -> None:
     """What a run reached, and where the records are."""
     print_summary(console, snapshot)
-    budget = snapshot.budget_trials
+    budget = snapshot.budget.trials
     if budget is not None and snapshot.trials >= budget:
         more = f"The budget of {count(budget, 'trial')} is spent: to go on, raise --trials"
     else:

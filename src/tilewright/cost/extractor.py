@@ -11,8 +11,7 @@ log2(1 + x), which leaves a flag what it is.
 
 The last columns are estimates: the parts of the statement's time, and the candidate's, relative to
 the least of a sample of its space. What the cost model predicts is relative to the best of a task,
-too, and from absolute features of many tasks it cannot tell how good a task's best is: of 6,144
-programs of 96 tasks it then explains 0.89 of the variance instead of 0.85.
+too, and from absolute features of many tasks it cannot tell how good a task's best is.
 """
 
 from __future__ import annotations

@@ -36,12 +36,12 @@ SHORTEST_S = 0.5  # counters move in hundredths of a second
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The counters at one moment, in seconds of one core; None where the system does not say."""
+    """The counters at one moment, in seconds of one core."""
 
     at_s: float
-    working_s: float | None
-    stolen_s: float | None
-    own_s: float | None
+    working_s: float
+    stolen_s: float
+    own_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,13 @@ class Load:
     cores: int
 
     @staticmethod
-    def between(before: Reading, after: Reading, cores: int) -> Load | None:
-        """None where the system does not say."""
+    def between(before: Reading, after: Reading, cores: int) -> Load:
+        """The readings are of different moments."""
         elapsed_s = after.at_s - before.at_s
-        working_s = _difference(before.working_s, after.working_s)
-        stolen_s = _difference(before.stolen_s, after.stolen_s)
-        own_s = _difference(before.own_s, after.own_s)
-        if elapsed_s <= 0 or working_s is None or stolen_s is None or own_s is None:
-            return None
-        others_s = max(0.0, working_s - max(0.0, own_s))
-        limit = float(cores)
-        return Load(min(limit, others_s / elapsed_s), min(limit, stolen_s / elapsed_s), cores)
+        own_s = max(0.0, after.own_s - before.own_s)
+        others = max(0.0, after.working_s - before.working_s - own_s) / elapsed_s
+        stolen = (after.stolen_s - before.stolen_s) / elapsed_s
+        return Load(min(float(cores), others), min(float(cores), stolen), cores)
 
     @property
     def reason(self) -> str:
@@ -84,7 +80,9 @@ class LoadWatch:
     """Tells the load since its last look."""
 
     def __init__(
-        self, cpus: Collection[int] | None = None, read: Callable[[], Reading] | None = None
+        self,
+        cpus: Collection[int] | None = None,
+        read: Callable[[], Reading | None] | None = None,
     ) -> None:
         """`cpus` are those that count (None: all that this process may use)."""
         chosen = available_cpus() if cpus is None else cpus
@@ -97,16 +95,16 @@ class LoadWatch:
         """Why the machine has been busy since the last look, empty if it was not or nothing is
         known; soon after a look, the same answer again.
         """
-        now = self._read()
-        if now.at_s - self._last.at_s >= SHORTEST_S:
-            load = Load.between(self._last, now, self._cores)
-            self._last = now
-            self._reason = "" if load is None else load.reason
+        before, now = self._last, self._read()
+        if now is None or before is None:
+            self._last, self._reason = now, ""
+        elif now.at_s - before.at_s >= SHORTEST_S:
+            self._last, self._reason = now, Load.between(before, now, self._cores).reason
         return self._reason
 
 
-def read_counters(cpus: Collection[int], proc: Path = PROC) -> Reading:
-    """The counters now. `cpus` are the cores that count."""
+def read_counters(cpus: Collection[int], proc: Path = PROC) -> Reading | None:
+    """The counters now; None where the system does not say. `cpus` are the cores that count."""
     now = time.monotonic()
     try:
         second = float(os.sysconf("SC_CLK_TCK"))
@@ -117,9 +115,9 @@ def read_counters(cpus: Collection[int], proc: Path = PROC) -> Reading:
         stolen = sum(row[STEAL] for row in ticks)
         own = _ticks_of_family(os.getpid(), proc)
     except (OSError, ValueError, IndexError):
-        return Reading(now, None, None, None)
+        return None
     if not ticks or own is None:
-        return Reading(now, None, None, None)
+        return None
     return Reading(now, working / second, stolen / second, own / second)
 
 
@@ -148,7 +146,3 @@ def _descendants(root: int, parents: dict[int, int]) -> Iterable[int]:
     for pid in found:
         found += children.get(pid, ())
     return found
-
-
-def _difference(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else after - before

@@ -3,17 +3,16 @@
     patience, pace = Patience(), Pace(target)
     timing = undisturbed(lambda: time_it(), patience, pace.slowdown)
 
-A parallel region is as slow as its last thread. While another process runs on one of its cores, a
-call takes 2 to 20 times as long, for as long as that lasts: seconds, so that no median over 60 ms
-helps, good programs are given up and the cost model learns nonsense. Two things tell:
+A parallel region is as slow as its last thread. While another process runs on one of its cores,
+calls take several times as long for seconds, so that no median helps. Two things tell:
 
 - how long this process's threads, ready to run, waited for a core, which the kernel counts;
-- how long a fixed piece of work takes on all threads. On a virtual machine whose cores are put on
-  one physical core it takes exactly twice as long, and nothing else in the machine shows that.
+- how long a fixed piece of work takes on all threads: all that shows that a virtual machine's cores
+  were put on one physical core.
 
 A third slows some programs for longer than it is worth waiting: how far apart the cores are, which
-a virtual machine's are now and then (docs/architecture.md, section 8). It is only noted, as the
-time of a region without work, which is little but handing cache lines from thread to thread.
+a virtual machine's are now and then (docs/findings.md). It is only noted, as the time of a region
+without work, which is little but handing cache lines from thread to thread.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ from tilewright.target import CpuTarget
 
 Result = TypeVar("Result")
 
-# Seconds waited per second, or the fixed work's time above its least: up to 0.2 the former costs
-# less than 3 %, and the latter is how a processor changes its clock.
+# Seconds waited per second, or the fixed work's time above its least: so much is how a processor
+# changes its clock.
 DISTURBED = 0.2
-PACE_STEPS = 2000  # some 13 us
+PACE_STEPS = 2000
 PACE_CALLS = 11  # the first ones wake threads up; the median counts
-REGION_CALLS = 61  # of half a microsecond each
+REGION_CALLS = 61
 TASKS = Path("/proc/self/task")
 
 

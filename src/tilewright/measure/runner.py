@@ -134,8 +134,8 @@ def main() -> None:
         help="memory for inputs and expected outputs of the tasks kept loaded (%(default)s)",
     )
     runner = Runner(parser.parse_args().task_bytes)
-    # Packing weights multiplies matrices. A BLAS thread that helped waits for more, actively, for
-    # some 50 ms in which kernels lose time slices to it.
+    # Packing weights multiplies matrices. A BLAS thread that helped waits for more, actively, while
+    # kernels lose time slices to it.
     with threadpool_limits(1, user_api="blas"):
         serve({"load_task": runner.load_task, "run": runner.run}, machine_facts())
 

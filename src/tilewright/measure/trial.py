@@ -27,8 +27,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 MAX_CALLS = 100_000
 # Cold caches, fresh pages, sleeping threads or an interrupted one can cost a run this much, so more
-# runs decide whether a candidate is given up. By the first run alone one of 40 programs, some of
-# them the best, was taken for up to 100 times slower than it is.
+# runs decide whether a candidate is given up.
 HICCUP_S = 20e-3
 SECOND_CHANCES = 10
 # Runs up to this long are warmed up by more than one.
@@ -39,17 +38,13 @@ LONG_S, ENOUGH_S = 0.25, 1.0
 # Little is enough to know of a candidate so many times slower than the best.
 NEAR = 1.25
 # Candidate and reference take turns (as long ones) of so many calls of the reference, within these
-# bounds: the first calls of each find the other's data in the caches, and a shared cache of tens of
-# megabytes is theirs after eight. So many turns, or fewer of what is not near the best: figures of
-# one program, loaded five times, have a standard deviation of 1.9, 1.1, 0.4 and 0.4 % after six
-# turns (four operators) and of 1.7, 1.2, 0.3 and 0.3 % after nine.
-# Where other data are read between calls, most of a turn goes by with that.
+# bounds: the first calls of each find the other's data in the caches. So many turns, or fewer of
+# what is not near the best. Where other data are read between calls, most of a turn goes by with
+# that.
 TURN_CALLS, SHORTEST_TURN_S, LONGEST_TURN_S, TURN_BETWEEN_S = 10, 2e-3, 10e-3, 20e-3
 TURNS, FEW_TURNS = 6, 3
-# What both are compared by, of all their calls: one in ten is quiet when the others are not. Of the
-# estimators tried (median, quartile, least, median ratio of neighbours) it repeats best. It is the
-# figure, too, of the few calls with other data between: beside busy programs the median of one
-# kernel of half a millisecond was twenty, of another one, and a network is a sum of such figures.
+# What both are compared by, of all their calls: one in ten is quiet when the others are not. It is
+# the figure, too, of the few calls with other data between.
 UNDISTURBED = 0.1
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 

@@ -19,7 +19,7 @@ ns) for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -104,14 +104,7 @@ def entry_ir(name: str, buffers: int, actions: Sequence[Action], workspace: int)
 
     `workspace` is the offset in scratch where the kernels' own scratch begins.
     """
-    every = list(_every(actions))
-    calls = [a for a in every if isinstance(a, KernelCall)]
-    head = _prologue(buffers, every, workspace, max((len(c.places) for c in calls), default=1))
-    lines = [
-        *(f"declare void @{e}(ptr, ptr, ptr)" for e in dict.fromkeys(c.entry for c in calls)),
-        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        "declare i32 @clock_gettime(i32, ptr)",
-    ]
+    lines = []
     for entry, timed in ((timed_entry(name), True), (name, False)):
         body = _Body()
         if timed:
@@ -121,64 +114,44 @@ def entry_ir(name: str, buffers: int, actions: Sequence[Action], workspace: int)
             if timed:
                 body.stamp(number)
         lines.append(f"define void @{entry}(ptr %buffers, ptr %params, ptr %scratch) {{")
-        lines += [*head, *body.lines, "  ret void", "}"]
-    return "\n".join([*lines, ""])
-
-
-def _prologue(buffers: int, every: Sequence[Action], workspace: int, widest: int) -> list[str]:
-    """Every address that a call may need, and the counters of loops."""
-    lines = [
-        f"  %args = alloca [{widest} x ptr], align 16",
-        *(f"  %t{a.loop} = alloca i64, align 8" for a in every if isinstance(a, Repeat)),
-        f"  %workspace = getelementptr i8, ptr %scratch, i64 {workspace}",
-    ]
-    for i in range(buffers):
-        lines.append(f"  %a{i} = getelementptr ptr, ptr %buffers, i64 {i}")
-        lines.append(f"  %b{i} = load ptr, ptr %a{i}")
-    lines += [f"  %s{i} = getelementptr ptr, ptr %args, i64 {i}" for i in range(widest)]
-    bases = (_base(p) for a in every for p in _places(a))
-    slots = {p.offset for p in bases if isinstance(p, Slot)}
-    return lines + [f"  %m{o} = getelementptr i8, ptr %scratch, i64 {o}" for o in sorted(slots)]
-
-
-def _every(actions: Sequence[Action]) -> Iterator[Action]:
-    """`actions` and those within them."""
-    for action in actions:
-        yield action
-        match action:
-            case Repeat(actions=inner):
-                yield from _every(inner)
-            case Branch(then=then, otherwise=otherwise):
-                yield from _every((*then, *otherwise))
-
-
-def _places(action: Action) -> list[Place]:
-    """The places that an action names itself."""
-    match action:
-        case Copy(source=source, destination=destination):
-            return [source, destination]
-        case KernelCall(places=places):
-            return list(places)
-        case Branch(condition=condition):
-            return [condition]
-        case Repeat(trips=trips, condition=condition, counter=counter):
-            named = (trips, condition, counter)
-            return [p for p in named if p is not None and not isinstance(p, int)]
-
-
-def _base(place: Place) -> Buffer | Slot:
-    """The array that `place` is in."""
-    while isinstance(place, Row):
-        place = place.base
-    return place
+        lines += [*body.head(buffers, workspace), *body.lines, "  ret void", "}"]
+    return "\n".join(
+        [
+            *(f"declare void @{entry}(ptr, ptr, ptr)" for entry in body.entries),
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+            "declare i32 @clock_gettime(i32, ptr)",
+            *lines,
+            "",
+        ]
+    )
 
 
 class _Body:
-    """Writes the instructions of one function, in order."""
+    """Writes the instructions of one function, in order, and keeps what they need before them:
+    the kernels' `entries`, `loops` that count, `slots` of the arena, the `widest` call's buffers.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.names = 0
+        self.entries: dict[str, None] = {}
+        self.loops: list[int] = []
+        self.slots: set[int] = set()
+        self.widest = 1
+
+    def head(self, buffers: int, workspace: int) -> list[str]:
+        """Every address that a call may need, and the counters of loops."""
+        lines = [
+            f"  %args = alloca [{self.widest} x ptr], align 16",
+            *(f"  %t{loop} = alloca i64, align 8" for loop in self.loops),
+            f"  %workspace = getelementptr i8, ptr %scratch, i64 {workspace}",
+        ]
+        for i in range(buffers):
+            lines.append(f"  %a{i} = getelementptr ptr, ptr %buffers, i64 {i}")
+            lines.append(f"  %b{i} = load ptr, ptr %a{i}")
+        lines += [f"  %s{i} = getelementptr ptr, ptr %args, i64 {i}" for i in range(self.widest)]
+        slots = sorted(self.slots)
+        return lines + [f"  %m{o} = getelementptr i8, ptr %scratch, i64 {o}" for o in slots]
 
     def new(self, instruction: str) -> str:
         """The name of a new value."""
@@ -198,6 +171,7 @@ class _Body:
             case Buffer(index):
                 return f"%b{index}"
             case Slot(offset):
+                self.slots.add(offset)
                 return f"%m{offset}"
             case Row(base, offset, stride, loop):
                 step = self.new(f"load i64, ptr %t{loop}")
@@ -208,6 +182,8 @@ class _Body:
     def action(self, action: Action) -> None:
         match action:
             case KernelCall(entry, places):
+                self.entries[entry] = None
+                self.widest = max(self.widest, len(places))
                 stores = [f"  store ptr {self.pointer(p)}, ptr %s{i}" for i, p in enumerate(places)]
                 call = f"  call void @{entry}(ptr %args, ptr null, ptr %workspace)"
                 self.lines += [*stores, call]
@@ -224,6 +200,7 @@ class _Body:
     def repeat(self, action: Repeat) -> None:
         """A loop that tests before each step."""
         at, counter, trips = action.loop, f"%t{action.loop}", action.trips
+        self.loops.append(at)
         last = trips if trips is None or isinstance(trips, int) else self.loaded("i64", trips)
         self.lines += [f"  store i64 0, ptr {counter}", f"  br label %test{at}", f"test{at}:"]
         step = self.new(f"load i64, ptr {counter}")

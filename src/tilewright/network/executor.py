@@ -31,18 +31,17 @@ from tilewright.network.launches import launches_of
 from tilewright.network.linker import Linker
 from tilewright.network.memory import Memory, MemoryPlan
 from tilewright.runtime.buffers import return_freed
-from tilewright.runtime.constants import pack
+from tilewright.runtime.constants import ConstantPool, pack
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
 from tilewright.runtime.function import CompiledFunction
-from tilewright.runtime.parameters import interface
-from tilewright.runtime.pool import ConstantPool
+from tilewright.runtime.parameters import ArrayFunction
 from tilewright.runtime.profile import Profile
 from tilewright.target import CpuTarget, Target
 
 
-class Network:
-    """A compiled network with its constants packed; see the module.
+class Network(ArrayFunction):
+    """A compiled network with its constants packed; see the module. Threads may call at once.
 
     It keeps the packed constants only: without the model, the weights it had are free.
     """
@@ -65,7 +64,7 @@ class Network:
         self.plan: MemoryPlan = linker.plan
         self.calls = len(partition.subgraphs)
         self.kernels = linker.parts
-        self.artifact = link(linker)
+        super().__init__(link(linker), None)
         return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
         weights = {c.spec.name: c.value.constant for c in linker.constants}
         self.constants = pack(self.artifact, weights, pool)
@@ -82,16 +81,6 @@ class Network:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _loading=threading.Lock())
-
-    @property
-    def inputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each input, in the model's order."""
-        return self.artifact.inputs
-
-    @property
-    def outputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each output, in the model's order."""
-        return self.artifact.outputs
 
     @property
     def function(self) -> CompiledFunction | DeviceFunction:
@@ -116,16 +105,6 @@ class Network:
     ) -> list[Any]:
         """The outputs for inputs given by position or by name; see `CompiledFunction.__call__`."""
         return self.function(*inputs, out=out, **named)
-
-    def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Any]:
-        """The outputs, in the model's order, for inputs by name or position. Threads may call at
-        once.
-
-        Raises InputError for an input that is missing, unknown, or of a wrong shape or dtype.
-        """
-        return self.function.run(inputs, out)
 
     @property
     def threads(self) -> int:
@@ -169,9 +148,6 @@ class Network:
     def memory(self) -> Memory:
         """What a run needs, in bytes."""
         return Memory.of(self.artifact, self.plan.arena_bytes)
-
-    def __repr__(self) -> str:
-        return f"Network({interface(self.artifact, self.inputs)})"
 
     def __str__(self) -> str:
         return (

@@ -12,6 +12,7 @@ is a kernel like others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tilewright.artifact import Artifact, Launch, Step
 from tilewright.build import build
@@ -70,9 +71,7 @@ def launches_of(
             arguments = tuple(
                 _position(places[a]) if a >= 0 else a - workspace for a in launch.arguments
             )
-            launches.append(
-                Launch(launch.kernel, launch.blocks, launch.threads, arguments, launch.shared_bytes)
-            )
+            launches.append(replace(launch, arguments=arguments))
             each.append(Step(step.kernel, 0 if i else step.flops))
     return tuple(launches), tuple(each)
 

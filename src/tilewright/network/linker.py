@@ -102,11 +102,8 @@ class Linker:
     def _constants_of(self, call: Subgraph) -> list[int]:
         """Numbers of the packed constants that a call reads."""
         artifact = self.kernels[call.key]
-        found = []
         rows = zip(call.constants, artifact.packings, artifact.constants, strict=True)
-        for value, packing, spec in rows:
-            found.append(self._add(value, packing, spec))
-        return found
+        return [self._add(value, packing, spec) for value, packing, spec in rows]
 
     def _add(self, value: Value, packing: Packing, spec: BufferSpec) -> int:
         key = (value, packing.splits, packing.permutation, packing.maps)

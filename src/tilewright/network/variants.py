@@ -16,7 +16,7 @@ from typing import Any
 
 from tilewright.build.library import save
 from tilewright.network.executor import Network
-from tilewright.runtime.pool import ConstantPool
+from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.shapes import FunctionSet
 
 

@@ -10,11 +10,11 @@ The terminal is redrawn once a second at most: a busy core would disturb the mea
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -37,21 +37,21 @@ LINE_S = 5.0  # between plain lines
 LEAST_ROWS = 3  # of the table, on however low a terminal
 
 
-class Display(Protocol):
-    """What `tune` calls back."""
+class Display(ABC):
+    """What `tune` calls back; `last` is what it told last."""
 
-    last: Snapshot | None
+    def __init__(self, console: Console) -> None:
+        self.last: Snapshot | None = None
+        self._console = console
 
+    @abstractmethod
     def __call__(self, progress: Progress) -> None: ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        return None
 
 
 def display(console: Console) -> Display:
@@ -98,12 +98,11 @@ def print_summary(console: Console, snapshot: Snapshot) -> None:
     console.print(end_line(snapshot))
 
 
-class LiveTable:
+class LiveTable(Display):
     """A table that redraws itself in place."""
 
     def __init__(self, console: Console) -> None:
-        self.last: Snapshot | None = None
-        self._console = console
+        super().__init__(console)
         self._live = Live(
             console=console,
             refresh_per_second=1,
@@ -120,12 +119,7 @@ class LiveTable:
         self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._live.stop()
 
     def _render(self) -> RenderableType:
@@ -148,12 +142,11 @@ def live_view(snapshot: Snapshot, console: Console, since_s: float) -> Renderabl
     return Group(TaskTable(snapshot, max(LEAST_ROWS, console.height - below - around)), *shown)
 
 
-class PlainLines:
+class PlainLines(Display):
     """One line every few seconds, for logs."""
 
     def __init__(self, console: Console) -> None:
-        self.last: Snapshot | None = None
-        self._console = console
+        super().__init__(console)
         self._printed = float("-inf")
         self._phase = ""
 
@@ -168,14 +161,3 @@ class PlainLines:
         if snapshot.load:
             line += f"; {load_line(snapshot)}"
         self._console.print(line, highlight=False, soft_wrap=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        return None

@@ -16,8 +16,8 @@ def summary_line(snapshot: Snapshot) -> str:
     """
     best, default = snapshot.best_s, snapshot.default_s
     if best is None:
-        ran = sum(r.hoped_s is not None for r in snapshot.rows)
-        return f"estimated latency: {ran} of {count(len(snapshot.rows), 'task')} measured"
+        ran = sum(r.hoped_s is not None for r in snapshot.tasks)
+        return f"estimated latency: {ran} of {count(len(snapshot.tasks), 'task')} measured"
     if not snapshot.confirmed:
         untuned = "" if default is None else f"untuned {duration(default)}, "
         return f"estimated latency {duration(best)} ({untuned}not confirmed yet)"
@@ -32,8 +32,8 @@ def doubt_line(snapshot: Snapshot) -> str:
     total = snapshot.default_s or 0.0
     parts = []
     for rows, state in (
-        ([r for r in snapshot.rows if r.default_s and not r.confirmed], "not confirmed"),
-        ([r for r in snapshot.rows if not r.default_s and r.expected_s], "not measured"),
+        ([r for r in snapshot.tasks if r.default_s and not r.confirmed], "not confirmed"),
+        ([r for r in snapshot.tasks if not r.default_s and r.expected_s], "not measured"),
     ):
         share = sum(r.weight * (r.untuned_s or 0.0) for r in rows) / total if total else 0.0
         if rows:
@@ -49,10 +49,10 @@ def load_line(snapshot: Snapshot) -> str:
 
 def state_line(snapshot: Snapshot, since_s: float, ticking: bool = True) -> str:
     """Phase, task, trials and time; `since_s` is the snapshot's age."""
-    parts = [defaults_line(snapshot) or snapshot.phase, snapshot.rows[snapshot.current].name]
+    parts = [defaults_line(snapshot) or snapshot.phase, snapshot.task.name]
     searched = str(snapshot.trials)
-    if snapshot.budget_trials is not None:
-        searched += f" of {snapshot.budget_trials}"
+    if snapshot.budget.trials is not None:
+        searched += f" of {snapshot.budget.trials}"
     parts.append(f"{searched} searched")
     if snapshot.errors:
         parts.append(f"{count(snapshot.errors, 'error')}")
@@ -78,7 +78,7 @@ def end_line(snapshot: Snapshot) -> str:
     line = f"{trials(snapshot.trials, snapshot.measured)} in {clock(snapshot.elapsed_s)}"
     if snapshot.default_programs_s:
         line += f"; default programs took {duration(snapshot.default_programs_s)}"
-        if not snapshot.trials and snapshot.minutes is not None:
+        if not snapshot.trials and snapshot.budget.minutes is not None:
             line += ", so no time was left to search: give it more minutes"
     if shares := share_line(snapshot):
         line += f"; {shares}"
@@ -87,8 +87,9 @@ def end_line(snapshot: Snapshot) -> str:
 
 def share_line(snapshot: Snapshot) -> str:
     """Where the wall time went, in percent."""
-    total = sum(snapshot.shares.values())
+    shares = vars(snapshot.shares)
+    total = sum(shares.values())
     if total <= 0:
         return ""
-    parts = (f"{name} {100 * s / total:.0f} %" for name, s in snapshot.shares.items() if s > 0)
+    parts = (f"{name} {100 * s / total:.0f} %" for name, s in shares.items() if s > 0)
     return f"time: {' · '.join(parts)}"

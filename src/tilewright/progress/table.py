@@ -44,7 +44,7 @@ class TaskTable:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> Iterator[RenderableType]:
-        rows = self.snapshot.rows
+        rows = self.snapshot.tasks
         order = sorted(range(len(rows)), key=lambda i: -rows[i].share_s)
         shown = order if self.limit is None else order[: self.limit]
         yield self._table([rows[i] for i in shown], shown, options.max_width)

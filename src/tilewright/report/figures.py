@@ -9,7 +9,6 @@ Latencies are drawn in the unit that suits their size.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -55,23 +54,26 @@ ROUNDS: dict[str, Figure] = {
 
 def overview(history: History) -> dict[str, Figure]:
     """The plots about the whole run."""
-    found = {
-        "time": best_latency(history, "time"),
-        "trials": best_latency(history, "trials"),
-        "rounds": rounds(history),
-        "roofline": roofline(history),
-        "model": predictions(history.tasks, MOST_POINTS, by_task=True),
-    }
-    return {name: figure for name, figure in found.items() if figure["data"]}
+    return _with_data(
+        time=best_latency(history, "time"),
+        trials=best_latency(history, "trials"),
+        rounds=rounds(history),
+        roofline=roofline(history),
+        model=predictions(history.tasks, MOST_POINTS, by_task=True),
+    )
 
 
 def of_task(task: TaskHistory) -> dict[str, Figure]:
     """The plots about one task."""
-    found = {
-        f"curve-{task.key}": task_curve(task),
-        f"model-{task.key}": predictions([task], TASK_POINTS, by_task=False),
-    }
-    return {name: figure for name, figure in found.items() if figure["data"]}
+    found = _with_data(
+        curve=task_curve(task), model=predictions([task], TASK_POINTS, by_task=False)
+    )
+    return {f"{name}-{task.key}": figure for name, figure in found.items()}
+
+
+def _with_data(**figures: Figure) -> dict[str, Figure]:
+    """Those that show something."""
+    return {name: figure for name, figure in figures.items() if figure["data"]}
 
 
 # ---- latency ------------------------------------------------------------------------------------
@@ -217,20 +219,15 @@ def rounds(history: History) -> Figure:
         for look, points in found.items()
         if points
     ]
-    figure = _by_task(data, [t.name for t in tasks], "minutes of tuning", showlegend=True)
-    figure["layout"]["xaxis"]["rangemode"] = "tozero"
-    return figure
-
-
-def _by_task(data: list[Figure], names: Sequence[str], x_title: str, **layout: Any) -> Figure:
-    """A plot with a row for each name, the first on top."""
-    figure = framed(data, x_title, "", **layout)
-    figure["layout"]["height"] = 90 + 21 * max(len(names), 4)
-    figure["layout"]["margin"]["l"] = 10
-    figure["layout"]["yaxis"] |= {
-        "tickvals": list(range(len(names))),
-        "ticktext": list(names),  # the page's script shortens what has no room
-        "range": [len(names) - 0.4, -0.6],
+    figure = framed(data, "minutes of tuning", "", showlegend=True)
+    layout = figure["layout"]
+    layout["xaxis"]["rangemode"] = "tozero"
+    layout["height"] = 90 + 21 * max(len(tasks), 4)
+    layout["margin"]["l"] = 10
+    layout["yaxis"] |= {
+        "tickvals": list(range(len(tasks))),
+        "ticktext": [t.name for t in tasks],  # the page's script shortens what has no room
+        "range": [len(tasks) - 0.4, -0.6],  # the first on top
         "automargin": True,
         "showgrid": False,
     }

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tilewright.text import DURATIONS
+
 Figure = dict[str, Any]
 Array = NDArray[Any]
 
@@ -33,10 +35,8 @@ AIR = 0.03  # of a decade, beyond the outer ticks
 def scale_of(latencies: Sequence[float]) -> tuple[float, str]:
     """By what seconds are multiplied to be read, and the unit."""
     least = min((s for s in latencies if s > 0), default=1.0)
-    for limit, scale, unit in ((1.0, 1.0, "s"), (1e-3, 1e3, "ms"), (1e-6, 1e6, "µs")):
-        if least >= limit:
-            return scale, unit
-    return 1e9, "ns"
+    length, unit = next((u for u in DURATIONS if least >= u[0]), DURATIONS[-1])
+    return 1.0 / length, unit
 
 
 def framed(data: list[Figure], x_title: str, y_title: str, log: str = "", **layout: Any) -> Figure:

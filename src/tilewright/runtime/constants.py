@@ -1,12 +1,15 @@
 """Packed constants: in the order and layouts that the native code reads.
 
-constants = pack(artifact, {"w": w, "b": b})
+pool = ConstantPool()                    of several functions: equal constants are stored once
+constants = pack(artifact, {"w": w, "b": b}, pool)
 constants.addresses                      one a constant, each a multiple of 64
 starts, size = offsets(constants.specs)  where each one is in one block
 """
 
 from __future__ import annotations
 
+import hashlib
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +19,23 @@ import numpy as np
 from tilewright.artifact import Array, Artifact, BufferSpec, aligned
 from tilewright.runtime.buffers import address, aligned_empty
 from tilewright.runtime.parameters import Parameter, as_array, check_names
-from tilewright.runtime.pool import ConstantPool
+
+
+class ConstantPool:
+    """Arrays by their contents. It keeps none alive: an array goes with the last function."""
+
+    def __init__(self) -> None:
+        self._known: weakref.WeakValueDictionary[tuple[object, ...], Array] = (
+            weakref.WeakValueDictionary()
+        )
+
+    def shared(self, array: Array) -> Array:
+        """An array equal to `array` in shape, dtype and every byte: itself, if it is the first.
+
+        `array` is contiguous and must not change any more.
+        """
+        digest = hashlib.blake2b(array.reshape(-1).view(np.uint8).data, digest_size=32).digest()
+        return self._known.setdefault((array.shape, array.dtype.name, digest), array)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,8 @@
     kernel(buffers, scratch)                                  addresses
     seconds = kernel.bench(buffers, scratch, count=100)       one figure a call
 
-Every kernel has an LLVM JIT of its own (1.2 ms), because one shared by all keeps 10 KB for each
-library ever loaded; `close` gives the code memory back, which matters to a process that measures
-thousands of candidates.
+Every kernel has an LLVM JIT of its own, because one shared by all keeps memory for each library
+ever loaded; `close` gives it back, which matters to a process that measures thousands of programs.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable, Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -45,8 +43,8 @@ class NativeCode:
         self._timed = timed
 
     @property
-    def source(self) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
-        """What makes its function anew in another process, if that is more than the artifact."""
+    def source(self) -> Callable[[], Any] | None:
+        """What makes its function anew in another process, if the artifact is not enough."""
         return None
 
     def __call__(self, buffers: int, scratch: int, threads: int = ALL_THREADS) -> None:
@@ -132,12 +130,7 @@ class LoadedKernel(NativeCode):
     def __enter__(self) -> LoadedKernel:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -19,18 +19,10 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Array, Artifact, BufferSpec, Step, numpy_dtype
+from tilewright.artifact import Array, Artifact, Step
 from tilewright.errors import InputError
 from tilewright.runtime.constants import Constants, pack, pack_given
-from tilewright.runtime.parameters import (
-    Parameter,
-    check_array,
-    checked,
-    inputs_of,
-    interface,
-    positional,
-    with_named,
-)
+from tilewright.runtime.parameters import ArrayFunction, checked, positional, with_named
 from tilewright.runtime.profile import Profile, profile
 from tilewright.runtime.tensors import alike
 from tilewright.target import Target
@@ -78,7 +70,7 @@ class Device(Protocol):
         ...
 
 
-class DeviceFunction:
+class DeviceFunction(ArrayFunction):
     """A loaded artifact with its buffers on the device. Calls of several threads take turns."""
 
     def __init__(
@@ -96,9 +88,8 @@ class DeviceFunction:
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when the device cannot load it or has too little memory.
         """
-        self.artifact = artifact
+        super().__init__(artifact, arguments)
         self.device = device
-        self._inputs = inputs_of(artifact, arguments)
         self._program = device.load(artifact, parts)
         self._buffers = [device.allocate(spec.bytes) for spec in artifact.buffers]
         self._scratch = device.allocate(artifact.scratch_bytes)
@@ -106,19 +97,6 @@ class DeviceFunction:
         self._ready = False
         if constants is not None or not artifact.constants:
             self._upload(constants or pack(artifact, {}))
-
-    @property
-    def inputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each input, in the order in which a caller gives them."""
-        return tuple(self.artifact.inputs[p.slot] for p in self._inputs)
-
-    @property
-    def outputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each output."""
-        return self.artifact.outputs
-
-    def __repr__(self) -> str:
-        return f"DeviceFunction({interface(self.artifact, self.inputs)})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -156,12 +134,6 @@ class DeviceFunction:
                 self.device.download(buffer, array)
         return alike(inputs, outputs) if out is None else outputs
 
-    def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Any]:
-        """The same for inputs by name, or a sequence of them by position."""
-        return self(*positional(self._inputs, inputs), out=out)
-
     def bench(self, inputs: Mapping[str, Any] | Sequence[Any], count: int) -> Seconds:
         """Seconds of each of `count` runs on the device; copies are not in them."""
         with self._busy:
@@ -172,8 +144,6 @@ class DeviceFunction:
         """Time every launch within `runs` runs, by the device's clock; see `runtime.profile`.
         Raises InputError for fewer than one run, or for wrong inputs.
         """
-        if runs < 1:
-            raise InputError(f"a profile needs at least one run, not {runs}")
         names = [Step(launch.kernel, 0) for launch in self.artifact.launches]
         with self._busy:
             self._take(positional(self._inputs, inputs))
@@ -188,8 +158,7 @@ class DeviceFunction:
     def _take(self, inputs: Sequence[Any]) -> None:
         """Upload the inputs."""
         if not self._ready:
-            names = ", ".join(p.source.name for p in self.artifact.packings)
-            raise InputError(f"call prepare() with the constants first: {names}")
+            raise self._not_prepared()
         arrays = checked(self._inputs, inputs)
         for parameter in self._inputs:
             array = np.ascontiguousarray(arrays[parameter.position])
@@ -197,13 +166,10 @@ class DeviceFunction:
 
     def _taken(self, out: Sequence[Array] | None) -> list[Array]:
         """The arrays that take the outputs."""
-        specs = self.artifact.outputs
         if out is None:
-            return [np.empty(spec.shape, numpy_dtype(spec.dtype)) for spec in specs]
-        if len(out) != len(specs):
-            raise InputError(f"{len(out)} output arrays given, {len(specs)} needed")
-        for spec, array in zip(specs, out, strict=True):
-            check_array(Parameter.of(spec), array)
+            return [np.empty(p.shape, p.dtype) for p in self._outputs]
+        self._check_outputs(out)
+        for parameter, array in zip(self._outputs, out, strict=True):
             if not array.flags.c_contiguous or not array.flags.writeable:
-                raise InputError(f"output {spec.name} must be writable and contiguous")
+                raise InputError(f"output {parameter.name} must be writable and contiguous")
         return list(out)

@@ -8,49 +8,43 @@
     (y,) = fn.run({"x": x})               for names that Python does not have
 
 Inputs must have exactly the named shapes and dtypes (`fn.inputs`); nothing is converted silently.
-Where an input is a tensor of PyTorch's, the outputs are tensors. An input that
-is not contiguous is copied into a buffer kept for it. So is one that is not aligned for its
-elements; more is not asked, since copying takes longer than loads across cache lines do: of 96
-operators and subgraphs, depthwise convolutions would be up to a third faster on aligned inputs,
-norms by 8 %, others not at all, while copies take 4 to 740 %. Outputs are 64-byte-aligned arrays,
-new ones unless the caller gives some or has dropped those of an earlier call, whose memory is then
-used again (that of large ones also where a call begins before they are dropped: `ResultMemory`).
-Threads may call at once: each call in flight has a `_Frame` of its own, with the scratch memory and
-the last outputs; frames are kept, so there come to be as many as calls were ever made at once. Such
+Where an input is a tensor of PyTorch's, the outputs are tensors. An input that is not contiguous,
+or not aligned for its elements, is copied into a buffer kept for it; more is not asked, since
+copying takes longer than loads across cache lines do. Outputs are 64-byte-aligned arrays, new ones
+unless the caller gives some or has dropped those of an earlier call, whose memory is then used
+again (that of large ones also where a call begins before they are dropped: `ResultMemory`). Threads
+may call at once: each call in flight has a `_Frame` of its own, with the scratch memory and the
+last outputs; frames are kept, so there come to be as many as calls were ever made at once. Such
 calls compete for the cores: `fn.threads = 1` gives each one.
 
-A call whose arrays are as they should be costs about 0.5 µs beyond its kernel, others 1 to 4
-(`benchmarks/call_overhead.py`): `runtime.invoke` checks the former natively. For the others, what
+`runtime.invoke` checks natively the arrays of a call that are as they should be. For others, what
 is known of the arrays beforehand is in `Parameter`, and a call only writes the addresses of its
-inputs and outputs to a pointer array that is kept. (Loops over positions: a strict `zip` takes
-0.3 µs.)
+inputs and outputs to a pointer array that is kept.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import ALIGNMENT, Array, Artifact, BufferSpec, Step
+from tilewright.artifact import ALIGNMENT, Array, Artifact, Step
 from tilewright.errors import InputError
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
-from tilewright.runtime.constants import Constants, pack, pack_given
+from tilewright.runtime.constants import ConstantPool, Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
 from tilewright.runtime.invoke import DONE, HELD, QUICK, Call
 from tilewright.runtime.parameters import (
+    ArrayFunction,
     Parameter,
-    check_array,
     checked,
-    inputs_of,
-    interface,
     positional,
     with_named,
 )
-from tilewright.runtime.pool import ConstantPool
 from tilewright.runtime.profile import Profile, profile
 from tilewright.runtime.results import ResultMemory
 from tilewright.runtime.tensors import alike
@@ -89,7 +83,7 @@ class _Frame:
         return staged
 
 
-class CompiledFunction:
+class CompiledFunction(ArrayFunction):
     """A loaded artifact with its constants and scratch memory."""
 
     def __init__(
@@ -107,14 +101,9 @@ class CompiledFunction:
         `arguments` are the names of the inputs in the order in which a caller gives them (None:
         the artifact's). Raises RunError when this machine cannot run it.
         """
-        self.artifact = artifact
+        super().__init__(artifact, arguments)
         self._parts = tuple(parts)
         self._code = LoadedKernel(artifact, parts) if code is None else code
-        self._inputs = inputs_of(artifact, arguments)
-        first_output = len(artifact.inputs) + len(artifact.constants)
-        self._outputs = tuple(
-            Parameter.of(s, i, first_output + i) for i, s in enumerate(artifact.outputs)
-        )
         self._results = tuple(ResultMemory(p.shape, p.dtype, p.slot) for p in self._outputs)
         self._cores = Target.parse(artifact.target).cores
         self._threads = self._cores
@@ -123,35 +112,15 @@ class CompiledFunction:
         # `append` of a list are atomic.
         self._frames: list[_Frame] = []
 
-    @property
-    def inputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each input, in the order in which a caller gives them."""
-        return tuple(self.artifact.inputs[p.slot] for p in self._inputs)
-
-    @property
-    def outputs(self) -> tuple[BufferSpec, ...]:
-        """Name, shape and dtype of each output."""
-        return self.artifact.outputs
-
-    def __repr__(self) -> str:
-        return f"CompiledFunction({interface(self.artifact, self.inputs)})"
-
     def __reduce__(self) -> tuple[Any, ...]:
         """Its code and packed constants, or the library it is from: another process on a machine
         like this one loads them anew.
         """
         names = tuple(p.name for p in self._inputs)
-        own = (CompiledFunction._again, (self.artifact, self._parts, names, self._constants))
-        return _with_threads, (*(self._code.source or own), self._threads)
-
-    @staticmethod
-    def _again(
-        artifact: Artifact,
-        parts: Sequence[Artifact],
-        arguments: Sequence[str],
-        constants: Constants | None,
-    ) -> CompiledFunction:
-        return CompiledFunction(artifact, parts, arguments, constants=constants)
+        own = partial(
+            CompiledFunction, self.artifact, self._parts, names, constants=self._constants
+        )
+        return _with_threads, (self._code.source or own, self._threads)
 
     @property
     def threads(self) -> int:
@@ -213,15 +182,6 @@ class CompiledFunction:
         except IndexError:
             return self._new_frame()
 
-    def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Any]:
-        """The same for inputs by name, or a sequence of them by position.
-
-        Raises InputError for a missing or unknown name, too.
-        """
-        return self(*positional(self._inputs, inputs), out=out)
-
     def bench(
         self, inputs: Mapping[str, Any] | Sequence[Any], count: int
     ) -> npt.NDArray[np.float64]:
@@ -238,8 +198,6 @@ class CompiledFunction:
         """Run `runs` times on the same arrays, timing every kernel natively within the run; see
         `runtime.profile`. Raises InputError for fewer than one run, or for wrong inputs.
         """
-        if runs < 1:
-            raise InputError(f"a profile needs at least one run, not {runs}")
         frame, kept = self._bound(inputs)
         addresses = (frame.pointers_address, frame.scratch_address)
 
@@ -269,8 +227,7 @@ class CompiledFunction:
     def _new_frame(self) -> _Frame:
         """A frame that points at the constants."""
         if self._constants is None:
-            names = ", ".join(p.source.name for p in self.artifact.packings)
-            raise InputError(f"call prepare() with the constants first: {names}")
+            raise self._not_prepared()
         first = [0] * len(self.artifact.inputs)
         last = [0] * len(self.artifact.outputs)
         pointers = [*first, *self._constants.addresses, *last]
@@ -285,14 +242,10 @@ class CompiledFunction:
         return [memory.array() for memory in self._results]
 
     def _given_outputs(self, out: Sequence[Array], inputs: Sequence[Array]) -> list[Array]:
-        if len(out) != len(self._outputs):
-            raise InputError(f"{len(out)} output arrays given, {len(self._outputs)} needed")
+        self._check_outputs(out)
         taken = list(inputs)
         for parameter in self._outputs:
             name, array = parameter.name, out[parameter.position]
-            if not isinstance(array, np.ndarray):
-                raise InputError(f"output {name} must be a NumPy array, got {type(array).__name__}")
-            check_array(parameter, array)
             if not is_aligned(array) or not array.flags.writeable:
                 raise InputError(
                     f"output {name} must be writable, contiguous and start at a multiple of "
@@ -318,11 +271,9 @@ class CompiledFunction:
             pointers[parameter.slot] = address(outputs[parameter.position])
 
 
-def _with_threads(
-    make: Callable[..., CompiledFunction], given: Sequence[Any], threads: int
-) -> CompiledFunction:
+def _with_threads(make: Callable[[], CompiledFunction], threads: int) -> CompiledFunction:
     """The function that `make` makes, with a limit of threads."""
-    function = make(*given)
+    function = make()
     function.threads = threads
     return function
 

@@ -16,7 +16,7 @@ import json
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,9 @@ class LibraryCode(NativeCode):
         super().__init__(artifact, words[1 + 2 * number], words[2 + 2 * number])
 
     @property
-    def source(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def source(self) -> Callable[[], CompiledFunction]:
         """The library has everything."""
-        return function_of, self._place
+        return partial(function_of, *self._place)
 
     def constants(self, starts: Sequence[int]) -> Constants:
         """The weights where they lie."""
@@ -184,13 +184,6 @@ def _networks(file: Path, description: Mapping[str, Any]) -> tuple[list[Artifact
     return artifacts, starts
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    name: bytes
-    offset: int
-    size: int
-
-
 def _description(file: Path) -> dict[str, Any]:
     """What the library says of itself."""
     _, text = _text(file)
@@ -209,17 +202,17 @@ def _text(file: Path) -> tuple[int, bytes]:
             if data[:6] != b"\x7fELF\x02\x01" or len(data) < HEADER.size:
                 raise RunError(f"{file} is no shared library: it starts with {data[:6]!r}")
             sections = _sections(file, opened, data)
-            mine = next((s for s in sections if s.name == SECTION.encode()), None)
-            if mine is None:
+            if SECTION.encode() not in sections:
                 raise RunError(f"{file} is a library, but none that Tilewright saved")
-            opened.seek(mine.offset)
-            return mine.offset, opened.read(mine.size)
+            offset, size = sections[SECTION.encode()]
+            opened.seek(offset)
+            return offset, opened.read(size)
     except OSError as error:
         raise RunError(f"cannot read {file}: {error.strerror}") from error
 
 
-def _sections(file: Path, opened: Any, data: bytes) -> list[_Section]:
-    """The section table. Raises RunError unless all sections are in the file."""
+def _sections(file: Path, opened: Any, data: bytes) -> dict[bytes, tuple[int, int]]:
+    """Offset and size of sections by name. Raises RunError unless all are in the file."""
     fields = HEADER.unpack(data)
     kind, table, entry_size, count, names = fields[1], fields[6], fields[11], fields[12], fields[13]
     size = file.stat().st_size
@@ -234,4 +227,4 @@ def _sections(file: Path, opened: Any, data: bytes) -> list[_Section]:
         raise RunError(f"{file} is cut off: {size} bytes of at least {end}")
     opened.seek(rows[names][4])
     strings = opened.read(rows[names][5])
-    return [_Section(strings[r[0] :].partition(b"\0")[0], r[4], r[5]) for r in rows]
+    return {strings[r[0] :].partition(b"\0")[0]: (r[4], r[5]) for r in rows}

@@ -67,7 +67,7 @@ def native_ir(architecture: str) -> str:
 
 @functools.cache
 def native(architecture: str) -> Native:
-    """Compile and load the functions once per process (about 20 ms)."""
+    """Compile and load the functions once per process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     jit = llvm.create_lljit_compiler(use_jit_link=True)

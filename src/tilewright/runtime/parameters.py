@@ -8,6 +8,7 @@ Anything with DLPack is taken like a NumPy array.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,61 @@ def inputs_of(artifact: Artifact, arguments: Iterable[str] | None) -> tuple[Para
     names = list(slots) if arguments is None else list(arguments)
     check_names("argument", dict.fromkeys(names), slots)
     return tuple(Parameter.of(artifact.inputs[slots[n]], i, slots[n]) for i, n in enumerate(names))
+
+
+class ArrayFunction(ABC):
+    """What a loaded artifact takes and gives, whatever it runs on."""
+
+    def __init__(self, artifact: Artifact, arguments: Iterable[str] | None) -> None:
+        """`arguments` are the names of the inputs in the order in which a caller gives them (None:
+        the artifact's).
+        """
+        self.artifact = artifact
+        self._inputs = inputs_of(artifact, arguments)
+        first = len(artifact.inputs) + len(artifact.constants)
+        self._outputs = tuple(Parameter.of(s, i, first + i) for i, s in enumerate(artifact.outputs))
+
+    @property
+    def inputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each input, in the order in which a caller gives them."""
+        return tuple(self.artifact.inputs[p.slot] for p in self._inputs)
+
+    @property
+    def outputs(self) -> tuple[BufferSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.artifact.outputs
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({interface(self.artifact, self.inputs)})"
+
+    @abstractmethod
+    def __call__(
+        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+    ) -> list[Any]: ...
+
+    def run(
+        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
+    ) -> list[Any]:
+        """The outputs for inputs by name, or a sequence of them by position.
+
+        Raises InputError for a missing or unknown name.
+        """
+        return self(*positional(self._inputs, inputs), out=out)
+
+    def _check_outputs(self, out: Sequence[Array]) -> None:
+        """Raise InputError unless there is an array of the right kind for each output."""
+        if len(out) != len(self._outputs):
+            raise InputError(f"{len(out)} output arrays given, {len(self._outputs)} needed")
+        for parameter, array in zip(self._outputs, out, strict=True):
+            if not isinstance(array, np.ndarray):
+                raise InputError(
+                    f"output {parameter.name} must be a NumPy array, got {type(array).__name__}"
+                )
+            check_array(parameter, array)
+
+    def _not_prepared(self) -> InputError:
+        names = ", ".join(p.source.name for p in self.artifact.packings)
+        return InputError(f"call prepare() with the constants first: {names}")
 
 
 def interface(artifact: Artifact, inputs: Sequence[BufferSpec]) -> str:

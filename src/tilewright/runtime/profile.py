@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.artifact import Step
+from tilewright.errors import InputError
 
 Seconds = npt.NDArray[np.float64]
 
@@ -76,7 +77,12 @@ class Profile:
 def profile(
     steps: Sequence[Step], timed: Callable[[], Seconds], plain: Callable[[], float], runs: int
 ) -> Profile:
-    """Run `timed` (the seconds of each step) and `plain` (of the whole) in turns, `runs` times."""
+    """Run `timed` (the seconds of each step) and `plain` (of the whole) in turns, `runs` times.
+
+    Raises InputError for fewer than one.
+    """
+    if runs < 1:
+        raise InputError(f"a profile needs at least one run, not {runs}")
     rows, whole = [], []
     for _ in range(runs):
         rows.append(timed())

@@ -6,9 +6,9 @@
     y = memory.array()              and used again
 
 Large arrays come from the system as pages that it fills with zeros when they are first written, and
-go back to it when they are freed: writing 50 MB of such memory takes twice as long as writing 50 MB
-that a process has already, at every call. So the memory of one array is kept once nothing refers to
-it any more: no array that shares it, no tensor or buffer made of one, on any thread.
+go back to it when they are freed, which can take as long as the kernel. So the memory of one array
+is kept once nothing refers to it any more: no array that shares it, no tensor or buffer made of
+one, on any thread.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Lease:
 
     def __init__(self, memory: Array, owner: ResultMemory) -> None:
         self._memory, self._owner = memory, weakref.ref(owner)
-        # Written out: NumPy takes 4 µs to make this of an array.
+        # Written out, since NumPy takes longer to make this of an array.
         self.__array_interface__ = {
             "version": 3,
             "shape": (memory.nbytes,),

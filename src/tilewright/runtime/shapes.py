@@ -7,28 +7,16 @@ nets = FunctionSet([for_one_image, for_eight])
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from tilewright.artifact import Array, Artifact
+from tilewright.artifact import Array
 from tilewright.errors import InputError
+from tilewright.runtime.parameters import ArrayFunction
 
 ShapeKey: TypeAlias = tuple[tuple[int, ...] | None, ...]
 
 
-class Runnable(Protocol):
-    """A compiled function, or a network."""
-
-    @property
-    def artifact(self) -> Artifact: ...
-    def __call__(
-        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
-    ) -> list[Any]: ...
-    def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
-    ) -> list[Any]: ...
-
-
-Function = TypeVar("Function", bound=Runnable)
+Function = TypeVar("Function", bound=ArrayFunction)
 
 
 class FunctionSet(Generic[Function]):

@@ -52,8 +52,7 @@ class Confirmation:
         done with; when it `is_late` nothing more is measured.
 
         A whole round may have been measured while the machine was in a state that suits some
-        programs better (docs/architecture.md, section 8): of 21 programs at 48 µs, among others at
-        75, each took 80 when it was measured again.
+        programs better (docs/findings.md).
         """
         costs = [s.task.weight * (s.best_s or 0.0) for s in searches]
         order = sorted(range(len(costs)), key=lambda i: -costs[i])

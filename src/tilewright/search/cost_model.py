@@ -2,9 +2,8 @@
 
 Input: the features of programs that were measured, with their throughput; then the features of
 programs that were not. Output: one score a program, its predicted throughput as a share of the best
-known of its workload; higher is better. One model serves all workloads (paper section 5.2), and
-each gains by the others: on simulated searches, after two rounds, the 64 programs of a pool that it
-likes best reach 0.88 of the true best 64's throughput; with a model for each workload 0.73.
+known of its workload; higher is better. One model serves all workloads (paper section 5.2): each
+gains by the others.
 
     rows = TrainingSet(width=164)
     rows.append(features, owner, 1.0 / latency_s, workload="gemm512", round_id=0)
@@ -136,43 +135,13 @@ class Validation:
 class GradientBoostedModel:
     """Gradient-boosted trees (LightGBM) under a weighted squared loss, a program a row.
 
-    The defaults of `Settings` were chosen on 9,000 programs measured while tuning 96 workloads, of
-    which four fifths trained (`python -m benchmarks.cost_model`). R², pairwise accuracy within a
-    workload, the same on the last fifth of each workload, and seconds to train (one thread):
-
-        256 trees of 6 levels, random borders            0.846 0.769 0.641   1.4 s (3,000: 0.6)
-        trees of 5 levels                                0.834 0.758 0.636   1.0 s
-        trees of 7 levels                                0.850 0.774 0.642   1.8 s
-        128 trees of 5 levels, rate 0.2                  0.829 0.753 0.637   0.6 s
-        512 trees                                        0.853 0.778 0.648   3.7 s
-        a row a statement, the paper's sum of rows       0.736 0.700 0.603   1.2 s (128 trees)
-
-    With the estimate among the features, on 6,144 programs of 96 tasks, 128 / 256 / 512 trees reach
-    R² 0.872 / 0.887 / 0.892 and order 0.737 / 0.750 / 0.762 of a task's pairs, of its last fifth
-    0.659 / 0.652 / 0.657; on 5,120 of 40 tasks, each tuned from nothing, at most 256 / 512 reach
-    R² 0.935 / 0.938 and order 0.807 / 0.821. Predicting takes 2 / 3 / 5 µs a candidate, its
-    features 6 (a matrix product) to 60 (the subgraph TBS).
-
-    Every split sees a fifth of the columns, drawn at random, and the best of all borders. On those
-    5,120, with the estimate's parts among the features and 512 trees, R² is 0.958, order 0.913,
-    recall@30 0.665; with one random border for each of all columns (`extra_trees`) 0.957, 0.908 and
-    0.649; without the parts 0.955, 0.910 and 0.656. So it ranks best where data are few, too:
-    having seen only a task's first 32 programs, it orders 0.639 of the other pairs (0.627 with
-    random borders), and 0.714 (0.712) if it has seen 1,500 of other tasks as well.
-
-    Each update trains from scratch, as in the paper: continuing the last model by 20 to 40 trees
-    lost 0.02 to 0.07 of the best 64's throughput to save half the time.
-
-    Some rounds are held out to find how many trees are too many. Then all rounds train: doing
-    without the held-out fifth cost 0.01 to 0.05. The count is the largest whose held-out loss is
-    within `slack` of the least, and at least `min_trees`: the least itself, noisy, asked for far
-    too few. On those 5,400 programs it asked one of five splits for 32 trees: R² was 0.82, with at
-    least 128 0.84; on the 5,120 of 40 tasks it asked two of five for some 100: 0.949, with at
-    least 256 0.953. It is looked for anew whenever the data have grown by a quarter; the trees are
-    trained anew whenever they have grown by 24 programs or a quarter, and by a hundredth, for many
-    tasks that take turns and for large databases. Of ResNet-50's 81 rounds of 4 programs, a model
-    trained before each, before every 12, 24 or 48 programs orders 0.61, 0.60, 0.62 and 0.63 of the
-    next round's pairs (of 324), in 32, 13, 9 and 5 s (Zen 3).
+    Every split sees a fifth of the columns, drawn at random, and the best of all borders: so it
+    ranks best where data are few. Each update trains from scratch, as in the paper. Some rounds are
+    held out to find how many trees are too many; then all rounds train. The count is the largest
+    whose held-out loss is within `slack` of the least, which is noisy and alone asks for too few,
+    and at least `min_trees`. It is looked for anew whenever the data have grown by
+    `validate_growth`; trees are trained anew when they have grown by `retrain_least` programs and
+    by `retrain_growth`. The defaults of `Settings` were chosen by what docs/findings.md shows.
 
     Same rows, same seed: same model. Not safe to use from two threads at once.
     """

@@ -227,11 +227,10 @@ class ModelScore:
 class GuidedScore:
     """The cost model's prediction, mixed with the analytical estimate while data are scarce.
 
-    A model of few programs knows nothing of most of the space and is wrong about it, so the
-    second batch used to be worse than the first, which follows the estimate. The estimate's share
-    is `prior` / (`prior` + `measured`) for `measured` programs of this workload: all while there
-    are none, whatever other workloads taught the model. It orders programs of one sketch well and
-    sketches badly, hence counts relative to good random candidates of the same sketch.
+    A model of few programs is wrong about most of the space. The estimate's share is `prior` /
+    (`prior` + `measured`) for `measured` programs of this workload: all while there are none,
+    whatever other workloads taught the model. It orders programs of one sketch well and sketches
+    badly, hence counts relative to good random candidates of the same sketch.
     """
 
     extractor: FeatureExtractor

@@ -9,9 +9,8 @@ A program is one or several statements. `owner` says which program a row of feat
 from 0 and never decreasing where rows are stored.
 
 A program's throughput depends on the machine's state, too: on where a virtual machine's cores are
-just then (docs/architecture.md, section 8). What a region without work took beside each trial
-tells, so the trees see it with the program and are asked about the machine at its best. Without it
-they explained 0.953 of the variance of 5,120 programs of 40 tasks, with it 0.962.
+just then (docs/findings.md). What a region without work took beside each trial tells, so the trees
+see it with the program and are asked about the machine at its best.
 """
 
 from __future__ import annotations
@@ -185,9 +184,7 @@ def states(region_s: Floats, least_s: float) -> Features:
     0 where it is not known.
 
     Coarse on purpose: exact figures differ from round to round, and tell which programs were
-    measured together, hence are alike, instead of how fast the machine was. A random number for
-    each round is worth half as much to the trees as the state, but only in test sets drawn from
-    the same rounds.
+    measured together, hence are alike, instead of how fast the machine was.
     """
     octaves = np.log2(region_s / least_s)
     return np.nan_to_num(np.round(2.0 * octaves) / 2.0).astype(np.float32)
