@@ -51,7 +51,7 @@ from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import TrainingGroup
 from tilewright.search.beam import undecided
-from tilewright.search.cost_model import GradientBoostedModel, Settings
+from tilewright.search.cost_model import GradientBoostedModel, TreeSettings
 from tilewright.search.tasks import recorded_space
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.space import Space
@@ -217,7 +217,7 @@ def new_tasks(tasks: Sequence[Programs]) -> list[Split]:
 
 
 def train(
-    tasks: Sequence[Programs], split: Split, settings: Settings | None = None
+    tasks: Sequence[Programs], split: Split, settings: TreeSettings | None = None
 ) -> GradientBoostedModel:
     """A model of the programs of a split, in rounds as the search would have seen them."""
     rows = TrainingSet(len(COLUMNS))
@@ -233,7 +233,7 @@ def train(
                 round_id=int(number),
                 region_s=one.region_s,
             )
-    model = GradientBoostedModel(settings=settings or Settings())
+    model = GradientBoostedModel(settings=settings or TreeSettings())
     model.update(rows)
     return model
 
@@ -287,14 +287,16 @@ def partial(space: Space, population: Population, rate: float) -> Population:
 # ---- the figures ----------------------------------------------------------------------------
 
 
-def figure_11(tasks: Sequence[Programs], settings: Settings | None = None) -> dict[str, Accuracy]:
+def figure_11(
+    tasks: Sequence[Programs], settings: TreeSettings | None = None
+) -> dict[str, Accuracy]:
     """The accuracy on complete programs, by kind of test set."""
     kinds = {"random 20 %": random_fifths, "last 20 %": last_fifth, "new task": new_tasks}
     return {kind: _accuracy(tasks, splits(tasks), settings) for kind, splits in kinds.items()}
 
 
 def _accuracy(
-    tasks: Sequence[Programs], splits: Sequence[Split], settings: Settings | None
+    tasks: Sequence[Programs], splits: Sequence[Split], settings: TreeSettings | None
 ) -> Accuracy:
     models = [train(tasks, split, settings) for split in splits]
     found = predict(tasks, splits, models)

@@ -27,7 +27,7 @@ from tilewright.cli.arrays import difference
 from tilewright.cli.bench import print_timings
 from tilewright.cli.console import complain, output
 from tilewright.cli.peers import PEER, onnxruntime_peer
-from tilewright.cli.timing import Timing, interleaved
+from tilewright.cli.timing import CallTimes, interleaved
 from tilewright.cli.tune import report
 from tilewright.machine import host_target
 from tilewright.progress import display
@@ -106,7 +106,9 @@ def tune(console: Console, model: tw.Model, minutes: float, db: Path) -> None:
         report(console, show.last, str(db))
 
 
-def verdict(console: Console, timings: dict[str, Timing], results: dict[str, list[Array]]) -> int:
+def verdict(
+    console: Console, timings: dict[str, CallTimes], results: dict[str, list[Array]]
+) -> int:
     """The result in words; 1 if the outputs differ."""
     tuned = timings["tuned"].median_s
     gain = timings["untuned"].median_s / tuned

@@ -35,7 +35,7 @@ from tilewright.artifact import numpy_dtype
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Read, Select, reads
 from tilewright.expr.tensors import Compute
-from tilewright.graph.partition import Task
+from tilewright.graph.partition import KernelTask
 from tilewright.machine import host_target
 from tilewright.runtime.function import CompiledFunction
 from tilewright.schedule.state import State
@@ -50,7 +50,7 @@ SHOWN = 8  # types of a library's operators
 class Timed:
     """One task: its kind, the seconds of all its calls within a run, and of one call alone."""
 
-    task: Task
+    task: KernelTask
     kind: str
     total_s: float
     alone_s: float

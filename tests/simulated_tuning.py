@@ -20,7 +20,7 @@ from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.search.objectives import Model, TotalLatency
+from tilewright.search.objectives import ObjectiveModel, TotalLatency
 from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Tuner
@@ -88,7 +88,7 @@ def make_scheduler(
     infos = [
         TaskInfo(t.name, t.flops, t.structure, s) for t, s in zip(tasks, latencies, strict=True)
     ]
-    model = Model("m", tuple(range(len(tasks))), tuple(t.weight for t in tasks))
+    model = ObjectiveModel("m", tuple(range(len(tasks))), tuple(t.weight for t in tasks))
     return TaskScheduler(infos, [model], TotalLatency(), seed=seed)
 
 

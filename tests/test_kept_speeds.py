@@ -11,7 +11,7 @@ import pytest
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import TargetError
 from tilewright.machine import SPEEDS_FILE, host_target, keep_speeds, speeds_of, with_speeds
-from tilewright.measure.ceilings import Ceilings, Stream, Traffic, working_sets
+from tilewright.measure.ceilings import Ceilings, Traffic, TrafficTime, working_sets
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Speeds, Target
 from workloads import OPERATORS
@@ -35,7 +35,7 @@ def test_the_text_of_a_target_carries_its_speeds() -> None:
 def test_speeds_are_of_one_core() -> None:
     sizes = working_sets(NAMED)
     rates = (500e9, 300e9, 60e9, 20e9)
-    streams = (Stream(Traffic(s, 0), s / r) for s, r in zip(sizes, rates, strict=True))
+    streams = (TrafficTime(Traffic(s, 0), s / r) for s, r in zip(sizes, rates, strict=True))
     found = speeds_of(Ceilings(2 * 16 * 2 * 2 * 3e9, 1e12, 1e-6, tuple(streams)), NAMED)
     assert found.dram_bytes_per_s == pytest.approx(10e9)
     assert replace(found, dram_bytes_per_s=12e9) == NAMED.speeds

@@ -34,8 +34,7 @@ from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
 from tilewright.runtime.function import CompiledFunction
 from tilewright.search.disturbance import Disturbance
-from tilewright.search.objectives import Model as ObjectiveModel
-from tilewright.search.objectives import Objective, as_objective
+from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler

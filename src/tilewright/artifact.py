@@ -192,7 +192,7 @@ class CodeReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NetworkStep:
     """What a network does at one point of its run: a call of `kernel`, or a copy."""
 
     kernel: str
@@ -228,7 +228,7 @@ class Artifact:
     outputs: tuple[BufferSpec, ...]
     packings: tuple[Packing, ...]
     scratch_bytes: int
-    steps: tuple[Step, ...] = ()
+    steps: tuple[NetworkStep, ...] = ()
     launches: tuple[Launch, ...] = ()
     report: CodeReport | None = None
     rounding: float = 1.0
@@ -271,7 +271,7 @@ class Artifact:
                     Packing(_spec(spec), *map(_tuples, rest)) for spec, *rest in header["packings"]
                 ),
                 scratch_bytes=header["scratch_bytes"],
-                steps=tuple(Step(kernel, flops) for kernel, flops in header["steps"]),
+                steps=tuple(NetworkStep(kernel, flops) for kernel, flops in header["steps"]),
                 launches=tuple(_launch(fields) for fields in header["launches"]),
                 report=CodeReport(*header["report"]) if header.get("report") else None,
                 rounding=header.get("rounding", 1.0),

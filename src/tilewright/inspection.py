@@ -34,7 +34,7 @@ from tilewright.machine import as_target, machine_of
 from tilewright.models import Model, Task
 from tilewright.network.executor import link
 from tilewright.network.linker import Linker
-from tilewright.network.memory import Memory
+from tilewright.network.memory import MemoryUse
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
@@ -49,7 +49,7 @@ from tilewright.records.rows import (
 )
 from tilewright.report.history import History
 from tilewright.report.reading import read_history
-from tilewright.report.tasks import Program
+from tilewright.report.tasks import PrintedProgram
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, Winograd
 from tilewright.schedule.trace import gene_of
@@ -110,7 +110,7 @@ class Plan:
 
     target: Target
     kernels: tuple[PlannedKernel, ...]
-    memory: Memory
+    memory: MemoryUse
 
     @property
     def calls(self) -> int:
@@ -141,9 +141,9 @@ def plan_of(
     )
     if isinstance(model, Model):
         linker = Linker(model.partition, artifacts, chosen)
-        memory = Memory.of(link(linker), linker.plan.arena_bytes)
+        memory = MemoryUse.of(link(linker), linker.plan.arena_bytes)
     else:
-        memory = Memory.of(artifacts[tasks[0].computation])
+        memory = MemoryUse.of(artifacts[tasks[0].computation])
     return Plan(chosen, kernels, memory)
 
 
@@ -344,7 +344,7 @@ def _machine(database: Database, wanted: str | None) -> Machine:
     return fits[0]
 
 
-def _programs(database: Database, machine: Machine) -> dict[str, Program]:
+def _programs(database: Database, machine: Machine) -> dict[str, PrintedProgram]:
     """The printed forms of every task's best program on a machine, by workload hash."""
     target = _target(machine)
     found = {}
@@ -370,12 +370,12 @@ def _target(machine: Machine) -> Target:
         return here
 
 
-def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Program:
+def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> PrintedProgram:
     """The forms of one program; of a record that this version cannot print, why not."""
     name = kernel_name(workload.name)
     try:
         dag = dag_from_json(workload.dag)
-        task = Program(
+        task = PrintedProgram(
             least_bytes=least_bytes(dag), math=Layers(dag, gene_of(()), target, name).nest
         )
         if trial is None:
@@ -395,7 +395,7 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prog
     except VerifyError:
         raise
     except (TilewrightError, ValueError, KeyError) as error:
-        return Program(note=f"This version of Tilewright cannot print the program: {error}")
+        return PrintedProgram(note=f"This version of Tilewright cannot print the program: {error}")
 
 
 def winograd_flops(dag: ComputeDAG, steps: Sequence[Step]) -> int | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from tilewright.models import Model, ModelSet, Task, Tunable
 from tilewright.records.rows import ModelRow, ModelTask
-from tilewright.search.objectives import Model as ObjectiveModel
+from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.tasks import TuningTask
 from tilewright.setting import Setting
 from tilewright.target import Target

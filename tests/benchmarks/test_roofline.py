@@ -11,8 +11,8 @@ from assembly import assembly
 from tilewright.machine import host_target
 from tilewright.measure.ceilings import (
     Ceilings,
-    Stream,
     Traffic,
+    TrafficTime,
     fma_ir,
     fma_work,
     moved_bytes,
@@ -29,8 +29,8 @@ CEILINGS = Ceilings(
     load_bytes=4e12,
     call_s=1e-6,
     streams=(
-        Stream(traffic_of(CASES["GMM-2-b1"]), 3e-6),
-        Stream(traffic_of(CASES["DEP-0-b1"]), 20e-6),
+        TrafficTime(traffic_of(CASES["GMM-2-b1"]), 3e-6),
+        TrafficTime(traffic_of(CASES["DEP-0-b1"]), 20e-6),
     ),
 )
 

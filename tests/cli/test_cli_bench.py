@@ -12,7 +12,7 @@ from typer.testing import Result
 from cli_models import check_error, cli, save_classifier
 from tilewright.cli import bench as bench_module
 from tilewright.cli.options import batch_shapes
-from tilewright.cli.timing import Timing
+from tilewright.cli.timing import CallTimes
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,6 @@ def test_advice_to_install_something_is_printed_as_it_is(
 
 
 def test_percentiles() -> None:
-    timing = Timing(tuple(float(i) for i in range(101)))
+    timing = CallTimes(tuple(float(i) for i in range(101)))
     assert [timing.percentile_s(p) for p in (50, 90, 99)] == [50.0, 90.0, 99.0]
     assert (timing.mean_s, timing.median_s, timing.least_s) == (50.0, 50.0, 0.0)

@@ -13,7 +13,7 @@ from tilewright.artifact import Artifact, BufferSpec, Packing
 from tilewright.codegen.llvm.machine import compile_ir
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Value
-from tilewright.graph.partition import Partition, Task, partition
+from tilewright.graph.partition import KernelTask, Partition, partition
 from tilewright.network.executor import Network
 from tilewright.target import Target
 
@@ -50,7 +50,7 @@ ADD = """%cp = getelementptr float, ptr %c, i64 %i
 KEEP = "%v = fadd float %twice, 0.0"
 
 
-def kernel(task: Task) -> Artifact:
+def kernel(task: KernelTask) -> Artifact:
     def specs(tensors: object) -> tuple[BufferSpec, ...]:
         return tuple(BufferSpec(t.name, t.shape, t.dtype.name) for t in tensors)  # type: ignore
 

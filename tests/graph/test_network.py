@@ -19,7 +19,7 @@ from tilewright.errors import BuildError, InputError, RunError
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import Partition, partition
-from tilewright.network.entry import Buffer, Copy, KernelCall, Slot, entry_ir
+from tilewright.network.entry import Copy, InterfaceBuffer, KernelCall, Slot, entry_ir
 from tilewright.network.executor import Network
 from tilewright.schedule.trace import steps_of
 from tilewright.space.space import Space
@@ -67,9 +67,9 @@ def residual() -> Graph:
 
 def test_the_entry_point_is_straight_line_code() -> None:
     actions = [
-        KernelCall("k", (Buffer(0), Buffer(1), Slot(0))),
-        KernelCall("k", (Slot(0), Buffer(1), Buffer(2))),
-        Copy(Buffer(2), Buffer(3), 64),
+        KernelCall("k", (InterfaceBuffer(0), InterfaceBuffer(1), Slot(0))),
+        KernelCall("k", (Slot(0), InterfaceBuffer(1), InterfaceBuffer(2))),
+        Copy(InterfaceBuffer(2), InterfaceBuffer(3), 64),
     ]
     assert entry_ir("net", 4, actions, 256).splitlines()[-10:] == [
         "  store ptr %b1, ptr %s1",

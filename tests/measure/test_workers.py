@@ -22,7 +22,7 @@ from tilewright.measure.inputs import InputKind
 from tilewright.measure.pools import BuilderPool, Built, RunnerClient, TaskSpec
 from tilewright.measure.protocol import PROTOCOL
 from tilewright.measure.trial import RunOptions
-from tilewright.measure.workers import Failure, Worker, WorkerFailureError
+from tilewright.measure.workers import RequestFailure, Worker, WorkerFailureError
 
 pytestmark = pytest.mark.cpu
 
@@ -38,7 +38,7 @@ def runner() -> Iterator[RunnerClient]:
         yield client
 
 
-def failure_of(runner: RunnerClient, kind: str, options: RunOptions = QUICK) -> Failure:
+def failure_of(runner: RunnerClient, kind: str, options: RunOptions = QUICK) -> RequestFailure:
     with pytest.raises(WorkerFailureError) as caught:
         runner.run(TASK, fault_builds.candidate(kind).to_bytes(), options)
     return caught.value.failure
@@ -205,17 +205,17 @@ def test_builders(worker_env: Mapping[str, str]) -> None:
         assert isinstance(outcome, Built)
         assert outcome.artifact == GOOD
         assert outcome.build_s > 0
-    assert outcomes[1] == Failure("build", "BuildError", "invalid IR in candidate 0")
-    assert isinstance(outcomes[2], Failure)
+    assert outcomes[1] == RequestFailure("build", "BuildError", "invalid IR in candidate 0")
+    assert isinstance(outcomes[2], RequestFailure)
     assert (outcomes[2].stage, outcomes[2].error) == ("build", "SIGSEGV")
-    assert isinstance(outcomes[4], Failure)
+    assert isinstance(outcomes[4], RequestFailure)
     assert (outcomes[4].error, outcomes[4].message[:30]) == (
         "KeyError",
         "'missing' (at fault_builds.py:",
     )
-    assert isinstance(outcomes[5], Failure)
+    assert isinstance(outcomes[5], RequestFailure)
     assert (outcomes[5].stage, outcomes[5].error) == ("timeout", "TimeoutError")
-    assert isinstance(outcomes[7], Failure)
+    assert isinstance(outcomes[7], RequestFailure)
     assert outcomes[7].error == "SIGABRT"
     assert outcomes[7].message.endswith("it printed: LLVM ERROR: cannot select")
     assert all(pid is None or group_is_gone(pid) for pid in pids)
@@ -224,7 +224,7 @@ def test_builders(worker_env: Mapping[str, str]) -> None:
 def test_a_build_function_that_does_not_exist() -> None:
     with BuilderPool("tilewright.nowhere:build", 1) as pool:
         ((_, outcome),) = pool.build([b""])
-    assert isinstance(outcome, Failure)
+    assert isinstance(outcome, RequestFailure)
     assert "no build function 'tilewright.nowhere:build'" in outcome.message
 
 
@@ -232,7 +232,7 @@ def test_builder_memory_is_limited(worker_env: Mapping[str, str]) -> None:
     limited = BuilderPool("fault_builds:hoard", 1, memory_bytes=2 << 30, env=worker_env)
     with limited as pool:
         ((_, outcome),) = pool.build([b""])
-    assert isinstance(outcome, Failure)
+    assert isinstance(outcome, RequestFailure)
     assert outcome.error in ("MemoryError", "_ArrayMemoryError")
 
 

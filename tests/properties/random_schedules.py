@@ -18,7 +18,7 @@ from tilewright.expr.nodes import Select, reads
 from tilewright.expr.winograd import find
 from tilewright.expr.zero_terms import is_solvable
 from tilewright.schedule import steps
-from tilewright.schedule.state import Split, Stage, State
+from tilewright.schedule.state import SplitRelation, Stage, State
 
 LENGTHS = (1, 2, 3, 4, 5, 8)
 TRIES = 16
@@ -35,9 +35,9 @@ def _split(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
     return steps.Split(stage.name, one(rng, stage.leaves), lengths)
 
 
-def _splits(state: State) -> list[tuple[str, Split]]:
+def _splits(state: State) -> list[tuple[str, SplitRelation]]:
     stages = state.stages.values()
-    return [(s.name, r) for s in stages for r in s.relations if isinstance(r, Split)]
+    return [(s.name, r) for s in stages for r in s.relations if isinstance(r, SplitRelation)]
 
 
 def _follow(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:

@@ -15,7 +15,7 @@ from tilewright.records.rows import RUN as RUN_FACTS
 from tilewright.report.clock import Clock
 from tilewright.report.history import History, ModelHistory
 from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import Program, TaskHistory
+from tilewright.report.tasks import PrintedProgram, TaskHistory
 
 TASKS, TRIALS, ROUND = 20, 33, 8
 NEST = "for i in range(4):  # parallel\n  for j in range(16):\n    y[i, j] = x[i, j] + b[j]\n"
@@ -71,7 +71,7 @@ def task_history(number: int) -> TaskHistory:
     name = f"conv_batch_normalization_add_relu_1x{56 >> number % 4}x56x{channels}_3x3_{number}"
     lines = lines_of(number, rng, confirmed=number != 3)
     flops = int(6e10 * min(x.latency_s or 1.0 for x in lines) * (1 + 2 * rng.random()))
-    program = Program(
+    program = PrintedProgram(
         least_bytes=flops // (2 << number % 6),
         own_flops=flops // 3 if number % 9 == 1 else None,
         sketch="winograd · multi_level_tiling_with_fusion",

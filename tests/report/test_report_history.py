@@ -15,14 +15,14 @@ from tilewright.report.clock import Clock
 from tilewright.report.history import ModelHistory
 from tilewright.report.ranking import rank_correlation, regret
 from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import Program, TaskHistory, failures
+from tilewright.report.tasks import PrintedProgram, TaskHistory, failures
 
 
 def task(
     lines: Sequence[TrialLine],
     name: str = "w0",
     flops: int = 1000,
-    program: Program | None = None,
+    program: PrintedProgram | None = None,
     ceilings: CeilingsRow | None = None,
 ) -> TaskHistory:
     return TaskHistory(
@@ -201,17 +201,17 @@ def test_a_task_is_limited_by_its_operations_or_its_bytes() -> None:
     assert roofline.limit(4, 1 << 21) == "memory"
     # between two sizes: the faster one's rate, so that it stays a limit
     assert roofline.least_s(0, 1 << 19) == (1 << 19) / 4e11
-    one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, Program(least_bytes=4_000), CEILINGS)
+    one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, PrintedProgram(least_bytes=4_000), CEILINGS)
     assert (one.least_s, one.roofline_fraction) == (1e-5, 0.5)
 
 
 def test_without_measured_limits_there_is_no_roofline() -> None:
-    one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, Program(least_bytes=4_000))
+    one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, PrintedProgram(least_bytes=4_000))
     assert (one.least_s, one.roofline_fraction) == (None, None)
 
 
 def test_a_program_in_winograds_form_counts_with_its_own_operations() -> None:
-    program = Program(least_bytes=4_000, own_flops=1_000_000)
+    program = PrintedProgram(least_bytes=4_000, own_flops=1_000_000)
     one = task([line(1, 2e-5, 0.0)], "w", 4_000_000, program, CEILINGS)
     assert one.is_winograd and one.flops == 1_000_000
     assert one.least_s == 2.5e-6

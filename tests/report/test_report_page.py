@@ -38,7 +38,7 @@ from tilewright.report.figures import best_latency
 from tilewright.report.history import History, ModelHistory
 from tilewright.report.page import embedded, light, render
 from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import Program, TaskHistory
+from tilewright.report.tasks import PrintedProgram, TaskHistory
 from tilewright.target import Target
 from tilewright.text import clock, duration, rate
 
@@ -243,7 +243,7 @@ def test_marked_code_is_escaped() -> None:
 
 def test_a_large_database_makes_a_page_of_bounded_size() -> None:
     rng = np.random.default_rng(0)
-    long = Program(least_bytes=1 << 20, nest="for i in range(4):\n" * 100, ir="x" * 400_000)
+    long = PrintedProgram(least_bytes=1 << 20, nest="for i in range(4):\n" * 100, ir="x" * 400_000)
 
     def task(number: int) -> TaskHistory:
         name = f"a_task_with_quite_a_long_name_{number}"

@@ -6,7 +6,7 @@ import pytest
 from tilewright.errors import InputError
 from tilewright.search.cost_model import (
     GradientBoostedModel,
-    Settings,
+    TreeSettings,
     pairwise_accuracy,
     weights,
 )
@@ -241,7 +241,7 @@ def test_held_out_rounds_stop_a_model_that_fits_noise():
         noise.append(features, owner, throughput, workload="noise", round_id=round_id)
     trees = {}
     for name, rows in (("noise", noise), ("signal", signal)):
-        model = GradientBoostedModel(settings=Settings(learning_rate=0.4, min_trees=32))
+        model = GradientBoostedModel(settings=TreeSettings(learning_rate=0.4, min_trees=32))
         model.update(rows)
         trees[name] = model.validation.trees
         assert (

@@ -10,12 +10,12 @@ from tilewright.search.objectives import (
     GeomeanSpeedup,
     Goal,
     LatencyRequirement,
-    Model,
+    ObjectiveModel,
     TotalLatency,
     as_objective,
 )
 
-MODELS = (Model("first", (0, 1), (3.0, 1.0)), Model("second", (1, 2), (2.0, 5.0)))
+MODELS = (ObjectiveModel("first", (0, 1), (3.0, 1.0)), ObjectiveModel("second", (1, 2), (2.0, 5.0)))
 LATENCIES = np.array([0.010, 0.020, 0.004])  # models: 0.050 and 0.060 s
 
 
@@ -67,7 +67,7 @@ def test_requirement_has_no_gain_from_a_model_that_meets_it():
 
 def test_geomean_cares_for_ratios():
     """The same relative gain counts the same in a slow and in a quick model."""
-    models = (Model("slow", (0,), (1.0,)), Model("quick", (1,), (1.0,)))
+    models = (ObjectiveModel("slow", (0,), (1.0,)), ObjectiveModel("quick", (1,), (1.0,)))
     goal = _goal(GeomeanSpeedup((1.0, 1.0)), models, 2)
     latencies = np.array([10.0, 0.001])
     gain = goal.gradient(latencies) * latencies
@@ -106,7 +106,7 @@ def test_what_a_user_may_give():
 
 def test_what_does_not_fit_is_named():
     with pytest.raises(InputError, match="first has 2 tasks but 1 weights"):
-        Model("first", (0, 1), (1.0,))
+        ObjectiveModel("first", (0, 1), (1.0,))
     with pytest.raises(InputError, match=r"second has tasks \[2\] of 2"):
         _goal(TotalLatency(), tasks=2)
     with pytest.raises(InputError, match=r"tasks \[3\] belong to no model"):

@@ -8,7 +8,7 @@ from tilewright.search.objectives import (
     EarlyStopping,
     GeomeanSpeedup,
     LatencyRequirement,
-    Model,
+    ObjectiveModel,
     TotalLatency,
 )
 from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler, unit_trials
@@ -38,7 +38,7 @@ class Curves:
         ]
 
     def scheduler(self, objective=None, models=None, **options):
-        everything = Model("all", tuple(range(len(self.tasks))), self.weights)
+        everything = ObjectiveModel("all", tuple(range(len(self.tasks))), self.weights)
         return TaskScheduler(self.tasks, models or [everything], objective, **options)
 
     def spend(self, scheduler, units):
@@ -83,7 +83,7 @@ def test_warms_up_with_one_unit_each_the_most_costly_first():
             TaskInfo("b", 1e9, default_latency_s=3.0),
             TaskInfo("c", 1e9, default_latency_s=2.0),
         ],
-        [Model("m", (0, 1, 2), (4.0, 1.0, 1.0))],
+        [ObjectiveModel("m", (0, 1, 2), (4.0, 1.0, 1.0))],
     )
     order = []
     for _ in range(3):
@@ -95,7 +95,9 @@ def test_warms_up_with_one_unit_each_the_most_costly_first():
 def _after(curves, *, flops=(1e9, 1e9), structures=("", ""), **options):
     """A scheduler of two tasks of weight 1 that was told the latencies of `curves` in turn."""
     tasks = [TaskInfo(f"t{i}", flops[i], structures[i]) for i in range(2)]
-    scheduler = TaskScheduler(tasks, [Model("m", (0, 1), (1.0, 1.0))], epsilon=0.0, **options)
+    scheduler = TaskScheduler(
+        tasks, [ObjectiveModel("m", (0, 1), (1.0, 1.0))], epsilon=0.0, **options
+    )
     for task, curve in enumerate(curves):
         for latency in curve:
             scheduler.tell(task, latency, 64)
@@ -116,7 +118,7 @@ def test_gain_is_the_formula_of_the_paper():
 def test_similar_tasks_tell_what_can_be_reached():
     """Both look the same by themselves; a task like the second runs ten times as fast."""
     tasks = [TaskInfo("a", 1e9, "conv"), TaskInfo("b", 1e9, "gemm"), TaskInfo("c", 1e9, "gemm")]
-    scheduler = TaskScheduler(tasks, [Model("m", (0, 1, 2), (1.0, 1.0, 1.0))], epsilon=0.0)
+    scheduler = TaskScheduler(tasks, [ObjectiveModel("m", (0, 1, 2), (1.0, 1.0, 1.0))], epsilon=0.0)
     for task, latency in ((0, 1.0), (1, 1.0), (2, 0.1)):
         for _ in range(10):
             scheduler.tell(task, latency, 64)
@@ -143,8 +145,8 @@ def test_requirement_with_two_models_stops_at_what_is_asked():
     """Both models share tasks 8 to 15; each is asked for what it reaches, one with ease."""
     curves = Curves(5)
     models = [
-        Model("easy", tuple(range(16)), curves.weights[:16]),
-        Model("hard", tuple(range(8, 24)), curves.weights[8:]),
+        ObjectiveModel("easy", tuple(range(16)), curves.weights[:16]),
+        ObjectiveModel("hard", tuple(range(8, 24)), curves.weights[8:]),
     ]
     free = curves.scheduler(TotalLatency(), models)
     start = free.goal.model_latencies(free.best_latencies_s)
@@ -164,8 +166,8 @@ def test_requirement_with_two_models_stops_at_what_is_asked():
 
 def test_geomean_with_two_models_serves_the_quick_one_too():
     curves = Curves(6)
-    slow = Model("slow", tuple(range(12)), tuple(50 * w for w in curves.weights[:12]))
-    quick = Model("quick", tuple(range(12, 24)), curves.weights[12:])
+    slow = ObjectiveModel("slow", tuple(range(12)), tuple(50 * w for w in curves.weights[:12]))
+    quick = ObjectiveModel("quick", tuple(range(12, 24)), curves.weights[12:])
     total, geomean = (
         curves.scheduler(objective, [slow, quick])
         for objective in (TotalLatency(), GeomeanSpeedup((1.0, 0.02)))
@@ -211,7 +213,7 @@ def test_a_task_without_a_valid_program_is_retried_and_blocks_nothing():
     assert np.isfinite(scheduler.value) and np.isinf(scheduler.best_latencies_s[4])
     scheduler.tell(4, 0.001, 64)
     assert scheduler.best_latencies_s[4] == 0.001
-    nothing = TaskScheduler([TaskInfo("a", 0.0)], [Model("m", (0,), (1.0,))])
+    nothing = TaskScheduler([TaskInfo("a", 0.0)], [ObjectiveModel("m", (0,), (1.0,))])
     for _ in range(5):
         assert nothing.next() == 0
         nothing.tell(0, float("inf"), 64)
@@ -264,7 +266,7 @@ def test_a_resumed_run_goes_on_as_the_uninterrupted_one(stop):
 
 def test_round_robin_gives_all_tasks_the_same_and_skips_what_is_done():
     goal = LatencyRequirement((1e-4, 1e-4))
-    models = [Model("a", (0, 1), (1, 1)), Model("b", (2,), (1,))]
+    models = [ObjectiveModel("a", (0, 1), (1, 1)), ObjectiveModel("b", (2,), (1,))]
     scheduler = SCHEDULERS["round-robin"]([TaskInfo(n, 1e6) for n in "xyz"], models, goal)
     picked = []
     for _ in range(7):
@@ -277,7 +279,7 @@ def test_round_robin_gives_all_tasks_the_same_and_skips_what_is_done():
 
 
 def test_trials_that_make_nothing_better_are_counted():
-    models = [Model("both", (0, 1), (1, 1))]
+    models = [ObjectiveModel("both", (0, 1), (1, 1))]
     scheduler = TaskScheduler([TaskInfo("x", 1e6, "", 1.0), TaskInfo("y", 1e6, "", 2.0)], models)
     counted = []
     # The sum is 3 s, then 2.999 (too little), 2.9, 2.9, 2.8, 2.7999.

@@ -31,7 +31,7 @@ from tilewright.cli.options import (
     parse_constants,
 )
 from tilewright.cli.peers import PEER, Peer, onnxruntime_peer
-from tilewright.cli.timing import Timing, interleaved
+from tilewright.cli.timing import CallTimes, interleaved
 from tilewright.errors import InputError
 from tilewright.inspection import index_limits, keep_measured
 from tilewright.machine import host_target
@@ -204,7 +204,7 @@ class _Bench:
 
 
 def facts(
-    name: str, timing: Timing, results: Mapping[str, list[Array]], batch: int | None
+    name: str, timing: CallTimes, results: Mapping[str, list[Array]], batch: int | None
 ) -> dict[str, Any]:
     """What JSON tells of a program; `results` are all programs' outputs."""
     theirs = results.get(PEER)
@@ -222,7 +222,7 @@ def facts(
 
 def print_timings(
     console: Console,
-    timings: Mapping[str, Timing],
+    timings: Mapping[str, CallTimes],
     results: Mapping[str, list[Array]],
     batch: int | None = None,
 ) -> None:

@@ -1,6 +1,6 @@
 """Our outputs against onnxruntime's: whether they agree, and where they part if they do not.
 
-found = verdict(run, names, outputs, Tolerance(), db, target)
+found = verdict(run, names, outputs, GivenTolerance(), db, target)
 found.agrees
 found.first.node        the first node of the model whose value deviates
 """
@@ -27,7 +27,7 @@ NARROW_RTOL = 2e-2  # where values are stored in 16 bits
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
+class GivenTolerance:
     """How far values may be from others. `rtol` None: as their type allows.
 
     Relative to the largest of them, not each to its own: a sum whose terms cancel is as far off as
@@ -93,13 +93,13 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckResult:
     """Whether outputs agree. If not, `first` is the node where they part; None where every value
     agrees as long as it is an output of its own, or where that cannot be told: `obstacle`.
     """
 
     deviations: Sequence[Deviation]
-    tolerance: Tolerance
+    tolerance: GivenTolerance
     first: FirstDifference | None = None
     obstacle: str = ""
 
@@ -151,10 +151,10 @@ def verdict(
     run: Run,
     names: Sequence[str],
     outputs: Sequence[Array],
-    tolerance: Tolerance,
+    tolerance: GivenTolerance,
     db: str | None,
     target: str | None,
-) -> Verdict:
+) -> CheckResult:
     """Compare a run's outputs with onnxruntime's; raises InputError where that is not installed or
     does not take the model.
     """
@@ -163,15 +163,15 @@ def verdict(
         raise InputError(f"--check needs onnxruntime: pip install '{EXTRA}'")
     found = compare(names, outputs, peer({**run.arrays, **run.constants}), tolerance)
     if all(d.is_allowed for d in found):
-        return Verdict(found, tolerance)
+        return CheckResult(found, tolerance)
     try:
-        return Verdict(found, tolerance, first_difference(run, tolerance, db, target))
+        return CheckResult(found, tolerance, first_difference(run, tolerance, db, target))
     except TilewrightError as error:
-        return Verdict(found, tolerance, obstacle=str(error))
+        return CheckResult(found, tolerance, obstacle=str(error))
 
 
 def compare(
-    names: Sequence[str], ours: Sequence[Array], theirs: Sequence[Array], tolerance: Tolerance
+    names: Sequence[str], ours: Sequence[Array], theirs: Sequence[Array], tolerance: GivenTolerance
 ) -> list[Deviation]:
     """How far each of some arrays is from the reference."""
     return [
@@ -192,7 +192,7 @@ def _finite(array: Array) -> Array:
 
 
 def first_difference(
-    run: Run, tolerance: Tolerance, db: str | None, target: str | None
+    run: Run, tolerance: GivenTolerance, db: str | None, target: str | None
 ) -> FirstDifference | None:
     """Run the model with every value of its graph as an output, here and there; None where all of
     them agree.

@@ -12,7 +12,7 @@ import typer
 import tilewright as tw
 from tilewright.artifact import Array
 from tilewright.cli.arrays import input_file, random_words, read_inputs, write_outputs
-from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, Run, Tolerance, verdict
+from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, GivenTolerance, Run, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
 from tilewright.cli.options import (
     Constants,
@@ -115,7 +115,7 @@ def run(
     agrees = True
     if check:
         compared = Run(model, specs, arrays, parse_constants(constant), host_target().cores)
-        found = verdict(compared, names, outputs, Tolerance(rtol, atol), db, target)
+        found = verdict(compared, names, outputs, GivenTolerance(rtol, atol), db, target)
         agrees, told["check"] = found.agrees, found.facts()
         for line in found.lines(bool(random)):
             console.print(line, soft_wrap=True)

@@ -23,7 +23,7 @@ LEAST_CALLS = 3  # counted calls of a block
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class CallTimes:
     """Wall seconds of every counted call, the Python call included."""
 
     calls_s: tuple[float, ...]
@@ -48,7 +48,9 @@ class Timing:
         return float(np.percentile(self.calls_s, percent))
 
 
-def interleaved(functions: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, Timing]:
+def interleaved(
+    functions: Mapping[str, Callable[[], object]], seconds: float
+) -> dict[str, CallTimes]:
     """Call every function for about `seconds` in all (at least one block each)."""
     names = list(functions)
     calls: dict[str, list[float]] = {name: [] for name in names}
@@ -59,7 +61,7 @@ def interleaved(functions: Mapping[str, Callable[[], object]], seconds: float) -
             name = names[(turn + i) % len(names)]
             calls[name] += _block(functions[name])
         turn += 1
-    return {name: Timing(tuple(found)) for name, found in calls.items()}
+    return {name: CallTimes(tuple(found)) for name, found in calls.items()}
 
 
 def _block(function: Callable[[], object]) -> list[float]:

@@ -21,7 +21,7 @@ NARROWEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Lanes:
+class VectorLanes:
     """A vectorised statement: `count` lanes, of which the first `active` exist."""
 
     var: str
@@ -34,17 +34,17 @@ class Lanes:
         return self.count == self.active
 
 
-def chunks(node: For, vector_bits: int) -> Iterator[tuple[int, Lanes]]:
+def chunks(node: For, vector_bits: int) -> Iterator[tuple[int, VectorLanes]]:
     """(start, lanes) of every vector of a vector loop, in order."""
     assert isinstance(node.extent, int)
     width = max(1, vector_bits // widest_bits(node))
     whole, rest = divmod(node.extent, width)
     for i in range(whole):
-        yield i * width, Lanes(node.var.name, width, width)
+        yield i * width, VectorLanes(node.var.name, width, width)
     if rest:
         # one lane would be no vector to LLVM: two, of which one exists
         count = width if whole and folds(node) else max(2, next_power(rest))
-        yield whole * width, Lanes(node.var.name, count, rest)
+        yield whole * width, VectorLanes(node.var.name, count, rest)
 
 
 def chunk_count(node: For, vector_bits: int) -> int:

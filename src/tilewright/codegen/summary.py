@@ -14,7 +14,7 @@ from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, bodies
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class NestSummary:
     """`stores` and `index_vars` as above; `writes` includes own allocations; `ops` maps a tensor
     to the reductions that update it (None among them for any other access), `loops` are variables
     of serial and parallel loops inside, `parallel` whether one is parallel; `cond_vars` are the
@@ -34,7 +34,7 @@ class Summaries:
     """Summaries of nodes by identity; nodes stay alive as long as this does."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Node, Summary]] = {}
+        self._known: dict[int, tuple[Node, NestSummary]] = {}
         self._reads: dict[int, tuple[Expr, list[tuple[Read, bool]]]] = {}
 
     def reads(self, e: Expr) -> list[tuple[Read, bool]]:
@@ -44,14 +44,14 @@ class Summaries:
             hit = self._reads[id(e)] = (e, list(reads_under(e)))
         return hit[1]
 
-    def of(self, node: Node) -> Summary:
+    def of(self, node: Node) -> NestSummary:
         """The summary of a node."""
         hit = self._known.get(id(node))
         if hit is None:
             hit = self._known[id(node)] = (node, self._make(node))
         return hit[1]
 
-    def _make(self, node: Node) -> Summary:
+    def _make(self, node: Node) -> NestSummary:
         if isinstance(node, Store):
             return _of_store(node)
         parts = [self.of(b) for b in bodies(node)]
@@ -76,7 +76,7 @@ class Summaries:
             case Alloc(tensor, _, _):
                 stores -= {tensor.name}
                 touched.vars.pop(tensor.name, None)
-        return Summary(stores, writes, touched.vars, touched.ops, loops, parallel, cond_vars)
+        return NestSummary(stores, writes, touched.vars, touched.ops, loops, parallel, cond_vars)
 
 
 class _Touched:
@@ -96,7 +96,7 @@ class _Touched:
             self.add(read.tensor.name, found, frozenset((None,)))
 
 
-def _of_store(node: Store) -> Summary:
+def _of_store(node: Store) -> NestSummary:
     touched = _Touched()
     touched.reads(node.value)
     for i in node.indices:
@@ -105,7 +105,7 @@ def _of_store(node: Store) -> Summary:
     name = node.tensor.name
     touched.add(name, own, frozenset((node.reduce,)))
     written = frozenset((name,))
-    return Summary(written, written, touched.vars, touched.ops, frozenset(), False, frozenset())
+    return NestSummary(written, written, touched.vars, touched.ops, frozenset(), False, frozenset())
 
 
 def reads_under(e: Expr, conditional: bool = False) -> Iterator[tuple[Read, bool]]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.cost.candidates import Bools, Floats, Ints, Producer
-from tilewright.cost.statements import Access, Dimension, Statement, statements
+from tilewright.cost.statements import Dimension, Statement, StatementAccess, statements
 from tilewright.expr.evaluate import ColumnProgram, Values
 from tilewright.expr.nodes import Extent
 from tilewright.nest.nodes import Kind
@@ -154,7 +154,7 @@ class Analysis:
         self._moves: dict[Dimension, dict[int, Number]] = {}
         self.reached = [self._reached(a) for a in self.accesses]
 
-    def _reached(self, access: Access) -> Reached:
+    def _reached(self, access: StatementAccess) -> Reached:
         t, last = len(access.loops), len(access.dimensions) - 1
         footprint = np.ones((t + 1, self.n))
         stride = np.zeros((t, self.n))

@@ -63,7 +63,7 @@ ONE: Extent = 1
 
 
 @dataclass(frozen=True)
-class Loop:
+class StatementLoop:
     """A loop around a statement. `parallel` is a bool expression, or a bool."""
 
     name: str
@@ -100,7 +100,7 @@ class Dimension:
 
 
 @dataclass(frozen=True)
-class Access:
+class StatementAccess:
     """One tensor access inside `depth` loops; `kind` is "read", "write" or "update".
 
     `steps` are the elements between neighbours of each dimension. `scope` says who sees a stage
@@ -143,8 +143,8 @@ class Statement:
 
     stage: str
     is_init: bool
-    loops: list[Loop]
-    accesses: list[Access]
+    loops: list[StatementLoop]
+    accesses: list[StatementAccess]
     counts: dict[tuple[str, str], int]
     allocated_outside: int  # loops outside the allocation of its target (0: the whole buffer)
     marks: dict[str, Extent] = field(default_factory=dict)
@@ -180,7 +180,7 @@ def statements(program: Program) -> list[Statement]:
     """All statements of a program, in order."""
     found: list[Statement] = []
     for root in kernels(program.body):
-        here = list(_walk(root, _Context(owners(root))))
+        here = list(_walk(root, _Around(owners(root))))
         workers: dict[Kind, Extent] = {}
         for s in here:
             s.kernel, s.opens_kernel = here[-1].stage, s is here[0]
@@ -216,7 +216,7 @@ def owners(root: Node) -> dict[str, str]:
 
 
 @dataclass
-class _Context:
+class _Around:
     """Loops entered so far, what was allocated around how many of them and for whom, and which
     loops are hoisted over.
     """
@@ -228,7 +228,7 @@ class _Context:
     live: dict[str, Expr] = field(default_factory=dict)
 
 
-def _walk(node: Node, c: _Context) -> Iterator[Statement]:
+def _walk(node: Node, c: _Around) -> Iterator[Statement]:
     match node:
         case Seq(body):
             for b in body:
@@ -248,13 +248,13 @@ def _walk(node: Node, c: _Context) -> Iterator[Statement]:
             yield _statement(node, c)
 
 
-def _statement(store: Store, c: _Context) -> Statement:
+def _statement(store: Store, c: _Around) -> Statement:
     written = {name for i in store.indices for name in free_vars(i)}
     is_reduction = store.reduce is not None
     own = c.allocated.get(store.tensor.name, 0)  # its own loops stand inside its allocation
     taken_over = _taken_over(c)
     loops = [
-        Loop(
+        StatementLoop(
             f.var.name,
             1 if f.var.name in taken_over else _masked(f, c.live.get(f.var.name)),
             f.kind if f.when is None else Kind.SERIAL,
@@ -284,7 +284,7 @@ def _operations(store: Store) -> Operations:
     return operations(store.value, store.reduce, store.tensor.dtype)
 
 
-def _by_owner(c: _Context, kind: Kind) -> dict[str, list[For]]:
+def _by_owner(c: _Around, kind: Kind) -> dict[str, list[For]]:
     """The loops of one kind around a statement by what they belong to, outermost first."""
     found: dict[str, list[For]] = {}
     for loop in c.loops:
@@ -293,7 +293,7 @@ def _by_owner(c: _Context, kind: Kind) -> dict[str, list[For]]:
     return found
 
 
-def _workers(c: _Context) -> dict[Kind, Extent]:
+def _workers(c: _Around) -> dict[Kind, Extent]:
     """How many workers of each kind the outermost loops that make some make."""
     found: dict[Kind, Extent] = {}
     for kind in WORKERS:
@@ -302,7 +302,7 @@ def _workers(c: _Context) -> dict[Kind, Extent]:
     return found
 
 
-def _taken_over(c: _Context) -> set[str]:
+def _taken_over(c: _Around) -> set[str]:
     """Loops whose threads a cooperative loop inside of them deals out anew."""
     found: set[str] = set()
     for kind in THREADS:
@@ -319,7 +319,7 @@ def _masked(loop: For, live: Expr | None) -> Extent:
     return select(live, as_expr(loop.extent), as_expr(1))
 
 
-def _marks(store: Store, loops: list[Loop], c: _Context) -> dict[str, Extent]:
+def _marks(store: Store, loops: list[StatementLoop], c: _Around) -> dict[str, Extent]:
     """Those of the store and of the loops around."""
     return {
         name: store.mark(name) if rule.node == "Store" else _around(name, loops, c)
@@ -328,7 +328,7 @@ def _marks(store: Store, loops: list[Loop], c: _Context) -> dict[str, Extent]:
     }
 
 
-def _around(name: str, loops: list[Loop], c: _Context) -> Extent:
+def _around(name: str, loops: list[StatementLoop], c: _Around) -> Extent:
     """The mark in effect: that of the innermost owner that has one and a loop that runs here."""
     found: Extent = 0
     for owner in dict.fromkeys(c.owners[loop.name] for loop in loops):
@@ -352,9 +352,9 @@ def _access(
     tensor: Tensor,
     indices: tuple[Expr, ...],
     kind: str,
-    loops: list[Loop],
+    loops: list[StatementLoop],
     scopes: Mapping[str, Scope],
-) -> Access:
+) -> StatementAccess:
     pairs = zip(indices, tensor.shape, strict=True)
     dimensions = tuple(_dimension(i, extent, loops) for i, extent in pairs)
     steps = _steps(tensor.shape)
@@ -366,10 +366,10 @@ def _access(
             moves[loop], extent = extent, mul(loops[loop].extent, extent)
         dimensions = (*dimensions[:first], Dimension(extent, moves), dimensions[last])
         steps = (*steps[:first], *steps[last - 1 :])
-    return Access(tensor, kind, len(loops), dimensions, steps, scopes.get(tensor.name))
+    return StatementAccess(tensor, kind, len(loops), dimensions, steps, scopes.get(tensor.name))
 
 
-def _whole(dimensions: tuple[Dimension, ...], loops: list[Loop]) -> list[int]:
+def _whole(dimensions: tuple[Dimension, ...], loops: list[StatementLoop]) -> list[int]:
     """The loops that each run all along one of the innermost dimensions, in order: what they reach
     is one piece.
     """
@@ -383,7 +383,7 @@ def _whole(dimensions: tuple[Dimension, ...], loops: list[Loop]) -> list[int]:
     return found
 
 
-def _dimension(index: Expr, extent: Extent, loops: list[Loop]) -> Dimension:
+def _dimension(index: Expr, extent: Extent, loops: list[StatementLoop]) -> Dimension:
     place = {loop.name: i for i, loop in enumerate(loops)}
     split = affine(index, place)
     if split is not None and not any(map(reads, split[0].values())):

@@ -122,7 +122,7 @@ def evaluate(
     """
     reader = read if callable(read) else array_reader(read or {})
     with np.errstate(all="ignore"):
-        return np.asarray(_Evaluator(env, reader, float64).visit(e, None))
+        return np.asarray(_MaskedEvaluator(env, reader, float64).visit(e, None))
 
 
 def array_reader(arrays: Mapping[str, Array]) -> Reader:
@@ -142,7 +142,7 @@ def working_dtype(kind: DType, float64: bool) -> np.dtype[np.generic]:
     return FLOAT64.numpy if float64 and kind.is_float else kind.compute.numpy
 
 
-class _Evaluator:
+class _MaskedEvaluator:
     """Visits nodes under a mask (None: all positions count), remembering what was computed."""
 
     def __init__(self, env: Mapping[str, Array | int], read: Reader, float64: bool) -> None:
@@ -243,7 +243,7 @@ class ColumnProgram:
     def __init__(
         self, exprs: Sequence[Extent], definitions: Mapping[str, Expr] | None = None
     ) -> None:
-        graph = _Graph(definitions or {})
+        graph = _ExpressionGraph(definitions or {})
         self._exprs = [e for e in exprs if not isinstance(e, int)]  # alive: their ids name them
         results = [graph.visit(e) for e in self._exprs]
         self.variables = tuple(graph.variables)
@@ -296,7 +296,7 @@ Operation: TypeAlias = tuple[Callable[..., Any], int, int, int]
 """A NumPy function and the numbers of its operands; the third is -1 for two of them."""
 
 
-class _Graph:
+class _ExpressionGraph:
     """Expressions as numbered nodes without duplicates: literals, variables, operations."""
 
     def __init__(self, definitions: Mapping[str, Expr]) -> None:

@@ -107,7 +107,7 @@ def rounding(m: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ConvolutionWindow:
     """Spatial axis `axis` and reduction axis `taps` read the data at `axis + taps + offset` in
     dimension `dimension`, and the weights at `taps` in dimension `tap_dimension`.
     """
@@ -125,7 +125,7 @@ class Convolution:
 
     data: Read
     weights: Read
-    windows: tuple[Window, ...]
+    windows: tuple[ConvolutionWindow, ...]
 
 
 def find(source: Compute) -> Convolution | None:
@@ -151,7 +151,7 @@ def find(source: Compute) -> Convolution | None:
     return Convolution(data, weights, windows) if windows and summed else None
 
 
-def _window(source: Compute, data: Read, weights: Read, dimension: int) -> Window | None:
+def _window(source: Compute, data: Read, weights: Read, dimension: int) -> ConvolutionWindow | None:
     extents = {a.name: a.extent for a in (*source.axes, *source.reduce_axes)}
     split = affine(data.indices[dimension], list(extents))
     if split is None or len(split[0]) != 2 or set(split[0].values()) != {as_expr(1)}:
@@ -166,7 +166,7 @@ def _window(source: Compute, data: Read, weights: Read, dimension: int) -> Windo
     if Var(spatial[0]) in weights.indices or Var(taps[0]) not in weights.indices:
         return None
     at = weights.indices.index(Var(taps[0]))
-    return Window(spatial[0], taps[0], dimension, at, int(split[1].value))
+    return ConvolutionWindow(spatial[0], taps[0], dimension, at, int(split[1].value))
 
 
 @dataclass(frozen=True, slots=True)

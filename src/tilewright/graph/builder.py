@@ -21,7 +21,7 @@ from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.ir import (
     Array,
     Attribute,
-    Choice,
+    Branches,
     Graph,
     Loop,
     Node,
@@ -78,14 +78,14 @@ class GraphBuilder:
         return output
 
     def control(
-        self, what: Loop | Choice, inputs: Sequence[Value], name: str | None = None
+        self, what: Loop | Branches, inputs: Sequence[Value], name: str | None = None
     ) -> tuple[Value, ...]:
         """Append a control-flow node, whose outputs are returned."""
         match what:
             case Loop():
                 op, results, trips = "loop", what.body.outputs, what.trips
                 leading = [()] * what.carried + [(trips or 0,)] * what.stacked
-            case Choice():
+            case Branches():
                 op, results = "if", what.then.outputs
                 leading = [()] * len(results)
         outputs = [

@@ -47,7 +47,7 @@ CACHE_LINE = 64  # bytes
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class FusionGroup:
     """Nodes of one kernel, in topological order; the last one's output leaves it.
 
     An `anchored` group holds a reduction; a `light` one does little for each element. `written`
@@ -68,7 +68,7 @@ class Group:
 class Fusion:
     """The groups of a graph in an order they can run in, and its views: output → operand."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[FusionGroup, ...]
     views: dict[Value, Value]
 
 
@@ -86,7 +86,7 @@ class _Fuser:
         self.readers = graph.consumers()
         self.returned = set(graph.outputs)
         self.views = {n for n in self.plain if self.math[n].is_view}
-        self.owner: dict[Node, Group] = {}
+        self.owner: dict[Node, FusionGroup] = {}
         self.made: dict[Value, Node] = graph.producers()
 
     def run(self) -> Fusion:
@@ -98,10 +98,10 @@ class _Fuser:
         views = {n.output: n.inputs[0] for n in self.graph.nodes if n in self.views}
         return Fusion(tuple(self.ordered()), views)
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[FusionGroup]:
         return list(dict.fromkeys(self.owner[n] for n in self.graph.nodes if n in self.owner))
 
-    def position(self, group: Group) -> int:
+    def position(self, group: FusionGroup) -> int:
         return self.order[group.nodes[-1]]
 
     def place(self, node: Node) -> None:
@@ -109,17 +109,17 @@ class _Fuser:
         operands = dict.fromkeys(v for v in node.inputs if not v.is_constant)
         homes = [h for v in operands if (h := self.home(v, node)) is not None]
         homes.sort(key=lambda h: not h[0].anchored)
-        homes += [(Group(), r) for v in operands if (r := self.reduced_by_rows(v, node))]
-        group, region = homes[0] if homes else (Group(), [node])
+        homes += [(FusionGroup(), r) for v in operands if (r := self.reduced_by_rows(v, node))]
+        group, region = homes[0] if homes else (FusionGroup(), [node])
         self.assign(group, region)
 
     def reduced_by_rows(self, value: Value, node: Node) -> list[Node] | None:
         """The region that starts with `node` and reduces rows of `value`, which is in memory."""
-        region = self.region(value, Group()) or [node]
-        fits = 0 < self.reductions(region) <= MOST_REDUCTIONS and self.fits(Group(), region)
+        region = self.region(value, FusionGroup()) or [node]
+        fits = 0 < self.reductions(region) <= MOST_REDUCTIONS and self.fits(FusionGroup(), region)
         return region if fits and region[0] is node else None
 
-    def assign(self, group: Group, nodes: list[Node]) -> None:
+    def assign(self, group: FusionGroup, nodes: list[Node]) -> None:
         group.anchored |= any(self.math[n].reduces for n in nodes)
         group.light &= all(self.math[n].is_light for n in nodes)
         group.nodes.extend(nodes)
@@ -141,13 +141,13 @@ class _Fuser:
                 found[node.output] = value
         return found, fits
 
-    def fits(self, group: Group, nodes: list[Node]) -> bool:
+    def fits(self, group: FusionGroup, nodes: list[Node]) -> bool:
         """Whether `nodes` may come after those of `group`, as far as size goes."""
         if len(group.nodes) + len(nodes) > LARGEST_GROUP:
             return False
         return self.written(group.written, nodes)[1]
 
-    def home(self, value: Value, node: Node) -> tuple[Group, list[Node]] | None:
+    def home(self, value: Value, node: Node) -> tuple[FusionGroup, list[Node]] | None:
         """The group that ends in `value` and the region from there that `node` belongs to."""
         producer = self.made.get(value)
         group = self.owner.get(producer) if producer is not None else None
@@ -163,7 +163,7 @@ class _Fuser:
     def reductions(self, nodes: list[Node]) -> int:
         return sum(self.math[n].reductions for n in nodes)
 
-    def region(self, value: Value, group: Group) -> list[Node] | None:
+    def region(self, value: Value, group: FusionGroup) -> list[Node] | None:
         """Nodes from `value` to where its readers meet again, if all may be fused with it."""
         if value in self.returned or not self.readers.get(value):
             return None
@@ -191,7 +191,7 @@ class _Fuser:
         for reader in self.readers.get(value, []):
             heapq.heappush(waiting, (self.order[reader], reader))
 
-    def follows(self, node: Node, inside: set[Value], group: Group, alone: bool) -> bool:
+    def follows(self, node: Node, inside: set[Value], group: FusionGroup, alone: bool) -> bool:
         """Whether `node` may be computed where `group` computes the values `inside`."""
         if node in self.owner or node in self.views or node.control is not None:
             return False
@@ -215,7 +215,7 @@ class _Fuser:
         line = as_dtype(value.dtype).bytes * next((n for n in value.shape[::-1] if n > 1), 1)
         return math.keeps_rows(value) or line < CACHE_LINE
 
-    def join_reader(self, group: Group) -> None:
+    def join_reader(self, group: FusionGroup) -> None:
         """Step 2: move a group without a reduction into the only reader of its exit."""
         value, path = group.exit, []
         while True:
@@ -232,12 +232,12 @@ class _Fuser:
         target = self.owner[reader]
         if target is group or not self.may_feed(group, path, reader, value):
             return
-        if not self.fits(Group(), [*group.nodes, *path, *target.nodes]):
+        if not self.fits(FusionGroup(), [*group.nodes, *path, *target.nodes]):
             return
         self.views.difference_update(path)
         self.assign(target, [*group.nodes, *path])
 
-    def may_feed(self, group: Group, path: list[Node], reader: Node, value: Value) -> bool:
+    def may_feed(self, group: FusionGroup, path: list[Node], reader: Node, value: Value) -> bool:
         math = self.math[reader]
         maths = [self.math[n] for n in group.nodes]
         moving = all(m.moves and len(m.node.inputs) == 1 for m in maths)
@@ -250,6 +250,6 @@ class _Fuser:
             return True
         return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *map(self.math.get, path)) if m)
 
-    def ordered(self) -> list[Group]:
+    def ordered(self) -> list[FusionGroup]:
         """Groups by the position of their exits, which no operand comes after."""
         return sorted(self.groups(), key=self.position)

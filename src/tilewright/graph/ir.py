@@ -8,7 +8,7 @@ A `Value` is a constant, a graph input or the output of one `Node`. Operators
 are functions of the operator library, which have exactly one output (an operator with several
 becomes several nodes); images are channels-last there. Two operators are none of these: `loop`
 and `if` hold graphs of their own, which see nothing of the graph around them but their inputs, and
-have an output for each result (`Loop`, `Choice`).
+have an output for each result (`Loop`, `Branches`).
 
 Values and nodes compare by identity; a graph is never changed: a pass returns a new one. `verify`
 checks the invariants, `str(graph)` prints it.
@@ -103,7 +103,7 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Branches:
     """What an `if` node does: one of two graphs whose inputs are the captured values.
 
     The node's inputs are a bool and the captured values; its outputs are the graph's.
@@ -116,9 +116,9 @@ class Choice:
     def bodies(self) -> tuple[Graph, ...]:
         return (self.then, self.otherwise)
 
-    def with_bodies(self, bodies: Sequence[Graph]) -> Choice:
+    def with_bodies(self, bodies: Sequence[Graph]) -> Branches:
         """The same choice between other graphs."""
-        return Choice(*bodies)
+        return Branches(*bodies)
 
     def __str__(self) -> str:
         return "then, else"
@@ -132,7 +132,7 @@ class Node:
     inputs: tuple[Value, ...]
     attributes: Attributes
     output: Value
-    control: Loop | Choice | None = None
+    control: Loop | Branches | None = None
     more: tuple[Value, ...] = ()
 
     @property
@@ -233,7 +233,7 @@ def _check_control(node: Node) -> None:
             results = [_type(v) for v in node.outputs]
             made = results[: loop.carried] + [(s[1:], d) for s, d in results[loop.carried :]]
             pairs = [(body, [((), "int64"), *given], made)]
-        case Choice() as choice:
+        case Branches() as choice:
             given = [_type(v) for v in node.inputs[1:]]
             pairs = [(g, given, [_type(v) for v in node.outputs]) for g in choice.bodies]
     for graph, inputs, outputs in pairs:

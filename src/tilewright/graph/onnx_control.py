@@ -25,7 +25,7 @@ import onnx
 from tilewright.errors import ExprError
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.gradient import gradients
-from tilewright.graph.ir import Choice, Loop, Value
+from tilewright.graph.ir import Branches, Loop, Value
 from tilewright.graph.onnx_ops.call import Known, Rejected
 from tilewright.graph.onnx_region import Region
 
@@ -63,7 +63,7 @@ def if_(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     for body in bodies:
         body.share(around)
     then, otherwise = (b.finish(r) for b, r in zip(bodies, results, strict=True))
-    return region.builder.control(Choice(then, otherwise), [condition, *around], region.name)
+    return region.builder.control(Branches(then, otherwise), [condition, *around], region.name)
 
 
 def loop(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:

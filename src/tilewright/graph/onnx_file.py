@@ -1,6 +1,6 @@
 """Read, check and prepare an ONNX model before it is translated.
 
-    read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  Prepared(model, weights, …)
+    read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  PreparedModel(model, weights, …)
 
 The model passed ONNX's checker and strict shape inference, has opset 7 or newer, sorted nodes and
 no symbolic dimensions. Its large weights are arrays beside it. Everything that fails is an
@@ -53,7 +53,7 @@ LARGEST_FILE = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedModel:
     """A model without its large `weights`, which it names as inputs.
 
     `where` is what messages call it; `declared` are the shapes of outputs that its file told.
@@ -67,7 +67,7 @@ class Prepared:
 
 def read_model(
     source: Source, shapes: Shapes | None = None, constants: Mapping[str, Array] | None = None
-) -> Prepared:
+) -> PreparedModel:
     """The prepared model; inputs named in `constants` are initializers of it.
 
     Raises UnsupportedModel.
@@ -94,7 +94,7 @@ def read_model(
     _spell_defaults(model)
     with _refusing(f"{where}: shapes do not fit"):
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
-    return Prepared(model, weights, declared, where)
+    return PreparedModel(model, weights, declared, where)
 
 
 def name_of(source: Source) -> str:

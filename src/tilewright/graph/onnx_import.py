@@ -28,16 +28,16 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_file import Prepared, Source, name_of, opset_of, read_model
+from tilewright.graph.onnx_file import PreparedModel, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
 from tilewright.graph.onnx_ops import TRANSLATORS
-from tilewright.graph.onnx_ops.call import Call, Known, Rejected, translate
+from tilewright.graph.onnx_ops.call import Known, OperatorCall, Rejected, translate
 from tilewright.graph.onnx_region import Noted, Region
 from tilewright.graph.onnx_scope import (
     STANDARD,
+    NameScope,
     Nodes,
-    Scope,
     names_used,
     node_key,
     node_label,
@@ -52,7 +52,7 @@ from tilewright.text import one_line, plain, size
 MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What translators run into where attributes or inputs are not what ONNX says they are."""
 
-Way: TypeAlias = Callable[[onnx.NodeProto, Sequence[Known], Scope], Sequence[Known]]
+Way: TypeAlias = Callable[[onnx.NodeProto, Sequence[Known], NameScope], Sequence[Known]]
 """A node, its inputs and the scope it stands in → its outputs."""
 
 MOST_LISTED = 100  # problems in a message
@@ -89,7 +89,7 @@ def load(
 class Importer:
     """The state of one import."""
 
-    def __init__(self, prepared: Prepared, name: str) -> None:
+    def __init__(self, prepared: PreparedModel, name: str) -> None:
         """The large weights are taken out of `prepared`."""
         self.model, self.where, self.declared = prepared.model, prepared.where, prepared.declared
         self.weights: dict[str, onnx.TensorProto | Array] = {
@@ -107,7 +107,7 @@ class Importer:
 
     def run(self) -> Graph:
         graph = self.model.graph
-        scope = Scope(
+        scope = NameScope(
             opset_of(self.model.opset_import),
             names_used(graph.node, [o.name for o in graph.output]),
             weights=self.weights,
@@ -123,7 +123,7 @@ class Importer:
             warnings.warn(f"{self.where}: {one_line(problem)}", stacklevel=5)
         return self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
 
-    def _outputs(self, scope: Scope) -> list[tuple[str, Value]]:
+    def _outputs(self, scope: NameScope) -> list[tuple[str, Value]]:
         """The model's outputs by name; what is wrong with the others is noted."""
         found, missing = [], []
         for info in self.model.graph.output:
@@ -160,7 +160,7 @@ class Importer:
                 found.add(value)
         return tuple(v.name for v in self.builder.inputs if v in found)
 
-    def value(self, name: str, scope: Scope) -> Known:
+    def value(self, name: str, scope: NameScope) -> Known:
         """What `name` stands for; weights are converted when first used."""
         if name in scope.values:
             return scope.values[name]
@@ -183,7 +183,7 @@ class Importer:
         fixed = np.ascontiguousarray(array)
         return self.builder.constant(name, fixed.reshape(array.shape))
 
-    def _input(self, info: onnx.ValueInfoProto, scope: Scope) -> None:
+    def _input(self, info: onnx.ValueInfoProto, scope: NameScope) -> None:
         tensor = info.type.tensor_type
         try:
             name = as_dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)).name
@@ -212,7 +212,7 @@ class Importer:
 
     # ---- nodes --------------------------------------------------------------------------------
 
-    def nodes(self, nodes: Nodes, scope: Scope) -> None:
+    def nodes(self, nodes: Nodes, scope: NameScope) -> None:
         """Take all of `nodes`; a refusal is noted and the node's outputs stay undefined."""
         for node in nodes:
             self._count(node, scope)
@@ -237,7 +237,7 @@ class Importer:
             except MALFORMED as error:
                 self._refuse(node, scope, f"it is malformed ({type(error).__name__}: {error})")
 
-    def _count(self, node: onnx.NodeProto, scope: Scope) -> None:
+    def _count(self, node: onnx.NodeProto, scope: NameScope) -> None:
         """One node more. Raises UnsupportedModel when definitions and loops have become too many:
         loops in loops and calls of calls multiply."""
         self.nodes_left -= 1
@@ -263,7 +263,9 @@ class Importer:
             if refusal:
                 raise Rejected(refusal)
 
-    def _node(self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope) -> Sequence[Known]:
+    def _node(
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
+    ) -> Sequence[Known]:
         arrays = self._evaluate(node, inputs, scope)
         if arrays is not None:
             named = zip(node.output, arrays, strict=False)
@@ -273,7 +275,7 @@ class Importer:
             raise Rejected(unknown_type(node))
         return way(node, inputs, scope)
 
-    def _way(self, node: onnx.NodeProto, scope: Scope) -> Way | None:
+    def _way(self, node: onnx.NodeProto, scope: NameScope) -> Way | None:
         """How a node of this type is taken, for all that its type says."""
         if (node.domain, node.op_type) in self.functions:
             return self._define
@@ -286,7 +288,7 @@ class Importer:
         return None
 
     def _evaluate(
-        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> list[Array] | None:
         first = inputs[0] if inputs else None
         if node.op_type in ("Shape", "Size") and isinstance(first, Value):
@@ -302,9 +304,9 @@ class Importer:
         return fold(node, arrays, scope.opset, self.allowance)
 
     def _translate(
-        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> Sequence[Known]:
-        call = Call(
+        call = OperatorCall(
             op_type=node.op_type,
             name=next((n for n in node.output if n), node.name),
             opset=scope.opset,
@@ -322,12 +324,12 @@ class Importer:
             return self._define(node, inputs, scope)
 
     def _control(
-        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> Sequence[Known]:
         return CONTROL[node_key(node)](Region(self, scope, node), inputs)
 
     def _define(
-        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: Scope
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> Sequence[Known]:
         """The outputs of `node` by its definition."""
         body = definition(node, scope.opset, self.functions, inputs)
@@ -335,7 +337,7 @@ class Importer:
             raise Rejected(unknown_type(node))
         used = [o for o, n in zip(body.output, node.output, strict=False) if n in scope.used]
         given = dict.fromkeys(body.input) | dict(zip(body.input, inputs, strict=False))
-        inner = Scope(
+        inner = NameScope(
             opset_of(body.opset_import) if body.opset_import else scope.opset,
             names_used(body.node, used),
             dict(given),
@@ -344,7 +346,7 @@ class Importer:
         )
         return self.body(body.node, body.output[: len(node.output)], inner)
 
-    def body(self, nodes: Nodes, outputs: Sequence[str], scope: Scope) -> Sequence[Known]:
+    def body(self, nodes: Nodes, outputs: Sequence[str], scope: NameScope) -> Sequence[Known]:
         """Take `nodes` in `scope`, and return what `outputs` are then.
 
         Raises Rejected when one that is read is not there; what is missing was noted.
@@ -360,7 +362,7 @@ class Importer:
                 results.append(None)
         return results
 
-    def _refuse(self, node: onnx.NodeProto, scope: Scope, reason: str) -> None:
+    def _refuse(self, node: onnx.NodeProto, scope: NameScope, reason: str) -> None:
         if not reason:
             return
         outermost = scope.outermost or node

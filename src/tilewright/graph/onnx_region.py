@@ -18,7 +18,7 @@ from tilewright.errors import ExprError
 from tilewright.graph.builder import BodyBuilder, GraphBuilder
 from tilewright.graph.ir import Array, Value
 from tilewright.graph.onnx_ops.call import Known, Rejected
-from tilewright.graph.onnx_scope import Scope, names_used, node_label, node_name
+from tilewright.graph.onnx_scope import NameScope, names_used, node_label, node_name
 
 if TYPE_CHECKING:
     from tilewright.graph.onnx_import import Importer
@@ -36,7 +36,7 @@ class Region:
     """What `onnx_control` sees of the importer: it runs subgraphs of `node`."""
 
     importer: Importer
-    scope: Scope
+    scope: NameScope
     node: onnx.NodeProto
 
     @property
@@ -92,7 +92,7 @@ class Region:
     ) -> Sequence[Known]:
         """The outputs of a subgraph, which sees the names around it."""
         outputs = [o.name for o in graph.output]
-        inner = Scope(
+        inner = NameScope(
             self.scope.opset,
             names_used(graph.node, outputs),
             dict(zip([i.name for i in graph.input], inputs, strict=False)),

@@ -1,6 +1,6 @@
 """Names in an ONNX model: what they stand for, who reads them, and how messages call a node.
 
-    Scope(opset=17, used={"w", "y"}, weights={"w": array})
+    NameScope(opset=17, used={"w", "y"}, weights={"w": array})
     node_label(node)  →  "Conv (node conv1)"
 
 Every graph, subgraph and definition has names of its own; a subgraph also sees those around it.
@@ -24,7 +24,7 @@ Nodes: TypeAlias = Iterable[onnx.NodeProto]
 
 
 @dataclass
-class Scope:
+class NameScope:
     """The names of one graph, subgraph or definition, and what they stand for.
 
     `used` are names that something in it reads; `parent` is the scope around a subgraph; `inside`
@@ -36,12 +36,12 @@ class Scope:
     used: frozenset[str]
     values: dict[str, Known] = field(default_factory=dict)
     weights: dict[str, onnx.TensorProto | Array] = field(default_factory=dict)
-    parent: Scope | None = None
+    parent: NameScope | None = None
     inside: str = ""
     outermost: onnx.NodeProto | None = None
     capture: Callable[[Value], Value] | None = None
 
-    def find(self, name: str) -> Scope | None:
+    def find(self, name: str) -> NameScope | None:
         """The scope that defines `name`."""
         if name in self.values or name in self.weights:
             return self

@@ -23,13 +23,13 @@ from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import workload_hash
 from tilewright.expr.tensors import placeholder
-from tilewright.graph.fusion import Group, fuse
-from tilewright.graph.ir import Choice, Graph, Loop, Node, Value
+from tilewright.graph.fusion import FusionGroup, fuse
+from tilewright.graph.ir import Branches, Graph, Loop, Node, Value
 from tilewright.graph.ops import lower, operands, short_name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class KernelTask:
     """A kernel to be tuned. `weight` calls of the network use it."""
 
     name: str
@@ -103,7 +103,7 @@ class Partition:
 
     graph: Graph
     calls: tuple[Call, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[KernelTask, ...]
     views: dict[Value, Value]
 
     @property
@@ -116,7 +116,7 @@ class Partition:
         """The outermost region."""
         return Region(self.graph, self.calls)
 
-    def task(self, key: str) -> Task:
+    def task(self, key: str) -> KernelTask:
         """The task with this key."""
         return next(t for t in self.tasks if t.key == key)
 
@@ -153,7 +153,7 @@ def partition(graph: Graph) -> Partition:
     cutter = _Cutter()
     calls = cutter.calls(graph, 1)
     tasks = tuple(
-        Task(name, key, dag, cutter.weights[key]) for key, (name, dag) in cutter.dags.items()
+        KernelTask(name, key, dag, cutter.weights[key]) for key, (name, dag) in cutter.dags.items()
     )
     return Partition(graph, calls, tasks, cutter.views)
 
@@ -179,7 +179,7 @@ class _Cutter:
                 found.append((order[node.output], self.control(node, node.control, times)))
         return tuple(call for _, call in sorted(found, key=lambda f: f[0]))
 
-    def subgraph(self, group: Group, times: int) -> Subgraph:
+    def subgraph(self, group: FusionGroup, times: int) -> Subgraph:
         dag, values = group_dag(group)
         key = workload_hash(dag)
         if key not in self.dags:
@@ -189,9 +189,9 @@ class _Cutter:
         constants = tuple(values[t.name] for t in dag.constants)
         return Subgraph(group.exit.name, key, inputs, constants, group.exit)
 
-    def control(self, node: Node, what: Loop | Choice, times: int) -> LoopCall | ChoiceCall:
+    def control(self, node: Node, what: Loop | Branches, times: int) -> LoopCall | ChoiceCall:
         match what:
-            case Choice():
+            case Branches():
                 then, otherwise = (self.branch(g, node, times) for g in what.bodies)
                 return ChoiceCall(node, then, otherwise)
             case Loop(body=body):
@@ -219,7 +219,7 @@ class _Cutter:
         return found
 
 
-def group_dag(group: Group) -> tuple[ComputeDAG, dict[str, Value]]:
+def group_dag(group: FusionGroup) -> tuple[ComputeDAG, dict[str, Value]]:
     """The DAG of a group, and the value behind each of its placeholders by name."""
     first, order = _build(group, {})
     renamed = {}
@@ -230,7 +230,7 @@ def group_dag(group: Group) -> tuple[ComputeDAG, dict[str, Value]]:
     return dag, values
 
 
-def _build(group: Group, names: dict[Value, str]) -> tuple[ComputeDAG, dict[str, Value]]:
+def _build(group: FusionGroup, names: dict[Value, str]) -> tuple[ComputeDAG, dict[str, Value]]:
     """Lower the nodes of `group` one onto the other; `names` are those of placeholders."""
     tensors: dict[Value, Tensor] = {}
     values: dict[str, Value] = {}
@@ -254,7 +254,7 @@ def _build(group: Group, names: dict[Value, str]) -> tuple[ComputeDAG, dict[str,
     return ComputeDAG([tensors[group.exit]]), values
 
 
-def _task_name(group: Group, number: int) -> str:
+def _task_name(group: FusionGroup, number: int) -> str:
     """Operators and output shape: `t3_conv_add_relu_1x56x56x64`."""
     ops: Sequence[str] = [short_name(n.op) for n in group.nodes]
     shown = "_".join(ops if len(ops) <= 5 else (*ops[:3], f"{len(ops) - 4}more", ops[-1]))

@@ -160,7 +160,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class TrafficTime:
     """The least seconds of one pass of some traffic, without the region around it."""
 
     traffic: Traffic
@@ -174,7 +174,7 @@ class Ceilings:
     fma_flops: float
     load_bytes: float
     call_s: float
-    streams: tuple[Stream, ...]
+    streams: tuple[TrafficTime, ...]
 
     def seconds(self, traffic: Traffic) -> float:
         """The least time for some traffic. Raises ValueError for one that was not measured."""
@@ -204,7 +204,7 @@ def measure(
     jobs += [job for t in (near, *wanted) for job in _jobs(t, target)]
     buffers = buffers_of((near, *wanted), target)
     rates, call_s = _rates(jobs, buffers, target, sweeps, empty_calls)
-    streams = tuple(Stream(t, t.total / rates[t]) for t in wanted)
+    streams = tuple(TrafficTime(t, t.total / rates[t]) for t in wanted)
     return Ceilings(rates["fma"], rates[near], call_s, streams)
 
 

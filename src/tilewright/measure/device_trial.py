@@ -22,8 +22,8 @@ from tilewright.errors import RunError, TargetError, TilewrightError
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
-    Candidate,
     Floats,
+    LoadedCandidate,
     logical_constants,
 )
 from tilewright.measure.trial_task import TrialTask
@@ -50,7 +50,7 @@ def device_of(target: Target) -> Device:
     return device
 
 
-class _Buffer:
+class _DeviceBuffer:
     """Memory on the device for one array, its slack, and a copy of both here."""
 
     def __init__(self, device: Device, spec: BufferSpec) -> None:
@@ -88,11 +88,11 @@ class DeviceTask(TrialTask):
         self._l2_bytes = target.l2_bytes
         self._other: tuple[Array, object] | None = None
         self.constants = {name: given[name] for name in logical_constants(reference)}
-        self.given = [_Buffer(self.device, s) for s in reference.inputs]
+        self.given = [_DeviceBuffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
             buffer.array[...] = given[buffer.spec.name]
             buffer.upload()
-        self.results = [_Buffer(self.device, s) for s in reference.outputs]
+        self.results = [_DeviceBuffer(self.device, s) for s in reference.outputs]
         for buffer in self.results:
             buffer.upload()
 
@@ -107,7 +107,7 @@ class DeviceTask(TrialTask):
         return held + self.expected.nbytes
 
     @contextmanager
-    def loaded(self, artifact: Artifact) -> Iterator[Candidate]:
+    def loaded(self, artifact: Artifact) -> Iterator[LoadedCandidate]:
         candidate = _OnDevice(self, artifact)
         try:
             yield candidate
@@ -134,11 +134,13 @@ class _OnDevice:
         self._artifact = artifact
         device = task.device
         self._program = device.load(artifact)
-        self._own = [_Buffer(device, s) for s in artifact.constants]
+        self._own = [_DeviceBuffer(device, s) for s in artifact.constants]
         for buffer, packing in zip(self._own, artifact.packings, strict=True):
             packing.apply(task.constants[packing.source.name], buffer.array)
             buffer.upload()
-        self._scratch = _Buffer(device, BufferSpec("scratch", (artifact.scratch_bytes,), "uint8"))
+        self._scratch = _DeviceBuffer(
+            device, BufferSpec("scratch", (artifact.scratch_bytes,), "uint8")
+        )
         self._scratch.array.fill(SLACK)
         self._scratch.upload()
         buffers = (*task.given, *self._own, *task.results)

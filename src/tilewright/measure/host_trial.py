@@ -21,8 +21,8 @@ from tilewright.errors import RunError
 from tilewright.measure.trial import (
     EVICTING,
     MAX_CALLS,
-    Candidate,
     Floats,
+    LoadedCandidate,
     logical_constants,
 )
 from tilewright.measure.trial_task import TrialTask
@@ -64,11 +64,11 @@ class HostTask(TrialTask):
         return sum(held.values()) + self.expected.nbytes
 
     @contextmanager
-    def loaded(self, artifact: Artifact) -> Iterator[Candidate]:
+    def loaded(self, artifact: Artifact) -> Iterator[LoadedCandidate]:
         with LoadedKernel(artifact) as kernel:
             yield _OnHost(self, kernel, artifact, self._results)
 
-    def baseline(self) -> Candidate:
+    def baseline(self) -> LoadedCandidate:
         return self._reference
 
     def before(self, artifact: Artifact) -> tuple[list[Region], int]:

@@ -27,7 +27,7 @@ from tilewright.files import own_folder
 from tilewright.measure.pools import BuilderPool, Built, Outcome, RunnerClient, TaskSpec
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
-from tilewright.measure.workers import Failure, WorkerFailureError
+from tilewright.measure.workers import RequestFailure, WorkerFailureError
 from tilewright.target import available_cores
 
 BUILD = "tilewright.build:build_request"
@@ -131,7 +131,7 @@ class LocalMeasurer:
         """
         if task.name not in self._specs:
             ((_, outcome),) = self._builders.build([task.reference])
-            if isinstance(outcome, Failure):
+            if isinstance(outcome, RequestFailure):
                 raise BuildError(
                     f"the reference program of {task.name} does not build: "
                     f"{outcome.error}: {outcome.message}"
@@ -250,7 +250,7 @@ class LocalMeasurer:
 def _measure_one(
     runner: RunnerClient, spec: TaskSpec, outcome: Outcome, options: RunOptions
 ) -> MeasureResult:
-    if isinstance(outcome, Failure):
+    if isinstance(outcome, RequestFailure):
         return MeasureResult(outcome.stage, outcome.error, outcome.message)
     started = time.perf_counter()
     try:

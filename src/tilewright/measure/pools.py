@@ -22,7 +22,7 @@ from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header
 from tilewright.measure.server import UnknownTaskError
 from tilewright.measure.trial import RunOptions, Timing
-from tilewright.measure.workers import Failure, Worker, WorkerFailureError, worker_command
+from tilewright.measure.workers import RequestFailure, Worker, WorkerFailureError, worker_command
 from tilewright.setting import ALONE, Setting
 from tilewright.text import harmless
 
@@ -38,7 +38,7 @@ class Built:
     build_s: float
 
 
-Outcome = Built | Failure
+Outcome = Built | RequestFailure
 
 
 class BuilderPool:

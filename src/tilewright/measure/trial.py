@@ -133,7 +133,7 @@ class Spent:
         self._last = now
 
 
-class Candidate(Protocol):
+class LoadedCandidate(Protocol):
     """A loaded candidate with its memory, and what runs around it."""
 
     @property
@@ -166,11 +166,11 @@ def once(timed: Callable[[], Timing]) -> Timing:
 
 
 def run_trial(
-    candidate: Candidate,
+    candidate: LoadedCandidate,
     options: RunOptions,
     spent: Spent,
     retry: Retry,
-    reference: Candidate | None = None,
+    reference: LoadedCandidate | None = None,
 ) -> Timing:
     """The gate, then the clock, as often as `retry` likes, then the gate again; see the module's
     docstring. `reference` is what figures are relative to, where `options` ask for it.
@@ -190,7 +190,7 @@ def run_trial(
 
 
 def _time(
-    candidate: Candidate, first: float, options: RunOptions, reference: Candidate | None
+    candidate: LoadedCandidate, first: float, options: RunOptions, reference: LoadedCandidate | None
 ) -> Timing:
     baseline = None if reference is None else Baseline(reference, options)
     limit = math.inf if options.best_s is None else options.stop_ratio * options.best_s
@@ -227,7 +227,7 @@ class Baseline:
     often because both cores are put on one. Programs of one task then slow down alike.
     """
 
-    def __init__(self, reference: Candidate, options: RunOptions) -> None:
+    def __init__(self, reference: LoadedCandidate, options: RunOptions) -> None:
         assert options.reference_s is not None
         self._reference = reference
         self._usual_s = options.reference_s
@@ -244,7 +244,7 @@ class Baseline:
     def _turn(self) -> Floats:
         return self._reference.bench_within(self._turn_s)
 
-    def relative(self, candidate: Candidate, near: float, enough_s: float) -> float:
+    def relative(self, candidate: LoadedCandidate, near: float, enough_s: float) -> float:
         """The candidate's time divided by the slowness meanwhile, from turns until all took
         `enough_s`; from a few if it is above `near`.
         """
@@ -265,7 +265,7 @@ def _undisturbed(turns: Sequence[Floats]) -> float:
     return float(np.quantile(np.concatenate(turns), UNDISTURBED))
 
 
-def _second_chances(candidate: Candidate, first: float, limit: float) -> float:
+def _second_chances(candidate: LoadedCandidate, first: float, limit: float) -> float:
     """The shortest run: `first`, or one of a few more while they may be a hiccup's length above
     `limit`.
     """

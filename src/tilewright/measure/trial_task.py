@@ -19,8 +19,8 @@ from tilewright.artifact import Array, Artifact
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind, make_inputs
 from tilewright.measure.trial import (
-    Candidate,
     Expected,
+    LoadedCandidate,
     Retry,
     RunOptions,
     Spent,
@@ -76,10 +76,10 @@ class TrialTask(ABC):
         """Bytes held on this side while the task is loaded."""
 
     @abstractmethod
-    def loaded(self, artifact: Artifact) -> AbstractContextManager[Candidate]:
+    def loaded(self, artifact: Artifact) -> AbstractContextManager[LoadedCandidate]:
         """A candidate with its memory. Raises RunError when it cannot be loaded."""
 
-    def baseline(self) -> Candidate | None:
+    def baseline(self) -> LoadedCandidate | None:
         """The reference beside candidates, where both are timed in turns."""
         return None
 

@@ -54,7 +54,7 @@ SIGNAL_MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RequestFailure:
     """Why one request failed: `stage` ("build", "run", "check", "timeout"), error class, text."""
 
     stage: str
@@ -65,7 +65,7 @@ class Failure:
 class WorkerFailureError(RunError):
     """A request that failed; the worker stays usable."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: RequestFailure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
@@ -165,7 +165,7 @@ class Worker:
         except (RunError, ValueError) as error:
             tail = self._stop()
             raise WorkerFailureError(
-                Failure(self.stage, "RunError", f"{self._name()}: {error}{tail}")
+                RequestFailure(self.stage, "RunError", f"{self._name()}: {error}{tail}")
             ) from error
         except BaseException:
             self._stop()  # interrupted in the middle of a frame: this pipe is of no further use
@@ -173,7 +173,7 @@ class Worker:
         if answer["type"] == "error":
             stage = answer.get("stage")
             kind, text = (harmless(f"{answer.get(name)}") for name in ("error", "message"))
-            failure = Failure(stage if stage in STAGES else self.stage, kind, text)
+            failure = RequestFailure(stage if stage in STAGES else self.stage, kind, text)
             if answer.get("ended"):
                 self._stop()
             raise WorkerFailureError(failure)
@@ -238,7 +238,7 @@ class Worker:
         self._stderr.close()
         return f"; it printed: {tail}" if tail else ""
 
-    def _autopsy(self, timeout_s: float) -> Failure:
+    def _autopsy(self, timeout_s: float) -> RequestFailure:
         """What killed the process that closed its pipe."""
         assert self._process is not None
         try:
@@ -253,17 +253,17 @@ class Worker:
         if number in set(signal.Signals):
             name = signal.Signals(number).name
             meaning = SIGNAL_MEANINGS.get(signal.Signals(number), "a signal")
-            return Failure(self.stage, name, f"crashed with {name}: {meaning}{tail}")
-        return Failure(self.stage, "Exit", f"{self._name()} ended with code {code}{tail}")
+            return RequestFailure(self.stage, name, f"crashed with {name}: {meaning}{tail}")
+        return RequestFailure(self.stage, "Exit", f"{self._name()} ended with code {code}{tail}")
 
-    def _timeout(self, timeout_s: float) -> Failure:
+    def _timeout(self, timeout_s: float) -> RequestFailure:
         message = f"no answer within {timeout_s:g} s ({self.stage})"
-        return Failure("timeout", "TimeoutError", message)
+        return RequestFailure("timeout", "TimeoutError", message)
 
     def nonsense(self, why: str) -> WorkerFailureError:
         """The failure of a request whose answer is not what the protocol says it is."""
         said = f"{self._name()} gave an answer that is none: {why}{self._stop()}"
-        return WorkerFailureError(Failure(self.stage, "RunError", said))
+        return WorkerFailureError(RequestFailure(self.stage, "RunError", said))
 
     def _name(self) -> str:
         return repr(" ".join(self.command))

@@ -38,7 +38,7 @@ RUNS_ONCE = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class SharedAccess:
     """One access of a shared tensor, its slot and the thread variables around it."""
 
     tensor: str
@@ -47,7 +47,7 @@ class Access:
     writes: bool
     threads: frozenset[str]
 
-    def conflicts(self, other: Access) -> bool:
+    def conflicts(self, other: SharedAccess) -> bool:
         """Whether two threads may touch the same element, one of them writing."""
         if not (self.writes or other.writes):
             return False
@@ -63,20 +63,20 @@ class Access:
         return f"{self.tensor}[{index}]"
 
 
-Pending: TypeAlias = dict[Access, None]
+Pending: TypeAlias = dict[SharedAccess, None]
 """Accesses since the last barrier, in order."""
 
 
 def with_barriers(body: Node) -> Node:
     """The nest with a barrier wherever a conflict needs one, as far out as statements allow."""
     shared = _shared(body)
-    return _Analysis(shared).place(body, {}, Team())[0] if shared else body
+    return _SharedAccesses(shared).place(body, {}, Team())[0] if shared else body
 
 
-def first_race(kernel: Node) -> tuple[Access, Access] | None:
+def first_race(kernel: Node) -> tuple[SharedAccess, SharedAccess] | None:
     """The first pair of conflicting accesses that no barrier separates."""
     shared = _shared(kernel)
-    analysis = _Analysis(shared)
+    analysis = _SharedAccesses(shared)
     if shared:
         analysis.walk(kernel, {}, Team())
     return analysis.races[0] if analysis.races else None
@@ -91,7 +91,9 @@ def _shared(node: Node) -> dict[str, int | None]:
     }
 
 
-def _clash(pending: Iterable[Access], now: Iterable[Access]) -> tuple[Access, Access] | None:
+def _clash(
+    pending: Iterable[SharedAccess], now: Iterable[SharedAccess]
+) -> tuple[SharedAccess, SharedAccess] | None:
     later = list(now)
     for a in pending:
         for b in later:
@@ -110,12 +112,12 @@ def _thread_names(store: Store, team: Team) -> frozenset[str]:
     return frozenset(loop.var.name for loop in (*loops, *virtual))
 
 
-class _Analysis:
+class _SharedAccesses:
     """Accesses of the tensors `shared` in a nest, each statement's found once."""
 
     def __init__(self, shared: Mapping[str, int | None]) -> None:
         self.shared = shared
-        self.races: list[tuple[Access, Access]] = []
+        self.races: list[tuple[SharedAccess, SharedAccess]] = []
         self._own: dict[int, Pending] = {}
         self._all: dict[int, Pending] = {}
 
@@ -132,7 +134,7 @@ class _Analysis:
                 found = self._reads((*indices, value), threads)
                 if tensor.name in self.shared:
                     slot = self.shared[tensor.name]
-                    found[Access(tensor.name, slot, indices, True, threads)] = None
+                    found[SharedAccess(tensor.name, slot, indices, True, threads)] = None
                 return found
             case If(cond, _):
                 return self._reads((cond,), team.variables)
@@ -142,7 +144,7 @@ class _Analysis:
         found = [r for e in exprs for r in reads(e) if r.tensor.name in self.shared]
         slots = self.shared
         return {
-            Access(r.tensor.name, slots[r.tensor.name], r.indices, False, threads): None
+            SharedAccess(r.tensor.name, slots[r.tensor.name], r.indices, False, threads): None
             for r in found
         }
 

@@ -139,7 +139,7 @@ class _Interpreter:
             case For():
                 self.loop(node, buffers, lanes)
             case If(cond, body):
-                where = _Place(self.program, node, buffers)
+                where = _StatementPlace(self.program, node, buffers)
                 test = np.broadcast_to(where.value(cond, lanes), (lanes.count,))
                 if test.any():
                     self.run(body, buffers, lanes if test.all() else lanes.where(test))
@@ -147,17 +147,17 @@ class _Interpreter:
                 self.alloc(node, buffers, lanes)
             case Store():
                 combined = self.combined.get(id(node), ())
-                _Place(self.program, node, buffers).store(node, lanes, combined)
+                _StatementPlace(self.program, node, buffers).store(node, lanes, combined)
             case Barrier():
                 if lanes.count != self.team:
-                    _Place(self.program, node, buffers).fail("not every thread comes here")
+                    _StatementPlace(self.program, node, buffers).fail("not every thread comes here")
                 for since in self.since.values():
                     since.forget()
             case Hoist():
                 raise VerifyError(f"program {self.program.name} is symbolic: it has a hoist")
 
     def alloc(self, node: Alloc, buffers: Buffers, lanes: Lanes) -> None:
-        where = _Place(self.program, node, buffers)
+        where = _StatementPlace(self.program, node, buffers)
         slot = f"{node.tensor.name}:window"
         starts = {f"{slot}.{d}": where.value(e, lanes) for d, e in enumerate(node.offset)}
         windows = np.arange(lanes.count)
@@ -245,7 +245,7 @@ class _Interpreter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _StatementPlace:
     """A statement with the buffers it sees: evaluates expressions for all lanes at once."""
 
     program: Program

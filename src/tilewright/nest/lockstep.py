@@ -43,7 +43,7 @@ READ, WRITE = "read", "write"
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LoopAccess:
     """One access in a loop's body: `action` is READ, WRITE or the name of a reduction."""
 
     tensor: str
@@ -69,7 +69,7 @@ def _visit(node: Node, parallel: bool, simplifier: Simplifier, found: set[int]) 
     if isinstance(node, For) and (parallel or node.kind not in (Kind.PARALLEL, Kind.BLOCK)):
         if node.kind is not Kind.BLOCK and any(map(_is_teamwork, walk(node))):
             return
-        by_tensor: dict[str, list[Access]] = {}
+        by_tensor: dict[str, list[LoopAccess]] = {}
         for access in _accesses(node.body, {}, (), frozenset()):
             by_tensor.setdefault(access.tensor, []).append(access)
         if all(_compatible(node, g, simplifier, found) for g in by_tensor.values()):
@@ -88,7 +88,7 @@ def _is_teamwork(node: Node) -> bool:
 
 def _accesses(
     node: Node, inner: Mapping[str, Interval], loops: tuple[int, ...], private: frozenset[str]
-) -> Iterator[Access]:
+) -> Iterator[LoopAccess]:
     """Accesses to tensors that outlive the node, with the loops between it and them."""
     match node:
         case Alloc(tensor, offset, _):
@@ -105,21 +105,21 @@ def _accesses(
             for e in (*indices, value):
                 yield from _reads(e, inner, loops, private)
             if tensor.name not in private:
-                yield Access(tensor.name, indices, reduce or WRITE, inner, loops)
+                yield LoopAccess(tensor.name, indices, reduce or WRITE, inner, loops)
     for b in bodies(node):
         yield from _accesses(b, inner, loops, private)
 
 
 def _reads(
     e: Expr, inner: Mapping[str, Interval], loops: tuple[int, ...], private: frozenset[str]
-) -> Iterator[Access]:
+) -> Iterator[LoopAccess]:
     for r in reads(e):
         if r.tensor.name not in private:
-            yield Access(r.tensor.name, r.indices, READ, inner, loops)
+            yield LoopAccess(r.tensor.name, r.indices, READ, inner, loops)
 
 
 def _compatible(
-    loop: For, group: list[Access], simplifier: Simplifier, found: Collection[int]
+    loop: For, group: list[LoopAccess], simplifier: Simplifier, found: Collection[int]
 ) -> bool:
     """Whether the iterations of `loop` may share one tensor."""
     actions = {a.action for a in group}
@@ -132,7 +132,7 @@ def _compatible(
     return any(_separated(loop, group, d, simplifier) for d in range(len(group[0].indices)))
 
 
-def _separated(loop: For, group: list[Access], d: int, simplifier: Simplifier) -> bool:
+def _separated(loop: For, group: list[LoopAccess], d: int, simplifier: Simplifier) -> bool:
     """Rule 3 on dimension `d`."""
     step: int | None = None
     first: Expr | None = None

@@ -52,7 +52,7 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class VerifiedScope:
     """What a node sees: storage by name, loops around it, and what is known there."""
 
     program: str
@@ -72,7 +72,7 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
     `symbolic` admits extents that are expressions, free decision variables, `Hoist` and `when`;
     accesses are then not bounded.
     """
-    scope = Scope(program.name, symbolic, {}, (), Facts.of({}))
+    scope = VerifiedScope(program.name, symbolic, {}, (), Facts.of({}))
     scope = replace(scope, storage=_interface(program, scope))
     written = {n.tensor.name for n in walk(program.body) if isinstance(n, Store)}
     for t in program.outputs:
@@ -95,7 +95,7 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
             scope.fail(nest_text(kernel).splitlines()[0], f"{a} and {b} live in the same bytes")
 
 
-def _interface(program: Program, scope: Scope) -> dict[str, Storage]:
+def _interface(program: Program, scope: VerifiedScope) -> dict[str, Storage]:
     storage: dict[str, Storage] = {}
     readable = (*program.inputs, *program.constants, *program.tables)
     for t in (*readable, *program.outputs):
@@ -111,7 +111,7 @@ def _interface(program: Program, scope: Scope) -> dict[str, Storage]:
     return storage
 
 
-def _node(node: Node, scope: Scope) -> None:
+def _node(node: Node, scope: VerifiedScope) -> None:
     match node:
         case Seq(body):
             for n in body:
@@ -138,7 +138,7 @@ def _node(node: Node, scope: Scope) -> None:
             _node(body, scope)
 
 
-def _loop(loop: For, scope: Scope) -> None:
+def _loop(loop: For, scope: VerifiedScope) -> None:
     head = f"for {loop.var.name} in range({extent_text(loop.extent)})"
     if loop.var.name in scope.loops:
         scope.fail(head, "a loop around it has the same variable")
@@ -156,7 +156,7 @@ def _loop(loop: For, scope: Scope) -> None:
     _node(loop.body, replace(scope, loops=(*scope.loops, loop.var.name), facts=facts))
 
 
-def _marks(node: For | Store, scope: Scope, head: str) -> None:
+def _marks(node: For | Store, scope: VerifiedScope, head: str) -> None:
     """Known ones, on their kind of node, at a place and with a value that the table allows."""
     for name, value in node.marks:
         rule = MARKS.get(name)
@@ -170,7 +170,7 @@ def _marks(node: For | Store, scope: Scope, head: str) -> None:
                 scope.fail(head, f"{name}: {problem}")
 
 
-def _extent(extent: Extent, scope: Scope, head: str, least: int) -> None:
+def _extent(extent: Extent, scope: VerifiedScope, head: str, least: int) -> None:
     if isinstance(extent, int):
         if extent < least:
             scope.fail(head, f"{extent} is below {least}")
@@ -180,7 +180,7 @@ def _extent(extent: Extent, scope: Scope, head: str, least: int) -> None:
     _index(extent, scope, head)
 
 
-def _alloc(node: Alloc, scope: Scope) -> None:
+def _alloc(node: Alloc, scope: VerifiedScope) -> None:
     head = f"alloc {declaration(node.tensor)}"
     if node.tensor.name in scope.storage:
         scope.fail(head, "a tensor of that name is in scope already")
@@ -194,7 +194,7 @@ def _alloc(node: Alloc, scope: Scope) -> None:
     _node(node.body, replace(scope, storage={**scope.storage, node.tensor.name: storage}))
 
 
-def _store(node: Store, scope: Scope) -> None:
+def _store(node: Store, scope: VerifiedScope) -> None:
     head = nest_text(node)
     _access(node.tensor, node.indices, scope, head)
     if not scope.storage[node.tensor.name].writable:
@@ -210,7 +210,7 @@ def _store(node: Store, scope: Scope) -> None:
     _marks(node, scope, head)
 
 
-def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: Scope, head: str) -> None:
+def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: VerifiedScope, head: str) -> None:
     storage = scope.storage.get(tensor.name)
     if storage is None:
         known = ", ".join(scope.storage)
@@ -225,7 +225,7 @@ def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: Scope, head: str) 
             _inside(storage, d, index, scope, head)
 
 
-def _inside(storage: Storage, d: int, index: Expr, scope: Scope, head: str) -> None:
+def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: str) -> None:
     extent = storage.tensor.shape[d]
     assert isinstance(extent, int)
     if scope.facts.impossible:
@@ -241,19 +241,19 @@ def _inside(storage: Storage, d: int, index: Expr, scope: Scope, head: str) -> N
         )
 
 
-def _index(e: Expr, scope: Scope, head: str) -> None:
+def _index(e: Expr, scope: VerifiedScope, head: str) -> None:
     if e.dtype != INT64:
         scope.fail(head, f"the index {expr_text(e)} is {e.dtype}, not int64")
     _value(e, scope, head)
 
 
-def _condition(e: Expr, scope: Scope, head: str) -> None:
+def _condition(e: Expr, scope: VerifiedScope, head: str) -> None:
     if e.dtype != BOOL:
         scope.fail(head, f"the condition {expr_text(e)} is {e.dtype}, not bool")
     _value(e, scope, head)
 
 
-def _value(e: Expr, scope: Scope, head: str) -> None:
+def _value(e: Expr, scope: VerifiedScope, head: str) -> None:
     """Check an expression; a branch of a select sees its condition."""
     match e:
         case Var(name) if name not in scope.loops and not scope.symbolic:
@@ -277,7 +277,7 @@ def _value(e: Expr, scope: Scope, head: str) -> None:
         _value(c, scope, head)
 
 
-def _same_dtype(operands: tuple[Expr, ...], scope: Scope, head: str) -> None:
+def _same_dtype(operands: tuple[Expr, ...], scope: VerifiedScope, head: str) -> None:
     if len({o.dtype for o in operands}) > 1:
         texts = ", ".join(f"{expr_text(o)}: {o.dtype}" for o in operands)
         scope.fail(head, f"operands of one operation have different dtypes: {texts}")

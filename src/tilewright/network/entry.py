@@ -27,7 +27,7 @@ from tilewright.artifact import timed_entry
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
+class InterfaceBuffer:
     """Buffer number `index` of the network's interface."""
 
     index: int
@@ -50,7 +50,7 @@ class Row:
     loop: int
 
 
-Place: TypeAlias = Buffer | Slot | Row
+Place: TypeAlias = InterfaceBuffer | Slot | Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class _Body:
 
     def pointer(self, place: Place) -> str:
         match place:
-            case Buffer(index):
+            case InterfaceBuffer(index):
                 return f"%b{index}"
             case Slot(offset):
                 self.slots.add(offset)

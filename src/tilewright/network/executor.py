@@ -22,14 +22,14 @@ from typing import Any
 
 from tilewright.artifact import Artifact, BufferSpec, Launch
 from tilewright.build import compile_ir
-from tilewright.build.library import Program, save
+from tilewright.build.library import LibraryNetwork, save
 from tilewright.errors import TargetError
 from tilewright.graph.ir import Array
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
 from tilewright.network.launches import launches_of
 from tilewright.network.linker import Linker
-from tilewright.network.memory import Memory, MemoryPlan
+from tilewright.network.memory import MemoryPlan, MemoryUse
 from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import ConstantPool, pack
 from tilewright.runtime.device import DeviceFunction
@@ -140,14 +140,14 @@ class Network(ArrayFunction):
         return save(Path(path), self.name, [self.program], compiler)
 
     @property
-    def program(self) -> Program:
+    def program(self) -> LibraryNetwork:
         """What a library is saved from."""
-        return Program(self.artifact, self.kernels, self.constants)
+        return LibraryNetwork(self.artifact, self.kernels, self.constants)
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryUse:
         """What a run needs, in bytes."""
-        return Memory.of(self.artifact, self.plan.arena_bytes)
+        return MemoryUse.of(self.artifact, self.plan.arena_bytes)
 
     def __str__(self) -> str:
         return (

@@ -1,6 +1,6 @@
 """A network on a GPU: the launches of all its kernels in order.
 
-    actions             KernelCall("t0_conv", (Buffer(0), Buffer(1), Slot(512)))
+    actions             KernelCall("t0_conv", (InterfaceBuffer(0), InterfaceBuffer(1), Slot(512)))
     kernel t0_conv      launches t0_conv_0(input 0, constant 1, scratch 0), …
     launches            t0_conv_0(buffer 0, buffer 1, scratch workspace + 0), …
 
@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewright.artifact import Artifact, Launch, Step
+from tilewright.artifact import Artifact, Launch, NetworkStep
 from tilewright.build import build
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, placeholder
-from tilewright.network.entry import Action, Buffer, Copy, KernelCall, Place, Row
+from tilewright.network.entry import Action, Copy, InterfaceBuffer, KernelCall, Place, Row
 from tilewright.schedule.steps import Annotate, Split
 from tilewright.target import Target
 
@@ -50,8 +50,11 @@ def _copy_name(size: int) -> str:
 
 
 def launches_of(
-    actions: Sequence[Action], steps: Sequence[Step], kernels: Sequence[Artifact], workspace: int
-) -> tuple[tuple[Launch, ...], tuple[Step, ...]]:
+    actions: Sequence[Action],
+    steps: Sequence[NetworkStep],
+    kernels: Sequence[Artifact],
+    workspace: int,
+) -> tuple[tuple[Launch, ...], tuple[NetworkStep, ...]]:
     """All launches, and what each one is; `steps` are those of the actions.
 
     `workspace` is the offset in scratch where the kernels' own scratch begins. The operations of a
@@ -59,7 +62,7 @@ def launches_of(
     """
     by_name = {k.entry: k for k in kernels}
     launches: list[Launch] = []
-    each: list[Step] = []
+    each: list[NetworkStep] = []
     for action, step in zip(actions, steps, strict=True):
         assert isinstance(action, (Copy, KernelCall)), "the linker refuses control flow"
         if isinstance(action, Copy):
@@ -72,10 +75,10 @@ def launches_of(
                 _position(places[a]) if a >= 0 else a - workspace for a in launch.arguments
             )
             launches.append(replace(launch, arguments=arguments))
-            each.append(Step(step.kernel, 0 if i else step.flops))
+            each.append(NetworkStep(step.kernel, 0 if i else step.flops))
     return tuple(launches), tuple(each)
 
 
 def _position(place: Place) -> int:
     assert not isinstance(place, Row), "only loops have rows"
-    return place.index if isinstance(place, Buffer) else -1 - place.offset
+    return place.index if isinstance(place, InterfaceBuffer) else -1 - place.offset

@@ -2,7 +2,7 @@
 
     linker = Linker(partition, kernels, target)
     linker.constants    packed constants, each once however many kernels share it
-    linker.actions      KernelCall("t0_conv", (Buffer(0), Buffer(1), Slot(512))), Repeat(…), …
+    linker.actions      KernelCall("t0_conv", (InterfaceBuffer(0), Slot(512))), Repeat(…), …
     linker.parts        the kernels that the actions call
 
 Results lie where they are wanted: in the caller's buffer, in a row of the array that a loop stacks,
@@ -20,8 +20,8 @@ from tilewright.artifact import (
     DEVICE_ALIGNMENT,
     Artifact,
     BufferSpec,
+    NetworkStep,
     Packing,
-    Step,
 )
 from tilewright.errors import BuildError, UnsupportedModel
 from tilewright.graph.ir import Value
@@ -37,8 +37,8 @@ from tilewright.graph.partition import (
 from tilewright.network.entry import (
     Action,
     Branch,
-    Buffer,
     Copy,
+    InterfaceBuffer,
     KernelCall,
     Place,
     Repeat,
@@ -125,13 +125,13 @@ class Linker:
     def _outermost(self) -> dict[Value, Place]:
         """Where inputs, outputs and constants that are read as they are lie."""
         first = len(self.inputs)
-        found: dict[Value, Place] = {v: Buffer(first + n) for v, n in self._plain.items()}
-        found |= {v: Buffer(i) for i, v in enumerate(self.inputs)}
+        found: dict[Value, Place] = {v: InterfaceBuffer(first + n) for v, n in self._plain.items()}
+        found |= {v: InterfaceBuffer(i) for i, v in enumerate(self.inputs)}
         direct = direct_results(self.partition, self.partition.whole)
         return found | {v: self._output(i) for v, i in direct.items()}
 
-    def _output(self, i: int) -> Buffer:
-        return Buffer(len(self.inputs) + len(self.constants) + i)
+    def _output(self, i: int) -> InterfaceBuffer:
+        return InterfaceBuffer(len(self.inputs) + len(self.constants) + i)
 
     def place(self, value: Value) -> Place:
         """Where `value` is: the caller's or a constant's buffer, a row of it, or the arena."""
@@ -154,7 +154,7 @@ class Linker:
             case Subgraph():
                 places = [
                     *(self.place(v) for v in call.inputs),
-                    *(Buffer(len(self.inputs) + c) for c in self._operands[call]),
+                    *(InterfaceBuffer(len(self.inputs) + c) for c in self._operands[call]),
                     self.place(call.output),
                 ]
                 return (KernelCall(self.kernels[call.key].entry, tuple(places)),)
@@ -227,32 +227,32 @@ class Linker:
 
     # ---- profiles -----------------------------------------------------------------------------
 
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[NetworkStep, ...]:
         """What each action is, for a profile."""
         tasks = {self.kernels[t.key].entry: t for t in self.partition.tasks}
 
-        def step(action: Action) -> Step:
+        def step(action: Action) -> NetworkStep:
             match action:
                 case KernelCall(entry=entry):
-                    return Step(tasks[entry].name, tasks[entry].dag.useful_flops)
+                    return NetworkStep(tasks[entry].name, tasks[entry].dag.useful_flops)
                 case Copy():
-                    return Step("copy", 0)
+                    return NetworkStep("copy", 0)
                 case Branch(then=then, otherwise=otherwise):
                     sides = [[step(a) for a in side] for side in (then, otherwise)]
                     names = (_listed(side) or "nothing" for side in sides)
                     most = max(sum(s.flops for s in side) for side in sides)
-                    return Step(f"if: {' else: '.join(names)}", most)
+                    return NetworkStep(f"if: {' else: '.join(names)}", most)
                 case Repeat(trips=trips, actions=actions):
                     inner = [step(a) for a in actions]
                     often = trips if isinstance(trips, int) else 1
                     times = f" x{trips}" if isinstance(trips, int) else ""
                     total = often * sum(s.flops for s in inner)
-                    return Step(f"loop{times}: {_listed(inner)}", total)
+                    return NetworkStep(f"loop{times}: {_listed(inner)}", total)
 
         return tuple(map(step, self.actions))
 
 
-def _listed(steps: Sequence[Step]) -> str:
+def _listed(steps: Sequence[NetworkStep]) -> str:
     """The kernels among `steps`."""
     return ", ".join(s.kernel for s in steps if s.kernel != "copy")
 

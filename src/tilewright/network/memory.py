@@ -2,7 +2,7 @@
 
     plan = plan_memory(partition)        plan.offsets[value]   plan.arena_bytes
     print(plan)                          arena 3.20 MB for 57 values (38.1 MB without reuse)
-    print(Memory.of(artifact, plan.arena_bytes))      peak memory 106 MB (constants 102 MB, …)
+    print(MemoryUse.of(artifact, plan.arena_bytes))      peak memory 106 MB (constants 102 MB, …)
 
 A value lives from the call that writes it to the last call that reads it or a view of it; a loop
 is one call to the values that it reads from outside. Values
@@ -60,7 +60,7 @@ class MemoryPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryUse:
     """Bytes: packed constants (once a process), the arena of intermediate values and the kernels'
     own scratch (for each run at a time), inputs and outputs.
     """
@@ -71,9 +71,9 @@ class Memory:
     arguments: int
 
     @staticmethod
-    def of(artifact: Artifact, arena_bytes: int = 0) -> Memory:
+    def of(artifact: Artifact, arena_bytes: int = 0) -> MemoryUse:
         """Of a network with an arena, or of a kernel without."""
-        return Memory(
+        return MemoryUse(
             constants=sum(s.bytes for s in artifact.constants),
             arena=arena_bytes,
             scratch=artifact.scratch_bytes - arena_bytes,
@@ -105,7 +105,7 @@ def plan_memory(partition: Partition, alignment: int = ALIGNMENT) -> MemoryPlan:
 
 def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]:
     """Lifetimes of the values that need memory of their own, in the order they are written."""
-    clock = _Clock(partition)
+    clock = _CallNumbers(partition)
     clock.walk(partition.whole)
     outside = set(direct_results(partition, partition.whole))
     return [
@@ -115,7 +115,7 @@ def liveness(partition: Partition, alignment: int = ALIGNMENT) -> list[Lifetime]
     ]
 
 
-class _Clock:
+class _CallNumbers:
     """Numbers all calls in order, those of loops and branches, too: `first` and `last` uses.
 
     What a loop reads from outside is needed until it ends, and so are the values that it carries;

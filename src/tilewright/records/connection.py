@@ -36,7 +36,7 @@ WAY_OUT = "name a SQLite file, or a URL like postgresql://user@host/database"
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class RecordStore:
     """An open database: `name` is what errors call it (without a password)."""
 
     engine: Engine
@@ -99,7 +99,7 @@ class Store:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: float) -> Store:
+def connect(target: str | Path, *, create: bool, readonly: bool, timeout_s: float) -> RecordStore:
     """Open a SQLite file (path, sqlite:// URL, ":memory:") or a PostgreSQL URL.
 
     With `create` an absent file or an empty database gets the schema. One of an older version is
@@ -137,7 +137,7 @@ def _url(target: str | Path) -> URL:
             raise RecordsError(f"records database: unknown URL scheme {scheme!r}: {WAY_OUT}")
 
 
-def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> Store:
+def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> RecordStore:
     memory = name == ":memory:"
     path = None if memory else Path(name)
     if path is not None:
@@ -162,7 +162,7 @@ def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> Store:
     engine = create_engine("sqlite://", creator=open_file, poolclass=pool)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
-    return Store(engine, name, readonly, timeout_s, path)
+    return RecordStore(engine, name, readonly, timeout_s, path)
 
 
 def _check_path(path: Path, create: bool) -> None:
@@ -201,7 +201,7 @@ def _begin(connection: Connection) -> None:
         connection.exec_driver_sql(statement)
 
 
-def _postgresql(url: URL, name: str, readonly: bool, timeout_s: float) -> Store:
+def _postgresql(url: URL, name: str, readonly: bool, timeout_s: float) -> RecordStore:
     try:
         engine = create_engine(
             url,
@@ -213,10 +213,10 @@ def _postgresql(url: URL, name: str, readonly: bool, timeout_s: float) -> Store:
         raise RecordsError(
             f"records database {name} needs psycopg: pip install 'tilewright[postgresql]'"
         ) from error
-    return Store(engine, name, readonly, timeout_s, None)
+    return RecordStore(engine, name, readonly, timeout_s, None)
 
 
-def _checked(store: Store, create: bool) -> Store:
+def _checked(store: RecordStore, create: bool) -> RecordStore:
     """Find the schema and its version, or create it; a writable database must really be so."""
     with store.read() as connection:
         found = _schema_version(connection, store)
@@ -243,7 +243,7 @@ def _checked(store: Store, create: bool) -> Store:
     return store
 
 
-def _upgraded_copy(store: Store, found: int) -> Store:
+def _upgraded_copy(store: RecordStore, found: int) -> RecordStore:
     """An older database opened read-only, as a copy in memory that is of today's schema."""
     if store.dialect != "sqlite":
         raise RecordsError(
@@ -262,7 +262,7 @@ def _upgraded_copy(store: Store, found: int) -> Store:
     return replace(copy, name=store.name, readonly=True)
 
 
-def _schema_version(connection: Connection, store: Store) -> int | None:
+def _schema_version(connection: Connection, store: RecordStore) -> int | None:
     """The version found; None in an empty database; RecordsError if it is not one of ours."""
     tables = inspect(connection).get_table_names()
     if not tables:
@@ -285,7 +285,7 @@ def _schema_version(connection: Connection, store: Store) -> int | None:
     return int(text)
 
 
-def _use_write_ahead_log(store: Store) -> None:
+def _use_write_ahead_log(store: RecordStore) -> None:
     """Let readers and a writer work at once. The mode is a lasting property of the file.
 
     The switch needs the file alone and SQLite does not wait for that, so two processes that

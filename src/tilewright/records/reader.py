@@ -13,7 +13,7 @@ from sqlalchemy import Select, Table, select
 
 from tilewright.gene import Gene
 from tilewright.records import codec, exchange, queries
-from tilewright.records.connection import Store
+from tilewright.records.connection import RecordStore
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     FACT_KINDS,
@@ -37,7 +37,7 @@ PAGE = 1000  # rows read or looked up at once
 class Reader:
     """What an open database can be asked."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RecordStore) -> None:
         self._store = store
 
     @property

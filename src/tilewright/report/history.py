@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tilewright.records.machine import Machine
 from tilewright.records.rows import DEFAULT, CeilingsRow, FactsRow, LoadRow, RunRow
 from tilewright.report.clock import Clock
-from tilewright.report.tasks import Failure, Floats, TaskHistory, failures, floats
+from tilewright.report.tasks import FailureLine, Floats, TaskHistory, failures, floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class History:
         return _mean([task.regret for task in self.tasks])
 
     @property
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[FailureLine]:
         """All errors, most frequent first."""
         return failures(self.tasks)
 

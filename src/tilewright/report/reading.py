@@ -27,11 +27,11 @@ from tilewright.records.rows import (
 from tilewright.report.clock import Clock
 from tilewright.report.history import History, ModelHistory
 from tilewright.report.roofline import Roofline
-from tilewright.report.tasks import Program, TaskHistory
+from tilewright.report.tasks import PrintedProgram, TaskHistory
 
 
 def read_history(
-    database: Database, machine: Machine, programs: Mapping[str, Program], source: str
+    database: Database, machine: Machine, programs: Mapping[str, PrintedProgram], source: str
 ) -> History:
     """Everything the page says. `programs` are by workload hash; `source` names the database."""
     lines = database.history(machine.fingerprint)
@@ -67,7 +67,7 @@ def _tasks(
     machine: str,
     lines: Sequence[TrialLine],
     clock: Clock,
-    programs: Mapping[str, Program],
+    programs: Mapping[str, PrintedProgram],
     roofline: Roofline,
 ) -> dict[str, TaskHistory]:
     """Every task that has trials, by hash."""

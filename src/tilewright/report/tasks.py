@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class PrintedProgram:
     """The printed forms of a task's best program.
 
     `least_bytes` are read and written at least: every input and output once. `own_flops` are the
@@ -44,7 +44,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureLine:
     """Trials that failed alike, with the first one's message."""
 
     stage: str
@@ -68,7 +68,7 @@ class TaskHistory:
     at_s: Floats
     given_s: float
     calls: tuple[tuple[str, int], ...]
-    program: Program | None
+    program: PrintedProgram | None
     roofline: Roofline
     figures_s: tuple[float, ...] = ()
 
@@ -218,12 +218,12 @@ class TaskHistory:
         return regret(*self.predicted[:2])
 
     @property
-    def failures(self) -> list[Failure]:
+    def failures(self) -> list[FailureLine]:
         """Its errors, most frequent first."""
         return failures([self])
 
 
-def failures(tasks: Sequence[TaskHistory]) -> list[Failure]:
+def failures(tasks: Sequence[TaskHistory]) -> list[FailureLine]:
     """Errors of some tasks by stage, class and first line, most frequent first."""
     found: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for task in tasks:
@@ -233,7 +233,7 @@ def failures(tasks: Sequence[TaskHistory]) -> list[Failure]:
                 key = (line.stage, line.error, head)
                 found.setdefault(key, []).append((task.workload.hash, line.message))
     rows = [
-        Failure(stage, error, members[0][1], len(members), len({task for task, _ in members}))
+        FailureLine(stage, error, members[0][1], len(members), len({task for task, _ in members}))
         for (stage, error, _), members in found.items()
     ]
     return sorted(rows, key=lambda row: (-row.trials, row.stage, row.error))

@@ -19,7 +19,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Array, Artifact, Step
+from tilewright.artifact import Array, Artifact, NetworkStep
 from tilewright.errors import InputError
 from tilewright.runtime.constants import Constants, pack, pack_given
 from tilewright.runtime.parameters import ArrayFunction, checked, positional, with_named
@@ -144,7 +144,7 @@ class DeviceFunction(ArrayFunction):
         """Time every launch within `runs` runs, by the device's clock; see `runtime.profile`.
         Raises InputError for fewer than one run, or for wrong inputs.
         """
-        names = [Step(launch.kernel, 0) for launch in self.artifact.launches]
+        names = [NetworkStep(launch.kernel, 0) for launch in self.artifact.launches]
         with self._busy:
             self._take(positional(self._inputs, inputs))
             memory = self._buffers, self._scratch

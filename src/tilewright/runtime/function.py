@@ -13,7 +13,7 @@ or not aligned for its elements, is copied into a buffer kept for it; more is no
 copying takes longer than loads across cache lines do. Outputs are 64-byte-aligned arrays, new ones
 unless the caller gives some or has dropped those of an earlier call, whose memory is then used
 again (that of large ones also where a call begins before they are dropped: `ResultMemory`). Threads
-may call at once: each call in flight has a `_Frame` of its own, with the scratch memory and the
+may call at once: each call in flight has a `_CallFrame` of its own, with the scratch memory and the
 last outputs; frames are kept, so there come to be as many as calls were ever made at once. Such
 calls compete for the cores: `fn.threads = 1` gives each one.
 
@@ -32,12 +32,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import ALIGNMENT, Array, Artifact, Step
+from tilewright.artifact import ALIGNMENT, Array, Artifact, NetworkStep
 from tilewright.errors import InputError
 from tilewright.runtime.buffers import BYTE, address, aligned_empty, is_aligned
 from tilewright.runtime.constants import ConstantPool, Constants, pack, pack_given
 from tilewright.runtime.cpu import LoadedKernel, NativeCode, pointer_array
-from tilewright.runtime.invoke import DONE, HELD, QUICK, Call
+from tilewright.runtime.invoke import DONE, HELD, QUICK, NativeCall
 from tilewright.runtime.parameters import (
     ArrayFunction,
     Parameter,
@@ -51,7 +51,7 @@ from tilewright.runtime.tensors import alike
 from tilewright.target import Target
 
 
-class _Frame:
+class _CallFrame:
     """What one call in flight has to itself: the native pointer array, scratch memory, the native
     call with its outputs, and copies of inputs that kernels cannot read where they are, by name. It
     keeps the constants alive.
@@ -62,7 +62,7 @@ class _Frame:
         *("scratch", "scratch_address", "staged"),
     )
 
-    call: Call
+    call: NativeCall
 
     def __init__(self, pointers: Sequence[int], scratch_bytes: int, constants: Constants) -> None:
         self.constants = constants
@@ -110,7 +110,7 @@ class CompiledFunction(ArrayFunction):
         self._constants = constants if artifact.constants else pack(artifact, {})
         # Frames that no call is using. Calls take and return them without a lock: `pop` and
         # `append` of a list are atomic.
-        self._frames: list[_Frame] = []
+        self._frames: list[_CallFrame] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Its code and packed constants, or the library it is from: another process on a machine
@@ -175,7 +175,7 @@ class CompiledFunction(ArrayFunction):
         frames.append(frame)
         return alike(inputs, outputs) if out is None else outputs
 
-    def _frame(self, frames: list[_Frame]) -> _Frame:
+    def _frame(self, frames: list[_CallFrame]) -> _CallFrame:
         """One that no call uses."""
         try:
             return frames.pop()
@@ -210,12 +210,12 @@ class CompiledFunction(ArrayFunction):
             return self._code.steps(*addresses, threads=self._threads)
 
         plain()
-        steps = self.artifact.steps or (Step(self.artifact.entry, 0),)
+        steps = self.artifact.steps or (NetworkStep(self.artifact.entry, 0),)
         found = profile(steps, timed, plain, runs)
         del kept  # in use until here
         return found
 
-    def _bound(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[_Frame, list[Array]]:
+    def _bound(self, inputs: Mapping[str, Any] | Sequence[Any]) -> tuple[_CallFrame, list[Array]]:
         """A new frame that points at `inputs` (or copies of them) and at new outputs, and all the
         arrays that must live as long as it is used.
         """
@@ -224,18 +224,18 @@ class CompiledFunction(ArrayFunction):
         self._bind(frame, arrays, outputs)
         return frame, [*arrays, *outputs]
 
-    def _new_frame(self) -> _Frame:
+    def _new_frame(self) -> _CallFrame:
         """A frame that points at the constants."""
         if self._constants is None:
             raise self._not_prepared()
         first = [0] * len(self.artifact.inputs)
         last = [0] * len(self.artifact.outputs)
         pointers = [*first, *self._constants.addresses, *last]
-        frame = _Frame(pointers, self.artifact.scratch_bytes, self._constants)
+        frame = _CallFrame(pointers, self.artifact.scratch_bytes, self._constants)
         if self._code.invoke is not None:
             addresses = (self._code.entry, frame.pointers_address, frame.scratch_address)
             arrays = (self._inputs, self._outputs)
-            frame.call = Call(self._code.invoke, *addresses, *arrays, self._threads)
+            frame.call = NativeCall(self._code.invoke, *addresses, *arrays, self._threads)
         return frame
 
     def _new_outputs(self) -> list[Array]:
@@ -259,7 +259,7 @@ class CompiledFunction(ArrayFunction):
             taken.append(array)
         return list(out)
 
-    def _bind(self, frame: _Frame, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
+    def _bind(self, frame: _CallFrame, arrays: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Write the addresses of a call's arrays to the frame's pointer array."""
         pointers = frame.pointers
         for parameter in self._inputs:

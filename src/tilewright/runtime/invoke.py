@@ -1,6 +1,6 @@
 """A whole call in native code: arrays are checked, their addresses written, the entry called.
 
-    call = Call(method, entry, pointers_address, scratch_address, inputs, outputs, threads)
+    call = NativeCall(method, entry, pointers_address, scratch_address, inputs, outputs, threads)
     call.outputs                                  arrays that the next call writes
     call.run(x)                                   DONE, or why nothing was run
 
@@ -87,11 +87,11 @@ def python_symbol(name: str) -> int:
 
 
 def method(address: int) -> ctypes.Structure:
-    """What a `Call` makes its function of; must outlive it. `address` is that of `tw_invoke`."""
+    """What a `NativeCall` makes its function of; must outlive it. `address` is `tw_invoke`'s."""
     return _Method(b"invoke", address, FASTCALL, None)
 
 
-class Call:
+class NativeCall:
     """What `tw_invoke` has to know of a function's calls; one call at a time.
 
     run: takes the inputs in the order in which a caller gives them; `DONE`, `DIFFERENT` or `HELD`.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Step
+from tilewright.artifact import NetworkStep
 from tilewright.errors import InputError
 
 Seconds = npt.NDArray[np.float64]
@@ -75,7 +75,10 @@ class Profile:
 
 
 def profile(
-    steps: Sequence[Step], timed: Callable[[], Seconds], plain: Callable[[], float], runs: int
+    steps: Sequence[NetworkStep],
+    timed: Callable[[], Seconds],
+    plain: Callable[[], float],
+    runs: int,
 ) -> Profile:
     """Run `timed` (the seconds of each step) and `plain` (of the whole) in turns, `runs` times.
 

@@ -37,7 +37,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.simplify import FALSE, affine, simplify
 from tilewright.nest.nodes import THREADS, Kind, Scope
-from tilewright.schedule.state import At, Fuse, Split, Stage, State
+from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State
 
 
 @dataclass(slots=True)
@@ -140,7 +140,7 @@ def _pass_down(stage: Stage, extents: dict[str, Extent], bounds: Bounds) -> None
         return bounds.named(f"{stage.name}.{loop}", extent)
 
     for relation in stage.relations:
-        if isinstance(relation, Split):
+        if isinstance(relation, SplitRelation):
             rest = extents[relation.parent]
             for child, length in zip(relation.children[:0:-1], relation.lengths[::-1], strict=True):
                 extents[child] = name(child, minimum(length, rest))
@@ -160,7 +160,7 @@ def _positions(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
         for leaf in stage.leaves
     }
     for relation in reversed(stage.relations):
-        if isinstance(relation, Split):
+        if isinstance(relation, SplitRelation):
             # a child shorter than its length has only loops of extent 1 outside
             stride: Extent = 1
             total: Expr = as_expr(0)
@@ -173,7 +173,7 @@ def _positions(stage: Stage, extents: Mapping[str, Extent]) -> dict[str, Expr]:
     return values
 
 
-def _unfuse(relation: Fuse, extents: Mapping[str, Extent], values: dict[str, Expr]) -> None:
+def _unfuse(relation: FuseRelation, extents: Mapping[str, Extent], values: dict[str, Expr]) -> None:
     rest = values[relation.fused]
     for part in relation.parts[:0:-1]:
         extent = as_expr(extents[part])

@@ -14,9 +14,7 @@ from tilewright.expr.nodes import Extent, reads
 from tilewright.expr.tensors import Placeholder
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import THREADS, WORKERS, Kind, Scope
-from tilewright.schedule.state import At, Stage, State
-from tilewright.schedule.state import Fuse as FuseRelation
-from tilewright.schedule.state import Split as SplitRelation
+from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State
 from tilewright.schedule.step import Step
 
 

@@ -57,7 +57,7 @@ from tilewright.nest.nodes import (
 from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
 from tilewright.schedule.stage_steps import neutral
-from tilewright.schedule.state import Mapped, Split, Stage, State
+from tilewright.schedule.state import Mapped, SplitRelation, Stage, State
 from tilewright.schedule.step import extent_int
 
 
@@ -99,7 +99,7 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
 
 
 @dataclass(slots=True)
-class _Loop:
+class _StageLoop:
     """One loop of a stage, ready to be built."""
 
     stage: str
@@ -155,10 +155,10 @@ class _Lowering:
             return tensor
         return replace(tensor, shape=self.bounds[tensor.name].shape, source=None)
 
-    def loops(self, stage: Stage) -> list[_Loop]:
+    def loops(self, stage: Stage) -> list[_StageLoop]:
         extents = self.bounds[stage.name].extents
         return [
-            _Loop(stage.name, leaf, extents[leaf], level, stage.is_reduction(leaf))
+            _StageLoop(stage.name, leaf, extents[leaf], level, stage.is_reduction(leaf))
             for level, group in enumerate(stage.groups)
             for leaf in group
         ]
@@ -177,7 +177,7 @@ class _Lowering:
                 body = seq(self.init(stage, loops, i), body)
         return body
 
-    def loop(self, stage: Stage, loops: list[_Loop], i: int, body: Node) -> Node:
+    def loop(self, stage: Stage, loops: list[_StageLoop], i: int, body: Node) -> Node:
         loop = loops[i]
         if loop.extent == 1 or body == EMPTY:
             return body
@@ -211,7 +211,7 @@ class _Lowering:
         live = tuple(position >= loop.level for loop in loops)
         return Hoist(tuple(loop.var for loop in loops), live, body)
 
-    def init(self, stage: Stage, loops: list[_Loop], at: int) -> Node:
+    def init(self, stage: Stage, loops: list[_StageLoop], at: int) -> Node:
         """Fill the accumulators that the loops from the outermost reduction (`at`) on update."""
         assert isinstance(stage.compute.body, Reduce)
         value = neutral(stage.compute.body.op, stage.tensor)
@@ -286,7 +286,7 @@ class _Lowering:
         """Expressions with the extents that they must stay below."""
         b = self.bounds[stage.name]
         for relation in stage.relations:
-            if isinstance(relation, Split) and stage.root_axis(relation.parent) in axes:
+            if isinstance(relation, SplitRelation) and stage.root_axis(relation.parent) in axes:
                 yield b.positions[relation.parent], extent_int(b.extents[relation.parent])
         for axis in axes:
             if stage.attach is not None and not axis.reduce:
@@ -329,7 +329,7 @@ class _Lowering:
         layout = Layout(read.tensor, tuple(splits), permutation)
         return layout, [parts[i][1] for i in permutation]
 
-    def _chain(self, stage: Stage) -> list[_Loop]:
+    def _chain(self, stage: Stage) -> list[_StageLoop]:
         """All loops around the stage's statement, outermost first."""
         own = self.loops(stage)
         if stage.attach is None:
@@ -342,7 +342,7 @@ class _Lowering:
             around = [_masked(loop, level) if loop.stage == target else loop for loop in around]
         return around + own
 
-    def _radix(self, read: Read, d: int, value: Expr, chain: list[_Loop]) -> list[_Loop]:
+    def _radix(self, read: Read, d: int, value: Expr, chain: list[_StageLoop]) -> list[_StageLoop]:
         """The loops that make up an index, outermost first; none where the dimension stays whole.
 
         They must be a mixed radix that starts at 0 and covers the dimension. In a sketch the
@@ -370,7 +370,7 @@ def marks_of(stage: Stage, node: type[For | Store]) -> Marks:
     return marks(**{n: v for n, v in stage.marks.items() if MARKS[n].node == node.__name__})
 
 
-def _masked(loop: _Loop, position: Expr) -> _Loop:
+def _masked(loop: _StageLoop, position: Expr) -> _StageLoop:
     """The loop where a position decision puts it outside; elsewhere it has extent 1."""
     extent = select(position >= loop.level, as_expr(loop.extent), as_expr(1))
     return loop if loop.extent == 1 else replace(loop, extent=extent)

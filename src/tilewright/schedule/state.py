@@ -1,7 +1,7 @@
 """The schedule state: what every transform step edits.
 
     state = State(ComputeDAG([C]))
-    state.apply(Split("C", "i", (4, 8)))          # i -> i.0, i.1 (4), i.2 (8)
+    state.apply(SplitRelation("C", "i", (4, 8)))          # i -> i.0, i.1 (4), i.2 (8)
     state.apply(Reorder("C", (("i.0", "j"), ("k",), ("i.1", "i.2"))))
     print_program(lower(state, "gemm"))
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitRelation:
     """`parent` became `children`, outermost first; `lengths` are those of all but the first."""
 
     parent: str
@@ -39,7 +39,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
-class Fuse:
+class FuseRelation:
     """Adjacent `parts`, outermost first, became the one loop `fused`."""
 
     parts: tuple[str, ...]
@@ -54,7 +54,7 @@ class At:
     level: Extent
 
 
-Relation: TypeAlias = Split | Fuse
+Relation: TypeAlias = SplitRelation | FuseRelation
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ class Stage:
         """An axis that `leaf` descends from (the first one, for a fused loop)."""
         name = leaf
         for relation in reversed(self.relations):
-            if isinstance(relation, Split) and name in relation.children:
+            if isinstance(relation, SplitRelation) and name in relation.children:
                 name = relation.parent
-            elif isinstance(relation, Fuse) and name == relation.fused:
+            elif isinstance(relation, FuseRelation) and name == relation.fused:
                 name = relation.parts[0]
         for axis in self.axes:
             if axis.name == name:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.search.evolution import SAMPLE, Score, Scored, named
-from tilewright.search.memory import Candidate, Memory
+from tilewright.search.memory import Candidate, ProposalMemory
 from tilewright.space.space import Space
 
 OPTIONS = 64  # values tried per decision and program
@@ -32,7 +32,7 @@ class BeamStrategy:
     width: int = 16
 
     def __post_init__(self) -> None:
-        self._memory = Memory(self.space)
+        self._memory = ProposalMemory(self.space)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """The best new complete programs of one beam per sketch."""

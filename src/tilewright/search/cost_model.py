@@ -95,7 +95,7 @@ def pairwise_accuracy(scores: Floats, throughput: Floats, workload: Ints) -> flo
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TreeSettings:
     """How the trees grow. What each was chosen by is said in `GradientBoostedModel`."""
 
     min_trees: int = 256
@@ -141,13 +141,13 @@ class GradientBoostedModel:
     whose held-out loss is within `slack` of the least, which is noisy and alone asks for too few,
     and at least `min_trees`. It is looked for anew whenever the data have grown by
     `validate_growth`; trees are trained anew when they have grown by `retrain_least` programs and
-    by `retrain_growth`. The defaults of `Settings` were chosen by what docs/findings.md shows.
+    by `retrain_growth`. The defaults of `TreeSettings` were chosen by what docs/findings.md shows.
 
     Same rows, same seed: same model. Not safe to use from two threads at once.
     """
 
     seed: int = 0
-    settings: Settings = field(default_factory=Settings)
+    settings: TreeSettings = field(default_factory=TreeSettings)
     validation: Validation | None = None
     train_s: float = 0.0  # what the last update took
     _least_region_s: float = float("nan")

@@ -1,6 +1,6 @@
 """What a strategy proposes and remembers.
 
-    memory = Memory(space)
+    memory = ProposalMemory(space)
     batch = memory.candidates(scored, 16, with_score=True)     new programs only, best first
 
 Several rows may stand for one program; the memory knows both the rows and the genes proposed.
@@ -33,7 +33,7 @@ class Candidate:
 
 
 @dataclass
-class Memory:
+class ProposalMemory:
     """What every strategy remembers: fingerprints and genes proposed so far."""
 
     space: Space

@@ -2,7 +2,8 @@
 
 Input: the best latency of every task. Output: one number, and its derivative by each latency.
 
-    models = [Model("resnet", tasks=(0, 1), weights=(3, 1)), Model("bert", (1, 2), (12, 12))]
+    models = [ObjectiveModel("resnet", (0, 1), weights=(3, 1)),
+              ObjectiveModel("bert", (1, 2), weights=(12, 12))]
     goal = Goal(LatencyRequirement((0.020, 0.100)), models, tasks=3)
     goal.value(latencies_s), goal.gradient(latencies_s)          # a float, and [3]
 
@@ -38,7 +39,7 @@ Histories = Sequence[Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ObjectiveModel:
     """A network as its tasks, by index, and how often each one runs in it."""
 
     name: str
@@ -177,7 +178,7 @@ class Goal:
     """
 
     objective: Objective
-    models: Sequence[Model]
+    models: Sequence[ObjectiveModel]
     tasks: int
 
     def __post_init__(self) -> None:

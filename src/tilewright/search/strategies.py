@@ -31,7 +31,7 @@ from tilewright.search.evolution import (
     changed_choices,
     choices,
 )
-from tilewright.search.memory import Candidate, Memory, as_population, unscored
+from tilewright.search.memory import Candidate, ProposalMemory, as_population, unscored
 from tilewright.space.space import Space
 
 EXHAUSTIVE_LIMIT = 100_000
@@ -60,7 +60,7 @@ class RandomStrategy:
     space: Space
 
     def __post_init__(self) -> None:
-        self._memory = Memory(self.space)
+        self._memory = ProposalMemory(self.space)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """New uniform candidates."""
@@ -84,7 +84,7 @@ class ExhaustiveStrategy:
     space: Space
 
     def __post_init__(self) -> None:
-        self._memory = Memory(self.space)
+        self._memory = ProposalMemory(self.space)
         self._all = self.space.enumerate(EXHAUSTIVE_LIMIT)
         self._next = 0
 
@@ -123,7 +123,7 @@ class EvolutionStrategy:
     vary: float = 0.06
 
     def __post_init__(self) -> None:
-        self._memory = Memory(self.space)
+        self._memory = ProposalMemory(self.space)
         self._varied: Counter[Option] = Counter()
         self._random = RandomStrategy(self.space)
         self._random._memory = self._memory

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilewright.errors import InputError
-from tilewright.search.objectives import Goal, Model, Objective, as_objective
+from tilewright.search.objectives import Goal, Objective, ObjectiveModel, as_objective
 
 Floats = npt.NDArray[np.float64]
 
@@ -77,7 +77,7 @@ class TaskScheduler:
     def __init__(
         self,
         tasks: Sequence[TaskInfo],
-        models: Sequence[Model],
+        models: Sequence[ObjectiveModel],
         objective: Objective | Callable[[Sequence[float]], float] | None = None,
         *,
         seed: int = 0,

@@ -1,6 +1,6 @@
 """A network as one shared library with its weights, and a C header.
 
-    save(Path("resnet50.so"), "resnet50", [Program(artifact, kernels, constants)])
+    save(Path("resnet50.so"), "resnet50", [LibraryNetwork(artifact, kernels, constants)])
 
     resnet50.so     the network's code and its kernels', the weights in read-only data, a C
                     interface (`library.c`), and a description for `tilewright.load_library`
@@ -11,6 +11,6 @@ interface and the pool of threads (`runtime/c`), and links. Weights go through t
 are (`.incbin`). The library needs libc, libm, and libmvec where kernels call vector math.
 """
 
-from tilewright.build.library.save import Program, save
+from tilewright.build.library.save import LibraryNetwork, save
 
-__all__ = ["Program", "save"]
+__all__ = ["LibraryNetwork", "save"]

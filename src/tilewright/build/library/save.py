@@ -49,7 +49,7 @@ EXPORTS = "{{ global: {name}_*; tilewright_code; tilewright_share_threads; local
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class LibraryNetwork:
     """A network for one set of input shapes: its own artifact, those of the kernels that it calls,
     and its packed constants.
     """
@@ -59,7 +59,9 @@ class Program:
     constants: Constants
 
 
-def save(path: Path, title: str, programs: Sequence[Program], compiler: str | None = None) -> Path:
+def save(
+    path: Path, title: str, programs: Sequence[LibraryNetwork], compiler: str | None = None
+) -> Path:
     """Write the library `path` and its header beside it; returns the header's path.
 
     Each of `programs` serves other input shapes. What they share, kernels and constants, is in the
@@ -93,7 +95,7 @@ def save(path: Path, title: str, programs: Sequence[Program], compiler: str | No
     return header
 
 
-def _linked(title: str, programs: Sequence[Program]) -> list[Artifact]:
+def _linked(title: str, programs: Sequence[LibraryNetwork]) -> list[Artifact]:
     """All artifacts, each once."""
     known: dict[str, Artifact] = {}
     for artifact in (a for p in programs for a in (p.artifact, *p.parts)):

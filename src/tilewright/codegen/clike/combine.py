@@ -1,6 +1,6 @@
 """Reductions over the threads of a block: shuffles inside a warp, shared memory beyond it.
 
-    Group(count=32, threads=128, rows=True)     four rows of 32 threads, a sum for each row
+    CombinedThreads(count=32, threads=128, rows=True)     four rows of 32 threads, a sum for each
 
 All threads of a group end up with the result.
 """
@@ -19,7 +19,7 @@ WARP = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class CombinedThreads:
     """`count` of the block's `threads` are combined: a row (x) of each y, or all of them."""
 
     count: int
@@ -63,7 +63,7 @@ def over_threads(
     dtype: DType,
     value: str,
     scratch: str,
-    group: Group,
+    group: CombinedThreads,
     thread: str,
 ) -> Iterator[str]:
     """Lines after which the variable `value` holds the result in every thread of its group."""

@@ -352,7 +352,9 @@ class _Writer:
         partial = self.names.new(f"{node.tensor.name}_partial")
         self.line(f"{self.write.type_of(dtype)} {partial} = {value};")
         count = prod(self.counts[k] for k in kinds)
-        group = combine.Group(count, prod(self.counts.values()), kinds == (Kind.THREAD_X,))
+        group = combine.CombinedThreads(
+            count, prod(self.counts.values()), kinds == (Kind.THREAD_X,)
+        )
         scratch = ""
         if group.needs_scratch(self.dialect):
             # all combinations of a kernel use the same, each begins with a barrier

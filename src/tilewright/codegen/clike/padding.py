@@ -27,7 +27,7 @@ from tilewright.nest.workers import Team
 
 
 @dataclass(frozen=True, slots=True)
-class _Bound:
+class _IndexBound:
     """`sign * index[dimension] + constant >= 0`."""
 
     dimension: int
@@ -36,21 +36,21 @@ class _Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class _Storage:
+class _WindowStorage:
     """`offset` is where a window starts, None for a whole buffer. `limits` hold for every element
     that is stored, where the storage is private to a thread.
     """
 
     tensor: Tensor
     offset: tuple[Expr, ...] | None = None
-    limits: frozenset[_Bound] = frozenset()
+    limits: frozenset[_IndexBound] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _NodePlace:
     """What is around a node."""
 
-    storage: Mapping[str, _Storage]
+    storage: Mapping[str, _WindowStorage]
     facts: Facts
     team: Team
     in_kernel: bool
@@ -61,15 +61,15 @@ def without_padding_guards(program: Program, node: Node) -> Node:
     if not any(isinstance(n, If) for n in walk(node)):
         return node
     outside = (*program.inputs, *program.constants, *program.tables, *program.outputs)
-    storage = {t.name: _Storage(t) for t in outside}
-    return _Padding().visit(node, _Place(storage, Facts.of({}), Team(), in_kernel=False))
+    storage = {t.name: _WindowStorage(t) for t in outside}
+    return _Padding().visit(node, _NodePlace(storage, Facts.of({}), Team(), in_kernel=False))
 
 
 class _Padding:
     def __init__(self) -> None:
         self.forms = Linearizer()
 
-    def visit(self, node: Node, at: _Place) -> Node:
+    def visit(self, node: Node, at: _NodePlace) -> Node:
         match node:
             case If(cond, Store() as store):
                 return self.statement(list(conjuncts(cond)), store, at)
@@ -78,7 +78,7 @@ class _Padding:
             case Alloc(tensor, offset, body, scope):
                 private = at.in_kernel and scope is Scope.LOCAL
                 limits = self.limits(tensor.name, body) if private else frozenset()
-                known = _Storage(tensor, offset, limits)
+                known = _WindowStorage(tensor, offset, limits)
                 inner = replace(at, storage={**at.storage, tensor.name: known})
             case For(var, extent):
                 assert isinstance(extent, int)
@@ -88,7 +88,7 @@ class _Padding:
         inner = replace(inner, team=at.team.entering(node, {}))
         return rebuilt(node, tuple(self.visit(b, inner) for b in bodies(node)))
 
-    def limits(self, name: str, body: Node) -> frozenset[_Bound]:
+    def limits(self, name: str, body: Node) -> frozenset[_IndexBound]:
         """What the indices of every store of a tensor satisfy."""
         found = [
             {b for c in conds for b in self.bounds(c, store)}
@@ -97,7 +97,7 @@ class _Padding:
         ]
         return frozenset(set.intersection(*found)) if found else frozenset()
 
-    def bounds(self, cond: Expr, store: Store) -> Iterator[_Bound]:
+    def bounds(self, cond: Expr, store: Store) -> Iterator[_IndexBound]:
         """A condition as bounds of single indices, if it is one."""
         form = self.forms.condition(cond)
         if form is None or not form.terms:
@@ -106,9 +106,9 @@ class _Padding:
             for sign in (1, -1):
                 rest = form.plus(self.forms.of(index), -sign)
                 if not rest.terms:
-                    yield _Bound(d, sign, rest.const)
+                    yield _IndexBound(d, sign, rest.const)
 
-    def statement(self, conds: list[Expr], store: Store, at: _Place) -> Node:
+    def statement(self, conds: list[Expr], store: Store, at: _NodePlace) -> Node:
         """One store without the conditions that it does not need."""
         limits = at.storage[store.tensor.name].limits
         if limits and not at.team.combined(store):
@@ -130,12 +130,12 @@ def _stores(node: Node, conds: tuple[Expr, ...]) -> Iterator[tuple[tuple[Expr, .
         yield from _stores(b, conds)
 
 
-def _is_harmless(store: Store, at: _Place) -> bool:
+def _is_harmless(store: Store, at: _NodePlace) -> bool:
     """Whether a store touches memory that is there, and traps nowhere."""
     return _is_inside(store.tensor, store.indices, at) and _is_safe(store.value, at)
 
 
-def _is_inside(tensor: Tensor, indices: tuple[Expr, ...], at: _Place) -> bool:
+def _is_inside(tensor: Tensor, indices: tuple[Expr, ...], at: _NodePlace) -> bool:
     known = at.storage[tensor.name]
     for d, (index, extent) in enumerate(zip(indices, tensor.shape, strict=True)):
         local = index if known.offset is None else index - known.offset[d]
@@ -144,7 +144,7 @@ def _is_inside(tensor: Tensor, indices: tuple[Expr, ...], at: _Place) -> bool:
     return True
 
 
-def _is_safe(e: Expr, at: _Place) -> bool:
+def _is_safe(e: Expr, at: _NodePlace) -> bool:
     match e:
         case Read(tensor, indices):
             return _is_inside(tensor, indices, at)

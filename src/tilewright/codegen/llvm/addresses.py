@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.lanes import Lanes
+from tilewright.codegen.lanes import VectorLanes
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.indices import LANE, Indexer
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
-from tilewright.codegen.llvm.types import Value, mangled, mask_literal, storage_type, vector
+from tilewright.codegen.llvm.types import SsaValue, mangled, mask_literal, storage_type, vector
 from tilewright.expr.nodes import Expr, Tensor
 from tilewright.target import CpuTarget
 
@@ -29,7 +29,7 @@ class Buffer:
     """Storage of a tensor: base pointer, strides in elements, where its window starts.
 
     `version` changes with every store: equal loads of one version are one load. Whole vectors that
-    are written to a `streamed` one pass the caches by, unless the program reads it, too.
+    are written to a `nontemporal` one pass the caches by, unless the program reads it, too.
     """
 
     tensor: Tensor
@@ -38,7 +38,7 @@ class Buffer:
     offset: tuple[Linear, ...]
     elements: int
     version: int = 0
-    streamed: bool = False
+    nontemporal: bool = False
 
     def flat(self, forms: Linearizer, indices: tuple[Expr, ...]) -> Linear:
         """The element number of logical indices, over loop variables."""
@@ -67,7 +67,12 @@ class MemoryAccess:
     """One access being written: the element type, its address, what switches lanes off."""
 
     def __init__(
-        self, emitter: Emitter, buffer: Buffer, at: Linear, lanes: Lanes | None, guard: Value | None
+        self,
+        emitter: Emitter,
+        buffer: Buffer,
+        at: Linear,
+        lanes: VectorLanes | None,
+        guard: SsaValue | None,
     ) -> None:
         self.emitter = emitter
         self.b, self.ix, self.m = emitter.b, emitter.ix, emitter.m
@@ -132,7 +137,7 @@ class MemoryAccess:
         return vector(bits, self.count)
 
 
-def splat(b: Builder, value: Value, lanes: int) -> str:
+def splat(b: Builder, value: SsaValue, lanes: int) -> str:
     """A scalar in all lanes."""
     if not value.text.startswith("%"):
         return f"splat ({value})"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
-from tilewright.codegen.llvm.types import Value, compute_type, constant, mangled, vector
+from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, mangled, vector
 from tilewright.expr.dtypes import BOOL, DType
 
 FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
@@ -21,17 +21,17 @@ SIGNED_TESTS = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", 
 UNSIGNED_TESTS = {"lt": "ult", "le": "ule", "gt": "ugt", "ge": "uge", "eq": "eq", "ne": "ne"}
 
 
-def unary(b: Builder, text: str, x: Value) -> Value:
+def unary(b: Builder, text: str, x: SsaValue) -> SsaValue:
     """`text` applied to one operand, of its type: `fneg`, for example."""
-    return Value(b.pure(f"{text} {x}", x.text), x.dtype, x.lanes)
+    return SsaValue(b.pure(f"{text} {x}", x.text), x.dtype, x.lanes)
 
 
-def apply(b: Builder, text: str, x: Value, y: Value) -> Value:
+def apply(b: Builder, text: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """A two-operand instruction on one type."""
-    return Value(b.pure(f"{text} {x}, {y.text}", x.text, y.text), x.dtype, x.lanes)
+    return SsaValue(b.pure(f"{text} {x}, {y.text}", x.text, y.text), x.dtype, x.lanes)
 
 
-def intrinsic(b: Builder, m: Module, stem: str, *args: Value) -> Value:
+def intrinsic(b: Builder, m: Module, stem: str, *args: SsaValue) -> SsaValue:
     """`llvm.<stem>` overloaded on the operands' common type."""
     kind = args[0].type
     fn = m.intrinsics.get((stem, kind))
@@ -39,44 +39,44 @@ def intrinsic(b: Builder, m: Module, stem: str, *args: Value) -> Value:
         fn = m.declare(f"llvm.{stem}.{mangled(kind)}", kind, [kind] * len(args))
         m.intrinsics[stem, kind] = fn
     text = f"call {kind} {fn}({', '.join(f'{kind} {a.text}' for a in args)})"
-    return Value(b.pure(text, *(a.text for a in args)), args[0].dtype, args[0].lanes)
+    return SsaValue(b.pure(text, *(a.text for a in args)), args[0].dtype, args[0].lanes)
 
 
-def compare(b: Builder, op: str, x: Value, y: Value) -> Value:
+def compare(b: Builder, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """A comparison; the result is bool."""
     if x.dtype.is_float:
         text = f"fcmp {FLOAT_TESTS[op]} {x}, {y.text}"
     else:
         tests = SIGNED_TESTS if x.dtype.kind == "int" else UNSIGNED_TESTS
         text = f"icmp {tests[op]} {x}, {y.text}"
-    return Value(b.pure(text, x.text, y.text), BOOL, x.lanes)
+    return SsaValue(b.pure(text, x.text, y.text), BOOL, x.lanes)
 
 
-def fcmp(b: Builder, test: str, x: Value, y: Value) -> Value:
+def fcmp(b: Builder, test: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """A float comparison by LLVM's name of it (ordered or not)."""
-    return Value(b.pure(f"fcmp {test} {x}, {y.text}", x.text, y.text), BOOL, x.lanes)
+    return SsaValue(b.pure(f"fcmp {test} {x}, {y.text}", x.text, y.text), BOOL, x.lanes)
 
 
-def choose(b: Builder, cond: Value, x: Value, y: Value) -> Value:
+def choose(b: Builder, cond: SsaValue, x: SsaValue, y: SsaValue) -> SsaValue:
     """`x` where `cond`, else `y`; the condition may be one i1 for all lanes."""
     text = f"select {cond}, {x}, {y}"
-    return Value(b.pure(text, cond.text, x.text, y.text), x.dtype, x.lanes)
+    return SsaValue(b.pure(text, cond.text, x.text, y.text), x.dtype, x.lanes)
 
 
-def invert(b: Builder, cond: Value) -> Value:
+def invert(b: Builder, cond: SsaValue) -> SsaValue:
     """Logical not."""
     true = constant(True, BOOL, cond.lanes)
     return apply(b, "xor", cond, true)
 
 
-def fma(b: Builder, m: Module, fused: bool, x: Value, y: Value, z: Value) -> Value:
+def fma(b: Builder, m: Module, fused: bool, x: SsaValue, y: SsaValue, z: SsaValue) -> SsaValue:
     """`x*y + z`, rounded once where the machine has the instruction."""
     if fused:
         return intrinsic(b, m, "fma", x, y, z)
     return apply(b, "fadd", apply(b, "fmul", x, y), z)
 
 
-def arithmetic(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
+def arithmetic(b: Builder, m: Module, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """An operator of ARITHMETIC or LOGICAL on operands of one dtype and equal lanes."""
     if x.dtype == BOOL:
         return apply(b, BOOL_OPS[op], x, y)
@@ -90,7 +90,7 @@ def arithmetic(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
     return _divide(b, op, x, y)
 
 
-def _float(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
+def _float(b: Builder, m: Module, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     match op:
         case "min" | "max":
             return extreme(b, op, x, y)
@@ -101,7 +101,7 @@ def _float(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
     return apply(b, FLOAT_OPS[op], x, y)
 
 
-def scaled_reciprocal(b: Builder, m: Module, y: Value) -> tuple[Value, Value]:
+def scaled_reciprocal(b: Builder, m: Module, y: SsaValue) -> tuple[SsaValue, SsaValue]:
     """(f, r) with `x / y = (x*f) * r` for any float32 x: for y shared by the lanes of x, two
     products in place of the division take a tenth of its time.
 
@@ -116,7 +116,7 @@ def scaled_reciprocal(b: Builder, m: Module, y: Value) -> tuple[Value, Value]:
     return f, apply(b, "fdiv", one, apply(b, "fmul", y, f))
 
 
-def extreme(b: Builder, op: str, x: Value, y: Value) -> Value:
+def extreme(b: Builder, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """The larger (smaller) operand, NaN if either is.
 
     `p > q ? p : q` gives q when either is NaN, one instruction on x86; so a literal goes first
@@ -130,7 +130,7 @@ def extreme(b: Builder, op: str, x: Value, y: Value) -> Value:
     return choose(b, fcmp(b, "uno", x, x), x, wins)
 
 
-def _float_mod(b: Builder, m: Module, x: Value, y: Value) -> Value:
+def _float_mod(b: Builder, m: Module, x: SsaValue, y: SsaValue) -> SsaValue:
     """The remainder with the divisor's sign."""
     m.externals.add("fmodf" if x.dtype.bits == 32 else "fmod")
     rest = apply(b, "frem", x, y)
@@ -141,7 +141,7 @@ def _float_mod(b: Builder, m: Module, x: Value, y: Value) -> Value:
     return choose(b, wrong, apply(b, "fadd", rest, y), rest)
 
 
-def _divide(b: Builder, op: str, x: Value, y: Value) -> Value:
+def _divide(b: Builder, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """floordiv and mod of data. Divisors 0 and -1 are replaced: hardware traps on them."""
     zero = constant(0, x.dtype, x.lanes)
     one = constant(1, x.dtype, x.lanes)
@@ -165,7 +165,7 @@ def _divide(b: Builder, op: str, x: Value, y: Value) -> Value:
     return choose(b, by_zero, zero, result)
 
 
-def convert(b: Builder, x: Value, to: DType) -> Value:
+def convert(b: Builder, x: SsaValue, to: DType) -> SsaValue:
     """A cast between compute dtypes; float to int truncates, anything to bool is `!= 0`."""
     if x.dtype == to:
         return x
@@ -182,15 +182,15 @@ def convert(b: Builder, x: Value, to: DType) -> Value:
         how = "sitofp" if signed else "uitofp"
     elif x.dtype != BOOL and to.bits <= x.dtype.bits:
         if to.bits == x.dtype.bits:
-            return Value(x.text, to, x.lanes)
+            return SsaValue(x.text, to, x.lanes)
         how = "trunc"
     else:
         how = "sext" if signed else "zext"
     target = compute_type(to, x.lanes)
-    return Value(b.pure(f"{how} {x} to {target}", x.text), to, x.lanes)
+    return SsaValue(b.pure(f"{how} {x} to {target}", x.text), to, x.lanes)
 
 
-def neutral(op: str, dtype: DType, lanes: int) -> Value:
+def neutral(op: str, dtype: DType, lanes: int) -> SsaValue:
     """The value that leaves a reduction as it is; an accumulator of max starts at -inf."""
     return constant(dtype.neutral(op), dtype, lanes)
 
@@ -198,12 +198,12 @@ def neutral(op: str, dtype: DType, lanes: int) -> Value:
 REDUCE_OPS = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
-def combine(b: Builder, m: Module, op: str, x: Value, y: Value) -> Value:
+def combine(b: Builder, m: Module, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """One step of a reduction."""
     return arithmetic(b, m, REDUCE_OPS[op], x, y)
 
 
-def horizontal(b: Builder, m: Module, op: str, x: Value) -> Value:
+def horizontal(b: Builder, m: Module, op: str, x: SsaValue) -> SsaValue:
     """All lanes reduced to one, by halves (so that the order is fixed and NaN passes)."""
     lanes = x.lanes
     while lanes > 1:
@@ -218,7 +218,7 @@ def horizontal(b: Builder, m: Module, op: str, x: Value) -> Value:
                 out = compute_type(x.dtype, half)
                 fn = m.declare(name, out, [kind, "i64"])
                 text = f"call {out} {fn}({kind} {x.text}, i64 {start})"
-            parts.append(Value(b.pure(text, x.text), x.dtype, half))
+            parts.append(SsaValue(b.pure(text, x.text), x.dtype, half))
         x = combine(b, m, op, parts[0], parts[1])
         lanes = half
     return x

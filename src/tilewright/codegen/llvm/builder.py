@@ -37,7 +37,7 @@ class Phi:
 
 
 @dataclass(slots=True)
-class Scope:
+class NestingLevel:
     """One nesting level. `sink` takes the instructions that belong to it, `label` is its current
     block, `keys` are what was computed here, `bumps` advance its inductions, `stores` are the
     tensors it writes, `floor` is the depth of the innermost branch around, `vectors` counts vector
@@ -71,7 +71,7 @@ class Builder:
         self.entry: list[str] = ["entry:"]
         body: list[str] = []
         self.out: list[list[str]] = [self.entry, body]
-        self.scopes: list[Scope] = [Scope("function", body, "entry")]
+        self.scopes: list[NestingLevel] = [NestingLevel("function", body, "entry")]
         self.depth: dict[str, int] = {}
         self.ranges: dict[str, Interval] = {}
         self.aliases: dict[str, str] = {}
@@ -190,16 +190,16 @@ class Builder:
 
     # ---- loops and branches -----------------------------------------------------------------
 
-    def _open(self, kind: str, stem: str) -> tuple[list[str], Scope]:
+    def _open(self, kind: str, stem: str) -> tuple[list[str], NestingLevel]:
         header: list[str] = []
         sink: list[str] = []
         self.out += [header, sink]
-        scope = Scope(kind, sink, self.fresh(stem)[1:])
+        scope = NestingLevel(kind, sink, self.fresh(stem)[1:])
         scope.floor = len(self.scopes) if kind == "branch" else self.scopes[-1].floor
         self.scopes.append(scope)
         return header, scope
 
-    def _close(self, label: str) -> Scope:
+    def _close(self, label: str) -> NestingLevel:
         for key in self.scopes.pop().keys:
             self.memo.pop(key, None)
         parent = self.scopes[-1]

@@ -8,7 +8,7 @@ bool:     i8 in memory, i1 in registers
 from __future__ import annotations
 
 from tilewright.codegen.llvm.builder import Builder
-from tilewright.codegen.llvm.types import Value, storage_type, vector
+from tilewright.codegen.llvm.types import SsaValue, storage_type, vector
 from tilewright.expr.dtypes import DType
 
 HALF_INFINITY = 0x7C00
@@ -19,7 +19,7 @@ SMALLEST_NORMAL_HALF = 113 << 23
 SUBNORMAL_MAGIC = (112 + 13 + 1) << 23
 
 
-def from_storage(b: Builder, raw: str, dtype: DType, lanes: int, native_half: bool) -> Value:
+def from_storage(b: Builder, raw: str, dtype: DType, lanes: int, native_half: bool) -> SsaValue:
     """A loaded value in its compute dtype."""
     compute = dtype.compute
     match dtype.name:
@@ -34,10 +34,10 @@ def from_storage(b: Builder, raw: str, dtype: DType, lanes: int, native_half: bo
             text = _Bits(b, lanes).widen_half(raw)
         case _:
             text = raw
-    return Value(text, compute, lanes)
+    return SsaValue(text, compute, lanes)
 
 
-def to_storage(b: Builder, value: Value, dtype: DType, native_half: bool) -> str:
+def to_storage(b: Builder, value: SsaValue, dtype: DType, native_half: bool) -> str:
     """A compute value as the text of a storage value."""
     lanes, raw = value.lanes, value.text
     match dtype.name:

@@ -91,7 +91,7 @@ class _Emission:
         main = Builder("main", [f"ptr noalias {n}" for n in (*bases, "%scratch")])
         buffers = {t.name: interface_buffer(t, base) for t, base in zip(passed, bases, strict=True)}
         for name in self.streamed:
-            buffers[name].streamed = True
+            buffers[name].nontemporal = True
         for t in p.tables:
             if not isinstance(t.source, Table):
                 raise BuildError(f"table {t.name} of {p.name} has no values")

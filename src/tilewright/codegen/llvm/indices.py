@@ -15,7 +15,7 @@ from itertools import groupby
 
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.builder import Builder
-from tilewright.codegen.llvm.types import Value
+from tilewright.codegen.llvm.types import SsaValue
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr, Select, Var, reads
 
@@ -37,7 +37,7 @@ class Indexer:
         self.env = env
         self.dry = False
         self._decided: dict[object, bool | None] = {}
-        self.scalar: Callable[[Expr], Value]
+        self.scalar: Callable[[Expr], SsaValue]
 
     @property
     def ranges(self) -> Mapping[str, Interval]:

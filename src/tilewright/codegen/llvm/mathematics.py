@@ -25,7 +25,7 @@ from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.polynomials import Polynomials
-from tilewright.codegen.llvm.types import Value, compute_type, constant, shuffle_mask
+from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, shuffle_mask
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL, FLOAT32, FLOAT64
 
@@ -49,7 +49,7 @@ class MathLibrary:
         self.b, self.m, self.features = b, m, features
         self.polynomials = Polynomials(b, m, features)
 
-    def call(self, fn: str, args: list[Value]) -> Value:
+    def call(self, fn: str, args: list[SsaValue]) -> SsaValue:
         """The intrinsic `fn` on operands of one dtype and equal lanes. Raises BuildError."""
         x = args[0]
         match fn:
@@ -71,14 +71,14 @@ class MathLibrary:
         if fn in DIRECT:
             return self._direct(DIRECT[fn], x)
         if x.dtype == FLOAT32 and fn != "pow":
-            series: Callable[[Value], Value] = getattr(self.polynomials, fn)
+            series: Callable[[SsaValue], SsaValue] = getattr(self.polynomials, fn)
             return series(x)
         return self._library(fn, args)
 
-    def _shift(self, fn: str, x: Value, count: Value) -> Value:
+    def _shift(self, fn: str, x: SsaValue, count: SsaValue) -> SsaValue:
         """Hardware takes a shift modulo the width; by more bits only the sign is left."""
         width = constant(x.dtype.bits, x.dtype, x.lanes)
-        inside = Value(self.b.pure(f"icmp ult {count}, {width.text}", count.text), BOOL, x.lanes)
+        inside = SsaValue(self.b.pure(f"icmp ult {count}, {width.text}", count.text), BOOL, x.lanes)
         if fn == "shr" and x.dtype.kind == "int":
             last = constant(x.dtype.bits - 1, x.dtype, x.lanes)
             return apply(self.b, "ashr", x, choose(self.b, inside, count, last))
@@ -87,7 +87,7 @@ class MathLibrary:
         shifted = apply(self.b, "shl" if fn == "shl" else "lshr", x, safe)
         return choose(self.b, inside, shifted, zero)
 
-    def _simple(self, fn: str, x: Value) -> Value:
+    def _simple(self, fn: str, x: SsaValue) -> SsaValue:
         if fn == "not":
             return invert(self.b, x)
         if x.dtype.is_float:
@@ -97,14 +97,14 @@ class MathLibrary:
         minus = apply(self.b, "sub", constant(0, x.dtype, x.lanes), x)
         return minus if fn == "neg" else arithmetic(self.b, self.m, "max", x, minus)
 
-    def _direct(self, stem: str, x: Value) -> Value:
+    def _direct(self, stem: str, x: SsaValue) -> SsaValue:
         if not self.features.rounding and stem in LIBM_32:
             self.m.externals.add(LIBM_32[stem][: None if x.dtype == FLOAT32 else -1])
         return intrinsic(self.b, self.m, stem, x)
 
     # ---- libraries --------------------------------------------------------------------------
 
-    def _library(self, fn: str, args: list[Value]) -> Value:
+    def _library(self, fn: str, args: list[SsaValue]) -> SsaValue:
         x = args[0]
         if fn == "sigmoid":
             one = constant(1.0, x.dtype, x.lanes)
@@ -119,13 +119,13 @@ class MathLibrary:
             return self._libmvec(name, args)
         return self._each(name, args)
 
-    def _repeated(self, x: Value, times: int) -> Value:
+    def _repeated(self, x: SsaValue, times: int) -> SsaValue:
         total = x
         for _ in range(times - 1):
             total = apply(self.b, "fmul", total, x)
         return total
 
-    def _libmvec(self, name: str, args: list[Value]) -> Value:
+    def _libmvec(self, name: str, args: list[SsaValue]) -> SsaValue:
         """Calls of libmvec's function for whole registers; short vectors are repeated to fill."""
         x = args[0]
         width = self.features.libmvec_lanes(x.dtype.bits)
@@ -137,16 +137,16 @@ class MathLibrary:
             lanes = [start + i % min(width, x.lanes) for i in range(width)]
             texts = [self._lanes(a, lanes) for a in args]
             call = f"call {kind} {fn}({', '.join(f'{kind} {t}' for t in texts)})"
-            pieces.append(Value(self.b.pure(call, *texts), x.dtype, width))
+            pieces.append(SsaValue(self.b.pure(call, *texts), x.dtype, width))
         return self._joined(pieces, x.lanes)
 
-    def _lanes(self, x: Value, lanes: list[int]) -> str:
+    def _lanes(self, x: SsaValue, lanes: list[int]) -> str:
         if lanes == list(range(x.lanes)):
             return x.text
         text = f"shufflevector {x}, {x.type} poison, {shuffle_mask(lanes)}"
         return self.b.pure(text, x.text)
 
-    def _joined(self, pieces: list[Value], lanes: int) -> Value:
+    def _joined(self, pieces: list[SsaValue], lanes: int) -> SsaValue:
         """Pieces side by side, cut to `lanes`."""
         while len(pieces) > 1:
             pairs = zip(pieces[::2], pieces[1::2], strict=True)
@@ -154,14 +154,14 @@ class MathLibrary:
         whole = pieces[0]
         if whole.lanes == lanes:
             return whole
-        return Value(self._lanes(whole, list(range(lanes))), whole.dtype, lanes)
+        return SsaValue(self._lanes(whole, list(range(lanes))), whole.dtype, lanes)
 
-    def _concatenated(self, x: Value, y: Value) -> Value:
+    def _concatenated(self, x: SsaValue, y: SsaValue) -> SsaValue:
         mask = shuffle_mask(list(range(2 * x.lanes)))
         text = self.b.pure(f"shufflevector {x}, {y}, {mask}", x.text, y.text)
-        return Value(text, x.dtype, 2 * x.lanes)
+        return SsaValue(text, x.dtype, 2 * x.lanes)
 
-    def _each(self, name: str, args: list[Value]) -> Value:
+    def _each(self, name: str, args: list[SsaValue]) -> SsaValue:
         """One call of the C library a lane."""
         x = args[0]
         kind = compute_type(x.dtype)
@@ -169,7 +169,7 @@ class MathLibrary:
         if x.lanes == 1:
             texts = [a.text for a in args]
             call = f"call {kind} {fn}({', '.join(f'{kind} {t}' for t in texts)})"
-            return Value(self.b.pure(call, *texts), x.dtype)
+            return SsaValue(self.b.pure(call, *texts), x.dtype)
         total = "poison"
         for i in range(x.lanes):
             parts = [self.b.pure(f"extractelement {a}, i64 {i}", a.text) for a in args]
@@ -177,4 +177,4 @@ class MathLibrary:
             one = self.b.pure(call, *parts)
             text = f"insertelement {x.type} {total}, {kind} {one}, i64 {i}"
             total = self.b.pure(text, total, one)
-        return Value(total, x.dtype, x.lanes)
+        return SsaValue(total, x.dtype, x.lanes)

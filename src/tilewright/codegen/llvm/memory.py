@@ -9,14 +9,14 @@ A read that a condition forbids is redirected to a block of zeros, or masked off
 
 from __future__ import annotations
 
-from tilewright.codegen.lanes import Lanes
+from tilewright.codegen.lanes import VectorLanes
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.addresses import Buffer, Emitter
 from tilewright.codegen.llvm.conversions import from_storage, to_storage
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.loads import MemoryLoad
 from tilewright.codegen.llvm.stores import MemoryStore
-from tilewright.codegen.llvm.types import Value
+from tilewright.codegen.llvm.types import SsaValue
 
 
 class Memory:
@@ -32,7 +32,9 @@ class Memory:
         self.clock += 1
         buffer.version = self.clock
 
-    def load(self, buffer: Buffer, at: Linear, lanes: Lanes | None, guard: Value | None) -> Value:
+    def load(
+        self, buffer: Buffer, at: Linear, lanes: VectorLanes | None, guard: SsaValue | None
+    ) -> SsaValue:
         """The element(s) at `at` in the compute dtype: one lane where LANE does not occur.
 
         `guard` is an i1 or a mask: where it is false nothing is read and the value is zero.
@@ -47,7 +49,9 @@ class Memory:
             raw = access.value()
         return from_storage(self.b, raw, access.dtype, access.count, self.half)
 
-    def gather(self, buffer: Buffer, at: Value, lanes: Lanes, guard: Value | None) -> Value:
+    def gather(
+        self, buffer: Buffer, at: SsaValue, lanes: VectorLanes, guard: SsaValue | None
+    ) -> SsaValue:
         """Elements at a vector of element numbers (i64)."""
         self.emitter.m.read.add(buffer.tensor.name)
         access = MemoryLoad(self.emitter, buffer, Linear(0), lanes, guard)
@@ -55,7 +59,12 @@ class Memory:
         return from_storage(self.b, raw, access.dtype, lanes.count, self.half)
 
     def store(
-        self, buffer: Buffer, at: Linear, value: Value, lanes: Lanes | None, mask: Value | None
+        self,
+        buffer: Buffer,
+        at: Linear,
+        value: SsaValue,
+        lanes: VectorLanes | None,
+        mask: SsaValue | None,
     ) -> None:
         """Write `value` (as many lanes as the address has). `mask` switches lanes off."""
         self.touch(buffer)
@@ -64,7 +73,12 @@ class Memory:
         MemoryStore(self.emitter, buffer, at, lanes, mask).write(raw)
 
     def scatter(
-        self, buffer: Buffer, at: Value, value: Value, lanes: Lanes, mask: Value | None
+        self,
+        buffer: Buffer,
+        at: SsaValue,
+        value: SsaValue,
+        lanes: VectorLanes,
+        mask: SsaValue | None,
     ) -> None:
         """Write lanes at a vector of element numbers (i64)."""
         self.touch(buffer)

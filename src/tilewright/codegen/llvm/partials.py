@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from tilewright.codegen.lanes import Lanes, folds
+from tilewright.codegen.lanes import VectorLanes, folds
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import apply, choose, combine, horizontal, neutral
 from tilewright.codegen.llvm.promote import Element, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key
-from tilewright.codegen.llvm.types import Value, mask_literal, shuffle_mask
+from tilewright.codegen.llvm.types import SsaValue, mask_literal, shuffle_mask
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.dtypes import BOOL
@@ -111,7 +111,7 @@ class Partials:
             total = horizontal(ev.b, ev.m, op, parts[0]) if e.folded else parts[0]
             self.add(use, e, main, op, total)
 
-    def add(self, use: Use, e: Element, main: Key, op: str, total: Value) -> None:
+    def add(self, use: Use, e: Element, main: Key, op: str, total: SsaValue) -> None:
         ev, name = self.ev, use.tensor.name
         if name in ev.registers.tensors:
             old = ev.registers.values[main]
@@ -141,18 +141,18 @@ class Partials:
         ev.registers.values[key] = new
         return True
 
-    def spread(self, op: str, value: Value, lanes: int) -> Value:
+    def spread(self, op: str, value: SsaValue, lanes: int) -> SsaValue:
         """A scalar or a short vector in the first lanes, the others neutral."""
         b, rest = self.ev.b, neutral(op, value.dtype, lanes)
         if value.lanes == 1:
             text = f"insertelement {rest}, {value}, i64 0"
-            return Value(b.pure(text, value.text), value.dtype, lanes)
+            return SsaValue(b.pure(text, value.text), value.dtype, lanes)
         filler = neutral(op, value.dtype, value.lanes)
         order = [min(i, value.lanes) for i in range(lanes)]
         text = f"shufflevector {value}, {filler}, {shuffle_mask(order)}"
-        return Value(b.pure(text, value.text), value.dtype, lanes)
+        return SsaValue(b.pure(text, value.text), value.dtype, lanes)
 
-    def masked(self, op: str, e: Expr) -> Value:
+    def masked(self, op: str, e: Expr) -> SsaValue:
         """The value in all lanes, neutral in those that do not count."""
         ev = self.ev
         value = ev.widen(ev.value(e))
@@ -161,15 +161,15 @@ class Partials:
             return value
         return choose(ev.b, mask, value, neutral(op, value.dtype, value.lanes))
 
-    def mask(self, lanes: Lanes) -> Value | None:
+    def mask(self, lanes: VectorLanes) -> SsaValue | None:
         """Lanes that count; None where all do."""
         guard = self.ev.guard
         if lanes.full:
             return None if guard is None else self.ev.widen(guard)
-        tail = Value(mask_literal(lanes.active, lanes.count), BOOL, lanes.count)
+        tail = SsaValue(mask_literal(lanes.active, lanes.count), BOOL, lanes.count)
         return tail if guard is None else apply(self.ev.b, "and", self.ev.widen(guard), tail)
 
-    def folded(self, op: str, before: Value, e: Expr) -> Value:
+    def folded(self, op: str, before: SsaValue, e: Expr) -> SsaValue:
         """`before` combined with all lanes of `e` at once."""
         ev = self.ev
         total = horizontal(ev.b, ev.m, op, self.masked(op, e))

@@ -16,7 +16,7 @@ from tilewright.codegen.llvm.arithmetic import apply, choose, compare, convert, 
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
-from tilewright.codegen.llvm.types import Value, compute_type, constant
+from tilewright.codegen.llvm.types import SsaValue, compute_type, constant
 from tilewright.expr.dtypes import DTYPES, FLOAT32, FLOAT64, INT64
 
 INT32 = DTYPES["int32"]
@@ -67,46 +67,46 @@ class Polynomials:
 
     # ---- pieces -----------------------------------------------------------------------------
 
-    def const(self, value: float, like: Value) -> Value:
+    def const(self, value: float, like: SsaValue) -> SsaValue:
         return constant(value, like.dtype, like.lanes)
 
-    def fma(self, x: Value, y: Value | float, z: Value | float) -> Value:
+    def fma(self, x: SsaValue, y: SsaValue | float, z: SsaValue | float) -> SsaValue:
         y = self.const(y, x) if isinstance(y, float) else y
         z = self.const(z, x) if isinstance(z, float) else z
         return fma(self.b, self.m, self.features.fma, x, y, z)
 
-    def op(self, name: str, x: Value, y: Value | float | int) -> Value:
+    def op(self, name: str, x: SsaValue, y: SsaValue | float | int) -> SsaValue:
         """A two-operand instruction, the second operand perhaps a literal."""
-        y = y if isinstance(y, Value) else self.const(y, x)
+        y = y if isinstance(y, SsaValue) else self.const(y, x)
         return apply(self.b, name, x, y)
 
-    def bits(self, x: Value) -> Value:
+    def bits(self, x: SsaValue) -> SsaValue:
         """The float32's bits as int32, or back."""
         to = INT32 if x.dtype == FLOAT32 else FLOAT32
         text = self.b.pure(f"bitcast {x} to {compute_type(to, x.lanes)}", x.text)
-        return Value(text, to, x.lanes)
+        return SsaValue(text, to, x.lanes)
 
-    def where(self, test: str, x: Value, limit: float, a: Value, c: Value) -> Value:
+    def where(self, test: str, x: SsaValue, limit: float, a: SsaValue, c: SsaValue) -> SsaValue:
         """`a` where the float comparison `x test limit` holds, else `c`."""
         return choose(self.b, fcmp(self.b, test, x, self.const(limit, x)), a, c)
 
-    def horner(self, x: Value, coefficients: tuple[float, ...]) -> Value:
+    def horner(self, x: SsaValue, coefficients: tuple[float, ...]) -> SsaValue:
         """The polynomial with these coefficients, lowest degree first."""
         total = self.const(coefficients[-1], x)
         for c in reversed(coefficients[:-1]):
             total = self.fma(total, x, c)
         return total
 
-    def clamped(self, x: Value, low: float, high: float) -> Value:
+    def clamped(self, x: SsaValue, low: float, high: float) -> SsaValue:
         """`x` within the bounds; NaN stays."""
         x = self.where("olt", x, low, self.const(low, x), x)
         return self.where("ogt", x, high, self.const(high, x), x)
 
-    def power_of_two(self, n: Value) -> Value:
+    def power_of_two(self, n: SsaValue) -> SsaValue:
         """2**n of an int32 in the range of normal exponents."""
         return self.bits(self.op("shl", self.op("add", n, 127), 23))
 
-    def scaled(self, x: Value, n: Value) -> Value:
+    def scaled(self, x: SsaValue, n: SsaValue) -> SsaValue:
         """x * 2**n of an integral float n of any size, by AVX-512's instruction for it."""
         bits, mask = 32 * x.lanes, "i16" if x.lanes == 16 else "i8"
         types, args = [x.type] * 3 + [mask], f"{x}, {n}, {x}, {mask} -1"
@@ -114,11 +114,11 @@ class Polynomials:
             types, args = [*types, "i32"], f"{args}, i32 {CURRENT_ROUNDING}"
         fn = self.m.declare(f"llvm.x86.avx512.mask.scalef.ps.{bits}", x.type, types)
         text = self.b.pure(f"call {x.type} {fn}({args})", x.text, n.text)
-        return Value(text, x.dtype, x.lanes)
+        return SsaValue(text, x.dtype, x.lanes)
 
     # ---- functions --------------------------------------------------------------------------
 
-    def exp(self, x: Value) -> Value:
+    def exp(self, x: SsaValue) -> SsaValue:
         """e**x: x = n*ln2 + r, 2**n applied in two halves so that both ends of the range work."""
         x = self.clamped(x, -104.0, 89.0)
         shifted = self.fma(x, LOG2_E, ROUNDING)
@@ -134,12 +134,12 @@ class Polynomials:
         once = self.op("fmul", value, self.power_of_two(half))
         return self.op("fmul", once, self.power_of_two(rest))
 
-    def sigmoid(self, x: Value) -> Value:
+    def sigmoid(self, x: SsaValue) -> SsaValue:
         """1 / (1 + e**-x)."""
-        e = self.exp(Value(self.b.pure(f"fneg {x}", x.text), x.dtype, x.lanes))
+        e = self.exp(SsaValue(self.b.pure(f"fneg {x}", x.text), x.dtype, x.lanes))
         return apply(self.b, "fdiv", self.const(1.0, x), self.op("fadd", e, 1.0))
 
-    def tanh(self, x: Value) -> Value:
+    def tanh(self, x: SsaValue) -> SsaValue:
         """An odd polynomial near 0, else 1 - 2/(e**2|x| + 1) with the sign of x."""
         magnitude = intrinsic(self.b, self.m, "fabs", x)
         e = self.exp(self.op("fadd", magnitude, magnitude))
@@ -149,11 +149,11 @@ class Polynomials:
         small = self.fma(self.op("fmul", self.horner(s, TANH), s), x, x)
         return self.where("olt", magnitude, 0.625, small, large)
 
-    def signed(self, x: Value, sign: Value) -> Value:
+    def signed(self, x: SsaValue, sign: SsaValue) -> SsaValue:
         """The magnitude of `x` with the sign of `sign`."""
         return intrinsic(self.b, self.m, "copysign", x, sign)
 
-    def erf(self, x: Value) -> Value:
+    def erf(self, x: SsaValue) -> SsaValue:
         """An odd polynomial below 1, else 1 - e**q(|x|) with the sign of x."""
         magnitude = intrinsic(self.b, self.m, "fabs", x)
         t = self.where("ogt", magnitude, 4.0, self.const(4.0, x), magnitude)
@@ -162,7 +162,7 @@ class Polynomials:
         small = self.op("fmul", self.horner(self.op("fmul", x, x), ERF_SMALL), x)
         return self.where("olt", magnitude, 1.0, small, large)
 
-    def log(self, x: Value) -> Value:
+    def log(self, x: SsaValue) -> SsaValue:
         """x = m * 2**e with sqrt(1/2) <= m < sqrt(2)."""
         tiny = fcmp(self.b, "olt", x, self.const(SMALLEST_NORMAL, x))
         scaled = choose(self.b, tiny, self.op("fmul", x, 8388608.0), x)
@@ -181,20 +181,20 @@ class Polynomials:
         value = self.where("oeq", x, 0.0, self.const(float("-inf"), x), value)
         return self.where("oge", x, 0.0, value, self.const(float("nan"), x))
 
-    def sin(self, x: Value) -> Value:
+    def sin(self, x: SsaValue) -> SsaValue:
         """The sine of x in radians."""
         return self.turned(x, 0)
 
-    def cos(self, x: Value) -> Value:
+    def cos(self, x: SsaValue) -> SsaValue:
         """The cosine: the sine a quarter turn on."""
         return self.turned(x, 1)
 
-    def turned(self, x: Value, quarters: int) -> Value:
+    def turned(self, x: SsaValue, quarters: int) -> SsaValue:
         """sin(x + quarters*pi/2): the remainder of x by pi/2 in float64, then one of two series."""
         wide = convert(self.b, x, FLOAT64)
         shifted = self.fma(wide, 2 / pi, ROUNDING_64)
         text = self.b.pure(f"bitcast {shifted} to {compute_type(INT64, x.lanes)}", shifted.text)
-        low = Value(text, INT64, x.lanes)
+        low = SsaValue(text, INT64, x.lanes)
         quadrant = self.op("add", convert(self.b, low, INT32), quarters)
         whole = self.op("fsub", shifted, ROUNDING_64)
         r64 = self.fma(whole, -HALF_PI_LOW, self.fma(whole, -HALF_PI_HIGH, wide))

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tilewright.codegen.lanes import Lanes
+from tilewright.codegen.lanes import VectorLanes
 from tilewright.codegen.linear import Linear, Terms
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.values import Evaluator
@@ -47,9 +47,9 @@ class Element:
     folded: int = 0
     ops: set[str | None] = field(default_factory=set)
 
-    def span(self) -> Lanes | None:
+    def span(self) -> VectorLanes | None:
         """The lanes of a load or store of the whole element."""
-        return Lanes("", self.lanes, self.active) if self.at.coefficient(LANE) else None
+        return VectorLanes("", self.lanes, self.active) if self.at.coefficient(LANE) else None
 
 
 @dataclass(slots=True)
@@ -207,7 +207,9 @@ class Scan:
         element.uses += times
         element.ops.add(op)
 
-    def element(self, use: Use, at: Linear, stride: int, lanes: Lanes | None) -> Element | None:
+    def element(
+        self, use: Use, at: Linear, stride: int, lanes: VectorLanes | None
+    ) -> Element | None:
         """The element at an address; None where it overlaps another one or the terms differ."""
         terms = at.without(LANE).terms
         if use.terms is None:

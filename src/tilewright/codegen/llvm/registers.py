@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.indices import LANE
-from tilewright.codegen.llvm.types import Value
+from tilewright.codegen.llvm.types import SsaValue
 
 Key: TypeAlias = tuple[str, int, int, int]
 MAIN = -1
@@ -28,11 +28,11 @@ class Registers:
     """Current values of promoted elements, and the partial accumulators that stand for some."""
 
     tensors: set[str] = field(default_factory=set)
-    values: dict[Key, Value] = field(default_factory=dict)
+    values: dict[Key, SsaValue] = field(default_factory=dict)
     partial: dict[Key, list[Key]] = field(default_factory=dict)
     turn: dict[Key, int] = field(default_factory=dict)
 
-    def get(self, tensor: str, at: Linear) -> Value | None:
+    def get(self, tensor: str, at: Linear) -> SsaValue | None:
         """The value at a resolved address, None where the tensor is in memory."""
         return self.values[key_of(tensor, at)] if tensor in self.tensors else None
 

@@ -18,7 +18,7 @@ from tilewright.codegen.llvm.prefetch import Prefetcher
 from tilewright.codegen.llvm.promote import GREATEST_SCAN, Scan, Use
 from tilewright.codegen.llvm.registers import MAIN, Key, key_of
 from tilewright.codegen.llvm.storage import Frame
-from tilewright.codegen.llvm.types import Value
+from tilewright.codegen.llvm.types import SsaValue
 from tilewright.codegen.llvm.values import Evaluator
 from tilewright.codegen.passes.tiles import iterations
 from tilewright.codegen.rewrite import guarded
@@ -120,7 +120,7 @@ class Walker:
         self.budget(use.registers(self.target.vector_bits))
         buffer = self.ev.buffers[name]
         for (const, stride), e in use.elements.items():
-            value = Value("poison", use.tensor.dtype.compute, e.lanes)
+            value = SsaValue("poison", use.tensor.dtype.compute, e.lanes)
             if e.load and not owned:
                 value = self.ev.memory.load(buffer, e.at, e.span(), self.ev.guard)
             self.ev.registers.values[(name, const, stride, MAIN)] = value
@@ -238,7 +238,7 @@ class Walker:
                 old = registers.values[key]
                 phi = self.b.phi(old.type, old.text)
                 carried[key] = phi
-                registers.values[key] = Value(phi.name, old.dtype, old.lanes)
+                registers.values[key] = SsaValue(phi.name, old.dtype, old.lanes)
             self.ix.env[node.var.name] = start.plus(Linear(0, ((counter, 1),)))
             assert isinstance(node.extent, int)
             self.prefetcher.loops[node.var.name] = node.extent
@@ -248,7 +248,7 @@ class Walker:
             for key, phi in carried.items():
                 new = registers.values[key]
                 text = self.b.finish_phi(phi, new.text)
-                registers.values[key] = Value(text, new.dtype, new.lanes)
+                registers.values[key] = SsaValue(text, new.dtype, new.lanes)
         self.forget(stores)
 
     def forget(self, stores: frozenset[str]) -> None:
@@ -283,13 +283,13 @@ class Walker:
             yield
         self.merge(before)
 
-    def merge(self, before: dict[Key, Value]) -> None:
+    def merge(self, before: dict[Key, SsaValue]) -> None:
         registers = self.ev.registers
         for key, old in before.items():
             new = registers.values[key]
             if self.b.resolve(new.text) != self.b.resolve(old.text):
                 text = self.b.merge(new.type, new.text, old.text)
-                registers.values[key] = Value(text, new.dtype, new.lanes)
+                registers.values[key] = SsaValue(text, new.dtype, new.lanes)
 
     # ---- stores -----------------------------------------------------------------------------
 
@@ -309,7 +309,7 @@ class Walker:
                     value = choose(self.b, ev.guard, value, old)
                 ev.registers.values[key_of(name, at)] = value
 
-    def new_value(self, node: Store, at: Linear, old: Value | None) -> Value:
+    def new_value(self, node: Store, at: Linear, old: SsaValue | None) -> SsaValue:
         """What the element(s) at `at` become; `old` is their promoted value."""
         ev = self.ev
         spread = ev.lanes is not None and at.coefficient(LANE) != 0

@@ -1,6 +1,6 @@
 """Stores: which instructions write the lanes of an access.
 
-Contiguous lanes are one store, past the caches where the buffer is streamed; where lanes are
+Contiguous lanes are one store, past the caches where the buffer is nontemporal; where lanes are
 missing it is masked or in pieces. Others are scattered, or written one by one.
 """
 
@@ -44,7 +44,7 @@ class MemoryStore(MemoryAccess):
         at = self.ix.pointer(self.buffer.base, self.at.without(LANE), self.dtype.bytes)
         if self.lanes.full and self.guard is None:
             align, hint = self.align, ""
-            if self.buffer.streamed and self.vector_aligned():
+            if self.buffer.nontemporal and self.vector_aligned():
                 align = self.count * self.dtype.bytes
                 hint = self.m.streaming(self.buffer.tensor.name)
             self.b.do(f"store {self.type} {raw}, ptr {at}, align {align}{hint}")

@@ -32,7 +32,7 @@ STORAGE = COMPUTE | {"bool": "i8", "float16": "half", "bfloat16": "i16"}
 MANGLED = {"double": "f64", "float": "f32", "half": "f16"}
 
 
-class Value(NamedTuple):
+class SsaValue(NamedTuple):
     """An SSA value or literal: its text, its dtype (a compute dtype) and its lanes (1: scalar)."""
 
     text: str
@@ -89,9 +89,9 @@ def literal(value: float, dtype: DType, lanes: int = 1) -> str:
     return f"splat ({COMPUTE[dtype.name]} {text})"
 
 
-def constant(value: float, dtype: DType, lanes: int = 1) -> Value:
-    """A `Value` of a literal; `dtype` is a compute dtype."""
-    return Value(literal(value, dtype, lanes), dtype, lanes)
+def constant(value: float, dtype: DType, lanes: int = 1) -> SsaValue:
+    """A `SsaValue` of a literal; `dtype` is a compute dtype."""
+    return SsaValue(literal(value, dtype, lanes), dtype, lanes)
 
 
 def mask_literal(active: int, lanes: int) -> str:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from math import prod
 
-from tilewright.codegen.lanes import Lanes, chunks
+from tilewright.codegen.lanes import VectorLanes, chunks
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.codegen.llvm.addresses import Buffer, Emitter, splat
 from tilewright.codegen.llvm.arithmetic import (
@@ -34,7 +34,7 @@ from tilewright.codegen.llvm.mathematics import MathLibrary
 from tilewright.codegen.llvm.memory import Memory
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.registers import Registers
-from tilewright.codegen.llvm.types import Value, constant, iota
+from tilewright.codegen.llvm.types import SsaValue, constant, iota
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
 from tilewright.expr.intervals import Interval
@@ -73,23 +73,23 @@ class Evaluator:
         self.math = MathLibrary(b, m, features)
         self.registers = Registers()
         self.buffers: dict[str, Buffer] = {}
-        self.lanes: Lanes | None = None
-        self.guard: Value | None = None
+        self.lanes: VectorLanes | None = None
+        self.guard: SsaValue | None = None
         self.exact = False  # a step follows: one bit of an operand may decide its result
         self._forms: dict[int, tuple[object, Linear]] = {}
-        self._chunks: dict[int, tuple[For, list[tuple[int, Lanes]]]] = {}
+        self._chunks: dict[int, tuple[For, list[tuple[int, VectorLanes]]]] = {}
         ix.scalar = self.value
 
     # ---- lanes ------------------------------------------------------------------------------
 
-    def chunks(self, node: For) -> list[tuple[int, Lanes]]:
+    def chunks(self, node: For) -> list[tuple[int, VectorLanes]]:
         """The vectors of a vector loop (kept for each node)."""
         hit = self._chunks.get(id(node))
         if hit is None:
             hit = self._chunks[id(node)] = (node, list(chunks(node, self.vector_bits)))
         return hit[1]
 
-    def enter_lanes(self, lanes: Lanes, start: int) -> None:
+    def enter_lanes(self, lanes: VectorLanes, start: int) -> None:
         """From now on the loop variable of `lanes` is `start` + LANE."""
         self.lanes = lanes
         self.ix.env[lanes.var] = Linear(start, ((LANE, 1),))
@@ -105,7 +105,7 @@ class Evaluator:
             hit = self._forms[id(node)] = (node, form)
         return hit[1]
 
-    def element_numbers(self, tensor: Tensor, indices: tuple[Expr, ...]) -> Value:
+    def element_numbers(self, tensor: Tensor, indices: tuple[Expr, ...]) -> SsaValue:
         """Element numbers of an access that is not linear in the lanes: a vector of i64."""
         buffer = self.buffers[tensor.name]
         total = self.index(Linear(0))
@@ -118,7 +118,7 @@ class Evaluator:
             total = self.pair("add", total, scaled)
         return self.widen(total)
 
-    def read(self, e: Read, guard: Value | None) -> Value:
+    def read(self, e: Read, guard: SsaValue | None) -> SsaValue:
         """The element(s) read; zero where `guard` is false and the address may be out of range."""
         number = self.number(e)
         if number is not None:
@@ -145,7 +145,7 @@ class Evaluator:
 
     # ---- expressions ------------------------------------------------------------------------
 
-    def value(self, e: Expr) -> Value:
+    def value(self, e: Expr) -> SsaValue:
         """The value of an expression: one lane where it does not depend on the lanes."""
         if e.dtype == INT64 and not isinstance(e, Const):
             form = self._index_form(e)
@@ -179,36 +179,36 @@ class Evaluator:
                 return self.ix.of(e)
         return None
 
-    def index(self, form: Linear) -> Value:
+    def index(self, form: Linear) -> SsaValue:
         """A resolved form as an i64 value, a vector where LANE occurs."""
         stride = form.coefficient(LANE)
-        base = Value(self.ix.operand(form.without(LANE)), INT64)
+        base = SsaValue(self.ix.operand(form.without(LANE)), INT64)
         if stride == 0:
             return base
         assert self.lanes is not None
-        steps = Value(iota(self.lanes.count), INT64, self.lanes.count)
+        steps = SsaValue(iota(self.lanes.count), INT64, self.lanes.count)
         if stride != 1:
             steps = apply(self.b, "mul", steps, constant(stride, INT64, self.lanes.count))
         return apply(self.b, "add", self.widen(base), steps)
 
-    def widen(self, value: Value, lanes: int | None = None) -> Value:
+    def widen(self, value: SsaValue, lanes: int | None = None) -> SsaValue:
         """The value in all lanes of the current statement."""
         count = lanes or (self.lanes.count if self.lanes else 1)
         if value.lanes == count:
             return value
-        return Value(splat(self.b, value, count), value.dtype, count)
+        return SsaValue(splat(self.b, value, count), value.dtype, count)
 
-    def matched(self, *values: Value) -> list[Value]:
+    def matched(self, *values: SsaValue) -> list[SsaValue]:
         """Operands brought to the same lanes."""
         count = max(v.lanes for v in values)
         return [self.widen(v, count) for v in values]
 
-    def pair(self, op: str, x: Value, y: Value) -> Value:
+    def pair(self, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
         """Arithmetic on values of possibly different lanes."""
         x, y = self.matched(x, y)
         return arithmetic(self.b, self.m, op, x, y)
 
-    def _binary(self, op: str, a: Expr, b: Expr) -> Value:
+    def _binary(self, op: str, a: Expr, b: Expr) -> SsaValue:
         if op in COMPARISONS or op in ("and", "or"):
             return self.condition(Binary(op, a, b))
         x, y = self.value(a), self.value(b)
@@ -218,7 +218,7 @@ class Evaluator:
             return self.pair("mul", self.pair("mul", x, f), reciprocal)
         return self.pair(op, x, y)
 
-    def condition(self, e: Expr) -> Value:
+    def condition(self, e: Expr) -> SsaValue:
         """A bool, decided here where the bounds of its indices allow it."""
         known = self.ix.decide(e)
         if known is not None:
@@ -226,21 +226,21 @@ class Evaluator:
         if not isinstance(e, Binary):
             return self.value(e)
         key = ("condition", id(e), self.ix.bindings(e))  # `forms.free` keeps the node
-        found: Value | None = self.b.recall(key)
+        found: SsaValue | None = self.b.recall(key)
         if found is None:
             found = self._undecided_condition(e)
             if not reads(e):
                 self.b.remember(key, found, self.b.depth_of(found.text))
         return found
 
-    def _undecided_condition(self, e: Binary) -> Value:
+    def _undecided_condition(self, e: Binary) -> SsaValue:
         if e.op not in ("and", "or"):
             return compare(self.b, e.op, *self.matched(self.value(e.a), self.value(e.b)))
         sides = [x for x in (e.a, e.b) if self.ix.decide(x) is None]
         values = self.matched(*(self.condition(x) for x in sides))
         return values[0] if len(values) == 1 else apply(self.b, e.op, *values)
 
-    def _call(self, fn: str, args: tuple[Expr, ...]) -> Value:
+    def _call(self, fn: str, args: tuple[Expr, ...]) -> SsaValue:
         return self.math.call(fn, self.matched(*(self.value(a) for a in args)))
 
     @contextmanager
@@ -254,18 +254,18 @@ class Evaluator:
     # ---- conditions -------------------------------------------------------------------------
 
     @contextmanager
-    def guarded(self, cond: Value) -> Iterator[None]:
+    def guarded(self, cond: SsaValue) -> Iterator[None]:
         """Reads inside happen only where `cond` holds too."""
         before = self.guard
         self.guard = cond if before is None else self._both(before, cond)
         yield
         self.guard = before
 
-    def _both(self, x: Value, y: Value) -> Value:
+    def _both(self, x: SsaValue, y: SsaValue) -> SsaValue:
         x, y = self.matched(x, y)
         return apply(self.b, "and", x, y)
 
-    def _select(self, e: Select) -> Value:
+    def _select(self, e: Select) -> SsaValue:
         known = self.ix.decide(e.cond)
         if known is not None:
             return self.value(e.a if known else e.b)
@@ -279,13 +279,13 @@ class Evaluator:
             cond, a, b = self.matched(cond, a, b)
         return choose(self.b, cond, a, b)
 
-    def _branch(self, e: Expr, cond: Value) -> Value:
+    def _branch(self, e: Expr, cond: SsaValue) -> SsaValue:
         if not reads(e):
             return self.value(e)
         with self.guarded(cond):
             return self.value(e)
 
-    def _zeroed(self, e: Read, cond: Value) -> bool:
+    def _zeroed(self, e: Read, cond: SsaValue) -> bool:
         """Whether a read under a condition gives zero where the condition fails: in each lane, so
         a scalar under a condition that differs between lanes does not.
         """
@@ -300,7 +300,7 @@ class Evaluator:
 
     # ---- reductions -------------------------------------------------------------------------
 
-    def accumulate(self, op: str, old: Value, e: Expr) -> Value:
+    def accumulate(self, op: str, old: SsaValue, e: Expr) -> SsaValue:
         """`old (op) e`; a float sum of products is a fused multiply-add."""
         if op == "sum" and e.dtype.is_float:
             e = self._undecided(e)
@@ -335,7 +335,7 @@ class Evaluator:
         known = [n for _, n in numbers if n is not None]
         return prod(known) if known else None, [f for f, n in numbers if n is None]
 
-    def _multiply_add(self, old: Value, e: Binary) -> Value:
+    def _multiply_add(self, old: SsaValue, e: Binary) -> SsaValue:
         """`old + a*b`; numbers known from tables are one factor, and one of zero ends the term."""
         known, others = self._known(e)
         if known == 0:
@@ -348,7 +348,7 @@ class Evaluator:
             x = reduce(partial(self.pair, "mul"), values or [constant(1, y.dtype)])
         return fma(self.b, self.m, self.features.fma, *self.matched(x, y, old))
 
-    def _conditional_sum(self, old: Value, e: Expr, term: Binary) -> Value:
+    def _conditional_sum(self, old: SsaValue, e: Expr, term: Binary) -> SsaValue:
         """`old + (a*b where e)`: a factor read as zero makes the product vanish by itself."""
         if self._known(term)[0] == 0:
             return old

@@ -30,7 +30,7 @@ GREATEST_INSTANCES = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class CaseSplit:
     """A condition over `sign*t + rest`: `>= 0`, or (`modulus` > 0) a remainder that is tested.
 
     `terms` are those of t, `inner` the (coefficient, extent) of loops inside in `rest`; `runs`:
@@ -84,7 +84,7 @@ class Split:
 
 def split(
     e: Expr, outer: Mapping[str, Interval], inner: Mapping[str, For], forms: Linearizer
-) -> Split | None:
+) -> CaseSplit | None:
     """Separate a condition's outer part; None where it has none."""
     modulus, form = 0, forms.condition(e)
     if form is None:
@@ -104,7 +104,7 @@ def split(
     mixed = len(running) > 1
     sign = 1 if t.terms[0][1] > 0 else -1
     runs_only = running == {True}
-    return Split(t.times(sign).terms, modulus, sign, rest, tuple(varying), runs_only, mixed)
+    return CaseSplit(t.times(sign).terms, modulus, sign, rest, tuple(varying), runs_only, mixed)
 
 
 def _bound(
@@ -133,7 +133,7 @@ class Case:
 
 
 @dataclass(slots=True)
-class Group:
+class ConditionGroup:
     """Conditions with one outer part, all mixed or none. `guards`: some guard statements; `deep`:
     some stand inside a loop that runs.
     """
@@ -141,7 +141,7 @@ class Group:
     terms: Terms
     modulus: int
     mixed: bool
-    conditions: list[Split] = field(default_factory=list)
+    conditions: list[CaseSplit] = field(default_factory=list)
     guards: bool = False
     deep: bool = False
 

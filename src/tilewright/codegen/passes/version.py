@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.codegen.linear import Linear, Linearizer, Terms
-from tilewright.codegen.passes.cases import Group, runs, split
+from tilewright.codegen.passes.cases import ConditionGroup, runs, split
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.size import BUDGET, statement_count
 from tilewright.codegen.rewrite import (
@@ -103,7 +103,7 @@ class _Versions:
             return seq(*(versions[i] for i in sorted(versions)))
         return self.visit(body, ranges, frozenset())
 
-    def pays(self, group: Group, cases: int, size: int) -> bool:
+    def pays(self, group: ConditionGroup, cases: int, size: int) -> bool:
         """Whether versions are worth their code: for guards, and selects over much code."""
         if cases == 1:
             return True
@@ -117,9 +117,11 @@ class _Versions:
 
     # ---- finding conditions -----------------------------------------------------------------
 
-    def groups(self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]) -> list[Group]:
+    def groups(
+        self, body: Node, ranges: dict[str, Interval], fresh: frozenset[str]
+    ) -> list[ConditionGroup]:
         """Conditions by outer part: guards first, then those with the fewest instances."""
-        found: dict[tuple[Terms, int, bool], Group] = {}
+        found: dict[tuple[Terms, int, bool], ConditionGroup] = {}
         self.collect(body, ranges, {}, False, found)
         mine = [g for g in found.values() if fresh & self.forms.variables(Linear(0, g.terms))]
         return sorted(mine, key=lambda g: (g.mixed, not g.guards, not g.modulus, g.count))
@@ -130,7 +132,7 @@ class _Versions:
         outer: dict[str, Interval],
         inner: dict[str, For],
         deep: bool,
-        found: dict[tuple[Terms, int, bool], Group],
+        found: dict[tuple[Terms, int, bool], ConditionGroup],
     ) -> None:
         for cond, guard in _conditions(node):
             part = split(cond, outer, inner, self.forms)
@@ -138,7 +140,7 @@ class _Versions:
                 continue
             if not part.mixed or _only_reduces(node, [n for n, _ in part.rest.terms], inner):
                 key = (part.terms, part.modulus, part.mixed)
-                group = found.setdefault(key, Group(*key))
+                group = found.setdefault(key, ConditionGroup(*key))
                 if part not in group.conditions:
                     group.conditions.append(part)
                 group.guards |= guard
@@ -152,7 +154,12 @@ class _Versions:
     # ---- one version ------------------------------------------------------------------------
 
     def settle(
-        self, node: Node, group: Group, t: int, outer: dict[str, Interval], inner: dict[str, For]
+        self,
+        node: Node,
+        group: ConditionGroup,
+        t: int,
+        outer: dict[str, Interval],
+        inner: dict[str, For],
     ) -> Node:
         """`node` with the group's conditions as they are where its outer part is `t`."""
 

@@ -52,7 +52,7 @@ class Rejected(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OperatorCall:
     """An ONNX node, and what translating it needs."""
 
     op_type: str
@@ -152,7 +152,10 @@ class Call:
 
 
 def translate(
-    translator: Translator, call: Call, inputs: Sequence[Known], attributes: Mapping[str, Any]
+    translator: Translator,
+    call: OperatorCall,
+    inputs: Sequence[Known],
+    attributes: Mapping[str, Any],
 ) -> Sequence[Known]:
     """The outputs of a node. Raises Rejected for a missing input or attribute, and what
     `translator` refuses.

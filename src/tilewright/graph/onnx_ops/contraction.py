@@ -11,30 +11,32 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tilewright.graph.ir import Attribute, Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import OperatorCall, Translator
 
 Ints: TypeAlias = Sequence[int]
 
 
-def channels_last(call: Call, x: Value) -> Value:
+def channels_last(call: OperatorCall, x: Value) -> Value:
     """[n, c, *spatial] → [n, *spatial, c]."""
     if x.rank < 3:
         call.reject(f"its input {x} has no spatial dimension")
     return call.builder.transpose(x, (0, *range(2, x.rank), 1))
 
 
-def channels_first(call: Call, x: Value) -> Value:
+def channels_first(call: OperatorCall, x: Value) -> Value:
     """[n, *spatial, c] → [n, c, *spatial]."""
     return call.builder.transpose(x, (0, x.rank - 1, *range(1, x.rank - 1)))
 
 
-def on_image(call: Call, op: str, x: Value, *operands: Value, **attributes: Attribute) -> Value:
+def on_image(
+    call: OperatorCall, op: str, x: Value, *operands: Value, **attributes: Attribute
+) -> Value:
     """A channels-last operator on a channels-first image."""
     return channels_first(call, call.emit(op, channels_last(call, x), *operands, **attributes))
 
 
 def sliding(
-    call: Call,
+    call: OperatorCall,
     spatial: Ints,
     kernel: Ints,
     *,
@@ -57,7 +59,7 @@ def sliding(
     return {**found, "padding": padding}
 
 
-def _shared(call: Call, auto_pad: str, total: int) -> tuple[int, int]:
+def _shared(call: OperatorCall, auto_pad: str, total: int) -> tuple[int, int]:
     """What of `total` comes before and after; an odd one is larger by one after in SAME_UPPER."""
     if auto_pad not in ("SAME_UPPER", "SAME_LOWER", "NOTSET", "VALID"):
         call.reject(f"auto_pad {auto_pad!r} is not known")
@@ -66,7 +68,7 @@ def _shared(call: Call, auto_pad: str, total: int) -> tuple[int, int]:
 
 
 def conv(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     w: Value,
     bias: Value | None = None,
@@ -89,12 +91,12 @@ def conv(
     return channels_first(call, _with_bias(call, y, bias))
 
 
-def _with_bias(call: Call, y: Value, bias: Value | None) -> Value:
+def _with_bias(call: OperatorCall, y: Value, bias: Value | None) -> Value:
     return y if bias is None else call.builder.emit("add", y, bias, name=f"{call.name}.bias")
 
 
 def conv_transpose(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     w: Value,
     bias: Value | None = None,
@@ -132,7 +134,7 @@ def conv_transpose(
     return channels_first(call, _with_bias(call, y, bias))
 
 
-def matmul(call: Call, a: Value, b: Value) -> Value:
+def matmul(call: OperatorCall, a: Value, b: Value) -> Value:
     """NumPy's rules: a vector operand is a matrix of one row or column."""
     left = call.builder.reshape(a, (1, *a.shape)) if a.rank == 1 else a
     right = call.builder.reshape(b, (*b.shape, 1)) if b.rank == 1 else b
@@ -146,7 +148,7 @@ def matmul(call: Call, a: Value, b: Value) -> Value:
 
 
 def gemm(
-    call: Call,
+    call: OperatorCall,
     a: Value,
     b: Value,
     c: Value | None = None,
@@ -163,7 +165,7 @@ def gemm(
     return y if c is None else _with_bias(call, y, _scaled(call, c, beta))
 
 
-def _scaled(call: Call, x: Value, factor: float) -> Value:
+def _scaled(call: OperatorCall, x: Value, factor: float) -> Value:
     if factor == 1.0:
         return x
     if x.constant is not None:

@@ -13,24 +13,24 @@ import onnx
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import dtype
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 
 
 def variadic(op: str) -> Translator:
     """Any number of operands, combined from the left."""
 
-    def translate(call: Call, *operands: Value) -> Value:
+    def translate(call: OperatorCall, *operands: Value) -> Value:
         return reduce(lambda a, b: call.emit(op, a, b), operands)
 
     return translate
 
 
-def mean(call: Call, *operands: Value) -> Value:
+def mean(call: OperatorCall, *operands: Value) -> Value:
     total = reduce(lambda a, b: call.emit("add", a, b), operands)
     return call.emit("multiply", total, call.literal(1 / len(operands), total))
 
 
-def clip(call: Call, x: Value, min: Given = None, max: Given = None) -> Value:
+def clip(call: OperatorCall, x: Value, min: Given = None, max: Given = None) -> Value:
     """Bounds are attributes before opset 11, inputs after; run-time bounds become min and max."""
     bounds = {"maximum": (min, -math.inf), "minimum": (max, math.inf)}
     if all(not isinstance(b, Value) or b.is_constant for b, _ in bounds.values()):
@@ -42,25 +42,25 @@ def clip(call: Call, x: Value, min: Given = None, max: Given = None) -> Value:
     return x
 
 
-def limited(call: Call, x: Value, low: float, high: float) -> Value:
+def limited(call: OperatorCall, x: Value, low: float, high: float) -> Value:
     """`x` between bounds, in its own type; infinite ones do not limit."""
     number = float if dtype(x.dtype).is_float else int
     bounds = {"low": low, "high": high}
     return call.emit("clip", x, **{k: number(b) for k, b in bounds.items() if not math.isinf(b)})
 
 
-def prelu(call: Call, x: Value, slope: Value) -> Value:
+def prelu(call: OperatorCall, x: Value, slope: Value) -> Value:
     """The slope broadcasts to `x` from the right; a vector of channels was meant before opset 7."""
     if slope.rank == 1 and x.rank > 2 and slope.elements not in (1, x.shape[-1]):
         slope = call.builder.reshape(slope, (slope.elements, *(1,) * (x.rank - 2)))
     return call.emit("prelu", x, slope)
 
 
-def gelu(call: Call, x: Value, *, approximate: str = "none") -> Value:
+def gelu(call: OperatorCall, x: Value, *, approximate: str = "none") -> Value:
     return call.emit("gelu", x, approximate=approximate == "tanh")
 
 
-def cast(call: Call, x: Value, *, to: int) -> Value:
+def cast(call: OperatorCall, x: Value, *, to: int) -> Value:
     name = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(to)).name
     try:
         dtype(name)
@@ -69,12 +69,12 @@ def cast(call: Call, x: Value, *, to: int) -> Value:
     return call.cast(x, name)
 
 
-def modulo(call: Call, a: Value, b: Value, *, fmod: bool = False) -> Value:
+def modulo(call: OperatorCall, a: Value, b: Value, *, fmod: bool = False) -> Value:
     return call.emit("fmod" if fmod else "mod", a, b)
 
 
 def isinf(
-    call: Call, x: Value, *, detect_negative: bool = True, detect_positive: bool = True
+    call: OperatorCall, x: Value, *, detect_negative: bool = True, detect_positive: bool = True
 ) -> Value:
     if detect_negative and detect_positive:
         return call.emit("isinf", x)
@@ -84,7 +84,7 @@ def isinf(
 
 
 def dropout(
-    call: Call, x: Value, ratio: Value | None = None, training: Value | None = None
+    call: OperatorCall, x: Value, ratio: Value | None = None, training: Value | None = None
 ) -> Sequence[Value]:
     """Nothing at inference, where the mask is true everywhere."""
     mode = call.constant(training, "training_mode")
@@ -95,11 +95,11 @@ def dropout(
     return [x, call.literal(np.ones(call.table(*x.shape), np.bool_))]
 
 
-def shift(call: Call, x: Value, bits: Value, *, direction: str) -> Value:
+def shift(call: OperatorCall, x: Value, bits: Value, *, direction: str) -> Value:
     return call.emit(f"shift_{direction.lower()}", x, bits)
 
 
-def identity(call: Call, x: Value) -> Value:
+def identity(call: OperatorCall, x: Value) -> Value:
     return x
 
 

@@ -10,16 +10,16 @@ import numpy as np
 import onnx
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Given, Translator, numpy_dtype
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator, numpy_dtype
 
 
-def gather_nd(call: Call, x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
+def gather_nd(call: OperatorCall, x: Value, indices: Value, *, batch_dims: int = 0) -> Value:
     call.check_indices(indices, x.shape[batch_dims : batch_dims + indices.shape[-1]], x)
     return call.emit("gather_nd", x, indices, batch_dims=batch_dims)
 
 
 def scatter_elements(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     indices: Value,
     updates: Value,
@@ -33,7 +33,7 @@ def scatter_elements(
 
 
 def scatter_nd(
-    call: Call, x: Value, indices: Value, updates: Value, *, reduction: str = "none"
+    call: OperatorCall, x: Value, indices: Value, updates: Value, *, reduction: str = "none"
 ) -> Value:
     """Indices [*q, depth] and updates [*q, *rest] become [n, depth] and [n, *rest]."""
     *outer, depth = indices.shape
@@ -44,7 +44,7 @@ def scatter_nd(
 
 
 def tensor_scatter(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     update: Value,
     places: Value | None = None,
@@ -62,7 +62,9 @@ def tensor_scatter(
     return call.emit("write_slice", x, update, starts, axis=axis, circular=mode == "circular")
 
 
-def one_hot(call: Call, indices: Value, depth: Value, values: Value, *, axis: int = -1) -> Value:
+def one_hot(
+    call: OperatorCall, indices: Value, depth: Value, values: Value, *, axis: int = -1
+) -> Value:
     """Indices against 0 .. depth - 1 along a new axis; negative ones count from the end."""
     count = int(call.known(depth, "depth").item())
     axis = call.axis(axis, indices.rank + 1)
@@ -77,7 +79,7 @@ def one_hot(call: Call, indices: Value, depth: Value, values: Value, *, axis: in
     return call.emit("where", hot, on, off)
 
 
-def hardmax(call: Call, x: Value, *, axis: int | None = None) -> Value:
+def hardmax(call: OperatorCall, x: Value, *, axis: int | None = None) -> Value:
     """1 at the first maximum along `axis`, 0 elsewhere; before opset 13 from `axis` on."""
     older = call.opset < 13
     axis = call.axis((1 if older else -1) if axis is None else axis, x.rank)
@@ -92,7 +94,7 @@ def hardmax(call: Call, x: Value, *, axis: int | None = None) -> Value:
 
 
 def top_k(
-    call: Call, x: Value, k: Given, *, axis: int = -1, largest: bool = True
+    call: OperatorCall, x: Value, k: Given, *, axis: int = -1, largest: bool = True
 ) -> Sequence[Value]:
     """Values and int64 indices, in order (also where `sorted` is 0)."""
     count = int(call.known(k, "k").item())
@@ -104,13 +106,13 @@ def top_k(
     return call.emit("gather_elements", x, indices, axis=axis), indices
 
 
-def trilu(call: Call, x: Value, k: Value | None = None, *, upper: bool = True) -> Value:
+def trilu(call: OperatorCall, x: Value, k: Value | None = None, *, upper: bool = True) -> Value:
     return call.emit("triangle", x, offset=call.number(k, "k", 0), upper=upper)
 
 
 def cumulative(product: bool) -> Translator:
     def translate(
-        call: Call, x: Value, axis: Value, *, exclusive: bool = False, reverse: bool = False
+        call: OperatorCall, x: Value, axis: Value, *, exclusive: bool = False, reverse: bool = False
     ) -> Value:
         at = call.axis(int(call.known(axis, "axis").item()), x.rank)
         options = {"product": product, "exclusive": exclusive, "reverse": reverse}
@@ -120,7 +122,7 @@ def cumulative(product: bool) -> Translator:
 
 
 def reverse_sequence(
-    call: Call, x: Value, lengths: Value, *, batch_axis: int = 1, time_axis: int = 0
+    call: OperatorCall, x: Value, lengths: Value, *, batch_axis: int = 1, time_axis: int = 0
 ) -> Value:
     known, longest = lengths.constant, x.shape[time_axis]
     if known is not None and not ((known >= 0) & (known <= longest)).all():
@@ -128,7 +130,7 @@ def reverse_sequence(
     return call.emit("reverse_sequence", x, lengths, batch_axis=batch_axis, time_axis=time_axis)
 
 
-def compress(call: Call, x: Value, condition: Value, *, axis: int | None = None) -> Value:
+def compress(call: OperatorCall, x: Value, condition: Value, *, axis: int | None = None) -> Value:
     """The elements (or slices along `axis`) where a condition holds that is known at import."""
     chosen = call.literal(np.flatnonzero(call.known(condition, "condition")))
     if axis is None:
@@ -140,7 +142,7 @@ def compress(call: Call, x: Value, condition: Value, *, axis: int | None = None)
     return call.emit("gather", x, chosen, axis=axis)
 
 
-def eye_like(call: Call, x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
+def eye_like(call: OperatorCall, x: Value, *, dtype: int | None = None, k: int = 0) -> Value:
     kind = numpy_dtype(x) if dtype is None else onnx.helper.tensor_dtype_to_np_dtype(dtype)
     if x.rank != 2:
         call.reject(f"its input {x} is no matrix")
@@ -149,7 +151,7 @@ def eye_like(call: Call, x: Value, *, dtype: int | None = None, k: int = 0) -> V
 
 
 def tf_idf(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     *,
     mode: str,
@@ -190,7 +192,7 @@ def tf_idf(
     return call.builder.reshape(y, (*x.shape[:-1], width))
 
 
-def known_only(call: Call, *inputs: Value) -> Value:
+def known_only(call: OperatorCall, *inputs: Value) -> Value:
     """Operators whose inputs decide the shape of the result: they are evaluated at import."""
     values = [call.constant(v, f"input {i}") for i, v in enumerate(inputs)]
     call.reject(f"it could not be evaluated on {values}")

@@ -7,11 +7,11 @@ from math import prod
 
 from tilewright.expr.operators.movement import PAD_MODES
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import Ints, on_image
 
 
-def reshape(call: Call, x: Value, shape: Value, *, allowzero: bool = False) -> Value:
+def reshape(call: OperatorCall, x: Value, shape: Value, *, allowzero: bool = False) -> Value:
     """0 copies an extent (unless `allowzero`), -1 takes what remains."""
     wanted = call.known_ints(shape, "shape")
     dims = [x.shape[d] if n == 0 and not allowzero else n for d, n in enumerate(wanted)]
@@ -23,12 +23,12 @@ def reshape(call: Call, x: Value, shape: Value, *, allowzero: bool = False) -> V
     return call.builder.reshape(x, dims, call.name)
 
 
-def flatten(call: Call, x: Value, *, axis: int = 1) -> Value:
+def flatten(call: OperatorCall, x: Value, *, axis: int = 1) -> Value:
     cut = axis + x.rank if axis < 0 else axis
     return call.builder.reshape(x, (prod(x.shape[:cut]), prod(x.shape[cut:])), call.name)
 
 
-def squeeze(call: Call, x: Value, axes: Given = None) -> Value:
+def squeeze(call: OperatorCall, x: Value, axes: Given = None) -> Value:
     wanted = call.ints(axes, "axes")
     if wanted is None:
         wanted = tuple(d for d, n in enumerate(x.shape) if n == 1)
@@ -38,7 +38,7 @@ def squeeze(call: Call, x: Value, axes: Given = None) -> Value:
     return call.builder.reshape(x, [n for d, n in enumerate(x.shape) if d not in gone], call.name)
 
 
-def unsqueeze(call: Call, x: Value, axes: Given = None) -> Value:
+def unsqueeze(call: OperatorCall, x: Value, axes: Given = None) -> Value:
     wanted = call.ints(axes, "axes") or ()
     rank = x.rank + len(wanted)
     new = {call.axis(a, rank) for a in wanted}
@@ -46,16 +46,16 @@ def unsqueeze(call: Call, x: Value, axes: Given = None) -> Value:
     return call.builder.reshape(x, [1 if d in new else next(rest) for d in range(rank)], call.name)
 
 
-def transpose(call: Call, x: Value, *, perm: Ints | None = None) -> Value:
+def transpose(call: OperatorCall, x: Value, *, perm: Ints | None = None) -> Value:
     return call.builder.transpose(x, perm or tuple(range(x.rank))[::-1], call.name)
 
 
-def concat(call: Call, *parts: Value, axis: int = 1) -> Value:
+def concat(call: OperatorCall, *parts: Value, axis: int = 1) -> Value:
     filled = [p for p in parts if 0 not in p.shape]
     return call.joined(filled, call.axis(axis, filled[0].rank))
 
 
-def split(call: Call, x: Value, split: Given = None, *, axis: int = 0) -> Sequence[Value]:
+def split(call: OperatorCall, x: Value, split: Given = None, *, axis: int = 0) -> Sequence[Value]:
     """Parts given as an input (opset 13), an attribute, `num_outputs`, or as many as outputs."""
     axis = call.axis(axis, x.rank)
     extent, count = x.shape[axis], len(call.used_outputs)
@@ -73,7 +73,12 @@ def split(call: Call, x: Value, split: Given = None, *, axis: int = 0) -> Sequen
 
 
 def slice_(
-    call: Call, x: Value, starts: Given, ends: Given, axes: Given = None, steps: Given = None
+    call: OperatorCall,
+    x: Value,
+    starts: Given,
+    ends: Given,
+    axes: Given = None,
+    steps: Given = None,
 ) -> Value:
     """Inputs since opset 10, attributes before."""
     low, high = call.known_ints(starts, "starts"), call.known_ints(ends, "ends")
@@ -82,7 +87,9 @@ def slice_(
     return _slice(call, x, low, high, step, [call.axis(a, x.rank) for a in over])
 
 
-def _slice(call: Call, x: Value, starts: Ints, ends: Ints, steps: Ints, axes: Ints) -> Value:
+def _slice(
+    call: OperatorCall, x: Value, starts: Ints, ends: Ints, steps: Ints, axes: Ints
+) -> Value:
     """Only the axes that lose something, with ends that mean the same after any step."""
     kept, shape = [], list(x.shape)
     for start, end, step, axis in zip(starts, ends, steps, axes, strict=True):
@@ -101,7 +108,7 @@ def _slice(call: Call, x: Value, starts: Ints, ends: Ints, steps: Ints, axes: In
     return call.emit("strided_slice", x, **dict(zip(names, columns, strict=True)))
 
 
-def gather(call: Call, x: Value, indices: Value, *, axis: int = 0) -> Value:
+def gather(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Value:
     """A constant scalar or run of indices is a slice; anything else is read at run time."""
     axis = call.axis(axis, x.rank)
     call.check_indices(indices, (x.shape[axis],), x)
@@ -113,14 +120,14 @@ def gather(call: Call, x: Value, indices: Value, *, axis: int = 0) -> Value:
     return call.emit("gather", x, indices, axis=axis)
 
 
-def gather_elements(call: Call, x: Value, indices: Value, *, axis: int = 0) -> Value:
+def gather_elements(call: OperatorCall, x: Value, indices: Value, *, axis: int = 0) -> Value:
     axis = call.axis(axis, x.rank)
     call.check_indices(indices, (x.shape[axis],), x)
     return call.emit("gather_elements", x, indices, axis=axis)
 
 
 def pad(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     pads: Given,
     value: Given = None,
@@ -146,7 +153,7 @@ def pad(
     )
 
 
-def expand(call: Call, x: Value, shape: Value) -> Value:
+def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
     wanted = call.known_ints(shape, "shape")
     rank = max(x.rank, len(wanted))
     ours, theirs = (1,) * (rank - x.rank) + x.shape, (1,) * (rank - len(wanted)) + wanted
@@ -154,13 +161,13 @@ def expand(call: Call, x: Value, shape: Value) -> Value:
     return x if whole == x.shape else call.emit("broadcast_to", x, shape=whole)
 
 
-def tile(call: Call, x: Value, repeats: Value) -> Value:
+def tile(call: OperatorCall, x: Value, repeats: Value) -> Value:
     times = call.known_ints(repeats, "repeats")
     return x if set(times) <= {1} else call.emit("tile", x, repeats=times)
 
 
 def blocks(op: str) -> Translator:
-    def translate(call: Call, x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
+    def translate(call: OperatorCall, x: Value, *, blocksize: int, mode: str = "DCR") -> Value:
         return on_image(call, op, x, block=blocksize, mode=mode)
 
     return translate

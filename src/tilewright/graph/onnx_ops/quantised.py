@@ -15,11 +15,11 @@ import onnx
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import DTYPES, dtype
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import conv, matmul
 
 
-def spread(call: Call, value: Value, x: Value, axis: int, block: int) -> Value:
+def spread(call: OperatorCall, value: Value, x: Value, axis: int, block: int) -> Value:
     """A scale or zero point that meets `x`: one value, one along `axis`, or one a block."""
     if value.rank == 0 or value.elements == 1:
         return call.builder.reshape(value, ())
@@ -34,7 +34,7 @@ def spread(call: Call, value: Value, x: Value, axis: int, block: int) -> Value:
     return call.emit("gather", value, call.literal(rows), axis=axis)
 
 
-def rounded(call: Call, x: Value, zero: Value | None, kind: str) -> Value:
+def rounded(call: OperatorCall, x: Value, zero: Value | None, kind: str) -> Value:
     """`x` to the nearest integer, plus the zero point, within the range of `kind`."""
     y = call.emit("round_half_even", x)
     if zero is not None:
@@ -44,7 +44,7 @@ def rounded(call: Call, x: Value, zero: Value | None, kind: str) -> Value:
     return call.cast(y, kind)
 
 
-def _integer(call: Call, number: int) -> str:
+def _integer(call: OperatorCall, number: int) -> str:
     """The name of an ONNX integer type that we have."""
     try:
         name = dtype(onnx.helper.tensor_dtype_to_np_dtype(number)).name
@@ -56,7 +56,7 @@ def _integer(call: Call, number: int) -> str:
 
 
 def quantize(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     scale: Value,
     zero: Value | None = None,
@@ -79,7 +79,7 @@ def quantize(
 
 
 def dequantize(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     scale: Value,
     zero: Value | None = None,
@@ -97,7 +97,7 @@ def dequantize(
     return call.cast(call.emit("multiply", call.cast(y, wide), scale), result)
 
 
-def shifted(call: Call, x: Value, zero: Value | None) -> Value:
+def shifted(call: OperatorCall, x: Value, zero: Value | None) -> Value:
     """`x` minus its zero point, in int32."""
     y = call.cast(x, "int32")
     if zero is None or (zero.constant is not None and not zero.constant.any()):
@@ -105,7 +105,7 @@ def shifted(call: Call, x: Value, zero: Value | None) -> Value:
     return call.emit("subtract", y, call.cast(zero, "int32"))
 
 
-def _along(call: Call, value: Value | None, after: int) -> Value | None:
+def _along(call: OperatorCall, value: Value | None, after: int) -> Value | None:
     """A zero point or scale: one value, or one an index of a dimension with `after` behind it."""
     if value is None or (value.elements > 1 and (value.rank != 1 or not after)):
         return value
@@ -114,14 +114,14 @@ def _along(call: Call, value: Value | None, after: int) -> Value | None:
 
 
 def matmul_integer(
-    call: Call, a: Value, b: Value, za: Value | None = None, zb: Value | None = None
+    call: OperatorCall, a: Value, b: Value, za: Value | None = None, zb: Value | None = None
 ) -> Value:
     left = shifted(call, a, _along(call, za, 1))
     return matmul(call, left, shifted(call, b, _along(call, zb, 0)))
 
 
 def conv_integer(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     w: Value,
     zx: Value | None = None,
@@ -133,7 +133,7 @@ def conv_integer(
     return conv(call, centred, shifted(call, w, _along(call, zw, w.rank - 1)), **window)
 
 
-def _requantised(call: Call, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
+def _requantised(call: OperatorCall, sums: Value, scales: Value, y: Value, zero: Value) -> Value:
     """int32 sums in units of `scales`, quantised by the scale `y`."""
     ratio = call.cast(call.emit("divide", scales, _along(call, y, 0) or y), "float32")
     real = call.emit("multiply", call.cast(sums, "float32"), ratio)
@@ -141,7 +141,7 @@ def _requantised(call: Call, sums: Value, scales: Value, y: Value, zero: Value) 
 
 
 def qlinear_matmul(
-    call: Call,
+    call: OperatorCall,
     a: Value,
     sa: Value,
     za: Value,
@@ -158,7 +158,7 @@ def qlinear_matmul(
 
 
 def qlinear_conv(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     sx: Value,
     zx: Value,

@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Loop, Value
-from tilewright.graph.onnx_ops.call import Call, Known, Translator
+from tilewright.graph.onnx_ops.call import Known, OperatorCall, Translator
 from tilewright.graph.onnx_ops.recurrent_cells import (
     Cell,
     Weights,
@@ -40,7 +40,7 @@ def recurrent(cell: Cell, defaults: Sequence[str]) -> Translator:
     """A node whose `cell` has the activations `defaults`."""
 
     def translate(
-        call: Call,
+        call: OperatorCall,
         x: Value,
         w: Value,
         r: Value,
@@ -82,14 +82,14 @@ def recurrent(cell: Cell, defaults: Sequence[str]) -> Translator:
     return translate
 
 
-def _side(call: Call, x: Value, side: range) -> Value:
+def _side(call: OperatorCall, x: Value, side: range) -> Value:
     """The part of `x` [directions, ..] that is of these; without that dimension if it is one."""
     part = call.cut(x, 0, side.start, side.stop)
     return part if len(side) > 1 else call.builder.reshape(part, part.shape[1:])
 
 
 def _weights(
-    call: Call, side: range, w: Value, r: Value, both: Value | None, peepholes: Value | None
+    call: OperatorCall, side: range, w: Value, r: Value, both: Value | None, peepholes: Value | None
 ) -> Weights:
     w, r = (_side(call, v, side) for v in (w, r))
     bias = None
@@ -101,13 +101,13 @@ def _weights(
     return Weights(call, w, r, bias, found, (), r.shape[-1])
 
 
-def _wide(call: Call, x: Value, side: range) -> Value:
+def _wide(call: OperatorCall, x: Value, side: range) -> Value:
     """`x` [directions, n] such that it meets [directions, batch, n]."""
     part = _side(call, x, side)
     return part if part.rank == 1 else call.builder.reshape(part, (len(side), 1, part.shape[1]))
 
 
-def _initial(call: Call, given: Value | None, side: range, x: Value, d: Weights) -> Value:
+def _initial(call: OperatorCall, given: Value | None, side: range, x: Value, d: Weights) -> Value:
     if given is not None:
         return _side(call, given, side)
     lead = (len(side),) if len(side) > 1 else ()
@@ -122,7 +122,7 @@ class _Sequence:
     their steps, since one of them is then reversed as a whole; one alone is read backwards.
     """
 
-    call: Call
+    call: OperatorCall
     d: Weights
     cell: Cell
     x: Value
@@ -239,7 +239,7 @@ class _Sequence:
 
 
 def _outputs(
-    call: Call, results: Sequence[tuple[Value | None, list[Value]]], batch_first: bool
+    call: OperatorCall, results: Sequence[tuple[Value | None, list[Value]]], batch_first: bool
 ) -> list[Value | None]:
     """Y [time, directions, batch, hidden], then each state [directions, batch, hidden]."""
     whole = [y for y, _ in results if y is not None]

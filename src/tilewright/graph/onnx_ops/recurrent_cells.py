@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.graph.builder import BodyBuilder
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call
+from tilewright.graph.onnx_ops.call import OperatorCall
 
 Cell: TypeAlias = Callable[["Weights", Value, Sequence[Value]], list[Value]]
 """Gates of the input at one time, the states before → the states after; the first is h."""
@@ -43,7 +43,7 @@ class Chosen:
     values: tuple[tuple[str, float], ...]
     limit: float | None
 
-    def __call__(self, call: Call, x: Value) -> Value:
+    def __call__(self, call: OperatorCall, x: Value) -> Value:
         values = dict(self.values)
         if self.limit is not None:
             x = call.emit("clip", x, low=-self.limit, high=self.limit)
@@ -53,14 +53,14 @@ class Chosen:
         return call.emit(self.op, x, **values)
 
 
-def _activation(call: Call, name: str) -> tuple[str, dict[str, float]]:
+def _activation(call: OperatorCall, name: str) -> tuple[str, dict[str, float]]:
     if name.lower() not in ACTIVATIONS:
         call.reject(f"activation {name!r} is not supported; known: {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name.lower()]
 
 
 def chosen(
-    call: Call,
+    call: OperatorCall,
     n: int,
     defaults: Sequence[str],
     *,
@@ -92,7 +92,7 @@ class Weights:
     `linear_before_reset` of a GRU, `input_forget` of an LSTM.
     """
 
-    call: Call
+    call: OperatorCall
     w: Value
     r: Value
     bias: tuple[Value, Value] | None

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import on_image
 
 
@@ -15,7 +15,7 @@ def reduction(op: str, after: str = "") -> Translator:
     """Axes are an attribute in older opsets, an input in newer ones; none means all."""
 
     def translate(
-        call: Call,
+        call: OperatorCall,
         x: Value,
         axes: Given = None,
         *,
@@ -33,7 +33,7 @@ def reduction(op: str, after: str = "") -> Translator:
 
 def arg(op: str) -> Translator:
     def translate(
-        call: Call,
+        call: OperatorCall,
         x: Value,
         *,
         axis: int = 0,
@@ -49,7 +49,7 @@ def arg(op: str) -> Translator:
 def softmax(op: str) -> Translator:
     """Before opset 13 everything from `axis` on is one dimension, and `axis` defaults to 1."""
 
-    def translate(call: Call, x: Value, *, axis: int | None = None) -> Value:
+    def translate(call: OperatorCall, x: Value, *, axis: int | None = None) -> Value:
         if call.opset >= 13:
             return call.emit(op, x, axis=call.axis(-1 if axis is None else axis, x.rank))
         cut = call.axis(1 if axis is None else axis, x.rank)
@@ -62,7 +62,7 @@ def softmax(op: str) -> Translator:
 
 
 def batch_norm(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     scale: Value,
     bias: Value,
@@ -91,13 +91,19 @@ def batch_norm(
 
 
 def instance_norm(
-    call: Call, x: Value, scale: Value, bias: Value, *, epsilon: float = 1e-5
+    call: OperatorCall, x: Value, scale: Value, bias: Value, *, epsilon: float = 1e-5
 ) -> Value:
     return on_image(call, "instance_norm", x, scale, bias, epsilon=epsilon)
 
 
 def group_norm(
-    call: Call, x: Value, scale: Value, bias: Value, *, num_groups: int, epsilon: float = 1e-5
+    call: OperatorCall,
+    x: Value,
+    scale: Value,
+    bias: Value,
+    *,
+    num_groups: int,
+    epsilon: float = 1e-5,
 ) -> Value:
     """Scale and bias have one value a group before opset 21, one a channel from it on."""
     affine = []
@@ -110,7 +116,7 @@ def group_norm(
 
 
 def layer_norm(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     scale: Value,
     bias: Value | None = None,
@@ -123,12 +129,14 @@ def layer_norm(
     return call.emit("layer_norm", x, *affine, axis=call.axis(axis, x.rank), epsilon=epsilon)
 
 
-def rms_norm(call: Call, x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5) -> Value:
+def rms_norm(
+    call: OperatorCall, x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5
+) -> Value:
     axes = tuple(range(call.axis(axis, x.rank), x.rank))
     return call.emit("rms_norm", x, scale, axes=axes, epsilon=epsilon)
 
 
-def lp_normalization(call: Call, x: Value, *, axis: int = -1, p: int = 2) -> Value:
+def lp_normalization(call: OperatorCall, x: Value, *, axis: int = -1, p: int = 2) -> Value:
     """x divided by its L1 or L2 norm along `axis`; 0 where that is 0."""
     if p not in (1, 2):
         call.reject(f"p is {p}, not 1 or 2")

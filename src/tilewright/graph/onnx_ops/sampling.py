@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import (
     Ints,
     channels_first,
@@ -28,7 +28,7 @@ MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "cubic"
 
 
 def resize(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     roi: Value | None = None,
     scales: Given = None,
@@ -79,7 +79,7 @@ def resize(
     return y
 
 
-def upsample(call: Call, x: Value, scales: Given, *, mode: str = "nearest") -> Value:
+def upsample(call: OperatorCall, x: Value, scales: Given, *, mode: str = "nearest") -> Value:
     """`Upsample`, and `Resize` of opset 10, where the second input has the scales."""
     return resize(
         replace(call, opset=11),
@@ -91,7 +91,9 @@ def upsample(call: Call, x: Value, scales: Given, *, mode: str = "nearest") -> V
     )
 
 
-def _filled_outside(call: Call, x: Value, y: Value, at: dict[int, Array], number: float) -> Value:
+def _filled_outside(
+    call: OperatorCall, x: Value, y: Value, at: dict[int, Array], number: float
+) -> Value:
     """`y`, with `number` at positions outside of `x`."""
     fill = call.literal(number, y)
     for d, v in at.items():
@@ -106,7 +108,7 @@ Extents = list[tuple[float, int]]
 """Scale and output extent of each dimension that is resized."""
 
 
-def _from_sizes(call: Call, x: Value, axes: Ints, sizes: Ints, policy: str) -> Extents:
+def _from_sizes(call: OperatorCall, x: Value, axes: Ints, sizes: Ints, policy: str) -> Extents:
     if len(sizes) != len(axes):
         call.reject(f"{len(sizes)} sizes for the dimensions {axes}")
     scales = [int(n) / x.shape[d] for n, d in zip(sizes, axes, strict=True)]
@@ -116,7 +118,7 @@ def _from_sizes(call: Call, x: Value, axes: Ints, sizes: Ints, policy: str) -> E
     return [(common, int(np.floor(common * x.shape[d] + 0.5))) for d in axes]
 
 
-def _from_scales(call: Call, x: Value, axes: Ints, scales: Array | None) -> Extents:
+def _from_scales(call: OperatorCall, x: Value, axes: Ints, scales: Array | None) -> Extents:
     if scales is None or len(scales) != len(axes):
         call.reject(f"it needs scales or sizes for the dimensions {axes}")
     rows = zip(axes, scales.tolist(), strict=True)
@@ -170,7 +172,7 @@ def _keys(a: float) -> Callable[[Array], Array]:
 
 
 def _weights(
-    call: Call,
+    call: OperatorCall,
     mode: str,
     at: Array,
     scale: float,
@@ -193,7 +195,7 @@ def _weights(
     return np.clip(taps, 0, extent - 1), weights
 
 
-def _picked(call: Call, x: Value, at: dict[int, Array]) -> Value:
+def _picked(call: OperatorCall, x: Value, at: dict[int, Array]) -> Value:
     """Elements at `at` along each dimension; index arithmetic where that says it, else tables."""
     shape = list(x.shape)
     for axis, v in dict(at).items():
@@ -206,7 +208,7 @@ def _picked(call: Call, x: Value, at: dict[int, Array]) -> Value:
     return y
 
 
-def _weighed(call: Call, x: Value, axis: int, at: Array, weights: Array) -> Value:
+def _weighed(call: OperatorCall, x: Value, axis: int, at: Array, weights: Array) -> Value:
     kind = x.dtype
     x = x if as_dtype(kind).is_float else call.cast(x, "float32")
     table = weights.astype(np.float64 if x.dtype == "float64" else np.float32)
@@ -215,7 +217,7 @@ def _weighed(call: Call, x: Value, axis: int, at: Array, weights: Array) -> Valu
 
 
 def grid_sample(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     grid: Value,
     *,
@@ -234,7 +236,7 @@ def grid_sample(
 
 
 def roi_align(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     rois: Value,
     batch: Value,
@@ -261,7 +263,7 @@ def roi_align(
 
 
 def deform_conv(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     w: Value,
     offsets: Value,

@@ -11,48 +11,50 @@ from itertools import pairwise
 import numpy as np
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Items, Known, Translator
+from tilewright.graph.onnx_ops.call import Items, Known, OperatorCall, Translator
 
 MOST_PARTS = 1 << 14  # of one tensor: a sequence exists at import only
 
 
-def construct(call: Call, *items: Value) -> Sequence[Known]:
+def construct(call: OperatorCall, *items: Value) -> Sequence[Known]:
     return [items]
 
 
-def empty(call: Call) -> Sequence[Known]:
+def empty(call: OperatorCall) -> Sequence[Known]:
     return [()]
 
 
-def _position(call: Call, at: Value | None, length: int, default: int) -> int:
+def _position(call: OperatorCall, at: Value | None, length: int, default: int) -> int:
     place = call.number(at, "position", default)
     if not -length <= place <= length:
         call.reject(f"position {place} of a sequence of {length}")
     return place if place >= 0 else place + length
 
 
-def insert(call: Call, items: Items, value: Value, at: Value | None = None) -> Sequence[Known]:
+def insert(
+    call: OperatorCall, items: Items, value: Value, at: Value | None = None
+) -> Sequence[Known]:
     place = _position(call, at, len(items), len(items))
     return [(*items[:place], value, *items[place:])]
 
 
-def erase(call: Call, items: Items, at: Value | None = None) -> Sequence[Known]:
+def erase(call: OperatorCall, items: Items, at: Value | None = None) -> Sequence[Known]:
     place = _position(call, at, len(items), len(items) - 1)
     return [(*items[:place], *items[place + 1 :])]
 
 
-def item(call: Call, items: Items, at: Value) -> Value:
+def item(call: OperatorCall, items: Items, at: Value) -> Value:
     place = _position(call, at, len(items), 0)
     if place == len(items):
         call.reject(f"position {place} of a sequence of {len(items)}")
     return items[place]
 
 
-def length(call: Call, items: Items) -> Value:
+def length(call: OperatorCall, items: Items) -> Value:
     return call.literal(np.int64(len(items)))
 
 
-def concat(call: Call, items: Items, *, axis: int, new_axis: bool = False) -> Value:
+def concat(call: OperatorCall, items: Items, *, axis: int, new_axis: bool = False) -> Value:
     """Joined along a dimension, or along a new one."""
     if not items:
         call.reject("the sequence is empty")
@@ -61,7 +63,12 @@ def concat(call: Call, items: Items, *, axis: int, new_axis: bool = False) -> Va
 
 
 def split(
-    call: Call, x: Value, given: Value | None = None, *, axis: int = 0, keepdims: bool = True
+    call: OperatorCall,
+    x: Value,
+    given: Value | None = None,
+    *,
+    axis: int = 0,
+    keepdims: bool = True,
 ) -> Sequence[Known]:
     """Parts of given sizes, or single slices, which may lose their dimension."""
     axis = call.axis(axis, x.rank)

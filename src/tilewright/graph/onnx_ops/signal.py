@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilewright.graph.ir import Array, Value
-from tilewright.graph.onnx_ops.call import Call, Given, Translator
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 
 
 def _matrix(points: int, length: int, outputs: int, inverse: bool) -> Array:
@@ -37,7 +37,7 @@ def _real(matrix: Array, parts: int, results: int) -> Array:
     return whole.reshape(matrix.shape[0] * parts, matrix.shape[1] * results)
 
 
-def transform(call: Call, x: Value, axis: int, matrix: Array, results: int) -> Value:
+def transform(call: OperatorCall, x: Value, axis: int, matrix: Array, results: int) -> Value:
     """`x` times a complex `matrix` along `axis`; its last dimension holds the parts."""
     parts = x.shape[-1]
     last = x.rank - 2
@@ -55,7 +55,7 @@ def transform(call: Call, x: Value, axis: int, matrix: Array, results: int) -> V
 
 
 def dft(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     dft_length: Value | None = None,
     axis: Given = None,
@@ -77,7 +77,7 @@ def dft(
 
 
 def stft(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     frame_step: Value,
     window: Value | None = None,

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Call, Translator
+from tilewright.graph.onnx_ops.call import OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import Ints, on_image, sliding
 
 
 def max_pool(
-    call: Call, x: Value, *, kernel_shape: Ints, storage_order: bool = False, **window: Any
+    call: OperatorCall, x: Value, *, kernel_shape: Ints, storage_order: bool = False, **window: Any
 ) -> Sequence[Value]:
     """The maxima, and their places in the input as one row."""
     y = _pool(call, "max_pool", x, kernel_shape, window)
@@ -24,13 +24,18 @@ def max_pool(
 
 
 def avg_pool(
-    call: Call, x: Value, *, kernel_shape: Ints, count_include_pad: bool = False, **window: Any
+    call: OperatorCall,
+    x: Value,
+    *,
+    kernel_shape: Ints,
+    count_include_pad: bool = False,
+    **window: Any,
 ) -> Value:
     return _pool(call, "avg_pool", x, kernel_shape, window, count_include_pad=count_include_pad)
 
 
 def _pool(
-    call: Call, op: str, x: Value, kernel: Ints, window: dict[str, Any], **options: bool
+    call: OperatorCall, op: str, x: Value, kernel: Ints, window: dict[str, Any], **options: bool
 ) -> Value:
     ceil_mode = bool(window.get("ceil_mode", 0))
     others = {k: v for k, v in window.items() if k != "ceil_mode"}
@@ -41,36 +46,44 @@ def _pool(
 def global_pool(op: str) -> Translator:
     """A reduction over every spatial dimension."""
 
-    def translate(call: Call, x: Value) -> Value:
+    def translate(call: OperatorCall, x: Value) -> Value:
         return call.emit(op, x, axes=tuple(range(2, x.rank)), keepdims=True)
 
     return translate
 
 
 def lrn(
-    call: Call, x: Value, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
+    call: OperatorCall,
+    x: Value,
+    *,
+    size: int,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    bias: float = 1.0,
 ) -> Value:
     return on_image(call, "lrn", x, size=size, alpha=alpha, beta=beta, bias=bias)
 
 
-def lp_pool(call: Call, x: Value, *, kernel_shape: Ints, p: float = 2.0, **window: Any) -> Value:
+def lp_pool(
+    call: OperatorCall, x: Value, *, kernel_shape: Ints, p: float = 2.0, **window: Any
+) -> Value:
     """The p-norm of each window."""
     powers = _power(call, call.emit("absolute", x), p)
     return _power(call, _pool(call, "sum_pool", powers, kernel_shape, window), 1 / p)
 
 
-def global_lp_pool(call: Call, x: Value, *, p: float = 2.0) -> Value:
+def global_lp_pool(call: OperatorCall, x: Value, *, p: float = 2.0) -> Value:
     powers = _power(call, call.emit("absolute", x), p)
     total = call.emit("reduce_sum", powers, axes=tuple(range(2, x.rank)), keepdims=True)
     return _power(call, total, 1 / p)
 
 
-def _power(call: Call, x: Value, p: float) -> Value:
+def _power(call: OperatorCall, x: Value, p: float) -> Value:
     return x if p == 1 else call.emit("power", x, call.literal(p, x))
 
 
 def max_unpool(
-    call: Call,
+    call: OperatorCall,
     x: Value,
     at: Value,
     output_shape: Value | None = None,
@@ -95,7 +108,9 @@ def max_unpool(
     return call.emit("pad", y, pads=pads_after, mode="constant", value=0)
 
 
-def col2im(call: Call, x: Value, image_shape: Value, block_shape: Value, **window: Any) -> Value:
+def col2im(
+    call: OperatorCall, x: Value, image_shape: Value, block_shape: Value, **window: Any
+) -> Value:
     shape = call.known_ints(image_shape, "image_shape")
     kernel = call.known_ints(block_shape, "block_shape")
     slides = sliding(call, shape, kernel, **window)

@@ -5,8 +5,8 @@
     transpose(conv(transpose(…)))        the result, transposed back once
 
 Importers wrap channels-last operators in transposes (NCHW → NHWC → NCHW). Here every old value
-is a `Layout`: a new value and the permutation that turns it into the old one. An operator that
-works in any layout (elementwise, concat, reductions, pads, slices, reshapes of whole groups of
+is a `TransposedView`: a new value and the permutation that turns it into the old one. An operator
+that works in any layout (elementwise, concat, reductions, pads, slices, reshapes of whole groups of
 dimensions) takes its operands in the layout they have, and its attributes are permuted instead.
 Constants are transposed at once. What remains is one transpose at an image input, one before an
 output that is an image, and those that really move data (a channel shuffle).
@@ -35,7 +35,7 @@ def inverse(permutation: Permutation) -> Permutation:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TransposedView:
     """old = transpose(value, permutation): old dimension d is dimension permutation[d] of value."""
 
     value: Value
@@ -46,9 +46,9 @@ class Layout:
         return self.permutation == identity(self.value.rank)
 
 
-def plain(value: Value) -> Layout:
+def plain(value: Value) -> TransposedView:
     """A value as it lies."""
-    return Layout(value, identity(value.rank))
+    return TransposedView(value, identity(value.rank))
 
 
 def channels_last(graph: Graph) -> Graph:
@@ -60,7 +60,7 @@ class _Pass:
     def __init__(self, graph: Graph) -> None:
         self.rewriter = Rewriter(graph)
         self.builder = self.rewriter.builder
-        self.layouts: dict[Value, Layout] = {
+        self.layouts: dict[Value, TransposedView] = {
             v: plain(new) for v, new in self.rewriter.values.items()
         }
         self.made: dict[tuple[Value, Permutation], Value] = {}
@@ -78,7 +78,7 @@ class _Pass:
             self.rewriter.replace(value, self.real(value))
         return self.rewriter.finish()
 
-    def layout(self, old: Value) -> Layout:
+    def layout(self, old: Value) -> TransposedView:
         return self.layouts.get(old) or plain(old)
 
     def real(self, old: Value) -> Value:
@@ -100,14 +100,14 @@ class _Pass:
                 self.made[key] = self.builder.transpose(x, permutation)
         return self.made[key]
 
-    def rewrite(self, node: Node) -> Layout | None:
+    def rewrite(self, node: Node) -> TransposedView | None:
         """The output where `node` can work in the layouts that its operands have."""
         if node.op in ELEMENTWISE or node.op == "concat":
             return self.broadcast(node)
         first = self.layout(node.inputs[0])
         if node.op == "transpose":
             order: Any = node.attributes["permutation"]
-            return Layout(first.value, tuple(first.permutation[p] for p in order))
+            return TransposedView(first.value, tuple(first.permutation[p] for p in order))
         if first.plain:
             return None
         if node.op == "reshape":
@@ -115,9 +115,9 @@ class _Pass:
         if node.op not in RULES or len(node.inputs) != 1:
             return None
         changes, permutation = RULES[node.op](node, first.permutation)
-        return Layout(self.builder.copy(node, [first.value], **changes), permutation)
+        return TransposedView(self.builder.copy(node, [first.value], **changes), permutation)
 
-    def broadcast(self, node: Node) -> Layout:
+    def broadcast(self, node: Node) -> TransposedView:
         """Operands that meet element by element: all in the layout that moves least data."""
         rank = node.output.rank
         layouts = [self.layout(v) for v in node.inputs if v.rank == rank and not v.is_constant]
@@ -128,9 +128,9 @@ class _Pass:
         if node.op == "concat":
             axis: Any = node.attributes["axis"]
             changes["axis"] = permutation[axis]
-        return Layout(self.builder.copy(node, operands, **changes), permutation)
+        return TransposedView(self.builder.copy(node, operands, **changes), permutation)
 
-    def cost(self, layouts: Sequence[Layout], permutation: Permutation) -> int:
+    def cost(self, layouts: Sequence[TransposedView], permutation: Permutation) -> int:
         """Elements to be transposed so that all operands have the layout of `permutation`."""
         total = 0
         for layout in layouts:
@@ -153,7 +153,7 @@ class _Pass:
         widened = self.builder.reshape(self.real(old), (1,) * (rank - old.rank) + old.shape)
         return self.transposed(widened, back)
 
-    def reshape(self, node: Node, layout: Layout) -> Layout:
+    def reshape(self, node: Node, layout: TransposedView) -> TransposedView:
         """Groups of dimensions are reshaped where they stand; their order stays a note.
 
         A transpose is emitted only where a merged group's dimensions are not in its order.
@@ -171,7 +171,7 @@ class _Pass:
             for d in result:
                 placed += [d, *owner[d]]
         value = self.builder.reshape(arranged, [target[d] for d in placed], name=node.output.name)
-        return Layout(value, inverse(tuple(placed)))
+        return TransposedView(value, inverse(tuple(placed)))
 
 
 def _between(have: Permutation, want: Permutation) -> Permutation:
