@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.nest.nodes import Kind
 from tilewright.schedule.steps import ComputeInline
 from tilewright.space.decisions import TileFactors
 from tilewright.space.derivation import Derivation, Rule, Verdict, previous
-from tilewright.space.predicates import has_data_reuse, is_inlinable
-from tilewright.space.rules.tiling import multi_level_tile
+from tilewright.space.predicates import has_data_reuse, is_inlinable, vector_axis
+from tilewright.space.rules.tiling import Structure, multi_level_tile
 
-STRUCTURE = "SRS"
-INNERMOST = 16
+STRUCTURE = Structure("SRS", (Kind.SERIAL,), unrolled=1, innermost=16)
 
 
 def _can_inline(d: Derivation) -> Verdict:
@@ -40,10 +40,10 @@ def _can_tile(d: Derivation) -> Verdict:
 
 
 def _tile(d: Derivation) -> list[Derivation]:
-    multi_level_tile(d, STRUCTURE)
+    multi_level_tile(d, STRUCTURE, vector_axis(d.state, d.working, d.target))
     for name, decision in d.decisions.items():
         if isinstance(decision, TileFactors):
-            d.decisions[name] = replace(decision, innermost=INNERMOST, slack=0)
+            d.decisions[name] = replace(decision, slack=0)
     return [d.advance()]
 
 

@@ -13,6 +13,7 @@ from benchmarks.operators import DEFAULT, curve
 from benchmarks.peers.process import SideError
 from benchmarks.turns import chosen, installed, outliers
 
+from tilewright.gene import Gene
 from tilewright.records.rows import Trial
 
 
@@ -109,9 +110,9 @@ def test_a_case_fails_where_no_peer_agrees() -> None:
 
 
 def test_a_curve_holds_each_improvement_and_ignores_failures() -> None:
-    def trial(seconds: float | None, sketch: str = "tile") -> Trial:
+    def trial(seconds: float | None, origin: str = "tile") -> Trial:
         latencies, error = ((), "Crash") if seconds is None else ((seconds,), None)
-        return Trial("w", "m", "t", "[]", sketch, (), 0, 0, latencies, error=error)
+        return Trial("w", "m", Gene("[]"), 0, 0, latencies, origin=origin, error=error)
 
     trials = [trial(4.0, DEFAULT), *map(trial, (5.0, None, 3.0, 3.5, 2.0))]
     assert curve(trials) == [(0, 4.0), (3, 3.0), (5, 2.0)]

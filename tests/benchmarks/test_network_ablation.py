@@ -24,6 +24,7 @@ from simulated_device import simulate
 from tiny_network import save_tiny
 
 from benchmarks import network_ablation
+from tilewright.gene import Gene
 from tilewright.records.rows import Trial
 from tilewright.schedule.steps import LayoutRewrite
 from tilewright.space.rules import CPU_RULES
@@ -67,9 +68,9 @@ def test_every_search_has_a_curve_and_is_not_run_twice(
     assert not batches and capsys.readouterr().out.strip() in first
 
 
-def trial(task: str, seconds: float, sketch: str = "tile", sure: float = 0.0) -> Trial:
+def trial(task: str, seconds: float, origin: str = "tile", sure: float = 0.0) -> Trial:
     confirmed = (sure,) if sure else ()
-    return Trial(task, "m", "t", "[]", sketch, (), 0, 0, (seconds,), confirmed_s=confirmed)
+    return Trial(task, "m", Gene("[]"), 0, 0, (seconds,), origin=origin, confirmed_s=confirmed)
 
 
 def test_speed_is_relative_to_the_default_programs() -> None:

@@ -15,6 +15,7 @@ from benchmarks.tuning_log import Point, Slice, TuningLog, estimates, points, re
 from simulated_device import simulate
 from tiny_network import save_tiny
 
+from tilewright.gene import Gene
 from tilewright.records.rows import Trial
 
 INF = float("inf")
@@ -110,10 +111,10 @@ def test_outputs_are_compared_with_pytorch_and_each_other() -> None:
 # ---- the log of tuning ------------------------------------------------------------------------
 
 
-def trial(number: int, task: str, seconds: float | None, at: float, sketch: str = "tile") -> Trial:
+def trial(number: int, task: str, seconds: float | None, at: float, origin: str = "tile") -> Trial:
     latencies, error = ((), "Crash") if seconds is None else ((seconds,), None)
     return Trial(
-        task, "m", str(number), "[]", sketch, (), 0, 0, latencies,
+        task, "m", Gene("[]", f'{{"a":{number}}}'), 0, 0, latencies, origin=origin,
         error=error, created_at=at, id=number,
     )  # fmt: skip
 

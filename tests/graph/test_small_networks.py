@@ -82,10 +82,10 @@ def test_transformer_block() -> None:
     found = kernels(make_model(nodes, {"x": (1, 16, 16)}, weights))
     assert found == [
         *["matmul+add"] * 3,
-        "transpose+transpose+matmul+mul+softmax",
+        "transpose+transpose+matmul+multiply+softmax",
         "transpose+matmul+transpose",
         "matmul+add+layer_norm",
-        "matmul+add+mul+erf+add+mul+mul",
+        "matmul+add+multiply+erf+add+multiply+multiply",
         "matmul+add",
     ]
 
@@ -153,5 +153,5 @@ def test_video_network() -> None:
         "transpose+conv+relu",
         "reduce_mean",
         "conv+add+hard_sigmoid",
-        "mul+transpose",
+        "multiply+transpose",
     ]

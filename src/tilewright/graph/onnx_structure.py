@@ -23,6 +23,8 @@ from tilewright.graph.onnx_scope import Nodes, names_read, node_label, subgraphs
 MOST_WRITTEN_OUT = 1 << 15
 """Nodes that definitions, loops and branches may become, beside those in the file."""
 
+MOST_NESTED = 100  # calls of functions inside one another, as ONNX's own checks allow
+
 FunctionKey = tuple[str, str]
 
 AXES, LARGEST_AXIS = ("axis", "axes"), 2**31 - 1
@@ -144,6 +146,8 @@ def check_expansion(model: onnx.ModelProto, where: str) -> None:
         """The nodes that a call of `which` stands for."""
         if which in callers:
             raise UnsupportedModel(f"{where}: function {which[1]} calls itself")
+        if len(callers) == MOST_NESTED:
+            raise UnsupportedModel(f"{where}: its functions nest more than {MOST_NESTED} deep")
         if which not in sizes:
             sizes[which] = total(functions[which].node, (*callers, which))
         return sizes[which]

@@ -159,7 +159,7 @@ def training_set(connection: Connection, machine: str, include_failed: bool) -> 
             trials.c.measured_s,
             trials.c.region_s,
         )
-        .where(trials.c.machine == machine)
+        .where(trials.c.machine == machine, trials.c.origin != DEFAULT)
         .order_by(trials.c.id)
     )
     if not include_failed:

@@ -162,7 +162,8 @@ class Reader:
     def training_set(self, machine: str, include_failed: bool = False) -> list[TrainingGroup]:
         """What a cost model learns from: decisions and measured latencies.
 
-        One group for each workload and producer, in order of first trial.
+        One group for each workload and producer, in order of first trial; default programs are
+        what a search begins with, and are in none.
         """
         with self._store.read() as connection:
             return queries.training_set(connection, machine, include_failed)

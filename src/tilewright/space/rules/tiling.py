@@ -108,6 +108,9 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
         if extent == 1:
             continue
         levels = structure.levels.count("R" if axis.reduce else "S")
+        if levels == 1:
+            tiles[axis.name] = (axis.name,)
+            continue
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
         period = d.periods.get(node, {}).get(axis.name, 1)
