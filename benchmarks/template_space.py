@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.nest.nodes import Kind
 from tilewright.schedule.steps import ComputeInline
 from tilewright.space.decisions import TileFactors
 from tilewright.space.derivation import Derivation, Rule, Verdict, previous
 from tilewright.space.predicates import has_data_reuse, is_inlinable, vector_axis
 from tilewright.space.rules.tiling import Structure, multi_level_tile
 
-STRUCTURE = Structure("SRS", (Kind.SERIAL,), unrolled=1, innermost=16)
+STRUCTURE = Structure("SRS", innermost=16)
 
 
 def _can_inline(d: Derivation) -> Verdict:

@@ -68,12 +68,12 @@ class Structure:
     """
 
     levels: str
-    outer: tuple[Kind, ...]
-    unrolled: int
-    innermost: int
+    outer: tuple[Kind, ...] = (Kind.SERIAL,) * 3
+    unrolled: int = 1
+    innermost: int = INNERMOST_LIMIT
 
 
-STRUCTURE = Structure("SSRSRS", (Kind.SERIAL,) * 3, 1, INNERMOST_LIMIT)
+STRUCTURE = Structure("SSRSRS")
 
 
 def multi_level_tile(d: Derivation, structure: Structure, vector: str | None = None) -> None:
