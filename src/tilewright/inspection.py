@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import prod
 from pathlib import Path
 
 from tilewright.artifact import Artifact
@@ -22,7 +21,6 @@ from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
 from tilewright.expr.dag import ComputeDAG, stage_flops
-from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
@@ -376,7 +374,7 @@ def _printed(workload: WorkloadRow, trial: Trial | None, target: Target) -> Prin
     try:
         dag = dag_from_json(workload.dag)
         task = PrintedProgram(
-            least_bytes=least_bytes(dag), math=Layers(dag, gene_of(()), target, name).nest
+            least_bytes=dag.least_bytes, math=Layers(dag, gene_of(()), target, name).nest
         )
         if trial is None:
             return replace(task, note="No program worked.")
@@ -414,9 +412,3 @@ def winograd_flops(dag: ComputeDAG, steps: Sequence[Step]) -> int | None:
             flops += 2 * multiply_adds(new, len(windows), step.tile) - stage_flops(tensor)
         state.apply(step)
     return round(flops)
-
-
-def least_bytes(dag: ComputeDAG) -> int:
-    """Bytes of all inputs, constants and outputs, each once."""
-    tensors = (*dag.inputs, *dag.constants, *dag.outputs)
-    return sum(t.dtype.bits * prod(static_shape(t)) // 8 for t in tensors)

@@ -33,7 +33,13 @@ from tilewright.expr.nodes import (
     substitute,
     transform,
 )
-from tilewright.expr.reference import PointEvaluator, compute_of, evaluate_stage, sizes
+from tilewright.expr.reference import (
+    PointEvaluator,
+    compute_of,
+    evaluate_stage,
+    sizes,
+    static_shape,
+)
 from tilewright.expr.tensors import Compute, Placeholder, Table
 from tilewright.expr.zero_terms import nonzero_terms
 
@@ -90,6 +96,12 @@ class ComputeDAG:
     def is_output(self, tensor: Tensor) -> bool:
         """Whether the tensor's values leave the DAG."""
         return tensor.name in {t.name for t in self.outputs}
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes of all inputs, constants and outputs, each once."""
+        tensors = (*self.inputs, *self.constants, *self.outputs)
+        return sum(prod(static_shape(t)) * t.dtype.bytes for t in tensors)
 
     @property
     def useful_flops(self) -> int:

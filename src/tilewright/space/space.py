@@ -10,7 +10,6 @@ A candidate is a sketch's number and a row of the matrix.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -22,7 +21,6 @@ from tilewright.cost.candidates import Ints
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr, Var
-from tilewright.expr.reference import static_shape
 from tilewright.gene import Gene
 from tilewright.nest.nodes import Program
 from tilewright.schedule.bounds import Bounds, infer_bounds
@@ -171,9 +169,7 @@ def _overflows(dag: ComputeDAG, target: CpuTarget) -> bool:
     """Whether what a program reads and writes is more than the cores' own caches hold: then its
     outputs do not stay there anyway.
     """
-    tensors = (*dag.inputs, *dag.constants, *dag.outputs)
-    total = sum(math.prod(static_shape(t)) * t.dtype.bytes for t in tensors)
-    return total > target.cores * target.l2_bytes
+    return dag.least_bytes > target.cores * target.l2_bytes
 
 
 def _summary(applied: tuple[str, ...]) -> list[str]:
