@@ -187,7 +187,7 @@ def _writable(folder: Path) -> bool:
 def _configure(connection: Any, _record: object) -> None:
     """Set what SQLite keeps per connection.
 
-    A trace takes some kilobytes: small pages would stay half empty (a new file's pages only). A
+    A producer takes some kilobytes: small pages would stay half empty (a new file's pages only). A
     killed process loses nothing under NORMAL.
     """
     connection.execute("PRAGMA page_size = 16384")
