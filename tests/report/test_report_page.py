@@ -29,7 +29,7 @@ from sample_tuning import (
 import tilewright.report.page
 from cli_models import cli
 from tilewright.errors import InputError, RecordsError
-from tilewright.inspection import find_program, least_bytes, write_report
+from tilewright.inspection import find_program, write_report
 from tilewright.machine import machine_of
 from tilewright.records import Database, Machine, ModelRow, ModelTask, WorkloadRow
 from tilewright.report.bars import given as bars_given
@@ -97,7 +97,7 @@ def test_the_table_of_tasks_equals_the_records(db: Path, page: Page) -> None:
             if best_s is None:
                 assert share.text == "–"
             else:
-                bytes_ = least_bytes(task.dag)
+                bytes_ = task.dag.least_bytes
                 least = max(task.flops / CEILINGS.flops_per_s, CEILINGS.seconds(bytes_))
                 assert share.text == f"{100 * least / best_s:.0f} %"
 
