@@ -40,11 +40,40 @@ def simulated(text: str, noise: float = 0.0) -> MeasureResult:
 
 
 @dataclass
-class SteppingMachine:
+class SimulatedMachine:
+    """Remembers what it measured, and is interrupted once that is `stop_after` or more."""
+
+    measured: list[str] = field(default_factory=list)
+    stop_after: int | None = None
+
+    def measure(
+        self,
+        task: TuningTask,
+        default: Gene,
+        genes: Sequence[Gene],
+        best_s: float | None,
+        default_s: float | None = None,
+    ) -> list[MeasureResult]:
+        if self.stop_after is not None and len(self.measured) >= self.stop_after:
+            raise KeyboardInterrupt
+        self.measured += [gene.hash for gene in genes]
+        return [simulated(gene.text) for gene in genes]
+
+    def confirm(
+        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
+    ) -> list[tuple[float, ...]]:
+        return [simulated(gene.text).latencies_s for gene in genes]
+
+    def close(self) -> None:
+        pass
+
+
+class SteppingMachine(SimulatedMachine):
     """Tells `parent` of every trial, and begins it when the parent has answered."""
 
-    parent: Connection
-    noise: float
+    def __init__(self, parent: Connection, noise: float) -> None:
+        super().__init__()
+        self.parent, self.noise = parent, noise
 
     def measure(
         self,
@@ -60,14 +89,6 @@ class SteppingMachine:
             self.parent.recv()
             results.append(simulated(gene.text, self.noise))
         return results
-
-    def confirm(
-        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
-    ) -> list[tuple[float, ...]]:
-        return [simulated(gene.text).latencies_s for gene in genes]
-
-    def close(self) -> None:
-        pass
 
 
 def make_tasks() -> list[TuningTask]:

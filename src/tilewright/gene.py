@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tilewright.errors import ScheduleError
 
@@ -63,11 +63,6 @@ class Gene:
             document = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ScheduleError(f"the gene is not JSON: {error}") from error
-        return Gene.of_document(document)
-
-    @staticmethod
-    def of_document(document: Any) -> Gene:
-        """The gene of what `json.loads(gene.text)` returns. Raises ScheduleError."""
         match document:
             case {"producer": producer, "decisions": dict() as decisions} if len(document) == 2:
                 return Gene(compact(producer), compact(decisions))

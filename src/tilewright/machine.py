@@ -31,7 +31,7 @@ from tilewright.target import CpuTarget, Speeds, Target
 from tilewright.target.speeds import published
 
 SPEEDS_FILE = "speeds.json"
-NOTABLE = 1.1
+NOTABLE = 1.1  # times a kept figure
 
 
 def host_target() -> Target:

@@ -211,6 +211,10 @@ def test_training_set_groups_trials_by_workload_and_producer(db: Database) -> No
     assert with_failed.latency_s.tolist() == [0.5, np.inf, 2.0]
     assert np.all(np.diff(with_failed.ids) > 0)
     assert db.training_set("nobody") == []
+    assert [g.producer for g in db.training_set(MACHINE.fingerprint, {"w0"})] == [
+        group.producer for group in groups
+    ]
+    assert db.training_set(MACHINE.fingerprint, {"w1"}) == []
     assert (db.measured(MACHINE.fingerprint), db.measured("nobody")) == ({"w0"}, set())
 
 

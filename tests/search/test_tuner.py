@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simulated_tuning import MACHINE, TARGET, make_scheduler, simulated
+from simulated_tuning import MACHINE, TARGET, SimulatedMachine, make_scheduler, simulated
 from tilewright.errors import RunError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import placeholder
-from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.schedule.trace import gene_of, steps_of
@@ -26,35 +24,6 @@ from tilewright.search.tasks import TuningTask, recorded_space
 from tilewright.search.tuner import Budget, Progress, Tuner
 from tilewright.setting import ALONE, Setting
 from workloads import given
-
-
-@dataclass
-class SimulatedMachine:
-    """Remembers what it measured, and is interrupted once that is `stop_after` or more."""
-
-    measured: list[str] = field(default_factory=list)
-    stop_after: int | None = None
-
-    def measure(
-        self,
-        task: TuningTask,
-        default: Gene,
-        genes: Sequence[Gene],
-        best_s: float | None,
-        default_s: float | None = None,
-    ) -> list[MeasureResult]:
-        if self.stop_after is not None and len(self.measured) >= self.stop_after:
-            raise KeyboardInterrupt
-        self.measured += [gene.hash for gene in genes]
-        return [simulated(gene.text) for gene in genes]
-
-    def confirm(
-        self, task: TuningTask, default: Gene, genes: Sequence[Gene]
-    ) -> list[tuple[float, ...]]:
-        return [simulated(gene.text).latencies_s for gene in genes]
-
-    def close(self) -> None:
-        pass
 
 
 def make_tasks() -> list[TuningTask]:

@@ -24,7 +24,6 @@ from statistics import median
 from types import TracebackType
 
 from sqlalchemy import Connection, Table, delete, insert, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from tilewright.errors import InputError, RecordsError
@@ -47,6 +46,7 @@ from tilewright.records.rows import (
 from tilewright.records.tables import (
     ceilings,
     facts,
+    insert_new,
     loads,
     machines,
     model_files,
@@ -131,10 +131,9 @@ class Database(Reader):
             return []
         with self._store.write() as connection:
             self._check_known(connection, batch)
-            makers = {trial.gene.producer: codec.producer_columns(trial.gene) for trial in batch}
-            connection.execute(self._ignoring(producers), list(makers.values()))
+            self._add_producers(connection, (trial.gene for trial in batch))
             key = (trials.c.workload_hash, trials.c.machine, trials.c.gene_hash)
-            statement = self._ignoring(trials).returning(trials.c.id, *key)
+            statement = insert_new(trials, self._store.dialect).returning(trials.c.id, *key)
             result = connection.execute(statement, [codec.trial_columns(trial) for trial in batch])
             ids = {tuple(found): int(id_) for id_, *found in result}
         return [ids.pop((t.workload_hash, t.machine, t.gene.hash), None) for t in batch]
@@ -144,9 +143,8 @@ class Database(Reader):
         gene as well stays as it is.
         """
         with self._store.write() as connection:
+            self._add_producers(connection, genes.values())
             for trial_id, gene in genes.items():
-                line = codec.producer_columns(gene)
-                connection.execute(self._ignoring(producers), line)
                 with suppress(IntegrityError), connection.begin_nested():
                     columns = codec.gene_columns(gene)
                     connection.execute(update(trials).where(trials.c.id == trial_id), columns)
@@ -316,15 +314,15 @@ class Database(Reader):
     def _add(self, row: codec.Plain) -> bool:
         """Add a row unless one with its key is there; whether it was added."""
         table = TABLES[type(row)]
-        statement = self._ignoring(table).returning(*table.primary_key)
+        statement = insert_new(table, self._store.dialect).returning(*table.primary_key)
         with self._store.write() as connection:
             return connection.execute(statement, codec.columns_of(row)).first() is not None
 
-    def _ignoring(self, table: Table) -> sqlite.Insert | postgresql.Insert:
-        """INSERT that leaves a row with the same key alone."""
-        if self._store.dialect == "sqlite":
-            return sqlite.insert(table).on_conflict_do_nothing()
-        return postgresql.insert(table).on_conflict_do_nothing()
+    def _add_producers(self, connection: Connection, genes: Iterable[Gene]) -> None:
+        """Add the producers of some genes that are not there."""
+        lines = {gene.producer: codec.producer_columns(gene) for gene in genes}
+        if lines:
+            connection.execute(insert_new(producers, self._store.dialect), list(lines.values()))
 
     def _check_known(self, connection: Connection, batch: Sequence[Trial]) -> None:
         """Name what is missing; the foreign keys alone would only say that something is."""

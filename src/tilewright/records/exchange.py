@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 
 from tilewright.errors import RecordsError
 from tilewright.files import replacing
-from tilewright.gene import Gene
+from tilewright.gene import Gene, compact
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
@@ -144,7 +144,7 @@ def _open(file: Path, mode: str, compressed: bool) -> TextIOWrapper:
 
 
 def _line(value: dict[str, Any]) -> str:
-    return json.dumps(value, separators=(",", ":")) + "\n"
+    return compact(value) + "\n"
 
 
 def _version(line: str) -> int:

@@ -11,11 +11,11 @@ words why two machines are not the same one.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.errors import RecordsError
+from tilewright.gene import compact
 from tilewright.text import count
 
 
@@ -51,7 +51,7 @@ class Machine:
         stripped = (part.strip() for part in parts)
         enabled = {part.lstrip("+") for part in stripped if part and not part.startswith("-")}
         ordered = tuple(sorted(enabled))
-        facts = json.dumps([kind, cpu, ordered, cores, compiler], separators=(",", ":"))
+        facts = compact([kind, cpu, ordered, cores, compiler])
         fingerprint = hashlib.sha256(facts.encode()).hexdigest()
         return Machine(fingerprint, kind, cpu, ordered, cores, compiler)
 

@@ -1,6 +1,6 @@
 """Reading queries that answer with more than plain rows: rounds, training arrays, a summary.
 
-    training_set(connection, fingerprint, include_failed=False)
+    training_set(connection, fingerprint, None, include_failed=False)
     -> [TrainingGroup(workload_hash="9f…", producer="{…}", decisions=("{…}", …), …), …]
 
 Each takes an open connection and reads one consistent view of the database.
@@ -147,7 +147,12 @@ def rounds(connection: Connection, machine: str, workload_hash: str | None) -> l
     return [Round(*row) for row in connection.execute(query)]
 
 
-def training_set(connection: Connection, machine: str, include_failed: bool) -> list[TrainingGroup]:
+def training_set(
+    connection: Connection,
+    machine: str,
+    workload_hashes: Collection[str] | None,
+    include_failed: bool,
+) -> list[TrainingGroup]:
     """See `Database.training_set`."""
     query = (
         select(
@@ -164,10 +169,16 @@ def training_set(connection: Connection, machine: str, include_failed: bool) -> 
     )
     if not include_failed:
         query = query.where(trials.c.measured_s.is_not(None))
+    if workload_hashes is not None:
+        query = query.where(trials.c.workload_hash.in_(workload_hashes))
     groups: dict[tuple[str, str], list[_Member]] = {}
     for workload_hash, producer_hash, *member in connection.execute(query):
         groups.setdefault((workload_hash, producer_hash), []).append(tuple(member))
-    texts = {row.hash: row.producer for row in connection.execute(select(producers))}
+    used = sorted({producer_hash for _, producer_hash in groups})
+    texts: dict[str, str] = {}
+    for start in range(0, len(used), IN_LIST):
+        some = select(producers).where(producers.c.hash.in_(used[start : start + IN_LIST]))
+        texts |= {row.hash: row.producer for row in connection.execute(some)}
     return [_training_group(w, texts[p], members) for (w, p), members in groups.items()]
 
 

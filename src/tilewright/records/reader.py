@@ -159,14 +159,20 @@ class Reader:
         with self._store.read() as connection:
             return queries.rounds(connection, machine, workload_hash)
 
-    def training_set(self, machine: str, include_failed: bool = False) -> list[TrainingGroup]:
-        """What a cost model learns from: decisions and measured latencies.
+    def training_set(
+        self,
+        machine: str,
+        workload_hashes: Collection[str] | None = None,
+        include_failed: bool = False,
+    ) -> list[TrainingGroup]:
+        """What a cost model learns from: decisions and measured latencies, of some workloads only
+        if they are named.
 
         One group for each workload and producer, in order of first trial; default programs are
         what a search begins with, and are in none.
         """
         with self._store.read() as connection:
-            return queries.training_set(connection, machine, include_failed)
+            return queries.training_set(connection, machine, workload_hashes, include_failed)
 
     def summary(self) -> Summary:
         """Counts, best latencies and errors of the whole database."""

@@ -9,7 +9,6 @@ verbatim. Times are seconds; `created_at` is Unix time.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import Counter
@@ -22,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import RecordsError
-from tilewright.gene import Gene
+from tilewright.gene import Gene, compact
 from tilewright.records.machine import Machine
 
 INT64_MAX = 2**63 - 1
@@ -163,7 +162,7 @@ class ModelRow:
 
 
 def _content_hash(tasks: Sequence[ModelTask]) -> str:
-    content = json.dumps([[t.workload_hash, t.weight] for t in tasks], separators=(",", ":"))
+    content = compact([[t.workload_hash, t.weight] for t in tasks])
     return sha256(content.encode()).hexdigest()
 
 

@@ -27,6 +27,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
 SCHEMA_VERSION = 2
@@ -50,6 +51,13 @@ class FreeText(TypeDecorator[str]):
             .decode("utf-16", "replace")
             .replace("\0", "\N{REPLACEMENT CHARACTER}")
         )
+
+
+def insert_new(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
+    """INSERT that leaves a row with the same key alone, as the database of that name has it."""
+    if dialect == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()
 
 
 metadata = MetaData()

@@ -13,7 +13,6 @@ from __future__ import annotations
 from sqlalchemy import (
     Connection,
     column,
-    insert,
     inspect,
     select,
     text,
@@ -23,7 +22,15 @@ from sqlalchemy import table as light_table
 
 from tilewright.gene import Gene
 from tilewright.records import codec
-from tilewright.records.tables import SCHEMA_KEY, SCHEMA_VERSION, meta, metadata, producers, trials
+from tilewright.records.tables import (
+    SCHEMA_KEY,
+    SCHEMA_VERSION,
+    insert_new,
+    meta,
+    metadata,
+    producers,
+    trials,
+)
 
 PAGE = 1000  # trials at once
 
@@ -70,9 +77,7 @@ def _genes(connection: Connection) -> None:
         for trial_id, trace in page:
             gene = gene_of_trace(trace)
             line = codec.producer_columns(gene)
-            known = select(producers.c.hash).where(producers.c.hash == line["hash"])
-            if connection.execute(known).first() is None:
-                connection.execute(insert(producers), line)
+            connection.execute(insert_new(producers, connection.dialect.name), line)
             connection.execute(
                 update(trials).where(trials.c.id == trial_id).values(codec.gene_columns(gene))
             )

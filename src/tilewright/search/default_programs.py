@@ -128,7 +128,7 @@ class DefaultPrograms:
         search.default, found = gene, search.space.row_of(gene)
         if found is None:
             return Candidate(0, (), gene, DEFAULT), None
-        default = Candidate(int(found.sketch[0]), tuple(found.rows[0].tolist()), gene, DEFAULT)
+        default = Candidate.at(found, gene, DEFAULT)
         return default, default
 
 

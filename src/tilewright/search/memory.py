@@ -31,6 +31,14 @@ class Candidate:
     origin: str = "sample"
     predicted: float | None = None
 
+    @staticmethod
+    def at(
+        found: Population, gene: Gene, origin: str = SAMPLE, predicted: float | None = None
+    ) -> Candidate:
+        """The one program of a population."""
+        row = tuple(found.rows[0].tolist())
+        return Candidate(int(found.sketch[0]), row, gene, origin, predicted)
+
 
 @dataclass
 class ProposalMemory:
@@ -58,10 +66,10 @@ class ProposalMemory:
         return batch
 
     def _candidate(self, found: Scored, i: int, with_score: bool) -> Candidate:
-        sketch, row = int(found.population.sketch[i]), found.population.rows[i]
-        gene = self.space.gene(sketch, row)
+        one = found.population[i : i + 1]
+        gene = self.space.gene(int(one.sketch[0]), one.rows[0])
         score = float(found.score[i]) if with_score else None
-        return Candidate(sketch, tuple(int(x) for x in row), gene, found.origin[i], score)
+        return Candidate.at(one, gene, found.origin[i], score)
 
     def remember(self, batch: Sequence[Candidate]) -> None:
         """Candidates known from records: never proposed again."""

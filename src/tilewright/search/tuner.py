@@ -288,10 +288,10 @@ class Tuner:
         found: dict[tuple[int, int], list[Candidate]] = {}
         for index, search in enumerate(self.searches):
             for t in self.database.trials(search.task.hash, self.machine.fingerprint):
-                here = search.space.row_of(t.gene)
-                if t.seed == self.seed and t.origin != DEFAULT and here is not None:
-                    row = tuple(here.rows[0].tolist())
-                    one = Candidate(int(here.sketch[0]), row, t.gene, t.origin, t.predicted)
+                if t.seed != self.seed or t.origin == DEFAULT:
+                    continue
+                if (here := search.space.row_of(t.gene)) is not None:
+                    one = Candidate.at(here, t.gene, t.origin, t.predicted)
                     found.setdefault((index, t.round), []).append(one)
         return found
 
@@ -312,9 +312,7 @@ class Tuner:
         for name, space in spaces.items():
             self._decide(name, space)
         extractors = {name: FeatureExtractor(space) for name, space in spaces.items()}
-        for group in self.database.training_set(self.machine.fingerprint):
-            if group.workload_hash not in extractors:
-                continue
+        for group in self.database.training_set(self.machine.fingerprint, spaces):
             found, at = spaces[group.workload_hash].rows_of(group.producer, group.decisions)
             if len(at):
                 features, owner = extractors[group.workload_hash].extract(found)

@@ -132,9 +132,10 @@ class CandidateSpace(Generic[P]):
         """What is kept of a candidate; equal programs of one sketch have equal genes."""
         producer = self.sketches[sketch]
         values = {d.name: row[self.span(d)].tolist() for d in producer.decisions}
-        alone = {d.name for d in producer.decisions if d.columns == (d.name,)}
-        plain = {name: v[0] if name in alone else v for name, v in values.items()}
-        return Gene(producer.producer, compact(plain))
+        for d in producer.decisions:
+            if d.columns == (d.name,):
+                (values[d.name],) = values[d.name]
+        return Gene(producer.producer, compact(values))
 
     def row_of(self, gene: Gene) -> Population | None:
         """The candidate that a gene of any space is here; None where it is none."""

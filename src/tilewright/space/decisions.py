@@ -19,6 +19,7 @@ import numpy as np
 
 from tilewright.cost.candidates import Ints
 from tilewright.expr.nodes import Var
+from tilewright.gene import variables as named_variables
 
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # an axis may be exceeded by a sixteenth of its extent
@@ -175,7 +176,7 @@ class TileFactors:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(f"{self.name}#{i}" for i in range(1, self.levels))
+        return named_variables(self.name, self.levels - 1)
 
     @property
     def table(self) -> Ints:
@@ -257,7 +258,7 @@ class Choice:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (self.name,)
+        return named_variables(self.name, None)
 
     @property
     def table(self) -> Ints:
