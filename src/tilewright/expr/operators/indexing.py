@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Any
 
 from tilewright.errors import ExprError
-from tilewright.expr.dtypes import FLOAT32, INT64, DType
+from tilewright.expr.dtypes import FLOAT32, INT64
 from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, cast, const, select
 from tilewright.expr.operators.movement import clamped_index
 from tilewright.expr.operators.shapes import (
@@ -23,7 +23,6 @@ from tilewright.expr.operators.shapes import (
     axis_index,
     clamped,
     extents,
-    lowest,
 )
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import max as max_over
@@ -31,21 +30,12 @@ from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import prod as prod_over
 from tilewright.expr.tensors import sum as sum_over
 
-COMBINE: dict[str, tuple[Callable[..., Any], Callable[[Any, Any], Any]]] = {
-    "add": (sum_over, lambda a, b: a + b),
-    "mul": (prod_over, lambda a, b: a * b),
-    "max": (max_over, lambda a, b: binary("max", a, b)),
-    "min": (min_over, lambda a, b: binary("min", a, b)),
+COMBINE: dict[str, tuple[str, Callable[..., Any], Callable[[Any, Any], Any]]] = {
+    "add": ("sum", sum_over, lambda a, b: a + b),
+    "mul": ("prod", prod_over, lambda a, b: a * b),
+    "max": ("max", max_over, lambda a, b: binary("max", a, b)),
+    "min": ("min", min_over, lambda a, b: binary("min", a, b)),
 }
-
-
-def _neutral(reduction: str, kind: DType) -> Expr:
-    if reduction in ("add", "mul"):
-        return const(int(reduction == "mul"), kind)
-    low = lowest(kind)
-    if reduction == "max":
-        return const(low, kind)
-    return const(-low if kind.is_float else int(low) + 2**kind.bits - 1, kind)
 
 
 def _wrapped(value: Expr, extent: int) -> Expr:
@@ -79,9 +69,9 @@ def _scatter(
         return compute(shape, taken, name=name, dtype=x.dtype)
     if reduction not in COMBINE:
         raise ExprError(f"{name}: unknown reduction {reduction!r}; known: none, {list(COMBINE)}")
-    over, combine = COMBINE[reduction]
+    op, over, combine = COMBINE[reduction]
     kind = x.dtype.accumulator if reduction in ("add", "mul") else x.dtype.compute
-    neutral = _neutral(reduction, kind)
+    neutral = const(kind.neutral(op), kind)
 
     def total(*index: Any) -> Any:
         return over(select(meant(index, k), cast(kind, update(index, k)), neutral), k)

@@ -23,7 +23,6 @@ from tilewright.expr.operators.shapes import (
     PerAxis,
     clamped,
     extents,
-    lowest,
     spatial_names,
     with_axes,
 )
@@ -48,7 +47,7 @@ def max_pool(
     Raises ExprError for options that do not fit `x`, or padding as wide as the window.
     """
     windows = _windows(x, kernel, name, sliding)
-    padded = windows.padded(x, lowest(x.dtype), name=f"{name}_pad")
+    padded = windows.padded(x, x.dtype.neutral("max"), name=f"{name}_pad")
     return _over_windows(padded, windows, max_over, x.dtype, name)
 
 
@@ -99,7 +98,7 @@ def max_pool_indices(
     """
     best = max_pool(x, kernel, name=f"{name}_value", **sliding)
     windows = _windows(x, kernel, name, sliding)
-    padded = windows.padded(x, lowest(x.dtype), name=f"{name}_pad")
+    padded = windows.padded(x, x.dtype.neutral("max"), name=f"{name}_pad")
     strides = _strides(windows.spatial[::-1])[::-1] if column_major else _strides(windows.spatial)
     batch, channels, image = extents(x)[0], extents(x)[-1], prod(windows.spatial)
 

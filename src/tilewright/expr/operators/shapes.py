@@ -148,10 +148,3 @@ def sum_dtype(*operands: Tensor) -> DType:
     if len(names) > 1:
         raise ExprError(f"operands have dtypes {sorted(names)}; cast one of them")
     return first
-
-
-def lowest(dtype: DType) -> float | int | bool:
-    """The identity of max: minus infinity, or the smallest integer."""
-    if dtype.is_float:
-        return -np.inf
-    return False if dtype.kind == "bool" else int(np.iinfo(dtype.name).min)
