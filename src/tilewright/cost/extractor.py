@@ -39,6 +39,7 @@ SAMPLES = 256  # random candidates a sketch, of which the least estimate is usua
 ESTIMATED = [INDEX[f"estimated_{part}"] for part in PARTS]
 Groups: TypeAlias = Sequence[tuple[Producer, Ints]]
 Which: TypeAlias = tuple[int, int]  # the number of a statement's group, and its own in the sketch
+Places: TypeAlias = tuple[Ints, Ints]
 
 
 class FeatureExtractor:
@@ -119,6 +120,16 @@ class FeatureExtractor:
                 seconds |= {which: total[at] for which, at in members.items()}
             out[start : start + BLOCK] = self._sums(groups, seconds, len(part))
         return out
+
+    def analyses(self, population: Population) -> Iterator[tuple[Analysis, list[Places]]]:
+        """Tables of all statements, and where candidates stand in them: of each sketch that has
+        such a statement the candidates, and their columns.
+        """
+        for start in range(0, len(population), BLOCK):
+            part = population[start : start + BLOCK]
+            groups = self.space.groups(part)
+            for analysis, members in self._analyses(part, groups):
+                yield analysis, [(groups[g][1] + start, at) for (g, _), at in members.items()]
 
     def extracted_latency(self, features: Float32s, owner: Ints) -> Floats:
         """The same, to float32's precision, of candidates whose features are at hand."""

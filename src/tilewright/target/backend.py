@@ -5,6 +5,7 @@
 
 Targets are at the ground and most parts are above them, so the record names these. A part is loaded
 on first use, by the layer that it belongs to: `space.rules.rules_of`, `cost.estimate.estimator_of`,
+`cost.usage.meter_of`,
 `codegen.compile_program`, `build.compile.device_code`, `runtime.devices.open_device`,
 `measure.trial_task.trial_task_of`.
 """
@@ -34,7 +35,7 @@ class Backend:
     """The parts for one kind of target.
 
     `rules` derive its sketches, and `mutations` are how often the search tries each kind of change,
-    by name (`space.decisions`). `estimate` prices a statement. `emitter` makes code of a loop nest,
+    by name (`space.decisions`). `estimate` prices a statement, `usage` says what it takes. `emitter` makes code of a loop nest,
     as C in a `dialect`, or in none. `assembler` makes of that what the driver loads, where it does
     not do so itself; `compiler` tells who makes machine code, and which version. `device` runs it,
     unless that is this process; `trial` checks and times candidates.
@@ -42,6 +43,7 @@ class Backend:
 
     rules: Part
     estimate: Part
+    usage: Part
     mutations: Mapping[str, float]
     emitter: Part
     compiler: Part

@@ -51,6 +51,7 @@ class CpuTarget(Target):
     backend: ClassVar[Backend] = Backend(
         rules=Part("tilewright.space.rules:CPU_RULES"),
         estimate=Part("tilewright.cost.estimate:cpu_estimate"),
+        usage=Part("tilewright.cost.usage:cpu_usage"),
         mutations={
             "tile": 0.80, "parallel": 0.06, "pragma": 0.04, "location": 0.05, "sketch": 0.05,
         },

@@ -76,6 +76,7 @@ def gpu_backend(
     return Backend(
         rules=Part("tilewright.space.rules:GPU_RULES"),
         estimate=Part("tilewright.cost.estimate_gpu:gpu_estimate"),
+        usage=Part("tilewright.cost.usage:gpu_usage"),
         mutations={"tile": 0.65, "pragma": 0.10, "sketch": 0.05, "thread": 0.20},
         emitter=Part("tilewright.codegen.clike:compiled"),
         compiler=compiler,

@@ -10,10 +10,11 @@ problem", J. Comb. Optim. 32 (2016).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from heapq import heappop, heappush
 
-from tilewright.search.reuse.spanning import Arriving
+Arriving = Sequence[Sequence[tuple[float, int]]]
+"""For each node, by number, the edges into it as (cost, source), the cheapest first."""
 
 
 class Flow:

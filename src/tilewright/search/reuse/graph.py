@@ -19,13 +19,14 @@ there are several trees of equal cost, and on nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 
+import networkx
+
 from tilewright.errors import InputError
-from tilewright.search.reuse.flow import Flow
-from tilewright.search.reuse.spanning import Arriving, spanning_tree
+from tilewright.search.reuse.flow import Arriving, Flow
 
 N = TypeVar("N", bound=Hashable)
 
@@ -49,8 +50,8 @@ def arborescence(graph: Graph[N], root: N) -> Tree[N]:
     numbers, arriving = _numbered(graph, root)
     nodes = list(numbers)
     _check_reached(arriving, range(len(nodes)), nodes)
-    parents = spanning_tree(arriving)
-    return {nodes[child]: nodes[parents[child]] for child in range(1, len(nodes))}
+    parents = _spanning(arriving, range(len(nodes)))
+    return {nodes[child]: nodes[parent] for child, parent in parents.items()}
 
 
 def steiner_tree(graph: Graph[N], root: N, terminals: Sequence[N]) -> Tree[N]:
@@ -73,7 +74,7 @@ def steiner_tree(graph: Graph[N], root: N, terminals: Sequence[N]) -> Tree[N]:
     standing = {0}
     while left := [terminal for terminal in wanted if terminal not in standing]:
         standing.update(Flow(arriving, standing, left).run())
-    parents = _pruned(_reconnected(arriving, sorted(standing)), wanted)
+    parents = _pruned(_spanning(arriving, sorted(standing)), wanted)
     return {nodes[child]: nodes[parent] for child, parent in parents.items()}
 
 
@@ -117,15 +118,16 @@ def _check_reached(arriving: Arriving, wanted: Iterable[int], nodes: Sequence[Ha
             )
 
 
-def _reconnected(arriving: Arriving, chosen: Sequence[int]) -> dict[int, int]:
-    """The tree of least cost over the chosen nodes alone, the first of which is the root."""
-    place = {node: index for index, node in enumerate(chosen)}
-    between = [
-        [(weight, place[source]) for weight, source in arriving[node] if source in place]
-        for node in chosen
-    ]
-    parents = spanning_tree(between)
-    return {chosen[child]: chosen[parents[child]] for child in range(1, len(chosen))}
+def _spanning(arriving: Arriving, chosen: Collection[int]) -> dict[int, int]:
+    """The tree of least cost over the chosen nodes alone, the root among them."""
+    some = set(chosen)
+    between = networkx.DiGraph()
+    between.add_nodes_from(chosen)
+    for node in chosen:
+        edges = ((source, node, weight) for weight, source in arriving[node] if source in some)
+        between.add_weighted_edges_from(edges)
+    tree = networkx.minimum_spanning_arborescence(between)
+    return {child: parent for parent, child in tree.edges}
 
 
 def _pruned(parents: dict[int, int], wanted: Sequence[int]) -> dict[int, int]:
