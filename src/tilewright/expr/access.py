@@ -138,14 +138,15 @@ def accesses(compute: Compute) -> list[Access]:
 
 
 def _access(read: Read, extents: Mapping[str, int], simplifier: Simplifier) -> Access:
-    indices = tuple(_affine_index(i, extents, simplifier) for i in read.indices)
+    indices = tuple(affine_index(i, extents, simplifier) for i in read.indices)
     axes = frozenset(n for i in read.indices for n in free_vars(simplifier.simplify(i)))
     return Access(read, indices, axes, extents)
 
 
-def _affine_index(
+def affine_index(
     index: Expr, extents: Mapping[str, int], simplifier: Simplifier
 ) -> AffineIndex | None:
+    """An index over the axes of `extents`; None where it is not affine in them."""
     found = simplifier.affine(index, extents)
     if found is None:
         return None

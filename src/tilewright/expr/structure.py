@@ -1,0 +1,136 @@
+"""The structure of a stage: its expression without extents, literals and names.
+
+    y[h] = Σ_r x[h * 2 + r] * w[r]     ("sum", ("mul", ("read", 0, (h, r)), ("read", 1, (r,))))
+    y[h] = Σ_r x[h + r * 3] * w[r]     the same
+
+An axis is its position in the stage, spatial before reduction, an operand its position among the
+tensors read. An index is the set of its terms: which axes move it, through which operations, in
+which direction; strides, dilations and offsets do not count. Nothing is decided by bounds, so that
+an axis of extent 1 is an axis like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+    children,
+    free_vars,
+    reads,
+    transform,
+)
+from tilewright.expr.tensors import Compute
+
+Structure: TypeAlias = tuple[Any, ...]
+"""Nested tuples of texts and numbers: hashable, compared by value."""
+ZERO = Const(0, INT64)
+
+
+def operands(compute: Compute) -> tuple[Tensor, ...]:
+    """The tensors a stage reads, in the order of its expression, without duplicates."""
+    return tuple({r.tensor.name: r.tensor for r in reads(compute.body)}.values())
+
+
+def structure(compute: Compute) -> Structure:
+    """What remains of the expression of one element; see the module."""
+    return _Structures(compute).element(with_unit_axes(compute))
+
+
+def with_unit_axes(compute: Compute) -> Expr:
+    """The body, in which index 0 of a dimension of extent 1 is an axis of extent 1 again.
+
+        C[b, i, j] = Σ_k A[0, i, k] * B[0, k, j]   ->   A[b, i, k], B[b, k, j]      with b < 1
+
+    Operators that broadcast leave such an axis out. Only axes that no read moves with are put
+    back: into each operand first those that no operand before it has, then reduced ones, which
+    the factors of a contraction share.
+    """
+    axes = (*compute.axes, *compute.reduce_axes)
+    used = free_vars(compute.body)
+    dropped = [a for a in axes if a.extent == 1 and a.name not in used]
+    placed: set[str] = set()
+    done: dict[Read, Read] = {}
+
+    def leaf(e: Expr) -> Expr | None:
+        if not isinstance(e, Read) or not dropped:
+            return None
+        if e not in done:
+            rows = enumerate(zip(e.indices, e.tensor.shape, strict=True))
+            free = [d for d, (i, extent) in rows if extent == 1 and i == ZERO]
+            ranked = sorted(dropped, key=lambda a: (a.name in placed, not a.reduce))
+            chosen = sorted(ranked[: len(free)], key=axes.index)
+            indices = list(e.indices)
+            for d, axis in zip(free, chosen, strict=False):
+                indices[d] = axis.var
+            placed.update(a.name for a in chosen)
+            done[e] = Read(e.tensor, tuple(indices))
+        return done[e]
+
+    return transform(compute.body, leaf)
+
+
+class _Structures:
+    """Structures of the expressions of one stage."""
+
+    def __init__(self, compute: Compute) -> None:
+        axes = (*compute.axes, *compute.reduce_axes)
+        self.axes = {a.name: n for n, a in enumerate(axes)}
+        self.operands = {t.name: n for n, t in enumerate(operands(compute))}
+
+    def element(self, e: Expr) -> Structure:
+        match e:
+            case Read(tensor, indices):
+                return ("read", self.operands[tensor.name], *map(self.index, indices))
+            case Reduce(op, _, body):
+                return (op, self.element(body))
+            case _ if e.dtype == INT64:
+                return ("index", self.index(e))
+            case Const(_, kind):
+                return ("const", kind.name)
+        return self.operation(e)
+
+    def operation(self, e: Expr) -> Structure:
+        parts = map(self.element, children(e))
+        match e:
+            case Binary(op, _, _) | Call(op, _):
+                return (op, *parts)
+            case Cast(to, _):
+                return ("cast", to.name, *parts)
+            case Select():
+                return ("select", *parts)
+        return self.element(e)
+
+    def index(self, e: Expr) -> Structure:
+        """The terms of an int64 expression, each once, in an order of their own."""
+        return tuple(sorted(set(self.terms(e, 1)), key=repr))
+
+    def terms(self, e: Expr, sign: int) -> Iterator[Structure]:
+        """(direction, axis) or (direction, operation): -1 where a term grows downwards."""
+        match e:
+            case Const():
+                return
+            case Var(name, _):
+                yield (sign, self.axes[name])
+            case Binary("add" | "sub" as op, a, b):
+                yield from self.terms(a, sign)
+                yield from self.terms(b, sign if op == "add" else -sign)
+            case Binary("mul", a, Const(k)) | Binary("mul", Const(k), a):
+                yield from self.terms(a, sign if k > 0 else -sign)
+            case Call("neg", (a,)):
+                yield from self.terms(a, -sign)
+            case Read():
+                yield (sign, self.element(e))
+            case _:
+                yield (sign, self.operation(e))
