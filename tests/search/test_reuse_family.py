@@ -24,6 +24,7 @@ from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.search.reuse.family import (
+    Operator,
     Nest,
     bridge,
     bridges,
@@ -182,7 +183,10 @@ def test_iteration_spaces() -> None:
 
 def test_ratios_of_the_papers_example() -> None:
     # Figure 2's convolution, and one of half as many input channels (ETO, example 3)
-    assert ratios((1, 28, 28, 128, 1, 1, 256), (1, 28, 28, 128, 1, 1, 512), 4) == (2.0, 0.5)
+    few, many = (Operator.of(conv(1, 28, c, 128, 1)) for c in (256, 512))
+    assert (few.nest, many.nest) == ((1, 28, 28, 128, 1, 1, 256), (1, 28, 28, 128, 1, 1, 512))
+    assert ratios(few, many) == (2.0, 0.5)
+    assert few.outputs == 28 * 28 * 128
 
 
 def test_the_papers_bridge() -> None:

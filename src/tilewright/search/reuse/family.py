@@ -43,6 +43,25 @@ class Family:
     element: Structure
 
 
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What reuse knows of a DAG: its major stage's name, type and nest."""
+
+    stage: str
+    family: Family
+    nest: Nest
+
+    @staticmethod
+    def of(dag: ComputeDAG) -> Operator:
+        """That of a DAG."""
+        return Operator(major_stage(dag).name, family_of(dag), iteration_space(dag))
+
+    @property
+    def outputs(self) -> int:
+        """|I(sL)|: iterations over the spatial axes."""
+        return prod(self.nest[: self.family.spatial])
+
+
 def major_stage(dag: ComputeDAG) -> Tensor:
     """The stage of most operations among those that reduce, or among all where none does.
 
@@ -99,13 +118,15 @@ def meet(a: Nest, b: Nest) -> Nest:
     return tuple(min(x, y) for x, y in zip(a, b, strict=True))
 
 
-def ratios(target: Nest, source: Nest, spatial: int) -> tuple[float, float]:
+def ratios(target: Operator, source: Operator) -> tuple[float, float]:
     """(r1, r2) for an operator α, `target`, that reuses a program of β, `source` (ETO, section 3).
 
     r1 = |I(rLβ)| / |I(rLα)| over reduction axes, r2 = |I(Lα)| / |I(Lβ)| over all. They bound
     features of α's programs relative to β's, in either order.
     """
-    return prod(source[spatial:]) / prod(target[spatial:]), prod(target) / prod(source)
+    spatial = target.family.spatial
+    terms = prod(source.nest[spatial:]) / prod(target.nest[spatial:])
+    return terms, prod(target.nest) / prod(source.nest)
 
 
 def bridges(nests: Iterable[Nest], hops: int | None = 1) -> list[Nest]:

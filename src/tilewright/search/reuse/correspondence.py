@@ -1,0 +1,166 @@
+"""One operator's program as programs of another: which sketches and decisions stand for which.
+
+    here = Correspondence(relative, sketch, mine)
+    here.sketches                         numbers of this space's sketches that do the same
+    here.neighbours(rng, row, 2048)       valid programs of theirs near candidate `row` there
+
+Stages go by what they are to the major one: itself, its operands, theirs, what comes after it; axes
+by their position in the stage. What one side lacks (padding, an axis of one element) is not asked
+for, or free.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.cost.candidates import Floats, Ints, Population, concatenate
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.reference import compute_of
+from tilewright.search.reuse.family import Operator
+from tilewright.space.decisions import Decision, TileFactors
+from tilewright.space.space import Sketch, Space
+
+OUTWARD = 0.5  # what a tile level counts, relative to the next inner one
+OTHER_CHOICE = 2.0  # how far another option is, in octaves of an innermost tile
+TEMPERATURE = 1.0  # octaves further, and a value is drawn 1/e as often
+
+Rules: TypeAlias = tuple[str, ...]
+"""The names of the rules that derived a sketch."""
+
+
+class Named:
+    """A space whose sketches and decisions go by what they are to the operator's major stage."""
+
+    def __init__(self, space: Space, operator: Operator) -> None:
+        self.space, self.operator = space, operator
+        self._roles = roles(space.dag, operator.stage)
+        longest = sorted(self._roles, key=lambda name: (-len(name), name))
+        self._tensor = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, longest))})(?!\w)")
+
+    @cached_property
+    def rules(self) -> list[Rules]:
+        """Each sketch's."""
+        return [tuple(w for w in _words(s) if ": " not in w) for s in self.space.sketches]
+
+    def places(self, sketch: Sketch) -> set[str]:
+        """What a sketch says of where stages are computed."""
+        return {self._renamed(word) for word in _words(sketch) if ": " in word}
+
+    def decision(self, decision: Decision) -> str:
+        """A decision's name: `conv.rc` becomes `m.#6`."""
+        axes: Mapping[str, str] = {}
+        for stage in self.space.dag.stages:
+            if decision.stage == stage.name or decision.stage.startswith(f"{stage.name}."):
+                compute = compute_of(stage)
+                numbered = enumerate((*compute.axes, *compute.reduce_axes))
+                axes = {a.name: f"#{i}" for i, a in numbered}
+        first, *rest = self._renamed(decision.name).split(".")
+        return ".".join([first, *(axes.get(word, word) for word in rest)])
+
+    def _renamed(self, text: str) -> str:
+        return self._tensor.sub(lambda found: self._roles[found[0]], text)
+
+
+def _words(sketch: Sketch) -> list[str]:
+    return sketch.name.split(" · ")
+
+
+def roles(dag: ComputeDAG, major: str) -> dict[str, str]:
+    """What each tensor is to the major stage, by name: "m" itself, "m<0" its first operand, "m<0<1"
+    the second operand of that, "m>1" the first stage that is none of these.
+    """
+    found = {major: "m"}
+    queue = [major]
+    for name in queue:  # which grows meanwhile
+        for i, tensor in enumerate(dag.producers(dag.tensor(name))):
+            if tensor.name not in found:
+                found[tensor.name] = f"{found[name]}<{i}"
+                queue.append(tensor.name)
+    after = [t for t in dag.stages if t.name not in found]
+    for number, stage in enumerate(after, 1):
+        found[stage.name] = f"m>{number}"
+    for stage in after:
+        for i, tensor in enumerate(dag.producers(stage)):
+            found.setdefault(tensor.name, f"{found[stage.name]}<{i}")
+    return found
+
+
+class Correspondence:
+    """Between one sketch of a relative's space, `there`, and the space `here`."""
+
+    def __init__(self, there: Named, sketch: int, here: Named) -> None:
+        self.there, self.here = there, here
+        self._sketch = sketch
+        given = there.space.sketches[sketch].decisions
+        self._given = {there.decision(d): there.space.span(d) for d in given}
+
+    @cached_property
+    def sketches(self) -> list[int]:
+        """The sketches here of the same rules, with most stages in the same places."""
+        rules = self.there.rules[self._sketch]
+        places = self.there.places(self.there.space.sketches[self._sketch])
+        agreement = {
+            k: len(places & self.here.places(sketch))
+            for k, sketch in enumerate(self.here.space.sketches)
+            if self.here.rules[k] == rules
+        }
+        most = max(agreement.values(), default=0)
+        return [k for k, n in agreement.items() if n == most]
+
+    def distances(self, row: Ints, sketch: int) -> list[Floats]:
+        """How far each value of each decision of a sketch here is from what the relative's
+        candidate `row` has, in octaves.
+        """
+        found = []
+        for decision in self.here.space.sketches[sketch].decisions:
+            span = self._given.get(self.here.decision(decision))
+            found.append(_distance(decision, None if span is None else row[span]))
+        return found
+
+    def neighbours(self, rng: np.random.Generator, row: Ints, n: int) -> Population:
+        """At most `n` valid programs here near candidate `row` there, the nearest first. Values are
+        drawn more often the nearer they are.
+        """
+        share = -(-n // max(1, len(self.sketches)))
+        drawn = [self._drawn(rng, row, k, share) for k in self.sketches]
+        nobody = Population(np.zeros((0, self.here.space.width), np.int64), np.zeros(0, np.int64))
+        every = concatenate([nobody, *(population for population, _ in drawn)])
+        far = np.concatenate([np.zeros(0), *(far for _, far in drawn)])
+        _, first = np.unique(np.column_stack([every.sketch, every.rows]), axis=0, return_index=True)
+        first = first[self.here.space.satisfied(every[first])]
+        return every[first[np.argsort(far[first], kind="stable")]]
+
+    def _drawn(
+        self, rng: np.random.Generator, row: Ints, number: int, n: int
+    ) -> tuple[Population, Floats]:
+        """Programs of one sketch, the nearest values of all first, and how far they are."""
+        space = self.here.space
+        rows, total = np.zeros((n, space.width), np.int64), np.zeros(n)
+        decisions = space.sketches[number].decisions
+        for decision, far in zip(decisions, self.distances(row, number), strict=True):
+            odds = np.exp((far.min() - far) / TEMPERATURE)
+            at = rng.choice(len(far), n, p=odds / odds.sum())
+            at[0] = far.argmin()
+            rows[:, space.span(decision)] = decision.table[at]
+            total += far[at]
+        return Population(rows, np.full(n, number)), total
+
+
+def _distance(decision: Decision, given: Ints | None) -> Floats:
+    """How far each value of a decision is from a relative's, `[cardinality]`; a tile that the
+    relative does not have is 1, any option is as near as the others.
+    """
+    table = decision.table
+    if isinstance(decision, TileFactors):
+        levels = table.shape[1]
+        wanted = np.ones(levels) if given is None or len(given) != levels else given
+        octaves: Floats = np.abs(np.log2(table / wanted)) @ OUTWARD ** np.arange(levels)[::-1]
+        return octaves
+    if given is None:
+        return np.zeros(len(table))
+    return np.where((table == given).all(axis=1), 0.0, OTHER_CHOICE)

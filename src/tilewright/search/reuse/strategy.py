@@ -1,0 +1,187 @@
+"""Searching near relatives' good programs (ETO, section 5), a few trials in all.
+
+    strategy = ReuseStrategy(space, extractor, model, lambda: [Relative(named, programs), ...])
+    strategy.ask(rng, 4)             programs like the relatives'; later what evolution proposes
+
+The published tuner measures every program that it enumerates, hundreds of them. Here the ranges and
+the neighbourhoods of the relatives' programs say which come into question, and the estimate and the
+cost model, which has learnt what the relatives' programs took, choose `LENGTH` of them in rounds of
+`ROUND`. What they took is then where evolution begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.cost.candidates import Ints, Population, concatenate
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.usage import Usage, usage_of
+from tilewright.records.rows import DEFAULT
+from tilewright.search.cost_model import CostModel
+from tilewright.search.evolution import (
+    CHOICE,
+    Evolution,
+    EvolutionSettings,
+    Scored,
+    changed_choices,
+    named,
+)
+from tilewright.search.memory import Candidate, ProposalMemory, as_population
+from tilewright.search.reuse.correspondence import Correspondence, Named
+from tilewright.search.reuse.family import Operator
+from tilewright.search.reuse.ranges import Ranges, ranges_of
+from tilewright.search.strategies import EvolutionStrategy, GuidedScore
+from tilewright.space.space import Space
+
+CARRIED, RANKED = "carried", "ranked"  # how candidates arise, besides by other strategies' ways
+ROUND = 4  # programs after which the model learns
+LENGTH = 12  # programs that a reuse measures
+POOL = 4096  # programs near one to choose from, half as many near the next
+KNOWN = 16  # of the operator's own trials, which relatives' make up for
+PROMISING = 0.9  # of the best throughput: relatives' programs that reach less are no help
+PARENTS = 64  # programs near a relative's, to look for those of other rules from
+
+
+@dataclass(frozen=True)
+class Relative:
+    """An operator whose good programs are known, best first."""
+
+    named: Named
+    programs: Population
+
+
+Relatives: TypeAlias = Callable[[], Sequence[Relative]]
+
+
+@dataclass(frozen=True)
+class _Example:
+    """One program of a relative."""
+
+    like: Correspondence
+    row: Ints
+    ranges: Ranges
+    usage: Usage
+
+
+@dataclass
+class ReuseStrategy:
+    """Reuse of relatives' programs, then evolution. `relatives` is asked when the first program is
+    to be proposed: they may have been searched earlier in the same run.
+    """
+
+    space: Space
+    extractor: FeatureExtractor
+    model: CostModel
+    relatives: Relatives
+    length: int = LENGTH
+    _measured: list[tuple[float, Candidate]] = field(default_factory=list)
+    _proposed: int = 0
+    _examples: list[_Example] | None = None
+
+    def __post_init__(self) -> None:
+        self.after = EvolutionStrategy(self.space, self.extractor, self.model)
+        self._memory = ProposalMemory(self.space)
+        self._named = Named(self.space, Operator.of(self.space.dag))
+        self._score = GuidedScore(self.extractor, self.model, measured=KNOWN)
+        self._evolution = Evolution(self.space, EvolutionSettings(population=512))
+
+    @property
+    def reusing(self) -> bool:
+        """Whether relatives' programs still say what is measured next."""
+        return self._proposed < self.length
+
+    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """The rest of a round of reuse, or what evolution proposes once that is over."""
+        if self.reusing:
+            left = min(ROUND - self._proposed % ROUND, self.length - self._proposed)
+            batch = self._reuse(rng, min(n, left))
+            if batch:
+                return batch
+            self._proposed = self.length
+        return self.after.ask(rng, n)
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Remember results."""
+        self.after.tell(batch, latencies)
+        self._memory.remember(batch)
+        self._proposed += sum(c.origin != DEFAULT for c in batch)
+        self._score.measured += len(batch)
+        found = zip(latencies, batch, strict=True)
+        self._measured += [(s, c) for s, c in found if s is not None]
+        self._measured.sort(key=lambda pair: pair[0])
+
+    # ---- rounds -------------------------------------------------------------------------------
+
+    def _reuse(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """`n` programs: the relatives' best in the first round, a changed choice in the last; one
+        of other rules; else the best of all that are near.
+        """
+        if self._examples is None:
+            self._examples = [e for r in self.relatives() for e in self._examples_of(r)]
+        if not self._examples:
+            return []
+        pools = [self._pool(rng, e, i) for i, e in enumerate(self._examples) if self._promises(e)]
+        batch: list[Candidate] = []
+        if self._proposed < ROUND:
+            for pool in pools[: max(1, n // 2)]:
+                batch += self._best(pool, 1, CARRIED)
+        best = as_population([c for _, c in self._measured])
+        if len(best) and self._proposed >= self.length - ROUND:
+            batch += self._best(changed_choices(self.space, best[:1]).population, n // 4, CHOICE)
+        if len(best):
+            own = Correspondence(self._named, int(best.sketch[0]), self._named)
+            pools.append(own.neighbours(rng, best.rows[0], POOL))
+        batch += self._others(rng, concatenate([*(p[:PARENTS] for p in pools), best]), n // 4)
+        return batch + self._best(concatenate(pools), n - len(batch), RANKED)
+
+    def _examples_of(self, relative: Relative) -> list[_Example]:
+        """A relative's programs that have a counterpart here."""
+        target, there = self.space.target, relative.named
+        usage = usage_of(FeatureExtractor(there.space), relative.programs)
+        ranges = ranges_of(target, self._named.operator, there.operator)
+        examples = [
+            _Example(Correspondence(there, int(k), self._named), row, ranges, usage[np.array([i])])
+            for i, (k, row) in enumerate(
+                zip(relative.programs.sketch, relative.programs.rows, strict=True)
+            )
+        ]
+        return [e for e in examples if e.like.sketches]
+
+    def _promises(self, example: _Example) -> bool:
+        """Whether programs like this one are among the best measured here, or none was measured."""
+        like = [s for s, c in self._measured if c.sketch in example.like.sketches]
+        carried = any(c.origin in (CARRIED, RANKED) for _, c in self._measured)
+        return not carried or bool(like and self._measured[0][0] >= PROMISING * like[0])
+
+    def _pool(self, rng: np.random.Generator, example: _Example, number: int) -> Population:
+        """Programs near one of a relative's and in its ranges; the nearest where none is."""
+        near = example.like.neighbours(rng, example.row, POOL >> number)
+        inside = example.ranges.hold(usage_of(self.extractor, near), example.usage)
+        return near[np.flatnonzero(inside)] if inside.any() else near[:1]
+
+    def _others(self, rng: np.random.Generator, parents: Population, n: int) -> list[Candidate]:
+        """Programs of rules that none of `parents` is of: a relative's best has had to do with
+        another shape, for which other rules may have been better.
+        """
+        rules = self._named.rules
+        used = {rules[k] for k in parents.sketch}
+        others = [k for k, r in enumerate(rules) if r not in used]
+        if not others or not n:
+            return []
+        found = self._evolution.run(rng, self._score, parents)
+        found = found[np.flatnonzero(np.isin(found.population.sketch, others))]
+        found = found[np.argsort(self.extractor.latency(found.population), kind="stable")]
+        return self._memory.candidates(found, n, with_score=True)
+
+    def _best(self, population: Population, n: int, origin: str) -> list[Candidate]:
+        """The `n` new programs that score best."""
+        if n <= 0 or not len(population):
+            return []
+        score = self._score(population)
+        order = np.argsort(-score, kind="stable")
+        found = Scored(population[order], score[order], named(origin, len(order)))
+        return self._memory.candidates(found, n, with_score=True)
