@@ -61,6 +61,11 @@ class Derivation:
         )
 
     @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of the rules that were applied, without those that only move on or inline."""
+        return tuple(name for name in self.applied if name not in ("skip", "always_inline"))
+
+    @property
     def working(self) -> Stage:
         """The working stage."""
         assert self.stage is not None

@@ -39,9 +39,13 @@ from tilewright.target import CpuTarget, Target
 
 @dataclass(frozen=True)
 class Sketch(Decided):
-    """A schedule with free decisions."""
+    """A schedule with free decisions: the `rules` that derived it, and what is otherwise in each
+    `variant` of that.
+    """
 
     state: State
+    rules: tuple[str, ...] = ()
+    variant: tuple[str, ...] = ()
 
     @cached_property
     def producer(self) -> str:
@@ -134,12 +138,14 @@ class Space(CandidateSpace[Sketch]):
     def _sketch(self, d: Derivation) -> Sketch:
         decisions = tuple(d.decisions.values())
         return Sketch(
-            name=" · ".join((*_summary(d.applied), *d.variant)),
+            name=" · ".join((*d.rules, *d.variant)),
             target=self.target,
             decisions=decisions,
             constraints=tuple(d.constraints),
             columns=self.place(decisions),
             state=d.state,
+            rules=d.rules,
+            variant=d.variant,
         )
 
     def decided(self, gene: Gene) -> Gene:
@@ -170,8 +176,3 @@ def _overflows(dag: ComputeDAG, target: CpuTarget) -> bool:
     outputs do not stay there anyway.
     """
     return dag.least_bytes > target.cores * target.l2_bytes
-
-
-def _summary(applied: tuple[str, ...]) -> list[str]:
-    """Rule names without skips."""
-    return [name for name in applied if name not in ("skip", "always_inline")]

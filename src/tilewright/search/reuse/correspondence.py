@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
@@ -29,9 +28,6 @@ OUTWARD = 0.5  # what a tile level counts, relative to the next inner one
 OTHER_CHOICE = 2.0  # how far another option is, in octaves of an innermost tile
 TEMPERATURE = 1.0  # octaves further, and a value is drawn 1/e as often
 
-Rules: TypeAlias = tuple[str, ...]
-"""The names of the rules that derived a sketch."""
-
 
 class Named:
     """A space whose sketches and decisions go by what they are to the operator's major stage."""
@@ -42,14 +38,9 @@ class Named:
         longest = sorted(self._roles, key=lambda name: (-len(name), name))
         self._tensor = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, longest))})(?!\w)")
 
-    @cached_property
-    def rules(self) -> list[Rules]:
-        """Each sketch's."""
-        return [tuple(w for w in _words(s) if ": " not in w) for s in self.space.sketches]
-
     def places(self, sketch: Sketch) -> set[str]:
-        """What a sketch says of where stages are computed."""
-        return {self._renamed(word) for word in _words(sketch) if ": " in word}
+        """Where a sketch has its stages computed."""
+        return {self._renamed(text) for text in sketch.variant}
 
     def decision(self, decision: Decision) -> str:
         """A decision's name: `conv.rc` becomes `m.#6`."""
@@ -64,10 +55,6 @@ class Named:
 
     def _renamed(self, text: str) -> str:
         return self._tensor.sub(lambda found: self._roles[found[0]], text)
-
-
-def _words(sketch: Sketch) -> list[str]:
-    return sketch.name.split(" · ")
 
 
 def roles(dag: ComputeDAG, major: str) -> dict[str, str]:
@@ -102,12 +89,12 @@ class Correspondence:
     @cached_property
     def sketches(self) -> list[int]:
         """The sketches here of the same rules, with most stages in the same places."""
-        rules = self.there.rules[self._sketch]
-        places = self.there.places(self.there.space.sketches[self._sketch])
+        theirs = self.there.space.sketches[self._sketch]
+        places = self.there.places(theirs)
         agreement = {
             k: len(places & self.here.places(sketch))
             for k, sketch in enumerate(self.here.space.sketches)
-            if self.here.rules[k] == rules
+            if sketch.rules == theirs.rules
         }
         most = max(agreement.values(), default=0)
         return [k for k, n in agreement.items() if n == most]

@@ -167,9 +167,9 @@ class ReuseStrategy:
         """Programs of rules that none of `parents` is of: a relative's best has had to do with
         another shape, for which other rules may have been better.
         """
-        rules = self._named.rules
-        used = {rules[k] for k in parents.sketch}
-        others = [k for k, r in enumerate(rules) if r not in used]
+        sketches = self.space.sketches
+        used = {sketches[k].rules for k in parents.sketch}
+        others = [k for k, sketch in enumerate(sketches) if sketch.rules not in used]
         if not others or not n:
             return []
         found = self._evolution.run(rng, self._score, parents)
