@@ -48,8 +48,8 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
 from tilewright.errors import InputError
 from tilewright.machine import host_target, machine_of
+from tilewright.records.answers import TrainingGroup
 from tilewright.records.database import Database
-from tilewright.records.rows import TrainingGroup
 from tilewright.search.beam import undecided
 from tilewright.search.cost_model import GradientBoostedModel, TreeSettings
 from tilewright.search.tasks import recorded_space

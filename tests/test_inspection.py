@@ -13,8 +13,8 @@ import tilewright as tw
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError
 from tilewright.inspection import find_program, find_task
+from tilewright.records.answers import Coverage
 from tilewright.records.database import Database
-from tilewright.records.rows import Coverage
 from tilewright.schedule.trace import gene_of, steps_of
 from tilewright.space.space import Space
 from tilewright.target import Target

@@ -33,18 +33,12 @@ from tilewright.models import Model, Task
 from tilewright.network.executor import link
 from tilewright.network.linker import Linker
 from tilewright.network.memory import MemoryUse
+from tilewright.records.answers import Coverage
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import network_key
-from tilewright.records.rows import (
-    MEASURED,
-    Coverage,
-    FactsRow,
-    Trial,
-    WorkloadRow,
-    program_kind,
-)
+from tilewright.records.rows import MEASURED, FactsRow, Trial, WorkloadRow, program_kind
 from tilewright.report.history import History
 from tilewright.report.reading import read_history
 from tilewright.report.tasks import PrintedProgram
@@ -165,13 +159,15 @@ def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifac
 class RecordedProgram:
     """A recorded trial with everything needed to print its program.
 
-    `note` says which better ones cannot be printed, and why.
+    `reused` is the task near whose programs its own search began, if it did. `note` says which
+    better ones cannot be printed, and why.
     """
 
     workload: WorkloadRow
     machine: Machine | None
     trial: Trial
     layers: Layers
+    reused: WorkloadRow | None = None
     note: str = ""
 
 
@@ -236,7 +232,9 @@ def _program(database: Database, found: Trial, target: Target | str | None) -> R
         raise RecordsError(
             f"{workload.name}: trial {found.id} of {database.name} gives no program: {error}"
         ) from error
-    return RecordedProgram(workload, machine, found, layers)
+    step = database.reused(found.machine).get(workload.hash)
+    reused = database.workload(step.source_hash) if step and step.source_hash else None
+    return RecordedProgram(workload, machine, found, layers, reused)
 
 
 def find_task(database: Database, task: str | None) -> Coverage:

@@ -15,6 +15,7 @@ from tilewright.records import (
     FactsRow,
     LoadRow,
     Machine,
+    ReuseRow,
     RunRow,
     Trial,
     WorkloadRow,
@@ -37,6 +38,7 @@ FACTS = FactsRow(
     {"command": "tune µ.onnx", "minutes": 2.5},
 )
 RUN = RunRow(MACHINE.fingerprint, 1_700_000_000.0, 1, "evolution", 60.5, 20.0, 5.0, 10.0, 15.0, 2.5)
+REUSED = ReuseRow(MACHINE.fingerprint, "plan", 1, 1, "w1", "reuse", "w0", 12, 7.5)
 CEILINGS = CeilingsRow(MACHINE.fingerprint, 4e11, (1 << 15, 1 << 20), (5e11, 1e11), 1.7e9)
 
 

@@ -357,7 +357,7 @@ def test_a_newer_schema_is_refused(target: str) -> None:
     with Database.open(target) as database, database._store.write() as connection:
         connection.execute(update(meta).values(value="999"))
     with pytest.raises(
-        RecordsError, match=r"has schema 999, .* reads up to schema 2: use the Tilewright"
+        RecordsError, match=r"has schema 999, .* reads up to schema 3: use the Tilewright"
     ):
         Database.open(target)
 

@@ -1,4 +1,4 @@
-"""Databases and exports of schema 1 are read, and become schema 2 when they are written."""
+"""Databases and exports of older schemas are read, and become today's when they are written."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 import schema_one
-from record_samples import gene, trial
-from sqlalchemy import create_engine, make_url
+from record_samples import OTHER_WORKLOAD, REUSED, gene, trial
+from sqlalchemy import create_engine, make_url, update
 from test_records_conformance import MACHINE, WORKLOAD
 
 from tilewright.errors import RecordsError
 from tilewright.gene import Gene
 from tilewright.records import Database, Trial
+from tilewright.records.connection import RecordStore
+from tilewright.records.tables import meta, reuses
 from tilewright.records.upgrade import gene_of_trace
 
 GENES = tuple(map(gene_of_trace, schema_one.TRACES))
@@ -45,17 +47,19 @@ def test_an_older_database_is_brought_up_to_date(older: str) -> None:
         database.rewrite({1: gene(4)})
         database.add_machine(MACHINE)
         database.add_workload(WORKLOAD)
+        database.add_workload(OTHER_WORKLOAD)
+        assert database.add_plan([REUSED]) == [REUSED]
         (id_,) = database.add_trials([trial(9)])
         assert id_ is not None and id_ > 2
         assert (database.runs(), database.ceilings(), database.facts("run")) == ([], [], [])
     with Database.open(older, create=False, readonly=True) as database:
         assert [t.gene for t in database.trials()] == [gene(4), GENES[1], gene(9)]
-        assert database.summary().schema == 2
+        assert database.summary().schema == 3
 
 
 def test_an_older_file_opened_for_reading_stays_as_it_is(older: str) -> None:
     if "://" in older:
-        with pytest.raises(RecordsError, match="has schema 1, this Tilewright 2: tune into it"):
+        with pytest.raises(RecordsError, match="has schema 1, this Tilewright 3: tune into it"):
             Database.open(older, readonly=True)
         return
     before = Path(older).read_bytes()
@@ -65,6 +69,49 @@ def test_an_older_file_opened_for_reading_stays_as_it_is(older: str) -> None:
         with pytest.raises(RecordsError, match="it was opened read-only"):
             database.add_machine(MACHINE)
     assert Path(older).read_bytes() == before
+
+
+@pytest.fixture
+def schema_two(target: str) -> str:
+    """A database of schema 2, which lacks only the plans, on each kind of database."""
+    with Database.open(target) as database:
+        database.add_machine(MACHINE)
+        database.add_workload(WORKLOAD)
+        database.add_workload(OTHER_WORKLOAD)
+        database.add_trials([trial(1)])
+        with database._store.write() as connection:
+            reuses.drop(connection)
+            connection.execute(update(meta).values(value="2"))
+    return target
+
+
+def test_a_database_without_plans_gets_them(
+    schema_two: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(_: RecordStore) -> None:
+        pytest.fail("a large file would take long to be written anew")
+
+    monkeypatch.setattr(RecordStore, "give_back", never)
+    with Database.open(schema_two, create=False) as database:
+        assert list(database.trials()) == [trial(1)]
+        assert database.plan(MACHINE.fingerprint, "plan", 1) == []
+        database.keep(REUSED)
+    with Database.open(schema_two, create=False, readonly=True) as database:
+        assert database.plan(MACHINE.fingerprint, "plan", 1) == [REUSED]
+        assert database.summary().schema == 3
+
+
+def test_a_file_without_plans_opened_for_reading_stays_as_it_is(schema_two: str) -> None:
+    if "://" in schema_two:
+        with pytest.raises(RecordsError, match="has schema 2, this Tilewright 3: tune into it"):
+            Database.open(schema_two, readonly=True)
+        return
+    before = Path(schema_two).read_bytes()
+    with Database.open(schema_two, create=False, readonly=True) as database:
+        assert list(database.trials()) == [trial(1)]
+        assert database.reused(MACHINE.fingerprint) == {}
+        assert database.plan(MACHINE.fingerprint, "plan", 1) == []
+    assert Path(schema_two).read_bytes() == before
 
 
 def test_an_export_of_version_1_is_read(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from tilewright.cli.console import output, print_json
 from tilewright.cli.options import DEFAULT_DB, Json
 from tilewright.errors import InputError
 from tilewright.inspection import find_task, import_records
+from tilewright.records.answers import Summary
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
-from tilewright.records.rows import Summary
 from tilewright.text import NONE, count, duration, rate, trials
 
 SHOWN_HASH = 8

@@ -92,6 +92,9 @@ def print_head(console: Console, program: RecordedProgram) -> None:
         remark(program.note)
     console.print(f"{workload.name} ({workload.hash[:8]})", style="bold")
     console.print(f"trial {trial.id} of {program.machine}, proposed by {trial.origin or 'hand'}")
+    if program.reused is not None:
+        source = program.reused
+        console.print(f"reused {source.name} (workload {source.hash[:8]})", soft_wrap=True)
     if trial.ok:
         speed = rate(workload.flops, trial.latency_s)
         confirmed = " (confirmed in fresh processes)" if trial.confirmed_s else ""

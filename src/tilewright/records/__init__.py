@@ -7,24 +7,27 @@
 `Database` is the whole interface; the other names are the rows that go in and come out.
 """
 
+from tilewright.records.answers import (
+    Coverage,
+    ErrorCount,
+    Round,
+    Summary,
+    TrainingGroup,
+    TrialLine,
+)
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
 from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import (
     CeilingsRow,
-    Coverage,
-    ErrorCount,
     FactsRow,
     LoadRow,
     ModelRow,
     ModelTask,
-    Round,
+    ReuseRow,
     RunRow,
-    Summary,
-    TrainingGroup,
     Trial,
-    TrialLine,
     WorkloadRow,
 )
 
@@ -40,6 +43,7 @@ __all__ = [
     "Match",
     "ModelRow",
     "ModelTask",
+    "ReuseRow",
     "Round",
     "RunRow",
     "Summary",

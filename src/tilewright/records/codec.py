@@ -24,13 +24,14 @@ from tilewright.records.rows import (
     LoadRow,
     ModelRow,
     ModelTask,
+    ReuseRow,
     RunRow,
     Trial,
     WorkloadRow,
 )
 
 Columns = dict[str, Any]
-Plain: TypeAlias = Machine | WorkloadRow | RunRow | LoadRow | FactsRow | CeilingsRow
+Plain: TypeAlias = Machine | WorkloadRow | RunRow | LoadRow | FactsRow | CeilingsRow | ReuseRow
 """Rows that are one line of one table, which has their fields as columns."""
 Row = TypeVar("Row", bound=Plain)
 

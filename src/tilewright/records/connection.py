@@ -28,7 +28,7 @@ from sqlalchemy.pool import QueuePool, StaticPool
 from tilewright.errors import RecordsError
 from tilewright.records.faults import faults_named, sqlite_error_name
 from tilewright.records.tables import SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
-from tilewright.records.upgrade import upgrade
+from tilewright.records.upgrade import LEAVES_ROOM, upgrade
 
 WRITER_LOCK = 0x74696C65  # any constant that all writers of a PostgreSQL database share
 CONNECT_TIMEOUT_S = 10
@@ -238,7 +238,7 @@ def _checked(store: RecordStore, create: bool) -> RecordStore:
             upgrade(connection, found)
         # Only a write shows that we may write: now rather than after minutes of tuning.
         connection.execute(update(meta).where(meta.c.key == SCHEMA_KEY).values(version))
-    if found is not None and found < SCHEMA_VERSION:
+    if found in LEAVES_ROOM:
         store.give_back()
     return store
 

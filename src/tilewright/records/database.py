@@ -8,13 +8,15 @@
 
 Every method is one transaction, so a kill at any moment leaves whole batches. Rows are only ever
 added, except a confirmation of a trial, a model's tasks, a run's progress and a machine's ceilings,
-which the newest replaces; `prune`, `delete` and `rename` are for users who ask
-for that. Every method raises RecordsError, naming the database and the way out, when the database
-fails. A `Database` may be used from several threads, and a file or server by several processes.
+which the newest replaces, and what a step of a plan reuses, which the first to begin it decides;
+`prune`, `delete` and `rename` are for users who ask for that. Every method raises RecordsError,
+naming the database and the way out, when the database fails. A `Database` may be used from several
+threads, and a file or server by several processes.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -23,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from types import TracebackType
 
-from sqlalchemy import Connection, Table, delete, insert, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from tilewright.errors import InputError, RecordsError
@@ -38,6 +40,7 @@ from tilewright.records.rows import (
     FactsRow,
     LoadRow,
     ModelRow,
+    ReuseRow,
     RunRow,
     Trial,
     WorkloadRow,
@@ -53,6 +56,7 @@ from tilewright.records.tables import (
     model_tasks,
     models,
     producers,
+    reuses,
     runs,
     trials,
     workloads,
@@ -65,6 +69,7 @@ TABLES: dict[type, Table] = {
     LoadRow: loads,
     FactsRow: facts,
     CeilingsRow: ceilings,
+    ReuseRow: reuses,
 }
 COUNTED = {Machine: "machines", WorkloadRow: "workloads", RunRow: "runs"}
 """What an import tells of."""
@@ -187,14 +192,50 @@ class Database(Reader):
             self._put_model(connection, model)
 
     def keep(self, row: codec.Plain) -> None:
-        """Record how far a run has come, that its machine was busy, facts, or what a machine can do
-        at best, in place of what was recorded of it before.
+        """Record how far a run has come, that its machine was busy, facts, what a machine can do at
+        best, or a step of a plan, in place of what was recorded of it before.
         """
         table, columns = TABLES[type(row)], codec.columns_of(row)
-        key = [column == columns[column.name] for column in table.primary_key]
         with self._store.write() as connection:
-            connection.execute(delete(table).where(*key))
+            connection.execute(delete(table).where(*_key(table, columns)))
             connection.execute(insert(table), columns)
+
+    def add_plan(self, steps: Sequence[ReuseRow]) -> list[ReuseRow]:
+        """Record all steps of a plan, or none where it is known; returns it as it is recorded then.
+
+        So processes that plan at once go by the plan of the first.
+        """
+        if not steps:
+            return []
+        head = steps[0]
+        if len({(s.machine, s.plan, s.seed) for s in steps}) > 1:
+            raise RecordsError(f"steps of several plans are given as plan {head.plan}")
+        same = (reuses.c.machine == head.machine, reuses.c.plan == head.plan)
+        with self._store.write() as connection:
+            known = select(reuses.c.plan).where(*same, reuses.c.seed == head.seed).limit(1)
+            if connection.execute(known).first() is None:
+                connection.execute(insert(reuses), [codec.columns_of(step) for step in steps])
+        return self.plan(head.machine, head.plan, head.seed)
+
+    def pin(self, row: ReuseRow) -> ReuseRow:
+        """Record which trials a step of a plan reuses, unless that is recorded; returns the step as
+        it is recorded then, so that all processes go by the trials of the first.
+
+        Raises RecordsError for a step that is not in the database.
+        """
+        key = _key(reuses, codec.columns_of(row))
+        begins = {"trials": compact(row.trials), "begun_at": time.time()}
+        with self._store.write() as connection:
+            if row.trials:
+                untold = reuses.c.trials == compact(())
+                connection.execute(update(reuses).where(*key, untold).values(begins))
+            found = queries.rows(connection, select(reuses).where(*key))
+        if not found:
+            raise RecordsError(
+                f"{self.name} has no step for {row.workload_hash} in plan {row.plan}: record the "
+                "plan before"
+            )
+        return codec.row_of(ReuseRow, found[0])
 
     # Upkeep
 
@@ -211,7 +252,9 @@ class Database(Reader):
         return len(dropped)
 
     def delete(self, workload_hash: str) -> int:
-        """Drop all trials of a task; returns how many. A task that no model has goes as well."""
+        """Drop all trials of a task; returns how many. A task that no model has goes as well, and
+        so do plans that name it.
+        """
         with self._store.write() as connection:
             dropped = upkeep.trials_of(connection, workload_hash)
             upkeep.drop_trials(connection, dropped)
@@ -334,3 +377,8 @@ class Database(Reader):
                 raise RecordsError(
                     f"a trial names {what} {missing}, which is not in {self.name}: record it before"
                 )
+
+
+def _key(table: Table, columns: codec.Columns) -> list[ColumnElement[bool]]:
+    """That a line of a table is the one of the same key."""
+    return [column == columns[column.name] for column in table.primary_key]

@@ -5,8 +5,8 @@
     {"record":"workload",…}  {"record":"model",…}  {"record":"trial",…}
 
 A line names only lines before it. Row ids stay behind: a trial is known by its workload, machine
-and gene, whose texts are its fields `producer` and `decisions`. A file whose name ends in .gz is
-compressed. Version 1 is read, too.
+and gene, whose texts are its fields `producer` and `decisions`. Plans of reuse, which name trials
+by id, stay behind as well. A file whose name ends in .gz is compressed. Version 1 is read, too.
 """
 
 from __future__ import annotations

@@ -17,19 +17,16 @@ from sqlalchemy import Column, Connection, Select, Table, case, func, select
 
 from tilewright.gene import compact
 from tilewright.records import codec
-from tilewright.records.machine import Machine
-from tilewright.records.rows import (
-    DEFAULT,
+from tilewright.records.answers import (
     Coverage,
     ErrorCount,
-    ModelRow,
     Round,
     Summary,
     TrainingGroup,
     TrialLine,
-    program_kind,
-    told_apart,
 )
+from tilewright.records.machine import Machine
+from tilewright.records.rows import DEFAULT, ModelRow, program_kind, told_apart
 from tilewright.records.tables import (
     SCHEMA_VERSION,
     machines,

@@ -11,8 +11,9 @@ from typing import Any
 
 from sqlalchemy import Select, Table, select
 
-from tilewright.gene import Gene
+from tilewright.gene import Gene, compact
 from tilewright.records import codec, exchange, queries
+from tilewright.records.answers import Round, Summary, TrainingGroup, TrialLine
 from tilewright.records.connection import RecordStore
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
@@ -21,15 +22,12 @@ from tilewright.records.rows import (
     FactsRow,
     LoadRow,
     ModelRow,
-    Round,
+    ReuseRow,
     RunRow,
-    Summary,
-    TrainingGroup,
     Trial,
-    TrialLine,
     WorkloadRow,
 )
-from tilewright.records.tables import ceilings, facts, loads, runs, trials, workloads
+from tilewright.records.tables import ceilings, facts, loads, reuses, runs, trials, workloads
 
 PAGE = 1000  # rows read or looked up at once
 
@@ -86,6 +84,20 @@ class Reader:
     def ceilings(self) -> list[CeilingsRow]:
         """What is known of machines' limits, by machine."""
         return self._whole(CeilingsRow, ceilings)
+
+    def plan(self, machine: str, plan: str, seed: int) -> list[ReuseRow]:
+        """The steps of a plan in order; none where it is not known."""
+        query = select(reuses).where(
+            reuses.c.machine == machine, reuses.c.plan == plan, reuses.c.seed == seed
+        )
+        ordered = self._all(query.order_by(reuses.c.position, reuses.c.workload_hash))
+        return [codec.row_of(ReuseRow, row) for row in ordered]
+
+    def reused(self, machine: str) -> dict[str, ReuseRow]:
+        """The last step that reused another's programs, of each workload that has one, by hash."""
+        query = select(reuses).where(reuses.c.machine == machine, reuses.c.trials != compact(()))
+        begun = self._all(query.order_by(reuses.c.begun_at, reuses.c.plan, reuses.c.seed))
+        return {row["workload_hash"]: codec.row_of(ReuseRow, row) for row in begun}
 
     def history(self, machine: str) -> list[TrialLine]:
         """All trials of a machine without genes, in order of insertion."""
@@ -180,7 +192,7 @@ class Reader:
             return queries.summary(connection)
 
     def items(self) -> Iterator[exchange.Item]:
-        """Everything, in an order in which no row names one that comes later."""
+        """Everything but plans of reuse, in an order in which no row names one that comes later."""
         # Trials are bounded first and named rows read after, so that no line names one that
         # another process added meanwhile.
         with self._store.read() as connection:

@@ -1,4 +1,4 @@
-"""What the records database holds and gives back: plain frozen rows.
+"""What the records database holds: plain frozen rows (`answers.py`: what is counted from them).
 
     Trial(workload_hash=…, machine=…, gene=Gene('{"sketch":…}', '{"C.i":[4]}'), round=0, seed=0,
           latencies_s=(0.0021, 0.0020))
@@ -17,15 +17,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from statistics import median
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilewright.errors import RecordsError
 from tilewright.gene import Gene, compact
-from tilewright.records.machine import Machine
 
 INT64_MAX = 2**63 - 1
 RUN, MEASURED = FACT_KINDS = ("run", "measured")
+SEARCH, REUSE, RECORDED = REUSE_KINDS = ("search", "reuse", "recorded")
 DEFAULT = "default"  # origin of a default program's trial
 
 
@@ -278,106 +275,45 @@ class CeilingsRow:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialLine:
-    """What a history needs of a trial: not its gene.
+class ReuseRow:
+    """One step of a plan, which says for every task whose programs its search begins near.
 
-    Fields are those of `Trial`; `confirmed` says whether `latency_s` comes of a confirmation.
+    `plan` is a hash that names the plan, `seed` is the run's, `position` the step's place in it. A
+    SEARCH begins with nothing, a REUSE near programs of the workload `source_hash`; a RECORDED task
+    has its programs from before. `programs` and `seconds` are what the step is expected to measure
+    and take. `trials` are ids of the source's trials whose programs are reused, none until the step
+    begins; `begun_at` is then (Unix time, the database sets it).
     """
 
-    id: int
-    workload_hash: str
-    round: int
-    seed: int
-    origin: str
-    stage: str
-    error: str | None
-    measured_s: float | None
-    latency_s: float | None
-    confirmed: bool
-    predicted: float | None
-    build_s: float
-    run_s: float
-    created_at: float
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """The trials of one round of one task: what a scheduler needs to recall its history.
-
-    `best_s` is the least measured median of the round (not of the task), None if all failed.
-    """
-
-    workload_hash: str
-    seed: int
-    number: int
-    trials: int
-    failed: int
-    best_s: float | None
-    first_id: int
-    last_id: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainingGroup:
-    """Trials of one workload and producer as arrays, in order of insertion.
-
-    `decisions` JSON texts [n]; `ids`, `rounds` int64 [n]; `latency_s` float64 [n], inf where the
-    trial failed (a throughput of 0); `region_s` float64 [n], nan where it is not known.
-    """
-
-    workload_hash: str
-    producer: str
-    decisions: tuple[str, ...]
-    ids: NDArray[np.int64]
-    rounds: NDArray[np.int64]
-    latency_s: NDArray[np.float64]
-    region_s: NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What is known of one workload on one machine. `defaults` of its trials are of the default
-    program; `program` says what the best one is (see `program_kind`).
-    """
-
-    workload_hash: str
-    name: str
     machine: str
-    trials: int
-    failed: int
-    best_s: float | None
-    last_at: float
-    defaults: int
-    program: str
+    plan: str
+    seed: int
+    position: int
+    workload_hash: str
+    kind: str
+    source_hash: str | None
+    programs: int
+    seconds: float
+    trials: tuple[int, ...] = ()
+    begun_at: float = field(default=0.0, compare=False)
 
-
-@dataclass(frozen=True, slots=True)
-class ErrorCount:
-    """How often trials failed at a stage with an error class."""
-
-    stage: str
-    error: str
-    trials: int
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A database at a glance."""
-
-    schema: int
-    trials: int
-    failed: int
-    workloads: int
-    machines: tuple[Machine, ...]
-    models: tuple[ModelRow, ...]
-    coverage: tuple[Coverage, ...]
-    errors: tuple[ErrorCount, ...]
-
-    @property
-    def defaults(self) -> int:
-        """How many of the trials are of default programs; the search measured the others."""
-        return sum(line.defaults for line in self.coverage)
+    def __post_init__(self) -> None:
+        """Raises RecordsError for what is no step, or has numbers that are none."""
+        step = f"step {self.position} of plan {self.plan}"
+        if self.kind not in REUSE_KINDS:
+            raise RecordsError(f"{step} is of kind {self.kind!r}, which is none of {REUSE_KINDS}")
+        has_source = self.source_hash is not None
+        if has_source == (self.kind == SEARCH) and self.kind != RECORDED:
+            raise RecordsError(
+                f"{step}: a {self.kind} {'has no' if has_source else 'needs a'} source workload"
+            )
+        if self.trials and not has_source:
+            raise RecordsError(f"{step} reuses trials {self.trials} of no source workload")
+        counts = (self.seed, self.position, self.programs, *(n - 1 for n in self.trials))
+        if not all(0 <= n <= INT64_MAX for n in counts):
+            raise RecordsError(f"{step} has a number that is below 0 or above {INT64_MAX}: {self}")
+        if not all(0.0 <= s < math.inf for s in (self.seconds, self.begun_at)):
+            raise RecordsError(f"{step} has a time that is no length of time: {self}")
 
 
 PROGRAM_KINDS = ("tuned", "measured", "default")

@@ -2,7 +2,7 @@
 
     machines <── trials ──> workloads <── model_tasks ──> models <── model_files
         ▲          └──> producers
-        └── runs, loads, facts, ceilings
+        └── runs, loads, facts, ceilings; reuses ──> workloads
 
 A trial's gene is its producer, a text of some kilobytes that hundreds of trials share, and its
 decisions. Lists and decisions are JSON text. UNIQUE (workload, machine, gene) is what makes
@@ -30,7 +30,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeDecorator
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 SCHEMA_KEY = "schema_version"
 
 
@@ -182,6 +182,22 @@ facts = Table(
     Column("kind", Text, primary_key=True),
     Column("at", Double, primary_key=True),
     Column("facts", FreeText, nullable=False),
+)
+
+reuses = Table(
+    "reuses",
+    metadata,
+    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
+    Column("plan", Text, primary_key=True),
+    Column("seed", BigInteger, primary_key=True),
+    Column("workload_hash", Text, ForeignKey("workloads.hash"), primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("source_hash", Text, ForeignKey("workloads.hash")),
+    Column("programs", BigInteger, nullable=False),
+    Column("seconds", Double, nullable=False),
+    Column("trials", Text, nullable=False),
+    Column("begun_at", Double, nullable=False),
 )
 
 ceilings = Table(

@@ -5,7 +5,7 @@
 
 Schema 1 kept a program as its concrete steps and, beside them, as a row of a matrix that only the
 space of its time could read. Here such a program is a producer without decisions; a search that
-meets one finds its decisions again (`Space.decided`).
+meets one finds its decisions again (`Space.decided`). Schema 2 knew no plans of reuse.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tilewright.records.tables import (
     meta,
     metadata,
     producers,
+    reuses,
     trials,
 )
 
@@ -87,5 +88,13 @@ def _genes(connection: Connection) -> None:
             connection.execute(text(f"DROP TABLE {name}"))
 
 
-UPGRADES = {1: _genes}
+def _plans(connection: Connection) -> None:
+    """From 2 to 3: one table more, which `_genes` has made already where it came before."""
+    reuses.create(connection, checkfirst=True)
+
+
+UPGRADES = {1: _genes, 2: _plans}
 """What brings a schema to the next one."""
+
+LEAVES_ROOM = {1}
+"""The schemas from which a file is left with much that it no longer holds."""

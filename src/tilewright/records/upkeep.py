@@ -8,13 +8,15 @@ Each takes a connection inside a writer's transaction.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, delete, func, or_, select
+from sqlalchemy import Connection, delete, func, or_, select, update
 
+from tilewright.gene import compact
 from tilewright.records.queries import BEST_FIRST, IN_LIST
 from tilewright.records.rows import DEFAULT
-from tilewright.records.tables import model_tasks, producers, trials, workloads
+from tilewright.records.tables import model_tasks, producers, reuses, trials, workloads
 
 
 def beyond(connection: Connection, keep: int) -> list[int]:
@@ -45,16 +47,36 @@ def trials_of(connection: Connection, workload_hash: str) -> list[int]:
 
 
 def drop_trials(connection: Connection, ids: Sequence[int]) -> None:
-    """Delete trials, and the producers that no other has."""
+    """Delete trials, the producers that no other has, and what plans say of them."""
     for start in range(0, len(ids), IN_LIST):
         connection.execute(delete(trials).where(trials.c.id.in_(ids[start : start + IN_LIST])))
     used = select(trials.c.producer_hash)
     connection.execute(delete(producers).where(producers.c.hash.not_in(used)))
+    _unpin(connection, set(ids))
+
+
+def _unpin(connection: Connection, gone: set[int]) -> None:
+    """Let no step of a plan name trials that have gone. One that has none left begins anew."""
+    pinned = select(*reuses.primary_key, reuses.c.trials).where(reuses.c.trials != compact(()))
+    for *key, text in connection.execute(pinned).all():
+        named = json.loads(text)
+        left = [id_ for id_ in named if id_ not in gone]
+        if len(left) < len(named):
+            same = [c == value for c, value in zip(reuses.primary_key, key, strict=True)]
+            values = {"trials": compact(left)} | ({} if left else {"begun_at": 0.0})
+            connection.execute(update(reuses).where(*same).values(values))
 
 
 def drop_unused(connection: Connection, workload_hash: str) -> None:
-    """Delete a task that neither a model nor a trial names."""
+    """Delete a task that neither a model nor a trial names, and the plans that do, whole: a plan
+    that lacks a step is none.
+    """
     for column in (model_tasks.c.workload_hash, trials.c.workload_hash):
         if connection.execute(select(column).where(column == workload_hash).limit(1)).first():
             return
+    names_it = (reuses.c.workload_hash == workload_hash) | (reuses.c.source_hash == workload_hash)
+    plan = (reuses.c.machine, reuses.c.plan, reuses.c.seed)
+    for found in connection.execute(select(*plan).where(names_it).distinct()).all():
+        same = [column == value for column, value in zip(plan, found, strict=True)]
+        connection.execute(delete(reuses).where(*same))
     connection.execute(delete(workloads).where(workloads.c.hash == workload_hash))

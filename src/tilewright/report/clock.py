@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tilewright.records.rows import RunRow, TrialLine
+from tilewright.records.answers import TrialLine
+from tilewright.records.rows import RunRow
 
 Interval = tuple[float, float]
 IDLE_S = 120.0  # a longer silence between trials that belong to no recorded run ended a run

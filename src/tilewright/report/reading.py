@@ -11,19 +11,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from tilewright.records.answers import TrialLine
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.provenance import network_key
-from tilewright.records.rows import (
-    MEASURED,
-    RUN,
-    FactsRow,
-    ModelRow,
-    ModelTask,
-    Trial,
-    TrialLine,
-    told_apart,
-)
+from tilewright.records.rows import MEASURED, RUN, FactsRow, ModelRow, ModelTask, Trial, told_apart
 from tilewright.report.clock import Clock
 from tilewright.report.history import History, ModelHistory
 from tilewright.report.roofline import Roofline
@@ -82,6 +74,8 @@ def _tasks(
     for model in models:
         for task in model.tasks:
             calls.setdefault(task.workload_hash, []).append((model.name, task.weight))
+    workloads = {workload.hash: workload for workload in database.workloads()}
+    sources = {h: step.source_hash or "" for h, step in database.reused(machine).items()}
     return {
         workload.hash: TaskHistory(
             workload=workload,
@@ -92,8 +86,9 @@ def _tasks(
             program=programs.get(workload.hash),
             roofline=roofline,
             figures_s=_figures(database.best(workload.hash, machine)),
+            reused=workloads.get(sources.get(workload.hash, "")),
         )
-        for workload in database.workloads()
+        for workload in workloads.values()
         if workload.hash in members
     }
 

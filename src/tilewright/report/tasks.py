@@ -15,7 +15,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewright.records.rows import DEFAULT, TrialLine, WorkloadRow
+from tilewright.records.answers import TrialLine
+from tilewright.records.rows import DEFAULT, WorkloadRow
 from tilewright.report.ranking import rank_correlation, regret
 from tilewright.report.roofline import Roofline
 
@@ -60,7 +61,8 @@ class TaskHistory:
 
     `lines` are its trials in order, `at_s` the seconds of tuning when each was recorded, `given_s`
     how long the task was worked on. `calls` names the models and how often each runs it;
-    `figures_s` are all that was measured of the best program when it was measured last.
+    `figures_s` are all that was measured of the best program when it was measured last. `reused`
+    is the task near whose programs its search began, if it did.
     """
 
     workload: WorkloadRow
@@ -71,6 +73,7 @@ class TaskHistory:
     program: PrintedProgram | None
     roofline: Roofline
     figures_s: tuple[float, ...] = ()
+    reused: WorkloadRow | None = None
 
     @property
     def name(self) -> str:
