@@ -52,7 +52,7 @@ from tilewright.records.answers import TrainingGroup
 from tilewright.records.database import Database
 from tilewright.search.beam import undecided
 from tilewright.search.cost_model import GradientBoostedModel, TreeSettings
-from tilewright.search.tasks import recorded_space
+from tilewright.search.tasks import TuningTask
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -136,7 +136,7 @@ def load(files: Sequence[Path | str], target: Target) -> list[Programs]:
         with Database.open(file, create=False, readonly=True) as database:
             for row in database.workloads():
                 if row.hash not in spaces:
-                    spaces[row.hash] = row.name, recorded_space(row, target)
+                    spaces[row.hash] = row.name, TuningTask.of(row).space(target)
             for group in database.training_set(fingerprint, include_failed=True):
                 measured = _measured(group, spaces[group.workload_hash][1], number)
                 if measured is not None:

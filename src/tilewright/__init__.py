@@ -19,7 +19,7 @@ from tilewright.version import __version__ as __version__
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
-    "tilewright.api": ("TuneResult", "compile", "tune"),
+    "tilewright.api": ("TuneResult", "compile", "plan", "tune"),
     "tilewright.errors": (
         "BuildError",
         "ExprError",
@@ -124,6 +124,7 @@ __all__ = [
     "minimum",
     "operators",
     "placeholder",
+    "plan",
     "power",
     "prod",
     "reduce_axis",
@@ -156,7 +157,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from tilewright.api import TuneResult, tune
+    from tilewright.api import TuneResult, plan, tune
     from tilewright.api import compile as compile
     from tilewright.artifact import BufferSpec
     from tilewright.errors import (

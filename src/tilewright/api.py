@@ -36,16 +36,20 @@ from tilewright.runtime.function import CompiledFunction
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
+from tilewright.search.reuse.plan import Plan, make_plan
+from tilewright.search.reuse.run import Planned, well_known
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.space.derivation import Rule
+from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 from tilewright.task_measurer import TaskMeasurer
 from tilewright.tuning_tasks import merged, model_row, parts_of
 
 PathLike: TypeAlias = str | os.PathLike[str]
+SchedulerMaker: TypeAlias = Callable[..., TaskScheduler]
 DEFAULT_MINUTES = 10.0
 
 # ---- tuning -----------------------------------------------------------------------------------
@@ -93,6 +97,7 @@ def tune(
     target: Target | str | None = None,
     strategy: str = "evolution",
     scheduler: str = "gradient",
+    reuse: bool = False,
     seed: int = 0,
     runner: Sequence[str] | str | None = None,
     options: RunOptions | None = None,
@@ -107,10 +112,12 @@ def tune(
 
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
-    are tuned once; `scheduler` allots trials to tasks. The same command with the same seed goes on
-    where an earlier one stopped. `runner` is the command of a remote runner. `rules` are sketch
-    rules of one's own, tried before those of the target. Each of `callbacks` is called with a
-    `Progress` after every round; what it raises ends the run, whose records are kept. The logger
+    are tuned once; `scheduler` allots trials to tasks. With `reuse`, tasks whose shapes alone
+    differ are searched near each other's good programs and recorded ones, by a plan of who reuses
+    whom (see `plan`); what is left of the budget is spent as ever. The same command with the same
+    seed goes on where an earlier one stopped. `runner` is the command of a remote runner. `rules`
+    are sketch rules of one's own, tried before those of the target. Each of `callbacks` is called
+    with a `Progress` after every round; what it raises ends the run, whose records are kept. The logger
     "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on standard
     error; None does where that is a terminal or a notebook.
 
@@ -135,13 +142,46 @@ def tune(
         Database.open(db) as database,
         contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
     ):
+        schedulers: SchedulerMaker = SCHEDULERS[scheduler]
+        maker = None
+        if reuse:
+            planned = Planned.begin(
+                tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed
+            )
+            tasks, maker, strategy = list(planned.plan.tasks), planned.maker, "reuse"
+            schedulers = planned.scheduler
         tuner = Tuner(
             tasks, database, machine_of(chosen), measurer, chosen,
-            _scheduler(scheduler, groups, goal), strategy, seed, tuple(rules),
+            _scheduler(schedulers, groups, goal), strategy, seed, tuple(rules), maker,
             disturbance=Disturbance() if runner else Disturbance(LoadWatch().look),
         )  # fmt: skip
         _register(tuner, given, groups, is_remote=runner is not None)
         return TuneResult.of(tuner, tuner.run(budget, told))
+
+
+def plan(
+    models: Tunable | PathLike | Sequence[Tunable | PathLike],
+    *,
+    db: str | Path = "tuning.db",
+    target: Target | str | None = None,
+    rules: Sequence[Rule] = (),
+) -> Plan:
+    """What `tune(models, reuse=True)` would do with this database (which need not exist): which
+    tasks are searched, and which reuse whose programs. Arguments are those of `tune`.
+    """
+    chosen = as_target(target)
+    tasks, _ = merged(parts_of(as_tunables(models), chosen))
+    name = arguments.database(db)
+    known: Sequence[TuningTask] = ()
+    if "://" in str(name) or Path(name).exists():
+        with Database.open(name, create=False, readonly=True) as database:
+            known = well_known(database, machine_of(chosen).fingerprint)
+    return make_plan(tasks, chosen, known, _all_rules(rules, chosen))
+
+
+def _all_rules(rules: Sequence[Rule], target: Target) -> Sequence[Rule] | None:
+    """A user's rules and the target's; None for those alone."""
+    return (*rules, *rules_of(target)) if rules else None
 
 
 def _register(
@@ -182,14 +222,14 @@ def _budget(trials: int | None, minutes: float | None, patience: int | None) -> 
 
 
 def _scheduler(
-    name: str, groups: Sequence[ObjectiveModel], objective: Objective
+    kind: SchedulerMaker, groups: Sequence[ObjectiveModel], objective: Objective
 ) -> Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]:
     def make(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
         infos = [
             TaskInfo(t.name, t.flops, t.structure, latency)
             for t, latency in zip(tasks, latencies, strict=True)
         ]
-        return SCHEDULERS[name](infos, groups, objective, seed=seed)
+        return kind(infos, groups, objective, seed=seed)
 
     return make
 

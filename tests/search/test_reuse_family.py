@@ -24,8 +24,8 @@ from tilewright.expr.serialize import dag_from_json, dag_to_json
 from tilewright.expr.tensors import compute, placeholder, reduce_axis, table
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.search.reuse.family import (
-    Operator,
     Nest,
+    Operator,
     bridge,
     bridges,
     comparable,

@@ -20,7 +20,7 @@ from tilewright.records.database import Database
 from tilewright.schedule.trace import gene_of, steps_of
 from tilewright.search.confirmation import LUCK
 from tilewright.search.strategies import STRATEGIES
-from tilewright.search.tasks import TuningTask, recorded_space
+from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Progress, Tuner
 from tilewright.setting import ALONE, Setting
 from workloads import given
@@ -260,7 +260,7 @@ def test_a_task_is_the_same_programs_everywhere(tmp_path: Path, setting: Setting
         row = database.workload(task.hash)
     assert row is not None
     (search,) = tuner.searches
-    for space in (search.space, task.space(TARGET), recorded_space(row, TARGET)):
+    for space in (search.space, task.space(TARGET), TuningTask.of(row).space(TARGET)):
         assert [s.producer for s in space.sketches] == [s.producer for s in search.space.sketches]
         assert ("y.streamed" in {d.name for d in space.decisions}) == setting.is_alone
 

@@ -28,6 +28,7 @@ from tilewright.cli.console import (
 from tilewright.cli.help import PlainCommand, PlainGroup
 from tilewright.cli.interrupts import exit_status, interruptible
 from tilewright.cli.ops import ops
+from tilewright.cli.plan import plan
 from tilewright.cli.records import export, records
 from tilewright.cli.report import report
 from tilewright.cli.run import run
@@ -145,5 +146,5 @@ def options(
     """
 
 
-for command in (tune, compile, run, bench, show, report, records, export, ops, cache):
+for command in (tune, plan, compile, run, bench, show, report, records, export, ops, cache):
     app.command(cls=PlainCommand)(command)

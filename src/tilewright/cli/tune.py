@@ -90,6 +90,14 @@ Strategy: TypeAlias = Annotated[
         "(one decision after another), or exhaustive (tiny spaces only).",
     ),
 ]
+Reuse: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--reuse",
+        help="Search tasks whose shapes alone differ near each other's good programs, and near "
+        "recorded ones: far fewer programs in all. See `tilewright plan`.",
+    ),
+]
 Runner: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -113,6 +121,7 @@ def tune(
     target: TargetSpec = None,
     objective: Goal = "sum",
     strategy: Strategy = "evolution",
+    reuse: Reuse = False,
     seed: Seed = 0,
     runner: Runner = None,
     quiet: Quiet = False,
@@ -142,6 +151,7 @@ def tune(
                 objective=goal,
                 target=target,
                 strategy=strategy,
+                reuse=reuse,
                 seed=seed,
                 runner=runner,
                 callbacks=[show],

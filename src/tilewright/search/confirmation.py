@@ -55,7 +55,8 @@ class Confirmation:
         programs better (docs/findings.md).
         """
         costs = [s.task.weight * (s.best_s or 0.0) for s in searches]
-        order = sorted(range(len(costs)), key=lambda i: -costs[i])
+        wanted = [i for i, s in enumerate(searches) if s.task.weight]
+        order = sorted(wanted, key=lambda i: -costs[i])
         for finish in (self._finalists, self._leaders):
             for i in order:
                 if is_late():

@@ -90,6 +90,8 @@ class TaskResult:
     @property
     def share_s(self) -> float:
         """What the task adds to the estimated latency, infinite while nothing is known."""
+        if not self.weight:
+            return 0.0
         return float("inf") if self.hoped_s is None else self.weight * self.hoped_s
 
 
@@ -144,9 +146,11 @@ Callback: TypeAlias = Callable[[Progress], object]
 
 
 def weighted_sum(parts: Iterable[tuple[float, float | None]]) -> float | None:
-    """The sum of weight times seconds; None while one is not known."""
+    """The sum of weight times seconds; None while one that counts is not known."""
     total = 0.0
     for weight, seconds in parts:
+        if not weight:
+            continue
         if seconds is None:
             return None
         total += weight * seconds

@@ -53,6 +53,12 @@ class TuningTask:
     weight: float = 1.0
     setting: Setting = ALONE
 
+    @staticmethod
+    def of(row: WorkloadRow) -> TuningTask:
+        """A recorded task, of weight 0: nobody waits for it."""
+        dag = dag_from_json(row.dag)
+        return TuningTask(row.name, dag, 0.0, recorded_setting(row, dag))
+
     @cached_property
     def hash(self) -> str:
         """The workload's hash: another one in a network, where other programs are best."""
@@ -104,12 +110,6 @@ def recorded_setting(row: WorkloadRow, dag: ComputeDAG) -> Setting:
     if row.between_bytes is not None:
         return Setting(row.between_bytes)
     return ALONE if row.hash == workload_hash(dag) else AMONG_OTHERS
-
-
-def recorded_space(row: WorkloadRow, target: Target, rules: Sequence[Rule] | None = None) -> Space:
-    """`TuningTask.space` of a recorded task."""
-    dag = dag_from_json(row.dag)
-    return Space(dag, target, rules, recorded_setting(row, dag))
 
 
 def nearest(

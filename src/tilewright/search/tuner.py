@@ -30,14 +30,13 @@ from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.memory import Candidate
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult
-from tilewright.search.strategies import STRATEGIES
+from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
     Measurer,
     TaskSearch,
     TuningTask,
     nearest,
-    recorded_space,
 )
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.derivation import Rule
@@ -55,8 +54,9 @@ MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
 
 @dataclass
 class Tuner:
-    """Tunes tasks together. `strategy` names an entry of STRATEGIES; `rules` are the user's sketch
-    rules, tried before those of the target. `default_programs_s` is how long default programs took.
+    """Tunes tasks together. `strategy` names an entry of STRATEGIES, or what `maker` gives each
+    task; `rules` are the user's sketch rules, tried before those of the target.
+    `default_programs_s` is how long default programs took.
     """
 
     tasks: Sequence[TuningTask]
@@ -68,6 +68,7 @@ class Tuner:
     strategy: str = "evolution"
     seed: int = 0
     rules: Sequence[Rule] = ()
+    maker: Callable[[TuningTask], Maker] | None = None
     shares: Shares = field(default_factory=Shares)
     disturbance: Disturbance = field(default_factory=Disturbance)
     default_programs_s: float = 0.0
@@ -79,9 +80,9 @@ class Tuner:
         self.learned = 0
         self.recorded: dict[tuple[int, int], list[Candidate]] = {}  # by task and round
         self.resuming = True
-        make = STRATEGIES[self.strategy]
+        make = self.maker or (lambda _: STRATEGIES[self.strategy])
         self.searches = [
-            TaskSearch.start(task, task.space(self.target, self._all_rules), self.model, make)
+            TaskSearch.start(task, task.space(self.target, self._all_rules), self.model, make(task))
             for task in self.tasks
         ]
         self.ledger = Ledger(
@@ -306,7 +307,7 @@ class Tuner:
         measured = self.database.measured(self.machine.fingerprint)
         others = (row for row in self.database.workloads() if row.hash in measured)
         spaces = {
-            row.hash: recorded_space(row, self.target, self._all_rules)
+            row.hash: TuningTask.of(row).space(self.target, self._all_rules)
             for row in nearest(others, self.tasks, MAX_TRANSFER)
         }
         for name, space in spaces.items():

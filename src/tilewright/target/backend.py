@@ -35,10 +35,11 @@ class Backend:
     """The parts for one kind of target.
 
     `rules` derive its sketches, and `mutations` are how often the search tries each kind of change,
-    by name (`space.decisions`). `estimate` prices a statement, `usage` says what it takes. `emitter` makes code of a loop nest,
-    as C in a `dialect`, or in none. `assembler` makes of that what the driver loads, where it does
-    not do so itself; `compiler` tells who makes machine code, and which version. `device` runs it,
-    unless that is this process; `trial` checks and times candidates.
+    by name (`space.decisions`). `estimate` prices a statement, `usage` says what it takes.
+    `emitter` makes code of a loop nest, as C in a `dialect`, or in none. `assembler` makes of that
+    what the driver loads, where it does not do so itself; `compiler` tells who makes machine code,
+    and which version. `device` runs it, unless that is this process; `trial` checks and times
+    candidates.
     """
 
     rules: Part

@@ -1,6 +1,6 @@
 """Which task reuses which: planned before a run, at the least expected number of programs.
 
-    plan = make_plan(tasks, target, recorded)       recorded: WorkloadRows, whose programs are known
+    plan = make_plan(tasks, target, recorded)       recorded: tasks whose programs are known
     plan.tasks                                      the tasks, then bridges of weight 0
     plan.steps                                      in an order in which sources come first
     print(plan)                                     a tree a family
@@ -18,13 +18,14 @@ records hold is free.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2, prod
 
 from tilewright.errors import InputError
-from tilewright.expr.serialize import dag_from_json
-from tilewright.records.rows import WorkloadRow
+from tilewright.records.rows import RECORDED, REUSE, SEARCH
+from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.family import (
     Family,
     Nest,
@@ -35,12 +36,12 @@ from tilewright.search.reuse.family import (
 )
 from tilewright.search.reuse.graph import Graph, Tree, steiner_tree
 from tilewright.search.reuse.strategy import LENGTH
-from tilewright.search.tasks import TuningTask, recorded_setting
+from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule, derive
 from tilewright.space.rules import rules_of
 from tilewright.target import Target
+from tilewright.text import clock, count
 
-SEARCH, REUSE, RECORDED = KINDS = ("search", "reuse", "recorded")
 ROOT = ""  # of the graph: searches from nothing
 NEAREST = 64  # sources that a task is given to choose from
 RECORDS = 32  # recorded workloads of a family to choose from
@@ -66,8 +67,8 @@ class Costs:
 
 @dataclass(frozen=True)
 class Step:
-    """What is done for one task: searched from nothing, with `programs` trials, or as a source's
-    programs suggest, or nothing: it is `recorded`. Hashes are those of tasks.
+    """What is done for one task, with `programs` trials: searched from nothing, or near the good
+    programs of `source`, an earlier step's (REUSE) or the records' (RECORDED). Hashes are tasks'.
     """
 
     task: str
@@ -90,11 +91,13 @@ class Member:
 @dataclass(frozen=True)
 class Plan:
     """Steps for the tasks that have relatives, sources first; the others are searched as ever.
-    `tasks` are those given, then the bridges in use, of which `considered` came into question.
+    `tasks` are those given, then the bridges in use, of which `considered` came into question;
+    `recorded` are the sources that the records hold.
     """
 
     tasks: tuple[TuningTask, ...]
     steps: tuple[Step, ...]
+    recorded: tuple[TuningTask, ...] = ()
     considered: int = 0
 
     @property
@@ -102,17 +105,48 @@ class Plan:
         """How many the steps are expected to measure."""
         return sum(step.programs for step in self.steps)
 
+    def __str__(self) -> str:
+        """The steps as trees, and the tasks that have none."""
+        lines = [self._summary]
+        names = {task.hash: task.name for task in (*self.tasks, *self.recorded)}
+        below: dict[str | None, list[str]] = {None: [task.hash for task in self.recorded]}
+        told = {task.hash: "recorded" for task in self.recorded}
+        for step in self.steps:
+            below.setdefault(step.source, []).append(step.task)
+            told[step.task] = f"{SEARCH if step.source is None else REUSE}, {step.programs}"
+        todo = [(hash_, 0) for hash_ in reversed(below[None])]
+        while todo:
+            hash_, depth = todo.pop()
+            lines.append(f"{'  ' * depth}{'└ ' * bool(depth)}{names[hash_]}: {told[hash_]}")
+            todo += [(inner, depth + 1) for inner in reversed(below.get(hash_, []))]
+        alone = [task.name for task in self.tasks if task.hash not in told]
+        if alone:
+            lines.append(f"without relatives, searched as ever: {', '.join(alone)}")
+        return "\n".join(lines)
+
+    @property
+    def _summary(self) -> str:
+        kinds = Counter(step.kind for step in self.steps)
+        wanted = sum(task.weight > 0 for task in self.tasks)
+        used = len(self.tasks) - wanted
+        return (
+            f"{count(wanted, 'task')}: {kinds[SEARCH]} to search first, {kinds[REUSE]} to reuse "
+            f"others, {kinds[RECORDED]} to reuse records; "
+            f"{count(self.considered, 'bridge')} considered, {used} used; "
+            f"{count(self.programs, 'program')}, about {clock(self.programs * TRIAL_S)}"
+        )
+
 
 def make_plan(
     tasks: Sequence[TuningTask],
     target: Target,
-    recorded: Iterable[WorkloadRow] = (),
+    recorded: Iterable[TuningTask] = (),
     rules: Sequence[Rule] | None = None,
     costs: Costs | None = None,
     hops: int | None = 1,
 ) -> Plan:
-    """The plan for some tasks. `recorded` are workloads whose programs are known, other tasks or
-    these; `hops` is how far bridges go (None: all of them, 0: none).
+    """The plan for some tasks. `recorded` are tasks whose programs are known, others or these;
+    `hops` is how far bridges go (None: all of them, 0: none).
     """
     planner = _Planner(target, rules, costs or Costs(), hops)
     members = [planner.member(task) for task in tasks]
@@ -122,7 +156,7 @@ def make_plan(
     for member in planner.recorded(recorded, families):
         families[member.operator.family].append(member)
     steps: list[Step] = []
-    used: list[Member] = []
+    sources: list[Member] = []
     considered = 0
     for family in families.values():
         known = {m.task.hash: m for m in family}
@@ -130,10 +164,12 @@ def make_plan(
         considered += len(between)
         some = planner.steps([*known.values(), *between])
         steps += some
-        used += [m for m in between if any(m.task.hash == s.task for s in some)]
+        reused = {step.source for step in some}
+        sources += [m for m in (*known.values(), *between) if m.task.hash in reused]
     return Plan(
-        (*tasks, *(m.task for m in used)),
+        (*tasks, *(m.task for m in sources if m.is_bridge)),
         tuple(steps),
+        tuple(m.task for m in sources if m.is_recorded),
         considered,
     )
 
@@ -152,18 +188,16 @@ class _Planner:
         return Member(task, Operator.of(task.dag), derived, is_recorded)
 
     def recorded(
-        self, rows: Iterable[WorkloadRow], families: Mapping[Family, Sequence[Member]]
+        self, tasks: Iterable[TuningTask], families: Mapping[Family, Sequence[Member]]
     ) -> list[Member]:
-        """The recorded workloads that are of these families, of each the nearest ones."""
+        """The recorded tasks that are of these families, of each the nearest ones."""
         near: dict[Family, list[tuple[float, str, TuningTask]]] = {}
-        for row in rows:
-            dag = dag_from_json(row.dag)
-            operator = Operator.of(dag)
+        for task in tasks:
+            operator = Operator.of(task.dag)
             if operator.family in families:
                 nests = (m.operator.nest for m in families[operator.family])
                 far = min(self.costs.reuse(nest, operator.nest) for nest in nests)
-                task = TuningTask(row.name, dag, 0.0, recorded_setting(row, dag))
-                near.setdefault(operator.family, []).append((far, row.hash, task))
+                near.setdefault(operator.family, []).append((far, task.hash, task))
         chosen = [sorted(found, key=lambda f: f[:2])[:RECORDS] for found in near.values()]
         return [self.member(task, is_recorded=True) for found in chosen for *_, task in found]
 
@@ -189,16 +223,17 @@ class _Planner:
         wanted = [m.task.hash for m in family if m.task.weight]
         tree = steiner_tree(graph, ROOT, wanted)
         if len(tree) < 2:
-            return []
-        by_hash = {m.task.hash: m for m in family}
-        return [self._step(by_hash[h], tree[h], graph) for h in _sources_first(tree)]
-
-    def _step(self, member: Member, parent: str, graph: Graph[str]) -> Step:
-        programs = round(graph[parent, member.task.hash])
-        if parent != ROOT:
-            return Step(member.task.hash, REUSE, parent, LENGTH)
-        kind = RECORDED if member.is_recorded else SEARCH
-        return Step(member.task.hash, kind, None, programs)
+            return []  # a search from nothing, as without a plan
+        recorded = {m.task.hash for m in family if m.is_recorded}
+        found = []
+        for task in _sources_first(tree):
+            source = tree[task]
+            if source == ROOT and task not in recorded:
+                found.append(Step(task, SEARCH, None, round(graph[ROOT, task])))
+            elif source != ROOT:
+                kind = RECORDED if source in recorded else REUSE
+                found.append(Step(task, kind, source, LENGTH))
+        return found
 
     def _graph(self, family: Sequence[Member]) -> Graph[str]:
         """The graph of optimisation choices (ETO, section 6)."""

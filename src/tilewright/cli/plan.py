@@ -1,0 +1,32 @@
+"""`tilewright plan`: which tasks of models reuse which, before a minute is spent."""
+
+from __future__ import annotations
+
+import tilewright as tw
+from tilewright.cli.console import output
+from tilewright.cli.options import (
+    DEFAULT_DB,
+    Constants,
+    ShapesOfModels,
+    TargetSpec,
+    load_models,
+)
+from tilewright.cli.tune import Models, NewRecords
+
+
+def plan(
+    models: Models,
+    shape: ShapesOfModels = None,
+    constant: Constants = None,
+    db: NewRecords = DEFAULT_DB,
+    target: TargetSpec = None,
+) -> None:
+    """Show what `tilewright tune --reuse` would do: who is searched, who reuses whom.
+
+    Tasks whose shapes alone differ are one tree: the first is searched, each below near the good
+    programs of the one above it. Numbers are programs to be measured.
+
+    Example: tilewright plan resnet50.onnx
+    """
+    loaded = load_models(models, shape, constant)
+    output().print(str(tw.plan(loaded, db=db, target=target)), highlight=False, soft_wrap=True)

@@ -1,0 +1,138 @@
+"""Plans of who reuses whom: on small families, and on a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import onnx.backend.test
+import pytest
+
+import tilewright as tw
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.records.rows import RECORDED, REUSE, SEARCH
+from tilewright.search.reuse.plan import Costs, Plan, make_plan
+from tilewright.search.reuse.strategy import LENGTH
+from tilewright.search.tasks import TuningTask
+from tilewright.target import Target
+from tilewright.tuning_tasks import parts_of, tasks_of
+from workloads import given
+
+CPU = Target.parse("cpu:icelake-server cores=2")
+RESNET = Path(onnx.backend.test.__file__).parent / "data" / "light" / "light_resnet50.onnx"
+
+
+def matmul(n: int, m: int, k: int, weight: float = 1.0) -> TuningTask:
+    dag = ComputeDAG([ops.matmul(given(n, k, name="a"), given(k, m, name="b"))])
+    return TuningTask(f"matmul{n}x{m}x{k}", dag, weight)
+
+
+def conv(size: int, channels: int, kernel: int, **options: Any) -> TuningTask:
+    weights = tw.placeholder((kernel, kernel, channels, channels), name="w", constant=True)
+    dag = ComputeDAG([ops.conv2d(given(1, size, size, channels), weights, **options)])
+    return TuningTask(f"conv{size}x{channels}x{kernel}", dag)
+
+
+def check(plan: Plan, tasks: Sequence[TuningTask]) -> None:
+    """Every task at most once, sources before those that reuse them, bridges of weight 0 used."""
+    assert plan.tasks[: len(tasks)] == tuple(tasks)
+    done = {task.hash for task in plan.recorded}
+    for step in plan.steps:
+        assert step.task not in done
+        assert (step.source is None) == (step.kind == SEARCH)
+        assert step.source is None or step.source in done
+        done.add(step.task)
+    for bridge in plan.tasks[len(tasks) :]:
+        assert bridge.weight == 0
+        assert any(step.source == bridge.hash for step in plan.steps)
+
+
+def test_a_task_without_relatives_is_searched_as_ever() -> None:
+    tasks = [matmul(64, 64, 64), conv(14, 32, 3)]
+    plan = make_plan(tasks, CPU)
+    assert plan.steps == ()
+    assert plan.tasks == tuple(tasks)
+    assert "without relatives, searched as ever: matmul64x64x64, conv14x32x3" in str(plan)
+
+
+def test_one_of_a_family_is_searched_and_the_others_reuse() -> None:
+    tasks = [matmul(64, 64, 64), matmul(128, 64, 64), matmul(128, 128, 64)]
+    plan = make_plan(tasks, CPU)
+    check(plan, tasks)
+    assert sorted(s.kind for s in plan.steps) == [REUSE, REUSE, SEARCH]
+    assert plan.programs == Costs().search + 2 * LENGTH
+    text = str(plan)
+    assert "3 tasks: 1 to search first, 2 to reuse others, 0 to reuse records" in text
+    assert all(task.name in text for task in tasks)
+
+
+def test_what_is_recorded_is_free() -> None:
+    tasks = [matmul(64, 64, 64), matmul(128, 64, 64)]
+    other, stranger = matmul(96, 64, 64, 0.0), replace(conv(14, 32, 3), weight=0.0)
+    plan = make_plan(tasks, CPU, [other, stranger])
+    check(plan, tasks)
+    assert [s.kind for s in plan.steps] == [RECORDED, RECORDED]
+    assert [task.hash for task in plan.recorded] == [other.hash]
+    assert plan.programs == 2 * LENGTH
+    assert f"{other.name}: recorded" in str(plan)
+
+
+def test_a_recorded_task_is_a_source_itself() -> None:
+    tasks = [matmul(64, 64, 64), matmul(128, 64, 64)]
+    plan = make_plan(tasks, CPU, [replace(tasks[1], weight=0.0)])
+    check(plan, tasks)
+    assert [(s.task, s.kind, s.source) for s in plan.steps] == [
+        (tasks[0].hash, RECORDED, tasks[1].hash)
+    ]
+
+
+def test_a_search_as_cheap_as_a_reuse_is_preferred() -> None:
+    tasks = [matmul(64, 64, 64), matmul(128, 64, 64)]
+    plan = make_plan(tasks, CPU, costs=replace(Costs(), search=LENGTH - 4))
+    assert all(s.kind == SEARCH for s in plan.steps)
+
+
+def test_rules_that_a_source_lacks_forbid_reuse() -> None:
+    """Winograd's form is for windows of three taps: a 1x1 convolution says nothing of it."""
+    one, three = conv(28, 64, 1), conv(28, 64, 3, padding=1)
+    plan = make_plan([one, three], CPU)
+    check(plan, [one, three])
+    assert [(s.task, s.source) for s in plan.steps] == [(three.hash, None), (one.hash, three.hash)]
+
+
+def test_bridges_where_domination_is_worth_it() -> None:
+    """Three operators of which none dominates another, and a bridge that serves all."""
+    tasks = [matmul(256, 32, 32), matmul(32, 256, 32), matmul(32, 32, 256)]
+    costs = replace(Costs(), apart=64.0)
+    plan = make_plan(tasks, CPU, costs=costs)
+    check(plan, tasks)
+    assert plan.considered == 1
+    (bridge,) = plan.tasks[3:]
+    assert bridge.name == "bridge_32x32x32"
+    assert bridge.hash in {step.source for step in plan.steps}
+    assert plan.steps[0].source is None
+    without = make_plan(tasks, CPU, costs=costs, hops=0)
+    assert (without.considered, without.tasks) == (0, tuple(tasks))
+    assert make_plan(tasks, CPU).tasks == tuple(tasks), "a bridge has its cost"
+
+
+def test_a_network_and_the_same_plan_again() -> None:
+    (model,) = parts_of([tw.load(str(RESNET))], CPU)
+    tasks = tasks_of(model)
+    plan = make_plan(tasks, CPU)
+    check(plan, tasks)
+    assert plan.considered == 51
+    assert sum(s.kind == REUSE for s in plan.steps) >= 23
+    assert plan.programs <= len(tasks) * Costs().search / 7
+    assert make_plan(tasks, CPU) == plan
+
+
+@pytest.mark.parametrize("target", ["opencl:pocl cores=2", "cuda:h100"])
+def test_gpus(target: str) -> None:
+    tasks = [conv(14, 32, 3), conv(28, 32, 3)]
+    plan = make_plan(tasks, Target.parse(target))
+    check(plan, tasks)
+    assert [s.kind for s in plan.steps] == [SEARCH, REUSE]

@@ -1,0 +1,146 @@
+"""Tuning runs by a plan, on a simulated machine: order, resuming, what is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from simulated_tuning import MACHINE, TARGET, SimulatedMachine
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.records.database import Database
+from tilewright.records.rows import DEFAULT, RECORDED, REUSE, SEARCH
+from tilewright.search.objectives import ObjectiveModel, TotalLatency
+from tilewright.search.reuse.plan import Costs
+from tilewright.search.reuse.run import WELL_KNOWN, Planned, well_known
+from tilewright.search.reuse.strategy import CARRIED, LENGTH, ReuseStrategy
+from tilewright.search.task_scheduler import TaskInfo
+from tilewright.search.tasks import TuningTask
+from tilewright.search.tuner import Budget, Tuner
+from workloads import given
+
+SEARCHED = 32
+LARGEST_ROUND = 16  # of these budgets; a step ends with a round
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database.open(tmp_path / "run.db") as opened:
+        yield opened
+
+
+def matmul(n: int, m: int, k: int, weight: float = 1.0) -> TuningTask:
+    dag = ComputeDAG([ops.matmul(given(n, k, name="a"), given(k, m, name="b"))])
+    return TuningTask(f"matmul{n}x{m}x{k}", dag, weight)
+
+
+def relatives() -> list[TuningTask]:
+    return [matmul(32, 32, 32), matmul(64, 32, 32), matmul(64, 64, 32)]
+
+
+def tuner_of(
+    tasks: list[TuningTask], database: Database, machine: SimulatedMachine, seed: int = 0
+) -> tuple[Tuner, Planned]:
+    planned = Planned.begin(tasks, database, MACHINE, TARGET, None, seed, Costs(search=SEARCHED))
+
+    def schedule(all_tasks, latencies, seed):
+        infos = [
+            TaskInfo(t.name, t.flops, t.structure, s)
+            for t, s in zip(all_tasks, latencies, strict=True)
+        ]
+        numbers = tuple(range(len(tasks)))
+        model = ObjectiveModel("m", numbers, tuple(t.weight for t in tasks))
+        return planned.scheduler(infos, [model], TotalLatency(), seed=seed)
+
+    tuner = Tuner(
+        planned.plan.tasks, database, MACHINE, machine, TARGET, schedule, "reuse", seed,
+        maker=planned.maker,
+    )  # fmt: skip
+    return tuner, planned
+
+
+def searched(database: Database) -> list[tuple[str, str, str]]:
+    """(workload, gene, origin) of all trials but default programs, in order."""
+    trials = database.trials(machine=MACHINE.fingerprint)
+    return [(t.workload_hash, t.gene.hash, t.origin) for t in trials if t.origin != DEFAULT]
+
+
+def test_sources_come_first_and_the_rest_goes_by_gradients(database: Database) -> None:
+    tasks = relatives()
+    tuner, planned = tuner_of(tasks, database, SimulatedMachine())
+    tuner.run(Budget(trials=SEARCHED + 2 * LENGTH + 40))
+    order = [workload for workload, *_ in searched(database)]
+    steps = planned.plan.steps
+    assert [s.kind for s in steps] == [SEARCH, REUSE, REUSE]
+    stretches = [(task, len(list(trials))) for task, trials in groupby(order)]
+    for step, (task, trials) in zip(steps, stretches, strict=False):
+        assert task == step.task
+        assert step.programs <= trials
+        assert step is steps[-1] or trials < step.programs + LARGEST_ROUND
+    assert len(stretches) > len(steps)
+    strategies = [search.strategy for search in tuner.searches]
+    assert sum(isinstance(s, ReuseStrategy) for s in strategies) == 2
+    for step in steps[1:]:
+        origins = [origin for w, _, origin in searched(database) if w == step.task]
+        assert CARRIED in origins[:4]
+
+
+def test_the_records_say_who_reused_whom(database: Database) -> None:
+    tuner, planned = tuner_of(relatives(), database, SimulatedMachine())
+    tuner.run(Budget(trials=SEARCHED + 2 * LENGTH))
+    reused = database.reused(MACHINE.fingerprint)
+    assert {h: row.source_hash for h, row in reused.items()} == {
+        s.task: s.source for s in planned.plan.steps if s.source is not None
+    }
+    for row in reused.values():
+        (source, *_) = [database.trial(t) for t in row.trials]
+        assert source is not None and source.workload_hash == row.source_hash
+
+
+@pytest.mark.parametrize("stop_after", [9, SEARCHED + 8, SEARCHED + LENGTH + 10])
+def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path, stop_after: int) -> None:
+    trials = SEARCHED + 2 * LENGTH + 8
+    with Database.open(tmp_path / "whole.db") as whole:
+        tuner_of(relatives(), whole, SimulatedMachine())[0].run(Budget(trials=trials))
+        wanted = searched(whole)
+    with Database.open(tmp_path / "killed.db") as killed:
+        machine = SimulatedMachine(stop_after=stop_after)
+        with pytest.raises(KeyboardInterrupt):
+            tuner_of(relatives(), killed, machine)[0].run(Budget(trials=trials))
+        before = len(searched(killed))
+        tuner, planned = tuner_of(relatives(), killed, machine := SimulatedMachine())
+        tuner.run(Budget(trials=trials))
+        assert searched(killed) == wanted
+        assert [s.kind for s in planned.plan.steps] == [SEARCH, REUSE, REUSE]
+        assert len(machine.measured) == len(wanted) - before
+
+
+def test_a_recorded_workload_is_a_source_without_a_trial(database: Database) -> None:
+    first = matmul(32, 32, 32)
+    tuner, planned = tuner_of([first], database, SimulatedMachine())
+    assert planned.plan.steps == ()
+    tuner.run(Budget(trials=WELL_KNOWN + 8))
+    assert [t.hash for t in well_known(database, MACHINE.fingerprint)] == [first.hash]
+    other = matmul(64, 32, 32)
+    tuner, planned = tuner_of([other], database, SimulatedMachine())
+    assert [(s.kind, s.source) for s in planned.plan.steps] == [(RECORDED, first.hash)]
+    tuner.run(Budget(trials=LENGTH))
+    assert [row.source_hash for row in database.reused(MACHINE.fingerprint).values()] == [
+        first.hash
+    ]
+
+
+def test_a_plan_is_made_once(database: Database) -> None:
+    """What is recorded later changes no plan that has begun; another seed plans anew."""
+    tasks = relatives()
+    _, planned = tuner_of(tasks, database, SimulatedMachine())
+    only = tuner_of(tasks[:1], database, SimulatedMachine())[0]
+    only.run(Budget(trials=WELL_KNOWN + 8))
+    assert tuner_of(tasks, database, SimulatedMachine())[1].plan.steps == planned.plan.steps
+    anew = tuner_of(tasks, database, SimulatedMachine(), seed=1)[1].plan
+    assert [s.kind for s in anew.steps] == [RECORDED, RECORDED] or SEARCH not in {
+        s.kind for s in anew.steps
+    }
