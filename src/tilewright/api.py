@@ -117,9 +117,9 @@ def tune(
     whom (see `plan`); what is left of the budget is spent as ever. The same command with the same
     seed goes on where an earlier one stopped. `runner` is the command of a remote runner. `rules`
     are sketch rules of one's own, tried before those of the target. Each of `callbacks` is called
-    with a `Progress` after every round; what it raises ends the run, whose records are kept. The logger
-    "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on standard
-    error; None does where that is a terminal or a notebook.
+    with a `Progress` after every round; what it raises ends the run, whose records are kept. The
+    logger "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on
+    standard error; None does where that is a terminal or a notebook.
 
     Raises InputError for an argument that cannot be, RecordsError for a database that cannot be
     used, TargetError for a device that is not here, BuildError, RunError or WrongAnswer when
