@@ -40,7 +40,7 @@ from tilewright.space.space import Space
 CARRIED, RANKED = "carried", "ranked"  # how candidates arise, besides by other strategies' ways
 ROUND = 4  # programs after which the model learns
 LENGTH = 12  # programs that a reuse measures
-POOL = 4096  # programs near one to choose from, half as many near the next
+POOL = 2048  # programs near one to choose from, half as many near the next
 KNOWN = 32  # of the operator's own trials, which relatives' make up for
 PROMISING = 0.9  # of the best throughput: relatives' programs that reach less are no help
 PARENTS = 64  # programs near a relative's, to look for those of other rules from
