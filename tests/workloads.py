@@ -50,6 +50,19 @@ OPERATORS: dict[str, Callable[[], ComputeDAG]] = {
 }
 
 
+def convolution(n: int, size: int, ci: int, co: int, kernel: int, **options: int) -> ComputeDAG:
+    """A square convolution; `options` are those of `ops.conv2d`."""
+    x, w = given(n, size, size, ci), weight(kernel, kernel, ci, co)
+    return ComputeDAG([ops.conv2d(x, w, **options)])
+
+
+def normalised(conv: ComputeDAG) -> ComputeDAG:
+    """A convolution with scale, shift and ReLU behind it."""
+    (y,) = conv.outputs
+    scale, shift = (weight(int(y.shape[-1]), name=name) for name in ("scale", "shift"))
+    return ComputeDAG([ops.relu(ops.add(ops.multiply(y, scale), shift))])
+
+
 def conv_layer() -> ComputeDAG:
     """A convolution with bias and ReLU (the paper's ConvLayer)."""
     y = ops.conv2d(given(1, 14, 14, 16), weight(3, 3, 16, 32), weight(32, name="b"), padding=1)

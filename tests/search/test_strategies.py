@@ -15,8 +15,12 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of
+from tilewright.search.cost_model import CostModel
 from tilewright.search.evolution import EvolutionSettings, Scored, named
 from tilewright.search.memory import Candidate, as_population
+from tilewright.search.reuse.correspondence import Named
+from tilewright.search.reuse.family import Operator
+from tilewright.search.reuse.strategy import CARRIED, RANKED, Relative, ReuseStrategy
 from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.training_set import TrainingSet
@@ -59,8 +63,18 @@ def tiny(target: Target) -> Space:
     return Space(ComputeDAG([ops.relu(given(6, 48))]), target)
 
 
+def reuse(space: Space, extractor: FeatureExtractor, model: CostModel) -> ReuseStrategy:
+    """Of programs of the same operator, drawn at random."""
+    same = Named(space, Operator.of(space.dag))
+    some = space.sample(np.random.default_rng(9), 2)
+    return ReuseStrategy(space, extractor, model, lambda: [Relative(same, some)])
+
+
+MAKERS = {**STRATEGIES, "reuse": reuse}
+
+
 def strategy(name: str, space: Space, model: Untrained | None = None) -> Strategy:
-    return STRATEGIES[name](space, FeatureExtractor(space), model or Untrained())
+    return MAKERS[name](space, FeatureExtractor(space), model or Untrained())
 
 
 def told(s: Strategy, batch: Sequence[Candidate]) -> None:
@@ -69,7 +83,7 @@ def told(s: Strategy, batch: Sequence[Candidate]) -> None:
     s.tell(batch, [None if i % 3 == 2 else s for i, s in enumerate(seconds)])
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
     space = small(target)
     s, rng = strategy(name, space), np.random.default_rng(0)
@@ -82,18 +96,18 @@ def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
     assert len(set(seen)) == len(seen)
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_candidates_are_valid_programs(name: str, target: Target) -> None:
     space = small(target)
     for c in strategy(name, space).ask(np.random.default_rng(1), 16):
         row = np.array(c.row)
         assert space.gene(c.sketch, row) == c.gene
         lower(State(space.dag).replay(steps_of(c.gene)), "program")
-        assert c.origin in {"sample", "crossover", *target.backend.mutations}
+        assert c.origin in {"sample", "crossover", CARRIED, RANKED, *target.backend.mutations}
         assert c.predicted is None or np.isfinite(c.predicted)
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> None:
     """After a restart: the records are told, in whatever rounds they were measured."""
     space = tiny(target)
@@ -104,7 +118,7 @@ def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> 
     assert batch and not {c.gene for c in batch} & {c.gene for c in first}
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@pytest.mark.parametrize("name", MAKERS)
 def test_proposals_repeat_by_seed_and_history(name: str, target: Target) -> None:
     def run(seed: int) -> list[str]:
         s = strategy(name, small(target))
@@ -118,7 +132,7 @@ def test_proposals_repeat_by_seed_and_history(name: str, target: Target) -> None
     assert run(4) == run(4)
 
 
-@pytest.mark.parametrize("name", ["random", "exhaustive", "evolution"])
+@pytest.mark.parametrize("name", ["random", "exhaustive", "evolution", "reuse"])
 def test_a_tiny_space_is_exhausted(name: str, target: Target) -> None:
     space = tiny(target)
     every = space.enumerate(1000)

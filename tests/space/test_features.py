@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from slow_features import slow_features
 
+from slow_features import slow_features
 from tilewright.cost.analysis import Analysis
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS, INDEX, PAPER_COLUMNS

@@ -36,22 +36,32 @@ class Named:
         self.space, self.operator = space, operator
         self._roles = roles(space.dag, operator.stage)
         longest = sorted(self._roles, key=lambda name: (-len(name), name))
-        self._tensor = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, longest))})(?!\w)")
+        self._tensor = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest))})(?!\w)")
 
     def places(self, sketch: Sketch) -> set[str]:
-        """Where a sketch has its stages computed."""
-        return {self._renamed(text) for text in sketch.variant}
+        """Where a sketch has its stages computed: `conv_pad: at conv` becomes `m<0: at m`."""
+        return {self._place(text) for text in sketch.variant}
 
     def decision(self, decision: Decision) -> str:
-        """A decision's name: `conv.rc` becomes `m.#6`."""
-        axes: Mapping[str, str] = {}
-        for stage in self.space.dag.stages:
-            if decision.stage == stage.name or decision.stage.startswith(f"{stage.name}."):
-                compute = compute_of(stage)
-                numbered = enumerate((*compute.axes, *compute.reduce_axes))
-                axes = {a.name: f"#{i}" for i, a in numbered}
-        first, *rest = self._renamed(decision.name).split(".")
-        return ".".join([first, *(axes.get(word, word) for word in rest)])
+        """A decision's name: `conv.rc` becomes `m.#6`, `conv.fetch.x.conv` `m.fetch.m<0.m`."""
+        axes = self._axes(decision.stage)
+        what, *rest = decision.name.removeprefix(f"{decision.stage}.").split(".")
+        words = [axes[what], *rest] if what in axes else [what, self._renamed(".".join(rest))]
+        return ".".join([self._renamed(decision.stage), *filter(None, words)])
+
+    def _place(self, text: str) -> str:
+        stage, _, what = text.partition(": ")
+        *words, last = what.split(" ")
+        last = self._renamed(last) if words == ["at"] else self._axes(stage).get(last, last)
+        return f"{self._renamed(stage)}: {' '.join([*words, last])}"
+
+    def _axes(self, name: str) -> Mapping[str, str]:
+        """The axes of a stage of the DAG, or of one made of that, by number."""
+        stages = [s for s in self.space.dag.stages if f"{name}.".startswith(f"{s.name}.")]
+        if not stages:
+            return {}
+        compute = compute_of(max(stages, key=lambda stage: len(stage.name)))
+        return {a.name: f"#{i}" for i, a in enumerate((*compute.axes, *compute.reduce_axes))}
 
     def _renamed(self, text: str) -> str:
         return self._tensor.sub(lambda found: self._roles[found[0]], text)
@@ -132,7 +142,7 @@ class Correspondence:
         for decision, far in zip(decisions, self.distances(row, number), strict=True):
             odds = np.exp((far.min() - far) / TEMPERATURE)
             at = rng.choice(len(far), n, p=odds / odds.sum())
-            at[0] = far.argmin()
+            at[:1] = far.argmin()
             rows[:, space.span(decision)] = decision.table[at]
             total += far[at]
         return Population(rows, np.full(n, number)), total

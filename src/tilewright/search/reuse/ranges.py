@@ -18,6 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+
 from tilewright.cost.candidates import Bools, Floats
 from tilewright.cost.usage import Usage
 from tilewright.search.reuse.family import Operator, ratios
@@ -45,8 +47,8 @@ class Ranges:
         return (
             _within(usage.blocks / given.blocks, self.blocks)
             & _within(usage.threads / given.threads, self.threads)
-            & _within(usage.bytes / given.bytes, self.bytes)
-            & _within(each / (given.bytes / given.blocks), self.block_bytes)
+            & _within(_ratio(usage.bytes, given.bytes), self.bytes)
+            & _within(_ratio(each, given.bytes / given.blocks), self.block_bytes)
         )
 
 
@@ -65,6 +67,12 @@ def ranges_of(target: Target, here: Operator, there: Operator) -> Ranges:
 
 def _ordered(a: float, b: float) -> tuple[float, float]:
     return min(a, b), max(a, b)
+
+
+def _ratio(amount: Floats, given: Floats) -> Floats:
+    """A program without shared memory is like one without."""
+    unlike = np.where(amount == 0, 1.0, inf)
+    return np.divide(amount, given, out=unlike, where=given > 0)
 
 
 def _within(ratio: Floats, bounds: tuple[float, float]) -> Bools:

@@ -85,7 +85,7 @@ class ReuseStrategy:
     def __post_init__(self) -> None:
         self.after = EvolutionStrategy(self.space, self.extractor, self.model)
         self._memory = ProposalMemory(self.space)
-        self._named = Named(self.space, Operator.of(self.space.dag))
+        self.named = Named(self.space, Operator.of(self.space.dag))
         self._score = GuidedScore(self.extractor, self.model, measured=KNOWN)
         self._evolution = Evolution(self.space, EvolutionSettings(population=512))
 
@@ -95,13 +95,14 @@ class ReuseStrategy:
         return self._proposed < self.length
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """The rest of a round of reuse, or what evolution proposes once that is over."""
+        """The rest of a round of reuse; what evolution proposes once that is over, or where nothing
+        new is near. It depends on what was told alone, as a resumed run is told.
+        """
         if self.reusing:
             left = min(ROUND - self._proposed % ROUND, self.length - self._proposed)
             batch = self._reuse(rng, min(n, left))
             if batch:
                 return batch
-            self._proposed = self.length
         return self.after.ask(rng, n)
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
@@ -129,11 +130,12 @@ class ReuseStrategy:
         if self._proposed < ROUND:
             for pool in pools[: max(1, n // 2)]:
                 batch += self._best(pool, 1, CARRIED)
-        best = as_population([c for _, c in self._measured])
+        nobody = Population(np.zeros((0, self.space.width), np.int64), np.zeros(0, np.int64))
+        best = as_population([c for _, c in self._measured]) if self._measured else nobody
         if len(best) and self._proposed >= self.length - ROUND:
             batch += self._best(changed_choices(self.space, best[:1]).population, n // 4, CHOICE)
         if len(best):
-            own = Correspondence(self._named, int(best.sketch[0]), self._named)
+            own = Correspondence(self.named, int(best.sketch[0]), self.named)
             pools.append(own.neighbours(rng, best.rows[0], POOL))
         batch += self._others(rng, concatenate([*(p[:PARENTS] for p in pools), best]), n // 4)
         return batch + self._best(concatenate(pools), n - len(batch), RANKED)
@@ -142,9 +144,9 @@ class ReuseStrategy:
         """A relative's programs that have a counterpart here."""
         target, there = self.space.target, relative.named
         usage = usage_of(FeatureExtractor(there.space), relative.programs)
-        ranges = ranges_of(target, self._named.operator, there.operator)
+        ranges = ranges_of(target, self.named.operator, there.operator)
         examples = [
-            _Example(Correspondence(there, int(k), self._named), row, ranges, usage[np.array([i])])
+            _Example(Correspondence(there, int(k), self.named), row, ranges, usage[np.array([i])])
             for i, (k, row) in enumerate(
                 zip(relative.programs.sketch, relative.programs.rows, strict=True)
             )

@@ -8,10 +8,11 @@ found by evaluating it; nothing here knows of sketches, masks or columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 from math import prod
+from types import MappingProxyType
 
 from tilewright.expr.nodes import (
     COMPARISONS,
@@ -40,33 +41,38 @@ class Place:
     """A store with what encloses it, outermost first."""
 
     store: Store
-    loops: tuple[For, ...] = ()
-    allocated: dict[str, int] = field(default_factory=dict)
+    loops: tuple[For, ...]
+    allocated: dict[str, int]
+
+    @property
+    def own(self) -> int:
+        """How many loops stand outside the allocation of what is stored to."""
+        return self.allocated.get(self.store.tensor.name, 0)
 
 
-def places(node: Node, around: Place) -> Iterator[Place]:
+def places(
+    node: Node, loops: tuple[For, ...] = (), allocated: Mapping[str, int] = MappingProxyType({})
+) -> Iterator[Place]:
     """All stores under a node, in order."""
     match node:
         case Seq(body):
             for n in body:
-                yield from places(n, around)
+                yield from places(n, loops, allocated)
         case If(_, body):
-            yield from places(body, around)
+            yield from places(body, loops, allocated)
         case Alloc(tensor, _, body):
-            allocated = {**around.allocated, tensor.name: len(around.loops)}
-            yield from places(body, replace(around, allocated=allocated))
+            yield from places(body, loops, {**allocated, tensor.name: len(loops)})
         case For():
-            yield from places(node.body, replace(around, loops=(*around.loops, node)))
+            yield from places(node.body, (*loops, node), allocated)
         case Store():
-            yield replace(around, store=node)
+            yield Place(node, loops, dict(allocated))
 
 
 def slow_features(state: State, program: Program, line_bytes: int) -> dict[str, dict[str, float]]:
     """The columns that are not 0, unscaled, by statement: a stage's name, with `=` behind it for
     the statement that fills its accumulators.
     """
-    nothing = Store(program.outputs[0], (), Const(0, program.outputs[0].dtype))
-    found = list(places(program.body, Place(nothing)))
+    found = list(places(program.body))
     touched: dict[str, int] = {}
     for p in found:
         for name in {t.name for t, _, _ in accesses(p.store)}:
@@ -136,13 +142,12 @@ class Slow:
         self.total = prod(self.extents)
         self.accesses = accesses(p.store)
         self.indices = [[Index(i, p.loops) for i in found] for _, found, _ in self.accesses]
-        own = p.allocated.get(self.store.tensor.name, 0)
         written = {n for i in self.store.indices for n in free_vars(i)}
         self.reduces = [
-            self.store.reduce is not None and i >= own and loop.var.name not in written
+            self.store.reduce is not None and i >= p.own and loop.var.name not in written
             for i, loop in enumerate(p.loops)
         ]
-        self.own = own
+        self.own = p.own
 
     @property
     def name(self) -> str:
