@@ -14,7 +14,7 @@ from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.search.reuse.correspondence import Correspondence, Named, roles
+from tilewright.search.reuse.correspondence import Correspondence, Named, kin, roles
 from tilewright.search.reuse.family import Operator, family_of
 from tilewright.space.decisions import Choice, TileFactors
 from tilewright.space.rules import CPU_RULES, GPU_RULES
@@ -66,7 +66,7 @@ def random_rows(space: Space, sketch: int, n: int) -> Ints:
 
 def names(here: Named) -> dict[str, str]:
     """The spaces' decisions: own names, and those by role."""
-    return {d.name: here.decision(d) for d in here.space.decisions}
+    return {d.name: here.decision(d, s) for s in here.space.sketches for d in s.decisions}
 
 
 # ---- roles and names ----------------------------------------------------------------------------
@@ -83,9 +83,9 @@ def test_what_comes_after_has_roles() -> None:
     found = roles(CONVOLUTIONS["unpadded layer"](), "conv2d")
     assert found == {
         "conv2d": "m", "x": "m<0", "w": "m<1",
-        "multiply": "m>1", "scale": "m>1<1",
+        "multiply": "m>3", "scale": "m>3<1",
         "add": "m>2", "shift": "m>2<1",
-        "relu": "m>3",
+        "relu": "m>1",
     }  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_an_operand_read_twice_has_its_first_role() -> None:
 def test_names_are_distinct_and_of_roles_and_axes(name: str, kind: str) -> None:
     here = named(name, kind)
     for sketch in here.space.sketches:
-        found = [here.decision(d) for d in sketch.decisions]
+        found = [here.decision(d, sketch) for d in sketch.decisions]
         assert len(set(found)) == len(found)
         assert all(text.startswith("m") for text in found)
         assert all(text.startswith("m") for text in here.places(sketch))
@@ -113,16 +113,16 @@ def test_decisions_go_by_axis_and_purpose() -> None:
     found = names(named("layer", "cpu"))
     assert found["conv2d.h"] == "m.#1" and found["conv2d.rc"] == "m.#6"
     assert found["conv2d.level"] == "m.level" and found["conv2d.unroll"] == "m.unroll"
-    assert found["conv2d_pad.at"] == "m<0.at" and found["relu.parallel"] == "m>3.parallel"
+    assert found["conv2d_pad.at"] == "m<0.at" and found["relu.parallel"] == "m>1.parallel"
 
 
 def test_staged_operands_go_by_role_even_if_called_like_an_axis() -> None:
     """A weight `w`, and the axis `w`."""
     padded, unpadded = names(named("padded", "gpu")), names(named("unpadded", "gpu"))
     assert padded["conv2d.w"] == unpadded["conv2d.w"] == "m.#2"
-    assert padded["conv2d.fetch.w.conv2d.local"] == "m.fetch.m<1.m.local"
-    assert padded["conv2d.align.conv2d_pad.conv2d.local"] == "m.align.m<0.m.local"
-    assert unpadded["conv2d.align.x.conv2d.local"] == "m.align.m<0.m.local"
+    assert padded["conv2d.fetch.w.conv2d.local"] == "m.fetch.m<1.m"
+    assert padded["conv2d.align.conv2d_pad.conv2d.local"] == "m.align.m<0.m"
+    assert unpadded["conv2d.align.x.conv2d.local"] == "m.align.m<0.m"
     assert set(padded.values()) <= set(unpadded.values())
 
 
@@ -144,7 +144,8 @@ def test_users_names_do_not_matter(kind: str) -> None:
     for one, other in zip(first.space.sketches, second.space.sketches, strict=True):
         assert one.rules == other.rules
         assert first.places(one) == second.places(other)
-        assert [*map(first.decision, one.decisions)] == [*map(second.decision, other.decisions)]
+        mine = [first.decision(d, one) for d in one.decisions]
+        assert mine == [second.decision(d, other) for d in other.decisions]
 
 
 @both_kinds
@@ -189,10 +190,24 @@ def test_padding_is_placed_alike() -> None:
     assert all(some == [name] for name, some in found.items())
 
 
-def test_no_sketch_of_these_rules_no_neighbours() -> None:
-    """What a plain convolution does in a buffer of its own, one with an epilogue does not."""
+def test_a_write_cache_is_an_epilogue_to_others() -> None:
+    """What a plain convolution keeps in a buffer of its own, one with an epilogue hands on."""
     there, here = named("unpadded", "cpu"), named("unpadded layer", "cpu")
     (k,) = (k for k, s in enumerate(there.space.sketches) if "add_cache_write" in s.rules)
+    like = Correspondence(there, k, here)
+    (number,) = like.sketches
+    mine, theirs = here.space.sketches[number], there.space.sketches[k]
+    assert mine.rules == kin(theirs.rules) != theirs.rules
+    decisions = {here.decision(d, mine) for d in mine.decisions}
+    assert {there.decision(d, theirs) for d in theirs.decisions} <= decisions
+    assert "m>1.parallel" in decisions
+
+
+def test_no_sketch_of_these_rules_no_neighbours() -> None:
+    """A strided convolution has no sketch of Winograd's form."""
+    dag = convolution(1, 28, 64, 64, 3, padding=1)
+    there, here = Named(Space(dag, TARGETS["cpu"]), Operator.of(dag)), named("strided", "cpu")
+    k = next(k for k, s in enumerate(there.space.sketches) if "winograd" in s.rules)
     like = Correspondence(there, k, here)
     (row,) = random_rows(there.space, k, 1)
     assert like.sketches == []

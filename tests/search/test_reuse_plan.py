@@ -127,7 +127,7 @@ def test_a_network_and_the_same_plan_again() -> None:
     assert plan.considered == 51
     assert sum(s.kind == REUSE for s in plan.steps) >= 23
     assert plan.programs <= len(tasks) * Costs().search / 7
-    assert make_plan(tasks, CPU) == plan
+    assert str(make_plan(tasks, CPU)) == str(plan)
 
 
 @pytest.mark.parametrize("target", ["opencl:pocl cores=2", "cuda:h100"])

@@ -12,7 +12,7 @@ for, or free.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,17 @@ OTHER_CHOICE = 2.0  # how far another option is, in octaves of an innermost tile
 TEMPERATURE = 1.0  # octaves further, and a value is drawn 1/e as often
 
 
+LAST = "m>1"  # the role of the stage that stores results
+OF_STORED = ("parallel", "streamed")  # decisions of the loops that store a stage's results
+
+
+def kin(rules: Iterable[str]) -> tuple[str, ...]:
+    """The rules of a sketch that tell what it can do: a write cache only stands for the consumer
+    that an operator by itself lacks.
+    """
+    return tuple(name for name in rules if name != "add_cache_write")
+
+
 class Named:
     """A space whose sketches and decisions go by what they are to the operator's major stage."""
 
@@ -40,20 +51,29 @@ class Named:
 
     def places(self, sketch: Sketch) -> set[str]:
         """Where a sketch has its stages computed: `conv_pad: at conv` becomes `m<0: at m`."""
-        return {self._place(text) for text in sketch.variant}
+        return {self._place(text, sketch) for text in sketch.variant}
 
-    def decision(self, decision: Decision) -> str:
+    def decision(self, decision: Decision, sketch: Sketch) -> str:
         """A decision's name: `conv.rc` becomes `m.#6`, `conv.fetch.x.conv` `m.fetch.m<0.m`."""
         axes = self._axes(decision.stage)
         what, *rest = decision.name.removeprefix(f"{decision.stage}.").split(".")
         words = [axes[what], *rest] if what in axes else [what, self._renamed(".".join(rest))]
-        return ".".join([self._renamed(decision.stage), *filter(None, words)])
+        stage = self._stage(decision.stage, sketch) if what in OF_STORED else None
+        return ".".join([stage or self._renamed(decision.stage), *filter(None, words)])
 
-    def _place(self, text: str) -> str:
+    def _place(self, text: str, sketch: Sketch) -> str:
         stage, _, what = text.partition(": ")
         *words, last = what.split(" ")
-        last = self._renamed(last) if words == ["at"] else self._axes(stage).get(last, last)
-        return f"{self._renamed(stage)}: {' '.join([*words, last])}"
+        at = words == ["at"]
+        last = self._stage(last, sketch) if at else self._axes(stage).get(last, last)
+        return f"{self._stage(stage, sketch)}: {' '.join([*words, last])}"
+
+    def _stage(self, name: str, sketch: Sketch) -> str:
+        """A stage's role: where the major one has a write cache, what copies that is to it what the
+        last stage is to others.
+        """
+        is_copy = name == self.operator.stage and f"{name}.local" in sketch.state.stages
+        return LAST if is_copy else self._renamed(name)
 
     def _axes(self, name: str) -> Mapping[str, str]:
         """The axes of a stage of the DAG, or of one made of that, by number."""
@@ -64,12 +84,13 @@ class Named:
         return {a.name: f"#{i}" for i, a in enumerate((*compute.axes, *compute.reduce_axes))}
 
     def _renamed(self, text: str) -> str:
-        return self._tensor.sub(lambda found: self._roles[found[0]], text)
+        """Roles for names; a write cache does the work of its stage."""
+        return self._tensor.sub(lambda found: self._roles[found[0]], text).replace("m.local", "m")
 
 
 def roles(dag: ComputeDAG, major: str) -> dict[str, str]:
     """What each tensor is to the major stage, by name: "m" itself, "m<0" its first operand, "m<0<1"
-    the second operand of that, "m>1" the first stage that is none of these.
+    the second operand of that, "m>1" the last stage that is none of these, "m>2" the one before.
     """
     found = {major: "m"}
     queue = [major]
@@ -79,7 +100,7 @@ def roles(dag: ComputeDAG, major: str) -> dict[str, str]:
                 found[tensor.name] = f"{found[name]}<{i}"
                 queue.append(tensor.name)
     after = [t for t in dag.stages if t.name not in found]
-    for number, stage in enumerate(after, 1):
+    for number, stage in enumerate(reversed(after), 1):
         found[stage.name] = f"m>{number}"
     for stage in after:
         for i, tensor in enumerate(dag.producers(stage)):
@@ -93,8 +114,8 @@ class Correspondence:
     def __init__(self, there: Named, sketch: int, here: Named) -> None:
         self.there, self.here = there, here
         self._sketch = sketch
-        given = there.space.sketches[sketch].decisions
-        self._given = {there.decision(d): there.space.span(d) for d in given}
+        given = there.space.sketches[sketch]
+        self._given = {there.decision(d, given): there.space.span(d) for d in given.decisions}
 
     @cached_property
     def sketches(self) -> list[int]:
@@ -104,7 +125,7 @@ class Correspondence:
         agreement = {
             k: len(places & self.here.places(sketch))
             for k, sketch in enumerate(self.here.space.sketches)
-            if sketch.rules == theirs.rules
+            if kin(sketch.rules) == kin(theirs.rules)
         }
         most = max(agreement.values(), default=0)
         return [k for k, n in agreement.items() if n == most]
@@ -114,8 +135,9 @@ class Correspondence:
         candidate `row` has, in octaves.
         """
         found = []
-        for decision in self.here.space.sketches[sketch].decisions:
-            span = self._given.get(self.here.decision(decision))
+        mine = self.here.space.sketches[sketch]
+        for decision in mine.decisions:
+            span = self._given.get(self.here.decision(decision, mine))
             found.append(_distance(decision, None if span is None else row[span]))
         return found
 

@@ -26,6 +26,7 @@ from math import log2, prod
 from tilewright.errors import InputError
 from tilewright.records.rows import RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
+from tilewright.search.reuse.correspondence import kin
 from tilewright.search.reuse.family import (
     Family,
     Nest,
@@ -34,7 +35,7 @@ from tilewright.search.reuse.family import (
     bridges,
     comparable,
 )
-from tilewright.search.reuse.graph import Graph, Tree, steiner_tree
+from tilewright.search.reuse.graph import Graph, Tree, cost, steiner_tree
 from tilewright.search.reuse.strategy import LENGTH
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule, derive
@@ -184,7 +185,7 @@ class _Planner:
     def member(self, task: TuningTask, is_recorded: bool = False) -> Member:
         """What the planner knows of a task."""
         rules = rules_of(self.target) if self.rules is None else self.rules
-        derived = frozenset(d.rules for d in derive(task.dag, self.target, rules))
+        derived = frozenset(kin(d.rules) for d in derive(task.dag, self.target, rules))
         return Member(task, Operator.of(task.dag), derived, is_recorded)
 
     def recorded(
@@ -221,7 +222,11 @@ class _Planner:
         """
         graph = self._graph(family)
         wanted = [m.task.hash for m in family if m.task.weight]
-        tree = steiner_tree(graph, ROOT, wanted)
+        between = {m.task.hash for m in family if m.is_bridge}
+        direct = {edge: c for edge, c in graph.items() if not between.intersection(edge)}
+        # The tree with bridges is an approximation: it may cost more than one without.
+        trees = [steiner_tree(some, ROOT, wanted) for some in (direct, graph)]
+        tree = min(trees, key=lambda tree: cost(tree, graph))
         if len(tree) < 2:
             return []  # a search from nothing, as without a plan
         recorded = {m.task.hash for m in family if m.is_recorded}
@@ -249,8 +254,8 @@ class _Planner:
                 for i, source in enumerate(family)
                 if source is not target and target.rules <= source.rules
             ]
-            for cost, i in sorted(found)[:NEAREST]:
-                graph[family[i].task.hash, here] = cost
+            for programs, i in sorted(found)[:NEAREST]:
+                graph[family[i].task.hash, here] = programs
         return graph
 
 

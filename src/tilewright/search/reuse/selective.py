@@ -20,7 +20,7 @@ import numpy as np
 from tilewright.cost.candidates import Ints, concatenate
 from tilewright.search.evolution import Scored, named
 from tilewright.search.memory import Candidate, ProposalMemory
-from tilewright.search.reuse.correspondence import Correspondence, Named
+from tilewright.search.reuse.correspondence import Correspondence, Named, kin
 from tilewright.search.reuse.strategy import CARRIED, Relatives
 from tilewright.space.space import Sketch, Space
 
@@ -78,7 +78,7 @@ def similarity(a: Named, b: Named) -> float:
     common = 0.0
     for sketch in a.space.sketches:
         for other in b.space.sketches:
-            same = sketch.rules == other.rules and a.places(sketch) == b.places(other)
+            same = kin(sketch.rules) == kin(other.rules) and a.places(sketch) == b.places(other)
             common += same * _common(_tables(a, sketch), _tables(b, other))
     either = sum(_size(n) for n in (a, b)) - common
     return common / either
@@ -89,7 +89,7 @@ def _size(named: Named) -> float:
 
 
 def _tables(named: Named, sketch: Sketch) -> dict[str, Ints]:
-    return {named.decision(d): d.table for d in sketch.decisions}
+    return {named.decision(d, sketch): d.table for d in sketch.decisions}
 
 
 def _common(a: dict[str, Ints], b: dict[str, Ints]) -> float:
