@@ -15,7 +15,7 @@ from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, RECORDED, REUSE, SEARCH
 from tilewright.search.objectives import ObjectiveModel, TotalLatency
 from tilewright.search.reuse.plan import Costs
-from tilewright.search.reuse.run import WELL_KNOWN, Planned, well_known
+from tilewright.search.reuse.run import WELL_KNOWN, Planned, PlanScheduler, well_known
 from tilewright.search.reuse.strategy import CARRIED, LENGTH, ReuseStrategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.tasks import TuningTask
@@ -144,3 +144,39 @@ def test_a_plan_is_made_once(database: Database) -> None:
     assert [s.kind for s in anew.steps] == [RECORDED, RECORDED] or SEARCH not in {
         s.kind for s in anew.steps
     }
+
+
+def plan_scheduler(allotments, more) -> PlanScheduler:
+    infos = [TaskInfo(f"t{i}", 1e9, "s", 1e-3 * (i + 1)) for i in range(3)]
+    model = ObjectiveModel("m", (0, 1, 2), (1.0, 1.0, 1.0))
+    return PlanScheduler(allotments, more, infos, [model], TotalLatency(), seed=0)
+
+
+def test_who_ends_up_behind_is_searched_once_more() -> None:
+    asked = []
+
+    def more():
+        asked.append(True)
+        return {1: 5}
+
+    scheduler = plan_scheduler([(2, 8), (1, 4)], more)
+    chosen = []
+    while len(chosen) < 6:
+        task = scheduler.next()
+        chosen.append(task)
+        scheduler.tell(task, 1e-3, 4)
+    assert chosen[:5] == [2, 2, 1, 1, 1]
+    assert asked == [True]
+    assert chosen[5] != 1, "the gradients say"
+
+
+def test_a_task_that_is_exhausted_ends_its_step() -> None:
+    scheduler = plan_scheduler([(2, 8), (1, 4)], lambda: {2: 4, 1: 4})
+    scheduler.exhausted(2)
+    assert scheduler.next() == 1
+    scheduler.tell(1, 1e-3, 4)
+    assert scheduler.next() == 1, "behind; the other has nothing left"
+    scheduler.exhausted(1)
+    assert scheduler.next() == 0
+    scheduler.exhausted(0)
+    assert scheduler.done

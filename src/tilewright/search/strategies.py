@@ -127,7 +127,7 @@ class EvolutionStrategy:
         self._varied: Counter[Option] = Counter()
         self._random = RandomStrategy(self.space)
         self._random._memory = self._memory
-        self._measured: list[tuple[float, Candidate]] = []
+        self.measured: list[tuple[float, Candidate]] = []  # seconds, best first
         self._tried = np.zeros(len(self.space.sketches), np.int64)
         self.evolution = Evolution(self.space, self.settings)
         self.winners: dict[str, int] = {}
@@ -154,9 +154,9 @@ class EvolutionStrategy:
         """Up to `n` new programs that differ from the best in a choice; those options first that
         have been tried so least often.
         """
-        if not self._measured:
+        if not self.measured:
             return []
-        best = as_population([self._measured[0][1]])
+        best = as_population([self.measured[0][1]])
         found = changed_choices(self.space, best)
         tried = [self._varied[self._option(best.rows[0], row)] for row in found.population.rows]
         order = np.argsort(tried, kind="stable")
@@ -164,7 +164,7 @@ class EvolutionStrategy:
 
     def _option(self, best: Ints, row: Ints) -> Option:
         """What a row of the best's sketch does otherwise: names and values of choices."""
-        sketch = self.space.sketches[self._measured[0][1].sketch]
+        sketch = self.space.sketches[self.measured[0][1].sketch]
         spans = [self.space.span(d) for d in choices(sketch)]
         differ = [span for span in spans if (row[span] != best[span]).any()]
         return tuple((span.start, *map(int, row[span])) for span in differ)
@@ -173,23 +173,23 @@ class EvolutionStrategy:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
         self._score.measured += len(batch)
-        if self._measured:
-            best = np.array(self._measured[0][1].row)
+        if self.measured:
+            best = np.array(self.measured[0][1].row)
             varied = [np.array(c.row) for c in batch if c.origin == CHOICE]
             self._varied.update(self._option(best, row) for row in varied)
         for candidate, latency in zip(batch, latencies, strict=True):
             self._tried[candidate.sketch] += 1
             if latency is None:
                 continue
-            if not self._measured or latency < self._measured[0][0]:
+            if not self.measured or latency < self.measured[0][0]:
                 self.winners[candidate.origin] = self.winners.get(candidate.origin, 0) + 1
-            self._measured.append((latency, candidate))
-            self._measured.sort(key=lambda pair: pair[0])
+            self.measured.append((latency, candidate))
+            self.measured.sort(key=lambda pair: pair[0])
 
     def _parents(self) -> Population | None:
-        if not self._measured:
+        if not self.measured:
             return None
-        return as_population([c for _, c in self._measured])
+        return as_population([c for _, c in self.measured])
 
 
 def in_turns(found: Scored, tried: Ints) -> Scored:

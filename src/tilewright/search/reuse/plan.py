@@ -50,12 +50,13 @@ RECORDS = 32  # recorded workloads of a family to choose from
 
 @dataclass(frozen=True)
 class Costs:
-    """Expected programs: of a search from nothing; of a default program, confirmed; and of what a
-    reuse leaves to be searched, for each octave between the numbers of iterations and for shapes
-    of which none dominates the other.
+    """Expected programs: of a search from nothing; of one more where a step ended badly; of a
+    default program, confirmed; and of what a reuse leaves to be searched, for each octave between
+    the numbers of iterations and for shapes of which none dominates the other.
     """
 
     search: int = 128
+    fallback: int = 64
     default: int = 5
     octave: float = 0.5
     apart: float = 2.0

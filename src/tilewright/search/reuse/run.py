@@ -12,10 +12,11 @@ a resumed run does what the interrupted one would have done, whatever was record
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from statistics import median
 from typing import Any
 
 from tilewright.cost.candidates import concatenate
@@ -25,6 +26,7 @@ from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import RECORDED, ReuseRow
 from tilewright.search.cost_model import CostModel
+from tilewright.search.memory import as_population
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
@@ -39,11 +41,14 @@ from tilewright.target import Target
 
 PROGRAMS = 3  # of relatives, their best, that a reuse begins with
 WELL_KNOWN = 32  # trials that make a recorded workload a source
+BEHIND = 0.7  # of what the estimate leads to expect, by the others of a tree: too slow to be left
 
 
 @dataclass
 class Planned:
-    """A plan and the records that it draws on. `machine` is a fingerprint, `name` the plan's."""
+    """A plan and the records that it draws on. `machine` is a fingerprint, `name` the plan's;
+    a task that ends up behind gets `fallback` programs more.
+    """
 
     plan: Plan
     name: str
@@ -52,8 +57,10 @@ class Planned:
     target: Target
     rules: Sequence[Rule] | None
     seed: int
+    fallback: int
     _rows: dict[str, ReuseRow] = field(default_factory=dict)
     _spaces: dict[str, Space] = field(default_factory=dict)
+    _searched: dict[str, EvolutionStrategy | ReuseStrategy] = field(default_factory=dict)
 
     @staticmethod
     def begin(
@@ -67,15 +74,16 @@ class Planned:
     ) -> Planned:
         """The plan that this run, of that seed, was begun with; a new one where it begins now."""
         name = sha256(" ".join(sorted(t.hash for t in tasks)).encode()).hexdigest()[:32]
+        chosen = costs or Costs()
         rows = database.plan(machine.fingerprint, name, seed)
         if rows:
             plan = _recorded_plan(tasks, rows, database)
         else:
             known = well_known(database, machine.fingerprint)
-            plan = make_plan(tasks, target, known, rules, costs)
+            plan = make_plan(tasks, target, known, rules, chosen)
             rows = _record(plan, name, database, machine, seed)
         return Planned(
-            plan, name, database, machine.fingerprint, target, rules, seed,
+            plan, name, database, machine.fingerprint, target, rules, seed, chosen.fallback,
             {row.workload_hash: row for row in rows},
         )  # fmt: skip
 
@@ -86,8 +94,12 @@ class Planned:
             self._spaces[task.hash] = space
             row = self._rows.get(task.hash)
             if row is None or row.source_hash is None:
-                return EvolutionStrategy(space, extractor, model)
-            return ReuseStrategy(space, extractor, model, partial(self.relatives, row))
+                found: EvolutionStrategy | ReuseStrategy
+                found = EvolutionStrategy(space, extractor, model)
+            else:
+                found = ReuseStrategy(space, extractor, model, partial(self.relatives, row))
+            self._searched[task.hash] = found
+            return found
 
         return make
 
@@ -95,7 +107,35 @@ class Planned:
         """A scheduler that walks over the plan first; arguments are those of `TaskScheduler`."""
         index = {task.hash: i for i, task in enumerate(self.plan.tasks)}
         allotments = [(index[s.task], s.programs) for s in self.plan.steps if s.programs]
-        return PlanScheduler(allotments, *args, **options)
+
+        def more() -> dict[int, int]:
+            return {index[task]: self.fallback for task in self.behind()}
+
+        return PlanScheduler(allotments, more, *args, **options)
+
+    def behind(self) -> list[str]:
+        """The tasks whose programs, by the estimate, should be quicker: their share of it is less
+        than BEHIND of what the others in their tree have of theirs.
+        """
+        trees: dict[str, dict[str, float]] = {}
+        for task in (step.task for step in self.plan.steps):
+            strategy = self._searched[task]
+            if strategy.measured:
+                seconds, best = strategy.measured[0]
+                (estimated,) = strategy.extractor.latency(as_population([best]))
+                trees.setdefault(self._first(task), {})[task] = float(estimated) / seconds
+        return [
+            task
+            for shares in trees.values()
+            for task, share in shares.items()
+            if share < BEHIND * median(shares.values())
+        ]
+
+    def _first(self, task: str) -> str:
+        """Where a task's tree begins."""
+        while task in self._rows and (source := self._rows[task].source_hash) is not None:
+            task = source
+        return task
 
     def relatives(self, row: ReuseRow) -> list[Relative]:
         """Whom a step reuses, with the programs that it began with, or begins now."""
@@ -116,10 +156,8 @@ class Planned:
         """Ids of the source's best trials and, where the source had few trials itself, of the best
         one that it descends from.
         """
-        source = first = row.source_hash
-        while first in self._rows and self._rows[first].source_hash is not None:
-            first = self._rows[first].source_hash
-        assert source is not None and first is not None
+        source, first = row.source_hash, self._first(row.workload_hash)
+        assert source is not None
         if first == source:
             return self._best(source, PROGRAMS)
         return [*self._best(source, PROGRAMS - 1), *self._best(first, 1)]
@@ -195,22 +233,36 @@ def recorded_task(database: Database, workload_hash: str) -> TuningTask:
 
 
 class PlanScheduler(TaskScheduler):
-    """Gives the plan's steps their programs, one after the other, and what is left of the budget
-    as the gradients say. `allotments` are (task, programs).
+    """Gives the plan's steps their programs, one after the other; then those tasks that ended up
+    behind `more` of them; and what is left of the budget as the gradients say. `allotments` are
+    (task, programs).
     """
 
-    def __init__(self, allotments: Sequence[tuple[int, int]], *args: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        allotments: Sequence[tuple[int, int]],
+        more: Callable[[], Mapping[int, int]],
+        *args: Any,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
         self._left = dict(allotments)
+        self._more: Callable[[], Mapping[int, int]] | None = more
 
     def tell(self, task: int, best_latency_s: float, trials: int) -> None:
         super().tell(task, best_latency_s, trials)
-        if task in self._left:
-            self._left[task] -= trials
+        self._left[task] = self._left.get(task, 0) - trials
+        self._extend()
 
     def exhausted(self, task: int) -> None:
         super().exhausted(task)
-        self._left.pop(task, None)
+        self._left[task] = 0
+        self._extend()
+
+    def _extend(self) -> None:
+        if self._more is not None and self._step() is None:
+            self._left = {t: n for t, n in self._more().items() if not self._exhausted[t]}
+            self._more = None
 
     @property
     def done(self) -> bool:

@@ -12,7 +12,7 @@ cost model, which has learnt what the relatives' programs took, choose `LENGTH` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -78,7 +78,6 @@ class ReuseStrategy:
     model: CostModel
     relatives: Relatives
     length: int = LENGTH
-    _measured: list[tuple[float, Candidate]] = field(default_factory=list)
     _proposed: int = 0
     _examples: list[_Example] | None = None
 
@@ -88,6 +87,11 @@ class ReuseStrategy:
         self.named = Named(self.space, Operator.of(self.space.dag))
         self._score = GuidedScore(self.extractor, self.model, measured=KNOWN)
         self._evolution = Evolution(self.space, EvolutionSettings(population=512))
+
+    @property
+    def measured(self) -> list[tuple[float, Candidate]]:
+        """What ran, and how many seconds it took; best first."""
+        return self.after.measured
 
     @property
     def reusing(self) -> bool:
@@ -111,9 +115,6 @@ class ReuseStrategy:
         self._memory.remember(batch)
         self._proposed += sum(c.origin != DEFAULT for c in batch)
         self._score.measured += len(batch)
-        found = zip(latencies, batch, strict=True)
-        self._measured += [(s, c) for s, c in found if s is not None]
-        self._measured.sort(key=lambda pair: pair[0])
 
     # ---- rounds -------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class ReuseStrategy:
             for pool in pools[: max(1, n // 2)]:
                 batch += self._best(pool, 1, CARRIED)
         nobody = Population(np.zeros((0, self.space.width), np.int64), np.zeros(0, np.int64))
-        best = as_population([c for _, c in self._measured]) if self._measured else nobody
+        best = as_population([c for _, c in self.measured]) if self.measured else nobody
         if len(best) and self._proposed >= self.length - ROUND:
             batch += self._best(changed_choices(self.space, best[:1]).population, n // 4, CHOICE)
         if len(best):
@@ -155,9 +156,9 @@ class ReuseStrategy:
 
     def _promises(self, example: _Example) -> bool:
         """Whether programs like this one are among the best measured here, or none was measured."""
-        like = [s for s, c in self._measured if c.sketch in example.like.sketches]
-        carried = any(c.origin in (CARRIED, RANKED) for _, c in self._measured)
-        return not carried or bool(like and self._measured[0][0] >= PROMISING * like[0])
+        like = [s for s, c in self.measured if c.sketch in example.like.sketches]
+        carried = any(c.origin in (CARRIED, RANKED) for _, c in self.measured)
+        return not carried or bool(like and self.measured[0][0] >= PROMISING * like[0])
 
     def _pool(self, rng: np.random.Generator, example: _Example, number: int) -> Population:
         """Programs near one of a relative's and in its ranges; the nearest where none is."""
