@@ -44,6 +44,9 @@ from tilewright.target import Target
 from tilewright.text import clock, count
 
 ROOT = ""  # of the graph: searches from nothing
+MINOR = 0.05  # of all work: families that make up less are left to the gradients
+MAJOR = 0.25  # those that make up as much get a whole search
+BALANCE = 8  # operations in the time of a byte from memory, roughly; only shares are told by it
 NEAREST = 64  # sources that a task is given to choose from
 RECORDS = 32  # recorded workloads of a family to choose from
 
@@ -92,7 +95,8 @@ class Member:
 
 @dataclass(frozen=True)
 class Plan:
-    """Steps for the tasks that have relatives, sources first; the others are searched as ever.
+    """Steps for the tasks that matter and have relatives, sources first; others are searched as
+    ever.
     `tasks` are those given, then the bridges in use, of which `considered` came into question;
     `recorded` are the sources that the records hold.
     """
@@ -123,7 +127,7 @@ class Plan:
             todo += [(inner, depth + 1) for inner in reversed(below.get(hash_, []))]
         alone = [task.name for task in self.tasks if task.hash not in told]
         if alone:
-            lines.append(f"without relatives, searched as ever: {', '.join(alone)}")
+            lines.append(f"searched as ever: {', '.join(alone)}")
         return "\n".join(lines)
 
     @property
@@ -160,11 +164,15 @@ def make_plan(
     steps: list[Step] = []
     sources: list[Member] = []
     considered = 0
+    whole = sum(_work(m) for m in members)
     for family in families.values():
+        share = sum(_work(m) for m in family) / whole
+        if share < MINOR:
+            continue
         known = {m.task.hash: m for m in family}
         between = planner.bridges(list(known.values()))
         considered += len(between)
-        some = planner.steps([*known.values(), *between])
+        some = planner.steps([*known.values(), *between], min(1.0, share / MAJOR))
         steps += some
         reused = {step.source for step in some}
         sources += [m for m in (*known.values(), *between) if m.task.hash in reused]
@@ -217,11 +225,11 @@ class _Planner:
             found.append(replace(self.member(task), is_bridge=True))
         return found
 
-    def steps(self, family: Sequence[Member]) -> list[Step]:
+    def steps(self, family: Sequence[Member], worth: float) -> list[Step]:
         """The cheapest way to programs for all of a family that are wanted, sources first; none
-        for one that has no relatives.
+        for one that has no relatives. A search gets that part of its programs that it is `worth`.
         """
-        graph = self._graph(family)
+        graph = self._graph(family, self.costs.search * worth)
         wanted = [m.task.hash for m in family if m.task.weight]
         between = {m.task.hash for m in family if m.is_bridge}
         direct = {edge: c for edge, c in graph.items() if not between.intersection(edge)}
@@ -241,13 +249,13 @@ class _Planner:
                 found.append(Step(task, kind, source, LENGTH))
         return found
 
-    def _graph(self, family: Sequence[Member]) -> Graph[str]:
+    def _graph(self, family: Sequence[Member], search: float) -> Graph[str]:
         """The graph of optimisation choices (ETO, section 6)."""
         graph: dict[tuple[str, str], float] = {}
         for target in family:
             extra = self.costs.default if target.is_bridge else 0
             here = target.task.hash
-            graph[ROOT, here] = 0.0 if target.is_recorded else self.costs.search + extra
+            graph[ROOT, here] = 0.0 if target.is_recorded else search + extra
             if target.is_recorded:
                 continue
             found = [
@@ -258,6 +266,12 @@ class _Planner:
             for programs, i in sorted(found)[:NEAREST]:
                 graph[family[i].task.hash, here] = programs
         return graph
+
+
+def _work(member: Member) -> float:
+    """About what a task adds to its models' time, in operations."""
+    dag = member.task.dag
+    return member.task.weight * (dag.useful_flops + BALANCE * dag.least_bytes)
 
 
 def _sources_first(tree: Tree[str]) -> list[str]:
