@@ -129,6 +129,11 @@ def tune(
     db = arguments.database(db)
     arguments.one_of("strategy", strategy, STRATEGIES)
     arguments.one_of("scheduler", scheduler, SCHEDULERS)
+    if reuse and (strategy, scheduler) != ("evolution", "gradient"):
+        raise InputError(
+            f"reuse has a strategy and a scheduler of its own: leave out strategy={strategy!r} and "
+            f"scheduler={scheduler!r}, or reuse"
+        )
     seed = arguments.count("seed", seed, least=0)
     goal = as_objective(objective)
     observe = _observer(callbacks)

@@ -176,11 +176,11 @@ def test_a_terminal_may_be_named_twice():
 
 
 def test_a_large_graph_and_many_cycles():
-    graph, operators = _operators_and_bridges(167, 300, 20, seed=0)
+    graph, operators = _operators_and_bridges(60, 90, 12, seed=0)
     tree = steiner_tree(graph, 0, operators)
     _check_tree(tree, graph, 0, operators)
     everything = arborescence(graph, 0)
-    _check_tree(everything, graph, 0, range(1, 468))
+    _check_tree(everything, graph, 0, range(1, 151))
     assert cost(tree, graph) < cost(everything, graph) < math.fsum(graph[0, n] for n in everything)
 
 

@@ -100,17 +100,19 @@ def test_the_records_say_who_reused_whom(database: Database) -> None:
         assert source is not None and source.workload_hash == row.source_hash
 
 
-@pytest.mark.parametrize("stop_after", [9, SEARCHED + 8, SEARCHED + LENGTH + 10])
-def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path, stop_after: int) -> None:
+def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path: Path) -> None:
+    """Killed in the search of the source, in the first reuse and in the second."""
     trials = SEARCHED + 2 * LENGTH + 8
     with Database.open(tmp_path / "whole.db") as whole:
         tuner_of(relatives(), whole, SimulatedMachine())[0].run(Budget(trials=trials))
         wanted = searched(whole)
     with Database.open(tmp_path / "killed.db") as killed:
-        machine = SimulatedMachine(stop_after=stop_after)
-        with pytest.raises(KeyboardInterrupt):
-            tuner_of(relatives(), killed, machine)[0].run(Budget(trials=trials))
+        for stop_after in (9, SEARCHED, LENGTH):
+            machine = SimulatedMachine(stop_after=stop_after)
+            with pytest.raises(KeyboardInterrupt):
+                tuner_of(relatives(), killed, machine)[0].run(Budget(trials=trials))
         before = len(searched(killed))
+        assert SEARCHED + LENGTH < before < trials
         tuner, planned = tuner_of(relatives(), killed, machine := SimulatedMachine())
         tuner.run(Budget(trials=trials))
         assert searched(killed) == wanted
