@@ -20,6 +20,7 @@ from typing import TypeAlias, overload
 from tilewright import arguments
 from tilewright.errors import InputError
 from tilewright.kernels import build_recorded, tell
+from tilewright.log import log
 from tilewright.machine import as_target, host_target, keep_ceilings, machine_of
 from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
@@ -46,6 +47,7 @@ from tilewright.space.derivation import Rule
 from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 from tilewright.task_measurer import TaskMeasurer
+from tilewright.text import count
 from tilewright.tuning_tasks import merged, model_row, parts_of
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -148,7 +150,7 @@ def tune(
         contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
     ):
         schedulers: SchedulerMaker = SCHEDULERS[scheduler]
-        maker = None
+        maker, planned = None, None
         if reuse:
             planned = Planned.begin(
                 tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed
@@ -161,7 +163,13 @@ def tune(
             disturbance=Disturbance() if runner else Disturbance(LoadWatch().look),
         )  # fmt: skip
         _register(tuner, given, groups, is_remote=runner is not None)
-        return TuneResult.of(tuner, tuner.run(budget, told))
+        result = TuneResult.of(tuner, tuner.run(budget, told))
+        if planned is not None and planned.left_out:
+            log.warning(
+                "the budget ended before the plan: %s not begun (%s)",
+                count(len(planned.left_out), "task"), ", ".join(planned.left_out),
+            )  # fmt: skip
+        return result
 
 
 def plan(

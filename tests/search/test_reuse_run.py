@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
@@ -20,9 +21,12 @@ from tilewright.search.reuse.strategy import CARRIED, LENGTH, ReuseStrategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Tuner
+from tilewright.space.rules import CPU_RULES
+from tilewright.space.space import Space
 from workloads import given
 
 SEARCHED = 32
+RULES_OF_NO_USE = CPU_RULES[-1:]
 LARGEST_ROUND = 16  # of these budgets; a step ends with a round
 
 
@@ -182,3 +186,31 @@ def test_a_task_that_is_exhausted_ends_its_step() -> None:
     assert scheduler.next() == 0
     scheduler.exhausted(0)
     assert scheduler.done
+
+
+def test_what_a_small_budget_leaves_out_is_named(database: Database) -> None:
+    tasks = [*relatives(), matmul(512, 64, 32)]
+    tuner, planned = tuner_of(tasks, database, SimulatedMachine())
+    tuner.run(Budget(trials=SEARCHED + LENGTH))
+    first, second, *others = planned.plan.steps
+    assert first.kind == SEARCH
+    assert second.task == tasks[-1].hash or first.task == tasks[-1].hash, "the heaviest first"
+    names = {t.hash: t.name for t in tasks}
+    assert planned.left_out == [names[s.task] for s in others]
+
+
+def test_a_source_that_todays_rules_lack_gives_way_to_the_next(database: Database) -> None:
+    """Its programs are records of other rules: what the tree has besides is reused."""
+    tasks = relatives()
+    tuner, planned = tuner_of(tasks, database, SimulatedMachine())
+    tuner.run(Budget(trials=SEARCHED + LENGTH))
+    first, second, third = planned.plan.steps
+    row = planned._rows[third.task]
+    strange = replace(row, source_hash=second.task)
+    space = planned._spaces[second.task]
+    planned._spaces[second.task] = Space(tasks[0].dag, TARGET, RULES_OF_NO_USE)
+    trials = [database.trial(t) for t in planned._examples(strange)]
+    assert {t.workload_hash for t in trials} == {first.task}
+    planned._spaces[second.task] = space
+    trials = [database.trial(t) for t in planned._examples(strange)]
+    assert second.task in {t.workload_hash for t in trials}

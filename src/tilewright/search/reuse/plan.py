@@ -164,11 +164,11 @@ def make_plan(
     steps: list[Step] = []
     sources: list[Member] = []
     considered = 0
-    whole = sum(_work(m) for m in members)
-    for family in families.values():
-        share = sum(_work(m) for m in family) / whole
+    shares = {f: sum(map(_work, some)) / sum(map(_work, members)) for f, some in families.items()}
+    for kind, share in sorted(shares.items(), key=lambda pair: -pair[1]):
         if share < MINOR:
-            continue
+            break
+        family = families[kind]
         known = {m.task.hash: m for m in family}
         between = planner.bridges(list(known.values()))
         considered += len(between)
@@ -240,7 +240,8 @@ class _Planner:
             return []  # a search from nothing, as without a plan
         recorded = {m.task.hash for m in family if m.is_recorded}
         found = []
-        for task in _sources_first(tree):
+        work = {m.task.hash: _work(m) for m in family}
+        for task in _sources_first(tree, work):
             source = tree[task]
             if source == ROOT and task not in recorded:
                 found.append(Step(task, SEARCH, None, round(graph[ROOT, task])))
@@ -274,9 +275,20 @@ def _work(member: Member) -> float:
     return member.task.weight * (dag.useful_flops + BALANCE * dag.least_bytes)
 
 
-def _sources_first(tree: Tree[str]) -> list[str]:
-    """The nodes of a tree but the root, each after its parent."""
-    done = [ROOT]
-    for parent in done:  # which grows meanwhile
-        done += [child for child, source in tree.items() if source == parent]
-    return done[1:]
+def _sources_first(tree: Tree[str], work: Mapping[str, float]) -> list[str]:
+    """The nodes of a tree but the root, each after its parent; of those whose parents are done the
+    one first below which most work is.
+    """
+    below = dict(work)
+    for task in tree:
+        source = tree[task]
+        while source != ROOT:
+            below[source] += work[task]
+            source = tree[source]
+    ready, done = [t for t, source in tree.items() if source == ROOT], []
+    while ready:
+        task = max(ready, key=lambda t: below[t])
+        ready.remove(task)
+        done.append(task)
+        ready += [t for t, source in tree.items() if source == task]
+    return done

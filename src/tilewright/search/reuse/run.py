@@ -16,12 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from itertools import islice
 from statistics import median
 from typing import Any
 
 from tilewright.cost.candidates import concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import RecordsError
+from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import RECORDED, ReuseRow
@@ -60,6 +62,7 @@ class Planned:
     fallback: int
     _rows: dict[str, ReuseRow] = field(default_factory=dict)
     _spaces: dict[str, Space] = field(default_factory=dict)
+    _scheduler: PlanScheduler | None = None
     _searched: dict[str, EvolutionStrategy | ReuseStrategy] = field(default_factory=dict)
 
     @staticmethod
@@ -111,7 +114,14 @@ class Planned:
         def more() -> dict[int, int]:
             return {index[task]: self.fallback for task in self.behind()}
 
-        return PlanScheduler(allotments, more, *args, **options)
+        self._scheduler = PlanScheduler(allotments, more, *args, **options)
+        return self._scheduler
+
+    @property
+    def left_out(self) -> list[str]:
+        """Names of the tasks whose steps the budget did not reach, the heaviest first."""
+        left = self._scheduler.left if self._scheduler else []
+        return [self.plan.tasks[i].name for i in left if self.plan.tasks[i].weight]
 
     def behind(self) -> list[str]:
         """The tasks whose programs, by the estimate, should be quicker: their share of it is less
@@ -141,35 +151,56 @@ class Planned:
         """Whom a step reuses, with the programs that it began with, or begins now."""
         if not row.trials:
             row = self.database.pin(replace(row, trials=tuple(self._examples(row))))
-        trials = [t for t in map(self.database.trial, row.trials) if t is not None]
+        found = self._with_programs(row.trials)
+        if not found:
+            log.warning(
+                "%s: none of its source's programs can be had by today's rules; it is searched as "
+                "if it had no relatives", self._task(row.workload_hash).name,
+            )  # fmt: skip
+        return found
+
+    def _with_programs(self, trials: Sequence[int]) -> list[Relative]:
+        """The operators of some trials, with those of their programs that are in their spaces."""
+        known = [t for t in map(self.database.trial, trials) if t is not None]
         found = []
-        for workload in dict.fromkeys(t.workload_hash for t in trials):
+        for workload in dict.fromkeys(t.workload_hash for t in known):
             space = self._space(workload)
-            genes = [t.gene for t in trials if t.workload_hash == workload]
+            genes = [t.gene for t in known if t.workload_hash == workload]
             programs = [p for p in map(space.row_of, genes) if p is not None]
             if programs:
                 named = Named(space, Operator.of(space.dag))
                 found.append(Relative(named, concatenate(programs)))
         return found
 
+    def _task(self, workload_hash: str) -> TuningTask:
+        known = (t for t in self.plan.tasks if t.hash == workload_hash)
+        return next(known, None) or recorded_task(self.database, workload_hash)
+
     def _examples(self, row: ReuseRow) -> list[int]:
         """Ids of the source's best trials and, where the source had few trials itself, of the best
-        one that it descends from.
+        one that it descends from; where rules have changed and none of these can be had any more,
+        of the next source's.
         """
         source, first = row.source_hash, self._first(row.workload_hash)
         assert source is not None
-        if first == source:
-            return self._best(source, PROGRAMS)
-        return [*self._best(source, PROGRAMS - 1), *self._best(first, 1)]
+        tree = (s.task for s in self.plan.steps if self._first(s.task) == first)
+        rest = (task for task in tree if task != row.workload_hash)
+        for other in dict.fromkeys([source, first, *rest]):
+            found = self._best(other, PROGRAMS - (first != other))
+            if found:
+                return found if first == other else [*found, *self._best(first, 1)]
+        return self._best(source, PROGRAMS, of_today=False)
 
-    def _best(self, workload_hash: str, n: int) -> list[int]:
+    def _best(self, workload_hash: str, n: int, of_today: bool = True) -> list[int]:
+        """Ids of a workload's best trials, those of its space `of_today`."""
         trials = [t for t in self.database.trials(workload_hash, self.machine) if t.ok]
         ranked = sorted(trials, key=lambda t: (not t.confirmed_s, t.latency_s, t.id))
-        return [t.id for t in ranked[:n] if t.id is not None]
+        had = (t for t in ranked if not of_today or self._space(workload_hash).row_of(t.gene))
+        return [t.id for t in islice(had, n) if t.id is not None]
 
     def _space(self, workload_hash: str) -> Space:
         if workload_hash not in self._spaces:
-            task = recorded_task(self.database, workload_hash)
+            task = self._task(workload_hash)
             self._spaces[workload_hash] = task.space(self.target, self.rules)
         return self._spaces[workload_hash]
 
@@ -258,6 +289,11 @@ class PlanScheduler(TaskScheduler):
         super().exhausted(task)
         self._left[task] = 0
         self._extend()
+
+    @property
+    def left(self) -> list[int]:
+        """The tasks whose steps have not begun."""
+        return [task for task in self._left if not self._curves[task] and self._left[task] > 0]
 
     def _extend(self) -> None:
         if self._more is not None and self._step() is None:
