@@ -25,13 +25,14 @@ from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import RECORDED, ReuseRow
 from tilewright.search.cost_model import CostModel
+from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
 from tilewright.search.strategies import EvolutionStrategy, Maker, Strategy
-from tilewright.search.task_scheduler import TaskScheduler
+from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
@@ -64,15 +65,18 @@ class Planned:
         rules: Sequence[Rule] | None,
         seed: int,
         costs: Costs | None = None,
+        hops: int | None = 1,
     ) -> Planned:
-        """The plan that this run, of that seed, was begun with; a new one where it begins now."""
+        """The plan that this run, of that seed, was begun with; a new one, by `costs` and `hops`
+        (see `make_plan`), where it begins now.
+        """
         name = sha256(" ".join(sorted(t.hash for t in tasks)).encode()).hexdigest()[:32]
         rows = database.plan(machine.fingerprint, name, seed)
         if rows:
             plan = _recorded_plan(tasks, rows, database)
         else:
             known = well_known(database, machine.fingerprint)
-            plan = make_plan(tasks, target, known, rules, costs)
+            plan = make_plan(tasks, target, known, rules, costs, hops)
             rows = _record(plan, name, database, machine, seed)
         return Planned(
             plan, name, database, machine.fingerprint, target, rules, seed,
@@ -196,11 +200,24 @@ def recorded_task(database: Database, workload_hash: str) -> TuningTask:
 
 class PlanScheduler(TaskScheduler):
     """Gives the plan's steps their programs, one after the other, and what is left of the budget
-    as the gradients say. `allotments` are (task, programs).
+    as the gradients say. `allotments` are (task, programs). Tasks of no model are bridges, which
+    get nothing else.
     """
 
-    def __init__(self, allotments: Sequence[tuple[int, int]], *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        allotments: Sequence[tuple[int, int]],
+        tasks: Sequence[TaskInfo],
+        models: Sequence[ObjectiveModel],
+        *args: Any,
+        **options: Any,
+    ) -> None:
+        wanted = {task for model in models for task in model.tasks}
+        bridges = tuple(i for i in range(len(tasks)) if i not in wanted)
+        first, *others = models
+        weights = (*first.weights, *(0.0 for _ in bridges))
+        first = replace(first, tasks=(*first.tasks, *bridges), weights=weights)
+        super().__init__(tasks, [first, *others], *args, **options)
         self._left = dict(allotments)
 
     def tell(self, task: int, best_latency_s: float, trials: int) -> None:
