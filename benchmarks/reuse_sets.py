@@ -265,13 +265,15 @@ class OperatorSet:
                     make = taken_over(self.tasks[first], self.owns[first])
                     makers |= {self.tasks[i].hash: make for i in others}
             tried = [task for task in self.tasks if task.hash in makers]
-            tuner = run_tuner(
-                database, tried, TRIED * len(tried), maker=lambda task: makers[task.hash],
-                strategy="topk", observe=observe,
-            ) if tried else None  # fmt: skip
+            trials = 0
+            if tried:
+                tuner = run_tuner(
+                    database, tried, TRIED * len(tried), maker=lambda task: makers[task.hash],
+                    strategy="topk", observe=observe,
+                )  # fmt: skip
+                trials = tuner.trials
         alone = self._alone(first for first, *_ in found)
-        trials = alone.trials + (0 if tuner is None else tuner.trials)
-        return Cost(trials, alone.seconds + self._seconds(SELECTIVE))
+        return Cost(alone.trials + trials, alone.seconds + self._seconds(SELECTIVE))
 
     # ---- slices -------------------------------------------------------------------------------
 
@@ -336,7 +338,8 @@ def throughput(found: Results, side: str) -> float:
     """Of a set's operators, each as often as it runs, relative to their own searches."""
 
     def total_s(of: str) -> float:
-        return sum(o["frequency"] * o["seconds"][of] for o in found["operators"].values())
+        operators = found["operators"].values()
+        return float(sum(one["frequency"] * one["seconds"][of] for one in operators))
 
     return total_s(OWN) / total_s(side)
 
@@ -368,13 +371,13 @@ def needed(tasks: Sequence[TuningTask], curves: Sequence[Curve], search: int, wa
 def summary(results: Results) -> Results:
     """The geometric means over the sets that are complete; those of reuse at the top."""
     search, found = results["search"], results["sets"].values()
-    complete = [one for one in found if "needed" in one["sides"].get(REUSE, ())]
-    sides = dict.fromkeys(side for one in complete for side in one["sides"] if side != DEFAULT)
-    means = {
-        side: _means([one for one in complete if side in one["sides"]], side, search)
-        for side in sides
-    }
-    return {"complete": len(complete), **means.get(REUSE, {}), "sides": means}
+    complete: dict[str, list[Results]] = {}
+    for one in found:
+        for side, cost in one["sides"].items():
+            if side != DEFAULT and "needed" in cost:
+                complete.setdefault(side, []).append(one)
+    means = {side: _means(sets, side, search) for side, sets in complete.items()}
+    return {"complete": len(complete.get(REUSE, ())), **means.get(REUSE, {}), "sides": means}
 
 
 def _means(sets: Sequence[Results], side: str, search: int) -> dict[str, float]:
