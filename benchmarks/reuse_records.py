@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -19,6 +19,8 @@ from typing import Any, TypeAlias
 
 import tilewright as tw
 from benchmarks.operator_sets import Workload
+from benchmarks.tuning_log import TuningLog
+from benchmarks.turns import Deadline
 from tilewright import task_measurer
 from tilewright.build import default_gene
 from tilewright.cost.candidates import concatenate
@@ -30,7 +32,7 @@ from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import ObjectiveModel
-from tilewright.search.progress import Budget, Callback
+from tilewright.search.progress import Budget, Callback, Progress
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.selective import TOP, TopKStrategy
@@ -59,6 +61,31 @@ def write_results(file: Path | None, results: Results) -> None:
     if file is not None:
         with replacing(file) as partial:
             partial.write_text(json.dumps(results, indent=1) + "\n")
+
+
+# ---- slices -----------------------------------------------------------------------------------
+
+
+class OutOfTimeError(RuntimeError):
+    """The slice is over; what was measured is kept."""
+
+
+def check_time(deadline: Deadline) -> None:
+    """Raises OutOfTimeError when the slice is over."""
+    if deadline.passed:
+        raise OutOfTimeError("out of time")
+
+
+@contextlib.contextmanager
+def timed(log: TuningLog, label: str, deadline: Deadline) -> Iterator[Callback]:
+    """A run whose wall time is kept under `label`; what it gives ends the run with the slice."""
+    with log.slice(label) as tick:
+
+        def observe(_: Progress) -> None:
+            tick()
+            check_time(deadline)
+
+        yield observe
 
 
 # ---- searches ---------------------------------------------------------------------------------

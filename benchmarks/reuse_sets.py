@@ -48,8 +48,10 @@ from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     SEARCH,
     TRIED,
+    OutOfTimeError,
     Results,
     best_of,
+    check_time,
     default_of,
     in_turns,
     infos_of,
@@ -59,6 +61,7 @@ from benchmarks.reuse_records import (
     seconds_of,
     taken_over,
     task_of,
+    timed,
     trials_of,
     write_results,
 )
@@ -69,7 +72,7 @@ from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.objectives import ObjectiveModel
-from tilewright.search.progress import Callback, Progress
+from tilewright.search.progress import Callback
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.plan import Costs, Plan
@@ -91,10 +94,6 @@ QUICK_SEARCH = 64
 
 Curve: TypeAlias = Sequence[tuple[int, float]]
 """Trial and seconds of each program that was better than all before; trial 0 is untuned."""
-
-
-class OutOfTimeError(RuntimeError):
-    """The slice is over; what was measured is kept."""
 
 
 @dataclass(frozen=True)
@@ -166,11 +165,11 @@ class OperatorSet:
         if is_complete(found, len(self.tasks), sides):
             return
         for case in self.cases:
-            self._check_time()
+            check_time(self.deadline)
             self.owns.append(searched(case, self.folder, self.search))
         for side, run_side in sides.items():
             if side not in found["sides"]:
-                self._check_time()
+                check_time(self.deadline)
                 cost = run_side()
                 found["sides"][side] = asdict(cost)
                 yield f"{self.name}  {side}: {cost.trials} trials, {cost.seconds:.0f} s"
@@ -199,7 +198,7 @@ class OperatorSet:
             known = found["operators"].get(task.name, {"seconds": ()})
             if set(found["sides"]) <= set(known["seconds"]):
                 continue
-            self._check_time()
+            check_time(self.deadline)
             programs = {
                 side: best_of(self._holder(side, task, own), task)
                 for side in found["sides"]
@@ -282,20 +281,8 @@ class OperatorSet:
         target = host_target()
         return [Named(task.space(target), Operator.of(task.dag)) for task in self.tasks]
 
-    @contextlib.contextmanager
-    def _slice(self, side: str) -> Iterator[Callback]:
-        """A run, whose time is kept; what it gives ends the run when the time is up."""
-        with self.log.slice(self._label(side)) as tick:
-
-            def observe(_: Progress) -> None:
-                tick()
-                self._check_time()
-
-            yield observe
-
-    def _check_time(self) -> None:
-        if self.deadline.passed:
-            raise OutOfTimeError
+    def _slice(self, side: str) -> contextlib.AbstractContextManager[Callback]:
+        return timed(self.log, self._label(side), self.deadline)
 
     def _label(self, side: str) -> str:
         return f"{self.name}-{self.search}-{side.replace(' ', '-')}"

@@ -11,6 +11,7 @@ from benchmarks.cases import Case, conv2d
 from benchmarks.operator_sets import SETS, Entry
 from benchmarks.reuse_records import task_of
 from benchmarks.reuse_sets import known_as, main, needed, rows, summary, throughput
+from benchmarks.turns import Deadline
 from simulated_device import simulate
 
 from benchmarks import reuse_sets
@@ -46,15 +47,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_set_is_searched_and_measured_once(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     batches = simulate(monkeypatch)
     assert run("--minutes", "0") is None and not batches
-    check, checks = reuse_sets.OperatorSet._check_time, iter(range(99))
 
-    def stop(one: reuse_sets.OperatorSet) -> None:
-        check(one)
-        if next(checks) == STOP:
-            raise reuse_sets.OutOfTimeError
-
-    monkeypatch.setattr(reuse_sets.OperatorSet, "_check_time", stop)
-    begun = run()["sets"]["tiny"]
+    looks = iter(range(STOP))
+    passed = property(lambda _: next(looks, None) is None)
+    with monkeypatch.context() as clock:
+        clock.setattr(Deadline, "passed", passed)
+        begun = run()["sets"]["tiny"]
     assert list(begun["sides"]) == ["own"] and not begun["operators"], "stopped while reusing"
 
     found = run()
