@@ -119,12 +119,22 @@ def means(results: dict[str, Any]) -> dict[str, dict[str, float]]:
     }
 
 
+HEAD = ("type", "pairs", *SIDES, "trials")
+
+
+def rows(results: dict[str, Any]) -> list[list[str]]:
+    """The lines of the table, one a type; trials are those of reuse."""
+    return [
+        [kind, str(row["pairs"]), *(f"{row[s]:.3f}" for s in SIDES), f"{row['trials']:.0f}"]
+        for kind, row in means(results).items()
+    ]
+
+
 def table(results: dict[str, Any]) -> Table:
     """Throughput relative to a search of 128 trials."""
-    found = Table("type", "pairs", *SIDES, "trials", title="throughput / search of 128 trials")
-    for kind, row in means(results).items():
-        figures = (f"{row[side]:.3f}" for side in SIDES)
-        found.add_row(kind, str(row["pairs"]), *figures, f"{row['trials']:.0f}")
+    found = Table(*HEAD, title="throughput / search of 128 trials")
+    for row in rows(results):
+        found.add_row(*row)
     return found
 
 
