@@ -96,22 +96,26 @@ class NetworkCase:
         return initialised(architecture.make, samples)
 
 
+def bert(name: str, length: int, published: bool = True) -> Network:
+    """BERT-base for texts of that length, an eighth of which is padding."""
+    ids, types = tokens(30522, length), tokens(2, length)
+    inputs = {"ids": ids, "mask": mask(length, padding=length // 8), "types": types}
+    return Network(name, "bert", inputs, rank=0, published=published)
+
+
+LENGTHS = (16, 32, 64, 96, 192, 256, 384)  # of BERT besides 128
 NETWORKS = (
     Network("resnet50", "resnet", {"image": floats(3, 224, 224)}, batches=(1, 16)),
     Network("mobilenet-v2", "mobilenet_v2", {"image": floats(3, 224, 224)}, batches=(1, 16)),
     Network("resnet3d-18", "resnet3d", {"clip": floats(3, 16, 112, 112)}, rank=3),
     Network("dcgan", "dcgan", {"noise": floats(100, 1, 1)}),
-    Network(
-        "bert-base",
-        "bert",
-        {"ids": tokens(30522, 128), "mask": mask(128, padding=16), "types": tokens(2, 128)},
-        rank=0,
-    ),
+    bert("bert-base", 128),
     Network("inception-v3", "inception_v3", {"image": floats(3, 299, 299)}),
     Network("gpt2", "gpt2", {"ids": tokens(50257, 128)}, rank=0),
     Network("ppocr-det", "ppocr_det", {"image": floats(3, 320, 320)}, published=False),
     Network("crnn", "crnn", {"image": floats(1, 32, 128)}, published=False),
     Network("tiny", "tiny", {"image": floats(3, 8, 8)}, published=False),
+    *(bert(f"bert-base-{length}", length, published=False) for length in LENGTHS),
 )
 
 CASES = {

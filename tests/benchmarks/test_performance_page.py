@@ -8,6 +8,8 @@ from typing import Any
 
 from benchmarks.comparison import Results, entry_of
 from benchmarks.page import PAGE, RESULTS, SECTIONS, page
+from benchmarks.reuse_ranges import RANGES
+from benchmarks.reuse_sets import summary as sets_summary
 
 ORIGIN = {"machine": "some CPU, 2 threads", "commit": "abc", "date": "2026-01-02T03:04:05+00:00"}
 
@@ -110,5 +112,40 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
         "| node | 8 | 7 | 87.5% | 85% | 2 | 1 |",
         "| node | 7 | 1 | 2 |",
         "Counted node cases that do not pass: Det (1).",
+    ):
+        assert row in lines
+
+
+def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
+    throughputs = {"reuse": 0.97, "search": 0.88, "topk": 0.9, "default": 0.8}
+    pair = {side: {"throughput": t, "trials": 12} for side, t in throughputs.items()}
+    per_range = dict.fromkeys(RANGES, 0.5)
+    shares = {"pairs": 4, "held": per_range, "kept": per_range}
+    own = {"trials": 256, "seconds": 80.0, "throughput": 1.0, "needed": 256}
+    reuse = {"trials": 64, "seconds": 20.0, "throughput": 0.98, "needed": 128}
+    a_set = {"operators": {"a": {}, "b": {}}, "sides": {"own": own, "reuse": reuse}}
+    sets = {"search": 128, "sets": {"BERT-Base": a_set}}
+    seconds = {"reuse": 1e-3, "search": 2e-3, "untuned": 4e-3}
+    networks = {"sides": {"reuse": reuse, "search": own}, "networks": {"bert": seconds}}
+    found: dict[str, Any] = {
+        "reuse_pairs": {"pairs": {"a < b": {"type": "C2D", **pair}}},
+        "reuse_ranges": {"operators": 9, "types": {"C2D": {"all": shares}}},
+        "reuse_sets": {**sets, "summary": sets_summary(sets)},
+        "reuse_networks": {"experiments": {"lengths": networks}},
+    }
+    for name, content in found.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps({"provenance": ORIGIN, **content}))
+    text = page(tmp_path)
+    lines = text.splitlines()
+    assert text.count("some CPU, 2 threads; commit abc; 2026-01-02.") == len(found)
+    for row in (
+        "| C2D | 1 | 0.970 | 0.880 | 0.900 | 0.800 | 12 |",
+        "| C2D | all | 4 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 |",
+        "| BERT-Base | 2 | reuse | 0.980 | 64 | 4.0 | 128 | 20 |",
+        "| geometric mean |  | reuse | 0.980 |  | 4.0 | × 2.0 | ÷ 4.0 |",
+        "In the geometric mean reuse reaches 0.980 of the throughput by 4.0 times fewer trials in "
+        "4.0 times less time.",
+        "| lengths, trials |  | 256 | 64 | 4.00 |",
+        "| bert | 4 ms | 2 ms | 1 ms | 2.000 |",
     ):
         assert row in lines

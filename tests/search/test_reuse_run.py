@@ -27,6 +27,7 @@ from workloads import given
 
 SEARCHED = 32
 RULES_OF_NO_USE = CPU_RULES[-1:]
+COSTS = Costs(search=SEARCHED)
 LARGEST_ROUND = 16  # of these budgets; a step ends with a round
 
 
@@ -46,9 +47,14 @@ def relatives() -> list[TuningTask]:
 
 
 def tuner_of(
-    tasks: list[TuningTask], database: Database, machine: SimulatedMachine, seed: int = 0
+    tasks: list[TuningTask],
+    database: Database,
+    machine: SimulatedMachine,
+    seed: int = 0,
+    costs: Costs = COSTS,
+    hops: int | None = 1,
 ) -> tuple[Tuner, Planned]:
-    planned = Planned.begin(tasks, database, MACHINE, TARGET, None, seed, Costs(search=SEARCHED))
+    planned = Planned.begin(tasks, database, MACHINE, TARGET, None, seed, costs, hops)
 
     def schedule(all_tasks, latencies, seed):
         infos = [
@@ -214,3 +220,18 @@ def test_a_source_that_todays_rules_lack_gives_way_to_the_next(database: Databas
     planned._spaces[second.task] = space
     trials = [database.trial(t) for t in planned._examples(strange)]
     assert second.task in {t.workload_hash for t in trials}
+
+
+def test_a_bridge_gets_its_step_and_nothing_else(database: Database) -> None:
+    """Where none of two operators dominates, and only dominating ones may be reused."""
+    tasks = [matmul(64, 32, 32), matmul(32, 64, 32)]
+    costs = Costs(search=SEARCHED, default=1, apart=1000)
+    without = tuner_of(tasks, database, SimulatedMachine(), 1, costs, hops=0)[1].plan
+    assert [s.kind for s in without.steps] == [SEARCH, SEARCH]
+    tuner, planned = tuner_of(tasks, database, SimulatedMachine(), 0, costs)
+    *_, between = planned.plan.tasks
+    assert between.hash == matmul(32, 32, 32).hash and between.weight == 0
+    tuner.run(Budget(trials=SEARCHED + 1 + 2 * LENGTH + 40))
+    order = [task for task, _ in groupby(workload for workload, *_ in searched(database))]
+    assert order[:3] == [step.task for step in planned.plan.steps]
+    assert between.hash in order[:2] and between.hash not in order[2:]

@@ -186,7 +186,7 @@ class Goal:
             wrong = [task for task in model.tasks if not 0 <= task < self.tasks]
             if wrong:
                 raise InputError(f"model {model.name} has tasks {wrong} of {self.tasks}")
-        idle = np.flatnonzero(self._weights().sum(axis=0) <= 0).tolist()
+        idle = sorted({*range(self.tasks)} - {t for model in self.models for t in model.tasks})
         if idle:
             raise InputError(f"tasks {idle} belong to no model: tuning them would serve nothing")
         self.value(np.ones(self.tasks))

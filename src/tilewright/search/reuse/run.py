@@ -29,13 +29,14 @@ from tilewright.records.machine import Machine
 from tilewright.records.rows import RECORDED, ReuseRow
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import as_population
+from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
 from tilewright.search.strategies import EvolutionStrategy, Maker, Strategy
-from tilewright.search.task_scheduler import TaskScheduler
+from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
@@ -74,8 +75,11 @@ class Planned:
         rules: Sequence[Rule] | None,
         seed: int,
         costs: Costs | None = None,
+        hops: int | None = 1,
     ) -> Planned:
-        """The plan that this run, of that seed, was begun with; a new one where it begins now."""
+        """The plan that this run, of that seed, was begun with; a new one, by `costs` and `hops`
+        (see `make_plan`), where it begins now.
+        """
         name = sha256(" ".join(sorted(t.hash for t in tasks)).encode()).hexdigest()[:32]
         chosen = costs or Costs()
         rows = database.plan(machine.fingerprint, name, seed)
@@ -83,7 +87,7 @@ class Planned:
             plan = _recorded_plan(tasks, rows, database)
         else:
             known = well_known(database, machine.fingerprint)
-            plan = make_plan(tasks, target, known, rules, chosen)
+            plan = make_plan(tasks, target, known, rules, chosen, hops)
             rows = _record(plan, name, database, machine, seed)
         return Planned(
             plan, name, database, machine.fingerprint, target, rules, seed, chosen.fallback,
@@ -138,7 +142,7 @@ class Planned:
             task
             for shares in trees.values()
             for task, share in shares.items()
-            if share < BEHIND * median(shares.values())
+            if share < BEHIND * median(shares.values()) and self._task(task).weight
         ]
 
     def _first(self, task: str) -> str:
@@ -266,17 +270,24 @@ def recorded_task(database: Database, workload_hash: str) -> TuningTask:
 class PlanScheduler(TaskScheduler):
     """Gives the plan's steps their programs, one after the other; then those tasks that ended up
     behind `more` of them; and what is left of the budget as the gradients say. `allotments` are
-    (task, programs).
+    (task, programs). Tasks of no model are bridges, which get their step and nothing else.
     """
 
     def __init__(
         self,
         allotments: Sequence[tuple[int, int]],
         more: Callable[[], Mapping[int, int]],
+        tasks: Sequence[TaskInfo],
+        models: Sequence[ObjectiveModel],
         *args: Any,
         **options: Any,
     ) -> None:
-        super().__init__(*args, **options)
+        wanted = {task for model in models for task in model.tasks}
+        bridges = tuple(i for i in range(len(tasks)) if i not in wanted)
+        first, *others = models
+        weights = (*first.weights, *(0.0 for _ in bridges))
+        first = replace(first, tasks=(*first.tasks, *bridges), weights=weights)
+        super().__init__(tasks, [first, *others], *args, **options)
         self._left = dict(allotments)
         self._more: Callable[[], Mapping[int, int]] | None = more
 
