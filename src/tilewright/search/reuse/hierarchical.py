@@ -35,6 +35,8 @@ from tilewright.search.reuse.shapes import Shapes
 from tilewright.search.reuse.strategy import Relative, Relatives
 from tilewright.space.space import Space
 
+NEAR = 512  # programs near the relative's, to take the nearest valid one of
+
 
 @dataclass
 class HierarchicalStrategy:
@@ -132,27 +134,29 @@ class HierarchicalStrategy:
     def _reuse_of(self, relative: Relative, one: Population, like: Correspondence) -> Reuse:
         """The rounds' beginning for one program of a relative."""
         there, row = relative.named, one.rows[0]
-        sketch = min(like.sketches, key=lambda k: sum(d.min() for d in like.distances(row, k)))
+        mine, sketch = carried(self.space, like, row)
         extractor = FeatureExtractor(there.space)
         ranges = tuner_ranges(self.space.target, self._named.operator, there.operator)
-        mine = carried(self.space, like, row, sketch)
         return Reuse(
             self.space, self.extractor, sketch, self._named.operator, mine, ranges,
             usage_of(extractor, one), registers_of(there, extractor, one),
         )  # fmt: skip
 
 
-def carried(space: Space, like: Correspondence, row: Ints, sketch: int) -> Ints:
-    """The nearest values of a relative's in a sketch here, `[columns]`; fetches are of single
-    elements, as published.
+def carried(space: Space, like: Correspondence, row: Ints) -> tuple[Ints, int]:
+    """The nearest valid program to a relative's, `[columns]`, and its sketch: choices taken one by
+    one may exclude each other. Fetches are of single elements, as published.
     """
-    found = np.zeros(space.width, np.int64)
+    near = like.neighbours(np.random.default_rng(0), row, NEAR)
+    sketch = int(near.sketch[0]) if len(near) else like.sketches[0]
     decisions = space.sketches[sketch].decisions
+    found = near.rows[0].copy() if len(near) else np.zeros(space.width, np.int64)
     for decision, far in zip(decisions, like.distances(row, sketch), strict=True):
-        found[space.span(decision)] = decision.table[far.argmin()]
         if ".fetch." in decision.name:
             found[space.span(decision)] = decision.table[0]
-    return found
+        elif not len(near):
+            found[space.span(decision)] = decision.table[far.argmin()]
+    return found, sketch
 
 
 def registers_of(named: Named, extractor: FeatureExtractor, one: Population) -> float | None:

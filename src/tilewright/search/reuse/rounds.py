@@ -8,7 +8,9 @@ For each number of blocks, each time around the fastest program so far: all numb
 other loads, other unrolling, and widths of fetches (on CPUs every other choice, one after the
 other). Sketches that do not tile their major stage in levels for blocks and threads (section 5.2:
 reductions across threads, two levels of one loop) have one round, of all values of its decisions
-that are in the ranges. Of a composite sketch the other stages stay as the relative has them.
+that are in the ranges. Where a range has no number of blocks or threads, the nearest beyond stands
+for it (a program that pads tiles may have numbers that divide nothing; the published artifact looks
+beyond, too). Of a composite sketch the other stages stay as the relative has them.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target
 
 THREADS, LOADS, UNROLL, CHOICE = "threads", "loads", "unroll", "choice"  # rounds
+ANY = (0.0, inf)
 LISTED = 512  # programs of a sketch without levels; decisions of more values stay as they are
 DRAWS = 64  # programs drawn for one that a relative may have
 
@@ -65,14 +68,20 @@ class Reuse:
     registers: float | None = None
     counting: bool = False
 
-    def held(self, programs: Population, loads: bool = False) -> Population:
-        """Those in the ranges of blocks and threads, with `loads` of bytes, too."""
+    def held(self, programs: Population) -> Population:
+        """Those in the ranges of blocks and threads."""
+        return self._held(programs, replace(self.ranges, bytes=ANY, block_bytes=ANY), self.usage)
+
+    def loaded(self, programs: Population, like: Population) -> Population:
+        """Those of as many blocks and threads as a program of one, in the ranges of bytes."""
+        same = usage_of(self.extractor, like)
+        programs = self._held(programs, Ranges((1.0, 1.0), (1.0, 1.0)), same)
+        return self._held(programs, replace(self.ranges, blocks=ANY, threads=ANY), self.usage)
+
+    def _held(self, programs: Population, ranges: Ranges, given: Usage) -> Population:
         if not len(programs):
             return programs
-        ranges = self.ranges
-        if not loads:
-            ranges = replace(ranges, bytes=(0.0, inf), block_bytes=(0.0, inf))
-        return programs[ranges.hold(usage_of(self.extractor, programs), self.usage)]
+        return programs[ranges.hold(usage_of(self.extractor, programs), given)]
 
 
 def tuner_ranges(target: Target, here: Operator, there: Operator) -> Ranges:
@@ -93,6 +102,9 @@ def search_rounds(reuse: Reuse) -> Rounds:
         return
     blocks = float(reuse.usage.blocks[0])
     low, high = (blocks * end for end in reuse.ranges.blocks)
+    if not shapes.levels.threads:  # as many blocks as threads
+        least, most = (float(reuse.usage.threads[0]) * end for end in reuse.ranges.threads)
+        low, high = max(low, least), max(min(high, most), least)
     for number, shape in shapes.block_shapes(low, high):
         yield from _of_blocks(reuse, shapes, number, shape)
 
@@ -103,16 +115,15 @@ def _of_blocks(reuse: Reuse, shapes: Shapes, number: float, shape: Ints) -> Roun
     loads = shapes.loads(shape, float(usage.bytes[0] / usage.blocks[0]))
     low, high = (float(usage.threads[0]) * end / number for end in reuse.ranges.threads)
     _, programs = shapes.thread_shapes(shape, loads, low, high, cheapest=not reuse.counting)
-    best = yield Round(THREADS, usually_unrolled(reuse, shapes, reuse.held(programs)))
+    best = yield Round(THREADS, usually_unrolled(reuse, shapes, programs))
     if best is None:
         return
-    others = reuse.held(shapes.all_loads(best), loads=True)
+    others = reuse.loaded(shapes.all_loads(best), best)
     best = (yield Round(LOADS, usually_unrolled(reuse, shapes, others))) or best
     best = (yield Round(UNROLL, otherwise_unrolled(reuse, shapes, best))) or best
     for decision, values in _other_choices(reuse, shapes, best):
         programs = with_value(_repeated(best, len(values)), reuse.space, decision, values)
-        held = programs if reuse.counting else reuse.held(_valid(reuse.space, programs))
-        best = (yield Round(CHOICE, held)) or best
+        best = (yield Round(CHOICE, _valid(reuse.space, programs))) or best
 
 
 def _other_choices(

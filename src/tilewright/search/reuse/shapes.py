@@ -45,6 +45,7 @@ from tilewright.target import CpuTarget, GpuTarget
 SECTOR_BYTES = 32  # that a GPU's caches ask for
 LEAST_BUDGET = 8  # statements that a GPU's code has in a row in any case
 ROUNDING = 1e-6
+BEYOND = 4.0  # how far above a range's lower end the nearest number is looked for
 GRID = 1 << 20  # shapes of threads looked at for one block
 
 
@@ -119,7 +120,9 @@ class Shapes:
     # ---- blocks -------------------------------------------------------------------------------
 
     def block_shapes(self, low: float, high: float) -> list[tuple[float, Ints]]:
-        """Each number of blocks from `low` to `high`, with its BShape of least cost, `[axes]`."""
+        """Each number of blocks from `low` to `high`, with its BShape of least cost, `[axes]`;
+        where there is none, the nearest. A block that is one thread's work costs what that does.
+        """
         shapes, blocks = np.zeros((1, 0), np.int64), np.full(1, self.repeats)
         for d in self.spatial:
             lengths = np.unique(d.table.prod(axis=1) if self.levels.threads else d.table[:, -1])
@@ -130,13 +133,18 @@ class Shapes:
                 [shapes.repeat(len(lengths), 0), np.tile(lengths, len(shapes))]
             )
             blocks = np.outer(blocks, each).ravel()
-            few = blocks <= high * (1 + ROUNDING)
+            least = np.unique(blocks)[0]
+            few = blocks <= max(least, high * (1 + ROUNDING), low * BEYOND)
             shapes, blocks = shapes[few], blocks[few]
-        many = blocks >= low * (1 - ROUNDING)
-        shapes, blocks = shapes[many], blocks[many]
+        programs = self._whole(shapes, one_by_one=False)
+        if not self.levels.threads:
+            runs = np.flatnonzero(self.space.valid(programs))
+            shapes, blocks, programs = shapes[runs], blocks[runs], programs[runs]
+        inside = _inside(blocks, low, high)
+        shapes, blocks, programs = shapes[inside], blocks[inside], programs[inside]
         if not len(shapes):
             return []
-        cost = self.block_cost(shapes)
+        cost = self.block_cost(shapes) if self.levels.threads else self.thread_cost(programs)
         found: dict[float, Ints] = {}
         for i in np.lexsort([cost, blocks]):
             found.setdefault(float(blocks[i]), shapes[i])
@@ -164,11 +172,12 @@ class Shapes:
             if stage.attach is not None and dag_node(name) != self.stage
         }
 
-    def _whole(self, shapes: Ints) -> Population:
-        """A program of each block shape that loads its reductions one by one."""
+    def _whole(self, shapes: Ints, one_by_one: bool = True) -> Population:
+        """A program of each block shape that loads its reductions one by one, or all at once."""
         ones = np.ones_like(shapes)
         own, threads = (ones, shapes) if self.levels.threads else (shapes, ones)
-        return self.rows(ones, threads, own, self._extents[None, :].repeat(len(shapes), 0))
+        trips = self._extents if one_by_one else np.ones_like(self._extents)
+        return self.rows(ones, threads, own, trips[None, :].repeat(len(shapes), 0))
 
     @property
     def _extents(self) -> Ints:
@@ -207,15 +216,14 @@ class Shapes:
         self, shape: Ints, loads: Ints, low: float, high: float, cheapest: bool = True
     ) -> tuple[Floats, Population]:
         """Each number of threads of a block from `low` to `high`, with the program of the TShape of
-        least cost (of any, where `cheapest` is not asked for).
+        least cost (of any, where `cheapest` is not asked for); where there is none, the nearest.
         """
-        virtual, threads = self._splits(shape, high)
+        virtual, threads = self._splits(shape, max(high, low * BEYOND))
         numbers = threads.prod(1)
-        fit = np.flatnonzero(numbers >= low * (1 - ROUNDING))
-        virtual, threads, numbers = virtual[fit], threads[fit], numbers[fit]
         trips = loads[None, :].repeat(len(numbers), 0)
         rows = self.rows(virtual, threads, shape // (virtual * threads), trips)
         valid = np.flatnonzero(self.space.valid(rows)) if len(rows) else np.zeros(0, np.int64)
+        valid = valid[_inside(numbers[valid], low, high)]
         rows, numbers, virtual = rows[valid], numbers[valid], virtual[valid]
         if cheapest and len(rows):
             order = np.lexsort([virtual.prod(1), self.thread_cost(rows), numbers])
@@ -345,6 +353,16 @@ def fetch_widths(shapes: Shapes, program: Population) -> list[tuple[Choice, Ints
             each = reached(a, b, running(a, inside)) / threads
             found.append((width, width.table[(each % width.table[:, 0] == 0)]))
     return found
+
+
+def _inside(numbers: Ints | Floats, low: float, high: float) -> Ints:
+    """Where numbers from `low` to `high` are, or those that are nearest."""
+    low, high = low * (1 - ROUNDING), high * (1 + ROUNDING)
+    found = np.flatnonzero((numbers >= low) & (numbers <= high))
+    if len(found) or not len(numbers):
+        return found
+    octaves = np.abs(np.log2(numbers / numbers.clip(low, high)))
+    return np.flatnonzero(octaves == octaves.min())
 
 
 def _least_divisor(n: Ints) -> Ints:
