@@ -64,16 +64,24 @@ def conv(size: int, channels: int, filters: int, kernel: int = 3) -> ComputeDAG:
     return ComputeDAG([ops.conv2d(x, w, padding=kernel // 2)])
 
 
+def transposed(size: int) -> ComputeDAG:
+    x, w = given(1, size, size, 12), weight(4, 4, 12, 8)
+    return ComputeDAG([ops.conv_transpose(x, w, stride=2, padding=1)])
+
+
 PAIRS = {  # relative, operator
     "matmul": lambda: (matmul(128, 128, 64), matmul(256, 128, 128)),
     "conv": lambda: (conv(28, 128, 128), conv(14, 256, 256)),
     "1x1": lambda: (conv(14, 256, 512, 1), conv(14, 512, 256, 1)),
     "nchw": lambda: (nchw(512), nchw(256)),
+    "transposed": lambda: (transposed(6), transposed(12)),
     "norm": lambda: (
         ComputeDAG([ops.matrix_norm(given(2, 48, 64))]),
         ComputeDAG([ops.matrix_norm(given(4, 48, 64))]),
     ),
 }
+# on GPUs the larger transposed one has no rule of the smaller one's
+ON_GPU = [name for name in PAIRS if name != "transposed"]
 
 
 @cache
@@ -223,8 +231,9 @@ def run(
     return found
 
 
-@pytest.mark.parametrize("target", [CPU, GPU], ids=["cpu", "gpu"])
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    ("name", "target"), [*((n, CPU) for n in PAIRS), *((n, GPU) for n in ON_GPU)]
+)
 def test_programs_are_valid_new_and_in_their_ranges(name: str, target: Target) -> None:
     strategy, program, there, here = strategy_of(name, target)
     found = run(strategy)
@@ -290,7 +299,7 @@ def test_nobody_to_reuse() -> None:
 def test_expected_programs(target: Target) -> None:
     """On average what is measured (the paper: 0.54 to 1.62 times, 1.04 on average)."""
     ratios = []
-    for name in PAIRS:
+    for name in PAIRS if target is CPU else ON_GPU:
         strategy, program, there, here = strategy_of(name, target)
         measured = len(run(strategy, failing=False))
         sketch = Correspondence(there, int(program.sketch[0]), here).sketches[0]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import inf
+from math import inf, prod
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from tilewright.cost.analysis import Analysis
 from tilewright.cost.candidates import Floats, Ints, Population
 from tilewright.cost.estimate import estimator_of
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.cost.usage import usage_of
+from tilewright.cost.usage import Usage, meter_of
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.schedule.steps import extent_int
@@ -39,8 +39,8 @@ from tilewright.search.reuse.shape_costs import (
 )
 from tilewright.space.decisions import Choice, Decision, TileFactors, divisors
 from tilewright.space.derivation import dag_node
-from tilewright.space.space import Space
-from tilewright.target import CpuTarget, GpuTarget
+from tilewright.space.space import Sketch, Space
+from tilewright.target import GpuTarget
 
 SECTOR_BYTES = 32  # that a GPU's caches ask for
 LEAST_BUDGET = 8  # statements that a GPU's code has in a row in any case
@@ -93,29 +93,33 @@ class Shapes:
         row: Ints,
         padded: bool = False,
     ) -> Shapes | None:
-        """Those of a sketch that tiles the operator's major stage; with `padded` blocks may run
-        over an axis as far as the decisions allow.
+        """Those of a sketch that tiles the operator's major stage, or one that does its work
+        (products of transformed windows, a factored reduction; the largest of several); with
+        `padded` blocks may run over an axis as far as the decisions allow.
         """
-        levels = GPU_LEVELS
         decisions = space.sketches[sketch].decisions
-        if isinstance(space.target, CpuTarget):
-            level = [d for d in decisions if d.name == f"{operator.stage}.level"]
-            inner = any(int(row[space.span(d)][0]) == INNER for d in level)
-            levels = CPU_INNER_LEVELS if inner else CPU_LEVELS
-        tiles = [d for d in decisions if isinstance(d, TileFactors) and d.stage == operator.stage]
-        compute = space.dag.tensor(operator.stage).source
-        reduced = {f"{operator.stage}.{a.name}" for a in getattr(compute, "reduce_axes", ())}
-        spatial = [d for d in tiles if d.name not in reduced]
-        reduction = [d for d in tiles if d.name in reduced]
-        counts = {d.levels for d in spatial}, {d.levels for d in reduction}
-        if counts != ({levels.spatial}, {levels.reduction}):
-            return None
-        found = Shapes(
-            space, extractor, sketch, operator.stage, row, levels, spatial, reduction, padded
-        )
-        one = found._whole(np.array([[d.extent for d in spatial]], np.int64))
-        found.repeats = float(usage_of(extractor, one).blocks[0])
-        return found
+        tiles = [d for d in decisions if isinstance(d, TileFactors)]
+        parts = {d.stage: prod(t.extent for t in tiles if t.stage == d.stage) for d in tiles}
+        own = [s for s in parts if s == operator.stage or s.startswith(f"{operator.stage}.")]
+        for stage in sorted(own, key=lambda s: -parts[s]):
+            levels = _levels(space, sketch, stage, row)
+            reduced = _reductions(space.sketches[sketch], stage)
+            mine = [d for d in tiles if d.stage == stage]
+            reduction = [d for d in mine if f"{d.name}.".startswith(reduced)]
+            spatial = [d for d in mine if d not in reduction]
+            counts = {d.levels for d in spatial}, {d.levels for d in reduction}
+            if counts == ({levels.spatial}, {levels.reduction}):
+                found = Shapes(
+                    space, extractor, sketch, stage, row, levels, spatial, reduction, padded
+                )
+                one = found._whole(np.array([[d.extent for d in spatial]], np.int64))
+                found.repeats = float(found.usage(one).blocks[0])
+                return found
+        return None
+
+    def usage(self, programs: Population) -> Usage:
+        """What programs take by the stage alone: extreme ones do more elsewhere."""
+        return meter_of(self.space.target)(self.analysis(programs))
 
     # ---- blocks -------------------------------------------------------------------------------
 
@@ -194,7 +198,7 @@ class Shapes:
         trips, shapes = np.array(options), shape[None, :].repeat(len(options), 0)
         like = self._whole(shapes)
         self._set(self.reduction, like.rows, self._reductions(trips))
-        usage = usage_of(self.extractor, like)
+        usage = self.usage(like)
         blocks = np.prod([-(-d.extent // n) for d, n in zip(self.spatial, shape, strict=True)])
         off = np.abs(usage.bytes / usage.blocks - block_bytes)
         if isinstance(self.space.target, GpuTarget):
@@ -327,6 +331,22 @@ class Shapes:
         )
         target = self.space.target
         return Analysis(next(updates), values, len(programs), target.line_bytes, self.space.shifted)
+
+
+def _levels(space: Space, sketch: int, stage: str, row: Ints) -> Levels:
+    """The levels of a stage's tiles in a program of those choices."""
+    if isinstance(space.target, GpuTarget):
+        return GPU_LEVELS
+    decisions = space.sketches[sketch].decisions
+    level = [row[space.span(d)][0] for d in decisions if d.name == f"{stage}.level"]
+    return CPU_INNER_LEVELS if INNER in level else CPU_LEVELS
+
+
+def _reductions(sketch: Sketch, node: str) -> tuple[str, ...]:
+    """What the names of its tiled reductions begin with: `conv.rh.q` is a part of `conv.rh`."""
+    stages = [stage for name, stage in sketch.state.stages.items() if dag_node(name) == node]
+    names = {a.name for stage in stages for a in stage.compute.reduce_axes}
+    return tuple(f"{node}.{name}." for name in sorted(names))
 
 
 def with_value(programs: Population, space: Space, decision: Decision, value: Ints) -> Population:
