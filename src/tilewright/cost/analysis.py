@@ -218,9 +218,13 @@ class Analysis:
     def size(self, b: int) -> Number:
         """Elements of the tensor of access b."""
         found: Number = 1.0
-        for d in self.accesses[b].dimensions:
-            found = found * self._values[d.extent]
+        for extent in self.shape(b):
+            found = found * extent
         return found
+
+    def shape(self, b: int) -> list[Number]:
+        """Extents of the tensor of access b."""
+        return [self._values[d.extent] for d in self.accesses[b].dimensions]
 
     def run(self, b: int) -> Number:
         """Elements that follow each other among those that access b reaches over all loops."""

@@ -7,5 +7,7 @@ what the other's good programs suggest.
     correspondence.py   one operator's program as programs of another
     ranges.py           what a good program may take of the hardware, given a relative's
     strategy.py         the few programs that are measured
+    shapes.py           what blocks and threads may compute, and what that costs (shape_costs.py)
+    rounds.py           the published tuner's programs, all of which hierarchical.py measures
     graph.py, flow.py   which task reuses which, at the least cost
 """

@@ -62,10 +62,10 @@ def ranges_of(target: Target, here: Operator, there: Operator) -> Ranges:
             block_bytes=(1 / BLOCK_BYTES, BLOCK_BYTES),
         )
     r1, r2 = ratios(here, there)
-    return Ranges(blocks=_ordered(r1, r2), threads=_ordered(1.0, r2), bytes=_ordered(1.0, r2))
+    return Ranges(blocks=ordered(r1, r2), threads=ordered(1.0, r2), bytes=ordered(1.0, r2))
 
 
-def _ordered(a: float, b: float) -> tuple[float, float]:
+def ordered(a: float, b: float) -> tuple[float, float]:
     return min(a, b), max(a, b)
 
 
