@@ -23,8 +23,6 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TypeVar
 
-import networkx
-
 from tilewright.errors import InputError
 from tilewright.search.reuse.flow import Arriving, Flow
 
@@ -120,6 +118,8 @@ def _check_reached(arriving: Arriving, wanted: Iterable[int], nodes: Sequence[Ha
 
 def _spanning(arriving: Arriving, chosen: Collection[int]) -> dict[int, int]:
     """The tree of least cost over the chosen nodes alone, the root among them."""
+    import networkx  # which takes a tenth of a second, and few runs plan
+
     some = set(chosen)
     between = networkx.DiGraph()
     between.add_nodes_from(chosen)
