@@ -25,8 +25,8 @@ from tilewright.cost.usage import Usage
 from tilewright.search.reuse.family import Operator, ratios
 from tilewright.target import CpuTarget, Target
 
-TILES = 2.0  # register tiles of at most so many times the size, or that part of it
-BLOCK_BYTES = 16.0  # the same of what a block keeps near
+TILES = 3.0  # register tiles of at most so many times the size, or that part of it
+BLOCK_BYTES = 32.0  # the same of what a block keeps near
 ROUNDING = 1e-6  # of usage, which is a float
 
 
