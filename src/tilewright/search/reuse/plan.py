@@ -96,9 +96,8 @@ class Member:
 @dataclass(frozen=True)
 class Plan:
     """Steps for the tasks that matter and have relatives, sources first; others are searched as
-    ever.
-    `tasks` are those given, then the bridges in use, of which `considered` came into question;
-    `recorded` are the sources that the records hold.
+    ever. `tasks` are those given, then the bridges in use, of which `considered` came into
+    question; `recorded` are the sources that the records hold.
     """
 
     tasks: tuple[TuningTask, ...]
