@@ -23,6 +23,7 @@ KINDS = {"cpu": "cpu:haswell", "cuda": "cuda:h100", "opencl": "opencl:mali", "em
 LAYERS = {  # where a part may be, and what it takes when it is called
     "rules": ("space", None),
     "estimate": ("cost", 2),
+    "usage": ("cost", 1),
     "emitter": ("codegen", 3),
     "dialect": ("codegen", 0),
     "compiler": ("codegen runtime", 0),
