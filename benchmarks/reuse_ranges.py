@@ -33,20 +33,18 @@ from rich.table import Table
 from benchmarks.operator_sets import PAIR_TYPES
 from benchmarks.operators import reported
 from benchmarks.provenance import provenance
-from benchmarks.reuse_records import Results, best_first, fingerprint, own_database, write_results
+from benchmarks.reuse_records import Results, fingerprint, own_database, write_results
 from tilewright.cli.console import output
 from tilewright.cost.candidates import concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import Usage, usage_of
 from tilewright.machine import host_target
 from tilewright.records.database import Database
-from tilewright.records.rows import Trial
-from tilewright.search.reuse.correspondence import kin
-from tilewright.search.reuse.family import Family, Operator, comparable, ratios
-from tilewright.search.reuse.ranges import Ranges, ranges_of
+from tilewright.records.rows import Trial, best_first
+from tilewright.search.reuse.correspondence import abilities
+from tilewright.search.reuse.family import Family, Operator, comparable
+from tilewright.search.reuse.ranges import Ranges, published, ranges_of
 from tilewright.search.tasks import TuningTask
-from tilewright.space.derivation import derive
-from tilewright.space.rules import rules_of
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -124,7 +122,7 @@ def searched_operator(task: TuningTask, trials: Sequence[Trial], target: Target)
     best = _usage(space, trials[:1])
     good = _usage(space, [t for t in trials if t.latency_s <= enough_s])
     drawn = space.sample(np.random.default_rng(0), RANDOM)
-    rules = frozenset(kin(d.rules) for d in derive(task.dag, target, rules_of(target)))
+    rules = abilities(task.dag, target, None)
     random = usage_of(FeatureExtractor(space), drawn)
     return Searched(task.name, Operator.of(task.dag), rules, best, good, random)
 
@@ -139,14 +137,12 @@ def _usage(space: Space, trials: Sequence[Trial]) -> Usage:
 
 def ranges(here: Operator, there: Operator, target: Target) -> dict[str, Ranges]:
     """Those of RANGES for one operator from a program of another."""
-    r1, r2 = ratios(here, there)
-    blocks, others = (min(r1, r2), max(r1, r2)), (min(1.0, r2), max(1.0, r2))
-    ours = ranges_of(target, here, there)
+    paper, ours = published(here, there), ranges_of(target, here, there)
     return {
-        "blocks": replace(FREE, blocks=blocks),
-        "threads": replace(FREE, threads=others),
-        "bytes": replace(FREE, bytes=others),
-        "published": Ranges(blocks, others, others),
+        "blocks": replace(FREE, blocks=paper.blocks),
+        "threads": replace(FREE, threads=paper.threads),
+        "bytes": replace(FREE, bytes=paper.bytes),
+        "published": paper,
         "tiles": replace(FREE, threads=ours.threads),
         "block bytes": replace(FREE, block_bytes=ours.block_bytes),
         "ours": ours,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
@@ -29,7 +29,7 @@ from tilewright.gene import Gene
 from tilewright.machine import host_target, machine_of
 from tilewright.measure.load import LoadWatch
 from tilewright.records.database import Database
-from tilewright.records.rows import DEFAULT, Trial
+from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Budget, Callback, Progress
@@ -151,11 +151,6 @@ def best_of(db: Path, task: TuningTask) -> Trial:
 def default_of(db: Path, task: TuningTask) -> Trial:
     """A task's untuned program."""
     return next(t for t in trials_of(db, task) if t.origin == DEFAULT)
-
-
-def best_first(trials: Iterable[Trial]) -> list[Trial]:
-    """Those that ran, confirmed ones first."""
-    return sorted((t for t in trials if t.ok), key=lambda t: (not t.confirmed_s, t.latency_s))
 
 
 def fingerprint() -> str:

@@ -20,7 +20,6 @@ from typing import TypeAlias, overload
 from tilewright import arguments
 from tilewright.errors import InputError
 from tilewright.kernels import build_recorded, tell
-from tilewright.log import log
 from tilewright.machine import as_target, host_target, keep_ceilings, machine_of
 from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
@@ -47,7 +46,6 @@ from tilewright.space.derivation import Rule
 from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 from tilewright.task_measurer import TaskMeasurer
-from tilewright.text import count
 from tilewright.tuning_tasks import merged, model_row, parts_of
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -164,11 +162,8 @@ def tune(
         )  # fmt: skip
         _register(tuner, given, groups, is_remote=runner is not None)
         result = TuneResult.of(tuner, tuner.run(budget, told))
-        if planned is not None and planned.left_out:
-            log.warning(
-                "the budget ended before the plan: %s not begun (%s)",
-                count(len(planned.left_out), "task"), ", ".join(planned.left_out),
-            )  # fmt: skip
+        if planned is not None:
+            planned.tell_left_out()
         return result
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from statistics import median
@@ -116,6 +116,14 @@ class Trial:
     def latency_s(self) -> float | None:
         """The latency to believe: the confirmed median where there is one, else `measured_s`."""
         return median(self.confirmed_s) if self.ok and self.confirmed_s else self.measured_s
+
+
+def best_first(trials: Iterable[Trial]) -> list[Trial]:
+    """Those that worked, in the order in which `Database.best` prefers them: confirmed ones, then
+    the faster, then the first.
+    """
+    worked = ((not t.confirmed_s, t.latency_s, t.id, t) for t in trials if t.ok)
+    return [t for *_, t in sorted(worked, key=lambda known: known[:3])]
 
 
 @dataclass(frozen=True, slots=True)

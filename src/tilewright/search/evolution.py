@@ -67,9 +67,8 @@ class Seen:
     def __init__(self, space: CandidateSpace[Any], score: Score) -> None:
         self._space, self._score = space, score
         none: Ints = np.empty(0, np.int64)
-        nobody = Population(np.empty((0, space.width), np.int64), none)
         self._keys = none  # fingerprints, ascending
-        self._found = Scored(nobody, np.empty(0), named(SAMPLE, 0))
+        self._found = Scored(space.nobody, np.empty(0), named(SAMPLE, 0))
 
     def add(self, population: Population, origin: Names) -> Floats:
         """The scores `[n]` of a generation, which may repeat candidates; `origin` says how each

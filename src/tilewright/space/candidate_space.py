@@ -121,6 +121,11 @@ class CandidateSpace(Generic[P]):
         start = self._starts[decision]
         return np.arange(start, start + len(decision.columns))
 
+    @property
+    def nobody(self) -> Population:
+        """No candidates."""
+        return Population(np.zeros((0, self.width), np.int64), np.zeros(0, np.int64))
+
     def span(self, decision: Decision) -> slice:
         """The matrix columns of a decision."""
         start = self._starts[decision]

@@ -12,7 +12,7 @@ for, or free.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,10 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import compute_of
 from tilewright.search.reuse.family import Operator
 from tilewright.space.decisions import Decision, TileFactors
+from tilewright.space.derivation import Rule, derive
+from tilewright.space.rules import rules_of
 from tilewright.space.space import Sketch, Space
+from tilewright.target import Target
 
 OUTWARD = 0.5  # what a tile level counts, relative to the next inner one
 OTHER_CHOICE = 2.0  # how far another option is, in octaves of an innermost tile
@@ -38,6 +41,14 @@ def kin(rules: Iterable[str]) -> tuple[str, ...]:
     that an operator by itself lacks.
     """
     return tuple(name for name in rules if name != "add_cache_write")
+
+
+def abilities(
+    dag: ComputeDAG, target: Target, rules: Sequence[Rule] | None
+) -> frozenset[tuple[str, ...]]:
+    """The `kin` of all sketches of a DAG, by these rules or the target's, without its space."""
+    chosen = rules_of(target) if rules is None else rules
+    return frozenset(kin(d.rules) for d in derive(dag, target, chosen))
 
 
 class Named:
@@ -147,8 +158,7 @@ class Correspondence:
         """
         share = -(-n // max(1, len(self.sketches)))
         drawn = [self._drawn(rng, row, k, share) for k in self.sketches]
-        nobody = Population(np.zeros((0, self.here.space.width), np.int64), np.zeros(0, np.int64))
-        every = concatenate([nobody, *(population for population, _ in drawn)])
+        every = concatenate([self.here.space.nobody, *(population for population, _ in drawn)])
         far = np.concatenate([np.zeros(0), *(far for _, far in drawn)])
         _, first = np.unique(np.column_stack([every.sketch, every.rows]), axis=0, return_index=True)
         first = first[self.here.space.satisfied(every[first])]

@@ -74,10 +74,10 @@ class HierarchicalStrategy:
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results."""
         self._memory.remember(batch)
-        told = {int(k) for k in fingerprints(as_population(batch))} if batch else set()
-        for key, latency in zip(fingerprints(as_population(batch)), latencies, strict=True):
+        told = fingerprints(as_population(batch)).tolist() if batch else []
+        for key, latency in zip(told, latencies, strict=True):
             if latency is not None:
-                self._known[int(key)] = min(latency, self._known.get(int(key), latency))
+                self._known[key] = min(latency, self._known.get(key, latency))
         if self._queue and told:  # a resumed run is told what it has not asked for yet
             keys = fingerprints(as_population(self._queue))
             pairs = zip(keys, self._queue, strict=True)

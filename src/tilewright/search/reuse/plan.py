@@ -26,7 +26,7 @@ from math import log2, prod
 from tilewright.errors import InputError
 from tilewright.records.rows import RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
-from tilewright.search.reuse.correspondence import kin
+from tilewright.search.reuse.correspondence import abilities
 from tilewright.search.reuse.family import (
     Family,
     Nest,
@@ -38,8 +38,7 @@ from tilewright.search.reuse.family import (
 from tilewright.search.reuse.graph import Graph, Tree, cost, steiner_tree
 from tilewright.search.reuse.strategy import LENGTH
 from tilewright.search.tasks import TuningTask
-from tilewright.space.derivation import Rule, derive
-from tilewright.space.rules import rules_of
+from tilewright.space.derivation import Rule
 from tilewright.target import Target
 from tilewright.text import clock, count
 
@@ -192,9 +191,8 @@ class _Planner:
 
     def member(self, task: TuningTask, is_recorded: bool = False) -> Member:
         """What the planner knows of a task."""
-        rules = rules_of(self.target) if self.rules is None else self.rules
-        derived = frozenset(kin(d.rules) for d in derive(task.dag, self.target, rules))
-        return Member(task, Operator.of(task.dag), derived, is_recorded)
+        rules = abilities(task.dag, self.target, self.rules)
+        return Member(task, Operator.of(task.dag), rules, is_recorded)
 
     def recorded(
         self, tasks: Iterable[TuningTask], families: Mapping[Family, Sequence[Member]]

@@ -61,6 +61,11 @@ def ranges_of(target: Target, here: Operator, there: Operator) -> Ranges:
             threads=(outputs / TILES, outputs * TILES),
             block_bytes=(1 / BLOCK_BYTES, BLOCK_BYTES),
         )
+    return published(here, there)
+
+
+def published(here: Operator, there: Operator) -> Ranges:
+    """ETO's, whatever the target."""
     r1, r2 = ratios(here, there)
     return Ranges(blocks=ordered(r1, r2), threads=ordered(1.0, r2), bytes=ordered(1.0, r2))
 

@@ -26,9 +26,9 @@ from tilewright.cost.candidates import Ints, Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import Usage, usage_of
 from tilewright.search.evolution import choices
-from tilewright.search.reuse.family import Operator, ratios
-from tilewright.search.reuse.ranges import Ranges, ordered, ranges_of
-from tilewright.search.reuse.shapes import Shapes, fetch_widths, with_value
+from tilewright.search.reuse.family import Operator
+from tilewright.search.reuse.ranges import Ranges, published, ranges_of
+from tilewright.search.reuse.shapes import Shapes, fetch_widths, valid_ones, with_value
 from tilewright.space.decisions import Decision, TileFactors
 from tilewright.space.derivation import dag_node
 from tilewright.space.space import Space
@@ -88,7 +88,7 @@ def tuner_ranges(target: Target, here: Operator, there: Operator) -> Ranges:
     """Those of `ranges_of`, with blocks as published on CPUs, too: the rounds enumerate them."""
     ranges = ranges_of(target, here, there)
     if isinstance(target, CpuTarget):
-        ranges = replace(ranges, blocks=ordered(*ratios(here, there)))
+        ranges = replace(ranges, blocks=published(here, there).blocks)
     return ranges
 
 
@@ -123,7 +123,7 @@ def _of_blocks(reuse: Reuse, shapes: Shapes, number: float, shape: Ints) -> Roun
     best = (yield Round(UNROLL, otherwise_unrolled(reuse, shapes, best))) or best
     for decision, values in _other_choices(reuse, shapes, best):
         programs = with_value(_repeated(best, len(values)), reuse.space, decision, values)
-        best = (yield Round(CHOICE, _valid(reuse.space, programs))) or best
+        best = (yield Round(CHOICE, valid_ones(reuse.space, programs))) or best
 
 
 def _other_choices(
@@ -149,7 +149,7 @@ def usually_unrolled(reuse: Reuse, shapes: Shapes, programs: Population) -> Popu
     given = reuse.row[reuse.space.span(decision)][0]
     off = np.abs(np.log2((decision.table[:, 0] + 1.0) / (given + 1.0)))
     at = [np.lexsort([off, far])[0] for far in np.abs(registers - reuse.registers).T]
-    return _valid(reuse.space, with_value(programs, reuse.space, decision, decision.table[at]))
+    return valid_ones(reuse.space, with_value(programs, reuse.space, decision, decision.table[at]))
 
 
 def otherwise_unrolled(reuse: Reuse, shapes: Shapes, program: Population) -> Population:
@@ -165,7 +165,7 @@ def otherwise_unrolled(reuse: Reuse, shapes: Shapes, program: Population) -> Pop
         values = decision.table[np.sort(first)]
         values = values[statements[np.sort(first), 0] != statements[mine, 0]]
     others = with_value(_repeated(program, len(values)), reuse.space, decision, values)
-    return _valid(reuse.space, others)
+    return valid_ones(reuse.space, others)
 
 
 def listed(reuse: Reuse) -> Population:
@@ -180,15 +180,11 @@ def listed(reuse: Reuse) -> Population:
             values = np.tile(decision.table, (len(programs), 1))
             many = _repeated(programs, len(decision.table))
             programs = with_value(many, space, decision, values)
-    return reuse.held(_valid(space, programs))
+    return reuse.held(valid_ones(space, programs))
 
 
 def _repeated(programs: Population, n: int) -> Population:
     return Population(programs.rows.repeat(n, 0), programs.sketch.repeat(n))
-
-
-def _valid(space: Space, programs: Population) -> Population:
-    return programs[space.valid(programs)] if len(programs) else programs
 
 
 def count(reuse: Reuse) -> int:

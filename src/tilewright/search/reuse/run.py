@@ -26,7 +26,7 @@ from tilewright.errors import RecordsError
 from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import RECORDED, ReuseRow
+from tilewright.records.rows import RECORDED, ReuseRow, best_first
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import as_population
 from tilewright.search.objectives import ObjectiveModel
@@ -41,6 +41,7 @@ from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
 from tilewright.space.space import Space
 from tilewright.target import Target
+from tilewright.text import count
 
 PROGRAMS = 3  # of relatives, their best, that a reuse begins with
 WELL_KNOWN = 32  # trials that make a recorded workload a source
@@ -127,6 +128,14 @@ class Planned:
         left = self._scheduler.left if self._scheduler else []
         return [self.plan.tasks[i].name for i in left if self.plan.tasks[i].weight]
 
+    def tell_left_out(self) -> None:
+        """Warn of them, where there are any."""
+        if names := self.left_out:
+            tasks = count(len(names), "task")
+            log.warning(
+                "the budget ended before the plan: %s not begun (%s)", tasks, ", ".join(names)
+            )
+
     def behind(self) -> list[str]:
         """The tasks whose programs, by the estimate, should be quicker: their share of it is less
         than BEHIND of what the others in their tree have of theirs.
@@ -197,8 +206,7 @@ class Planned:
 
     def _best(self, workload_hash: str, n: int, of_today: bool = True) -> list[int]:
         """Ids of a workload's best trials, those of its space `of_today`."""
-        trials = [t for t in self.database.trials(workload_hash, self.machine) if t.ok]
-        ranked = sorted(trials, key=lambda t: (not t.confirmed_s, t.latency_s, t.id))
+        ranked = best_first(self.database.trials(workload_hash, self.machine))
         had = (t for t in ranked if not of_today or self._space(workload_hash).row_of(t.gene))
         return [t.id for t in islice(had, n) if t.id is not None]
 

@@ -67,7 +67,7 @@ class TopKStrategy:
             for sketch, row in pairs:
                 here = Correspondence(relative.named, int(sketch), self.named)
                 found.append(here.neighbours(rng, row, POOL)[:1])
-        every = concatenate([self.space.sample(rng, 1)[:0], *found])
+        every = concatenate([self.space.nobody, *found])
         return Scored(every, np.zeros(len(every)), named(CARRIED, len(every)))
 
 

@@ -212,7 +212,7 @@ class Shapes:
         trips = np.array([*product(*(divisors(int(n)) for n in self._extents))], np.int64)
         rows = program.rows.repeat(len(trips), 0)
         self._set(self.reduction, rows, self._reductions(trips))
-        return self._valid(Population(rows, np.full(len(rows), self.sketch)))
+        return valid_ones(self.space, Population(rows, np.full(len(rows), self.sketch)))
 
     # ---- threads ------------------------------------------------------------------------------
 
@@ -297,9 +297,6 @@ class Shapes:
         for i, d in enumerate(decisions):
             rows[:, self.space.span(d)] = tiles[:, i, 1:]
 
-    def _valid(self, rows: Population) -> Population:
-        return rows[self.space.valid(rows)] if len(rows) else rows
-
     def unrolling(self, programs: Population) -> tuple[Choice | None, Floats, Floats]:
         """The decision how far loops are unrolled, and for each of its values what `unrolled` says
         of each program, `[values, n]`.
@@ -347,6 +344,11 @@ def _reductions(sketch: Sketch, node: str) -> tuple[str, ...]:
     stages = [stage for name, stage in sketch.state.stages.items() if dag_node(name) == node]
     names = {a.name for stage in stages for a in stage.compute.reduce_axes}
     return tuple(f"{node}.{name}." for name in sorted(names))
+
+
+def valid_ones(space: Space, programs: Population) -> Population:
+    """The programs that are some of the space."""
+    return programs[space.valid(programs)] if len(programs) else programs
 
 
 def with_value(programs: Population, space: Space, decision: Decision, value: Ints) -> Population:

@@ -131,8 +131,8 @@ class ReuseStrategy:
         if self._proposed < ROUND:
             for pool in pools[: max(1, n // 2)]:
                 batch += self._best(pool, 1, CARRIED)
-        nobody = Population(np.zeros((0, self.space.width), np.int64), np.zeros(0, np.int64))
-        best = as_population([c for _, c in self.measured]) if self.measured else nobody
+        measured = [c for _, c in self.measured]
+        best = as_population(measured) if measured else self.space.nobody
         if len(best) and self._proposed >= self.length - ROUND:
             batch += self._best(changed_choices(self.space, best[:1]).population, n // 4, CHOICE)
         if len(best):
