@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import geometric_mean, median
-from typing import Any
 
 from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
@@ -20,19 +19,12 @@ from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
 from benchmarks.load_report import rows as load_rows
+from benchmarks.page_words import Content, origin, table
 from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
-from benchmarks.reuse_networks import HEAD as REUSE_NETWORKS_HEAD
-from benchmarks.reuse_networks import rows as reuse_networks_rows
-from benchmarks.reuse_pairs import HEAD as REUSE_PAIRS_HEAD
-from benchmarks.reuse_pairs import rows as reuse_pairs_rows
-from benchmarks.reuse_ranges import HEAD as REUSE_RANGES_HEAD
-from benchmarks.reuse_ranges import rows as reuse_ranges_rows
-from benchmarks.reuse_sets import HEAD as REUSE_SETS_HEAD
-from benchmarks.reuse_sets import rows as reuse_sets_rows
+from benchmarks.reuse_page import reuse_networks, reuse_pairs, reuse_ranges, reuse_sets
 from tilewright.text import duration
 
-Content = Mapping[str, Any]
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
 PAGE = ROOT.parent / "docs" / "performance.md"
@@ -57,21 +49,10 @@ def page(folder: Path = RESULTS) -> str:
     return "\n".join(parts)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first column is text, the others are figures."""
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-
 def picture(stem: str, title: str) -> list[str]:
     """A link to what the benchmark's `--plot` drew, if it is there."""
     file = RESULTS / f"{stem}.png"
     return [f"![{title}](../benchmarks/results/{file.name})\n"] if file.is_file() else []
-
-
-def origin(found: Content) -> str:
-    """Machine, commit and day of a result."""
-    return f"{found['machine']}; commit {found['commit']}; {found['date'][:10]}."
 
 
 # ---- operators ----------------------------------------------------------------------------------
@@ -434,69 +415,6 @@ def gpu_candidates(found: Content) -> str:
         "candidates which do not become source text, *spilled* that of compiled programs that keep "
         f"something of a thread in memory. Seconds are medians of CPU time. {origin(found)}\n\n"
         f"{table(head, rows)}"
-    )
-
-
-# ---- reuse --------------------------------------------------------------------------------------
-
-
-def reuse_pairs(found: Content) -> str:
-    """A dozen programs near a relative's."""
-    return (
-        "## Reuse between two operators\n\n"
-        "`python -m benchmarks.reuse_pairs`, ETO's figures 7 and 8: throughput relative to what "
-        "128 trials from nothing find, geometric means over random pairs of a type. *reuse* "
-        "measures a dozen programs near those of a relative, *search* as many that evolution "
-        "proposes, *topk* the relative's best as they are; all know the relative's records. "
-        f"*default* is untuned. {origin(found['provenance'])}\n\n"
-        f"{table(REUSE_PAIRS_HEAD, reuse_pairs_rows(found))}"
-    )
-
-
-def reuse_ranges(found: Content) -> str:
-    """Where good programs lie, given a relative's."""
-    return (
-        "## Ranges of good programs\n\n"
-        f"`python -m benchmarks.reuse_ranges`, ETO's section 3, from the searches of "
-        f"{found['operators']} operators: per cent of pairs in which a program within 1/0.9 of an "
-        "operator's best lies in the range that the best one of another gives / per cent of "
-        "random programs that do. The first four ranges are the paper's, the others those of "
-        f"reuse on CPUs. {origin(found['provenance'])}\n\n"
-        f"{table(REUSE_RANGES_HEAD, reuse_ranges_rows(found))}"
-    )
-
-
-def reuse_sets(found: Content) -> str:
-    """Sets of operators by a plan."""
-    sides = found["summary"]["sides"]
-    verdicts = [
-        f"{side} reaches {mean['throughput']:.3f} of the throughput by {mean['fewer_trials']:.1f} "
-        f"times fewer trials in {mean['less_time']:.1f} times less time"
-        for side, mean in sides.items()
-        if side != "own"
-    ]
-    text = f"In the geometric mean {'; '.join(verdicts)}.\n\n" if verdicts else ""
-    return (
-        "## Reuse within sets of operators\n\n"
-        "`python -m benchmarks.reuse_sets`, ETO's figures 9 to 11: throughput relative to "
-        f"searching each operator alone with {found['search']} trials (*own*), each operator as "
-        "often as its networks run it. *search* has as many trials as *reuse*, from nothing, "
-        "divided by gradients; *selective* is Selective Tuning; *bridges* reuse under the "
-        "published condition. *search needs* says how many trials search from nothing takes to be "
-        f"as fast. Seconds count everything. {origin(found['provenance'])}\n\n"
-        f"{text}{table(REUSE_SETS_HEAD, reuse_sets_rows(found))}"
-    )
-
-
-def reuse_networks(found: Content) -> str:
-    """Whole networks by reuse and by search."""
-    return (
-        "## Reuse within and between networks\n\n"
-        "`python -m benchmarks.reuse_networks`: BERT-base at eight lengths of text, tuned together "
-        "by reuse or with 64 trials a task; Inception-v3 by 200 trials where ResNet-50's records "
-        "are, or 640 without. Networks take turns in processes of their own; a ratio above 1 "
-        f"means that reuse is faster. {origin(found['provenance'])}\n\n"
-        f"{table(REUSE_NETWORKS_HEAD, reuse_networks_rows(found))}"
     )
 
 

@@ -1,0 +1,73 @@
+"""The sections of docs/performance.md on reuse."""
+
+from __future__ import annotations
+
+from benchmarks.page_words import Content, origin, table
+from benchmarks.reuse_networks import HEAD as REUSE_NETWORKS_HEAD
+from benchmarks.reuse_networks import rows as reuse_networks_rows
+from benchmarks.reuse_pairs import HEAD as REUSE_PAIRS_HEAD
+from benchmarks.reuse_pairs import rows as reuse_pairs_rows
+from benchmarks.reuse_ranges import HEAD as REUSE_RANGES_HEAD
+from benchmarks.reuse_ranges import rows as reuse_ranges_rows
+from benchmarks.reuse_sets import HEAD as REUSE_SETS_HEAD
+from benchmarks.reuse_sets import rows as reuse_sets_rows
+
+
+def reuse_pairs(found: Content) -> str:
+    """A dozen programs near a relative's."""
+    return (
+        "## Reuse between two operators\n\n"
+        "`python -m benchmarks.reuse_pairs`, ETO's figures 7 and 8: throughput relative to what "
+        "128 trials from nothing find, geometric means over random pairs of a type. *reuse* "
+        "measures a dozen programs near those of a relative, *search* as many that evolution "
+        "proposes, *topk* the relative's best as they are; all know the relative's records. "
+        f"*default* is untuned. {origin(found['provenance'])}\n\n"
+        f"{table(REUSE_PAIRS_HEAD, reuse_pairs_rows(found))}"
+    )
+
+
+def reuse_ranges(found: Content) -> str:
+    """Where good programs lie, given a relative's."""
+    return (
+        "## Ranges of good programs\n\n"
+        f"`python -m benchmarks.reuse_ranges`, ETO's section 3, from the searches of "
+        f"{found['operators']} operators: per cent of pairs in which a program within 1/0.9 of an "
+        "operator's best lies in the range that the best one of another gives / per cent of "
+        "random programs that do. The first four ranges are the paper's, the others those of "
+        f"reuse on CPUs. {origin(found['provenance'])}\n\n"
+        f"{table(REUSE_RANGES_HEAD, reuse_ranges_rows(found))}"
+    )
+
+
+def reuse_sets(found: Content) -> str:
+    """Sets of operators by a plan."""
+    sides = found["summary"]["sides"]
+    verdicts = [
+        f"{side} reaches {mean['throughput']:.3f} of the throughput by {mean['fewer_trials']:.1f} "
+        f"times fewer trials in {mean['less_time']:.1f} times less time"
+        for side, mean in sides.items()
+        if side != "own"
+    ]
+    text = f"In the geometric mean {'; '.join(verdicts)}.\n\n" if verdicts else ""
+    return (
+        "## Reuse within sets of operators\n\n"
+        "`python -m benchmarks.reuse_sets`, ETO's figures 9 to 11: throughput relative to "
+        f"searching each operator alone with {found['search']} trials (*own*), each operator as "
+        "often as its networks run it. *search* has as many trials as *reuse*, from nothing, "
+        "divided by gradients; *selective* is Selective Tuning; *bridges* reuse under the "
+        "published condition. *search needs* says how many trials search from nothing takes to be "
+        f"as fast. Seconds count everything. {origin(found['provenance'])}\n\n"
+        f"{text}{table(REUSE_SETS_HEAD, reuse_sets_rows(found))}"
+    )
+
+
+def reuse_networks(found: Content) -> str:
+    """Whole networks by reuse and by search."""
+    return (
+        "## Reuse within and between networks\n\n"
+        "`python -m benchmarks.reuse_networks`: BERT-base at eight lengths of text, tuned together "
+        "by reuse or with 64 trials a task; Inception-v3 by 200 trials where ResNet-50's records "
+        "are, or 640 without. Networks take turns in processes of their own; a ratio above 1 "
+        f"means that reuse is faster. {origin(found['provenance'])}\n\n"
+        f"{table(REUSE_NETWORKS_HEAD, reuse_networks_rows(found))}"
+    )
