@@ -38,8 +38,8 @@ from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.selective import TOP, TopKStrategy
 from tilewright.search.reuse.strategy import Relative
 from tilewright.search.strategies import Maker
-from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
-from tilewright.search.tasks import TuningTask
+from tilewright.search.task_scheduler import TaskScheduler
+from tilewright.search.tasks import TuningTask, infos_of
 from tilewright.search.tuner import Tuner
 from tilewright.space.space import Space
 from tilewright.tuning_tasks import tasks_of
@@ -191,12 +191,6 @@ def run_tuner(
         )  # fmt: skip
         tuner.run(Budget(trials=trials), observe)
     return tuner
-
-
-def infos_of(tasks: Sequence[TuningTask], latencies: Sequence[float]) -> list[TaskInfo]:
-    """What a scheduler knows of tasks whose untuned programs take so long."""
-    pairs = zip(tasks, latencies, strict=True)
-    return [TaskInfo(task.name, task.flops, task.structure, s) for task, s in pairs]
 
 
 def taken_over(source: TuningTask, db: Path) -> Maker:

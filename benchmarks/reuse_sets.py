@@ -54,7 +54,6 @@ from benchmarks.reuse_records import (
     check_time,
     default_of,
     in_turns,
-    infos_of,
     read_results,
     run_tuner,
     searched,
@@ -80,7 +79,7 @@ from tilewright.search.reuse.run import Planned
 from tilewright.search.reuse.selective import clusters
 from tilewright.search.strategies import Maker
 from tilewright.search.task_scheduler import TaskScheduler
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import TuningTask, infos_of
 
 OWN, REUSE, PLAIN, SELECTIVE = "own", "reuse", "search", "selective"
 HOPS = {"0": 0, "1": 1, "all": None}

@@ -21,8 +21,8 @@ from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.search.objectives import ObjectiveModel, TotalLatency
-from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
-from tilewright.search.tasks import TuningTask
+from tilewright.search.task_scheduler import TaskScheduler
+from tilewright.search.tasks import TuningTask, infos_of
 from tilewright.search.tuner import Budget, Tuner
 from tilewright.target import Target
 from workloads import given
@@ -106,11 +106,8 @@ def make_tasks() -> list[TuningTask]:
 def make_scheduler(
     tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int
 ) -> TaskScheduler:
-    infos = [
-        TaskInfo(t.name, t.flops, t.structure, s) for t, s in zip(tasks, latencies, strict=True)
-    ]
     model = ObjectiveModel("m", tuple(range(len(tasks))), tuple(t.weight for t in tasks))
-    return TaskScheduler(infos, [model], TotalLatency(), seed=seed)
+    return TaskScheduler(infos_of(tasks, latencies), [model], TotalLatency(), seed=seed)
 
 
 def tune(parent: Connection, file: str, seed: int, trials: int, noise: float = 0.0) -> None:

@@ -6,6 +6,7 @@ OPERATORS["C2D"]() -> ComputeDAG
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -48,6 +49,18 @@ OPERATORS: dict[str, Callable[[], ComputeDAG]] = {
     ),
     "NRM": lambda: ComputeDAG([ops.matrix_norm(given(2, 48, 64))]),
 }
+
+
+def light_resnet50() -> Path:
+    """ResNet-50 without weights, as onnx brings it."""
+    import onnx.backend.test
+
+    return Path(onnx.backend.test.__file__).parent / "data" / "light" / "light_resnet50.onnx"
+
+
+def product(n: int, m: int, k: int) -> ComputeDAG:
+    """[n, k] times [k, m]."""
+    return ComputeDAG([ops.matmul(given(n, k, name="a"), given(k, m, name="b"))])
 
 
 def convolution(n: int, size: int, ci: int, co: int, kernel: int, **options: int) -> ComputeDAG:

@@ -39,8 +39,8 @@ from tilewright.search.progress import Budget, Callback, Progress, TaskResult, w
 from tilewright.search.reuse.plan import Plan, make_plan
 from tilewright.search.reuse.run import Planned, well_known
 from tilewright.search.strategies import STRATEGIES
-from tilewright.search.task_scheduler import SCHEDULERS, TaskInfo, TaskScheduler
-from tilewright.search.tasks import TaskSearch, TuningTask
+from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
+from tilewright.search.tasks import TaskSearch, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
 from tilewright.space.derivation import Rule
 from tilewright.space.rules import rules_of
@@ -233,11 +233,7 @@ def _scheduler(
     kind: SchedulerMaker, groups: Sequence[ObjectiveModel], objective: Objective
 ) -> Callable[[Sequence[TuningTask], Sequence[float], int], TaskScheduler]:
     def make(tasks: Sequence[TuningTask], latencies: Sequence[float], seed: int) -> TaskScheduler:
-        infos = [
-            TaskInfo(t.name, t.flops, t.structure, latency)
-            for t, latency in zip(tasks, latencies, strict=True)
-        ]
-        return kind(infos, groups, objective, seed=seed)
+        return kind(infos_of(tasks, latencies), groups, objective, seed=seed)
 
     return make
 

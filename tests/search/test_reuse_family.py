@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx.backend.test
 import pytest
 from benchmarks.cases import CASES, SMALL
 from hypothesis import given, settings
@@ -39,9 +37,9 @@ from tilewright.search.reuse.family import (
 from tilewright.space.space import Space
 from tilewright.target import Target
 from tilewright.tuning_tasks import tasks_of
+from workloads import light_resnet50
 
 Array = np.ndarray[Any, Any]
-RESNET = Path(onnx.backend.test.__file__).parent / "data" / "light" / "light_resnet50.onnx"
 
 
 def data(*shape: int, dtype: str = "float32") -> Tensor:
@@ -334,7 +332,7 @@ def test_what_has_no_bridge() -> None:
 
 
 def test_resnet50() -> None:
-    model = tw.load(RESNET)
+    model = tw.load(light_resnet50())
     convolutions = [
         t.dag for t in tasks_of(model) if family_of(t.dag) == family_of(CONVOLUTIONS["3x3"])
     ]

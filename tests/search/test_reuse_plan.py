@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import onnx.backend.test
 import pytest
 
 import tilewright as tw
@@ -19,15 +17,13 @@ from tilewright.search.reuse.strategy import LENGTH
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
 from tilewright.tuning_tasks import parts_of, tasks_of
-from workloads import given
+from workloads import given, light_resnet50, product
 
 CPU = Target.parse("cpu:icelake-server cores=2")
-RESNET = Path(onnx.backend.test.__file__).parent / "data" / "light" / "light_resnet50.onnx"
 
 
 def matmul(n: int, m: int, k: int, weight: float = 1.0) -> TuningTask:
-    dag = ComputeDAG([ops.matmul(given(n, k, name="a"), given(k, m, name="b"))])
-    return TuningTask(f"matmul{n}x{m}x{k}", dag, weight)
+    return TuningTask(f"matmul{n}x{m}x{k}", product(n, m, k), weight)
 
 
 def conv(size: int, channels: int, kernel: int, **options: Any) -> TuningTask:
@@ -129,7 +125,7 @@ def test_families_that_hardly_matter_are_searched_as_ever() -> None:
 
 
 def test_a_network_and_the_same_plan_again() -> None:
-    (model,) = parts_of([tw.load(str(RESNET))], CPU)
+    (model,) = parts_of([tw.load(str(light_resnet50()))], CPU)
     tasks = tasks_of(model)
     plan = make_plan(tasks, CPU)
     check(plan, tasks)

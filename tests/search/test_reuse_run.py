@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from simulated_tuning import MACHINE, TARGET, SimulatedMachine
-from tilewright.expr import operators as ops
-from tilewright.expr.dag import ComputeDAG
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, RECORDED, REUSE, SEARCH
 from tilewright.search.objectives import ObjectiveModel, TotalLatency
@@ -19,11 +17,11 @@ from tilewright.search.reuse.plan import Costs
 from tilewright.search.reuse.run import WELL_KNOWN, Planned, PlanScheduler, well_known
 from tilewright.search.reuse.strategy import CARRIED, LENGTH, ReuseStrategy
 from tilewright.search.task_scheduler import TaskInfo
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import TuningTask, infos_of
 from tilewright.search.tuner import Budget, Tuner
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
-from workloads import given
+from workloads import product
 
 SEARCHED = 32
 RULES_OF_NO_USE = CPU_RULES[-1:]
@@ -38,8 +36,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def matmul(n: int, m: int, k: int, weight: float = 1.0) -> TuningTask:
-    dag = ComputeDAG([ops.matmul(given(n, k, name="a"), given(k, m, name="b"))])
-    return TuningTask(f"matmul{n}x{m}x{k}", dag, weight)
+    return TuningTask(f"matmul{n}x{m}x{k}", product(n, m, k), weight)
 
 
 def relatives() -> list[TuningTask]:
@@ -57,13 +54,9 @@ def tuner_of(
     planned = Planned.begin(tasks, database, MACHINE, TARGET, None, seed, costs, hops)
 
     def schedule(all_tasks, latencies, seed):
-        infos = [
-            TaskInfo(t.name, t.flops, t.structure, s)
-            for t, s in zip(all_tasks, latencies, strict=True)
-        ]
         numbers = tuple(range(len(tasks)))
         model = ObjectiveModel("m", numbers, tuple(t.weight for t in tasks))
-        return planned.scheduler(infos, [model], TotalLatency(), seed=seed)
+        return planned.scheduler(infos_of(all_tasks, latencies), [model], TotalLatency(), seed=seed)
 
     tuner = Tuner(
         planned.plan.tasks, database, MACHINE, machine, TARGET, schedule, "reuse", seed,

@@ -13,13 +13,13 @@ from tilewright.search.reuse.selective import TOP, TopKStrategy, clusters, simil
 from tilewright.search.reuse.strategy import CARRIED, Relative
 from tilewright.space.space import Space
 from tilewright.target import Target
-from workloads import given, weight
+from workloads import given, product, weight
 
 CPU = Target.parse("cpu:icelake-server cores=2")
 
 
 def matmul(n: int, m: int, k: int) -> Named:
-    dag = ComputeDAG([ops.matmul(given(n, k, name="a"), given(k, m, name="b"))])
+    dag = product(n, m, k)
     return Named(Space(dag, CPU), Operator.of(dag))
 
 

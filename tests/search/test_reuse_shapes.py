@@ -33,7 +33,7 @@ from tilewright.search.reuse.shapes import Shapes, fetch_widths
 from tilewright.search.reuse.strategy import Relative
 from tilewright.space.space import Space
 from tilewright.target import Target
-from workloads import given, weight
+from workloads import given, product, weight
 
 GPU = Target.parse("cuda:v100")
 CPU = Target.parse("cpu:icelake-server cores=2")
@@ -55,10 +55,6 @@ def nchw(channels: int) -> ComputeDAG:
     return ComputeDAG([y])
 
 
-def matmul(n: int, m: int, k: int) -> ComputeDAG:
-    return ComputeDAG([ops.matmul(given(n, k, name="a"), given(k, m, name="b"))])
-
-
 def conv(size: int, channels: int, filters: int, kernel: int = 3) -> ComputeDAG:
     x, w = given(1, size, size, channels), weight(kernel, kernel, channels, filters)
     return ComputeDAG([ops.conv2d(x, w, padding=kernel // 2)])
@@ -70,7 +66,7 @@ def transposed(size: int) -> ComputeDAG:
 
 
 PAIRS = {  # relative, operator
-    "matmul": lambda: (matmul(128, 128, 64), matmul(256, 128, 128)),
+    "matmul": lambda: (product(128, 128, 64), product(256, 128, 128)),
     "conv": lambda: (conv(28, 128, 128), conv(14, 256, 256)),
     "1x1": lambda: (conv(14, 256, 512, 1), conv(14, 512, 256, 1)),
     "nchw": lambda: (nchw(512), nchw(256)),

@@ -35,6 +35,7 @@ from tilewright.records.rows import WorkloadRow
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.strategies import Maker, Strategy
+from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.training_set import TrainingSet
 from tilewright.setting import ALONE, AMONG_OTHERS, Setting
 from tilewright.space.derivation import Rule
@@ -110,6 +111,12 @@ def recorded_setting(row: WorkloadRow, dag: ComputeDAG) -> Setting:
     if row.between_bytes is not None:
         return Setting(row.between_bytes)
     return ALONE if row.hash == workload_hash(dag) else AMONG_OTHERS
+
+
+def infos_of(tasks: Sequence[TuningTask], latencies: Sequence[float]) -> list[TaskInfo]:
+    """What a scheduler knows of tasks whose default programs take so many seconds."""
+    pairs = zip(tasks, latencies, strict=True)
+    return [TaskInfo(task.name, task.flops, task.structure, s) for task, s in pairs]
 
 
 def nearest(
