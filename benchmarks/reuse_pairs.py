@@ -1,4 +1,4 @@
-"""A dozen programs near a relative's best against 128 of a search: ETO's figures 7 and 8.
+"""A dozen programs near a relative's best against 128 of a search: ETO's figures 5, 7 and 8.
 
     python -m benchmarks.reuse_pairs [--types C1D,DEP] [--pairs 8] [--minutes 15] [--json FILE]
 
@@ -8,6 +8,8 @@ searched with 128 trials, whose records all sides begin with.
     reuse     tune(target, trials=12, reuse=True)
     search    tune(target, trials=12): the control, which learns from the same records
     topk      the source's three best programs as they are (Selective Tuning's way)
+    all       the published tuner, which measures every program that it enumerates; of the first
+              --all pairs of a type. Its planner's estimate of how many is kept, too (figure 5)
     default   the untuned program
 
 A figure is the throughput relative to that of the target's own search of 128 trials, which began
@@ -20,9 +22,11 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import isnan, nan
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import fmean, geometric_mean
 from typing import Any
 
 from rich.table import Table
@@ -34,6 +38,8 @@ from benchmarks.reuse_records import (
     TRIED,
     best_of,
     default_of,
+    enumerated,
+    expected,
     fresh,
     in_turns,
     read_results,
@@ -48,21 +54,35 @@ from benchmarks.turns import Deadline, chosen
 from tilewright.cli.console import output
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
+from tilewright.search.reuse.selective import TOP
 from tilewright.search.reuse.strategy import LENGTH
+from tilewright.search.strategies import Maker
 
-SIDES = ("reuse", "search", "topk", DEFAULT)
+ALL = "all"
+SIDES = ("reuse", "search", "topk", ALL, DEFAULT)
+ENUMERATED = 1000  # programs that the published tuner may measure
 
 
 @dataclass(frozen=True)
 class Side:
     """What one side reached: throughput relative to the search of 128 trials, by how many trials
-    and seconds of its own, and what proposed the program.
+    and seconds of its own, what proposed the program, and how many trials were expected.
     """
 
     throughput: float
     trials: int
     seconds: float
     origin: str
+    expected: float
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Trials and seconds of a side's run, and how many trials were expected."""
+
+    trials: int
+    seconds: float
+    expected: float = 0.0
 
 
 def main() -> int:
@@ -70,6 +90,7 @@ def main() -> int:
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("--types", default="*", help="names or globs, comma-separated (all)")
     words.add_argument("--pairs", type=int, default=8, help="of each type (%(default)s)")
+    words.add_argument("--all", type=int, default=4, help="of these with side all (%(default)s)")
     words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
     words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
     words.add_argument("--json", type=Path, help="where results are kept, and read from first")
@@ -93,41 +114,68 @@ def run(options: argparse.Namespace) -> int:
             name = f"{target.name} < {source.name}"
             if name in results["pairs"]:
                 continue
-            found = Pair(target, source, options.folder).measured()
+            pair = Pair(target, source, options.folder, with_all=number < options.all)
+            found = pair.measured()
             sides = {side: asdict(figures) for side, figures in found.items()}
             results["pairs"][name] = {"type": kind, **sides}
             results["provenance"] = provenance()
             write_results(options.json, results)
-            figures = "  ".join(f"{s} {found[s].throughput:.3f}" for s in SIDES)
+            figures = "  ".join(f"{s} {one.throughput:.3f}" for s, one in found.items())
             console.print(f"{kind}  {name}: {figures}", highlight=False, soft_wrap=True)
     console.print(table(results))
     return 0
 
 
 def means(results: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """By type, and of all pairs: the sides' geometric means."""
+    """By type, and of all pairs: the sides' geometric means, NaN where none has the side."""
     found: dict[str, list[dict[str, Any]]] = {}
     for pair in results["pairs"].values():
         found.setdefault(pair["type"], []).append(pair)
-    rows = {kind: found[kind] for kind in PAIR_TYPES if kind in found}
-    rows["all"] = list(results["pairs"].values())
+    kinds = {kind: found[kind] for kind in PAIR_TYPES if kind in found}
+    kinds["all pairs"] = list(results["pairs"].values())
+    return {kind: _means(some) for kind, some in kinds.items() if some}
+
+
+def _means(some: Sequence[dict[str, Any]]) -> dict[str, float]:
+    listed = [pair for pair in some if ALL in pair]
+    by_side = {side: [p[side]["throughput"] for p in some if side in p] for side in SIDES}
     return {
-        kind: {s: geometric_mean(p[s]["throughput"] for p in some) for s in SIDES}
-        | {"pairs": len(some), "trials": sum(p["reuse"]["trials"] for p in some) / len(some)}
-        for kind, some in rows.items()
-        if some
+        **{side: geometric_mean(of) if of else nan for side, of in by_side.items()},
+        "pairs": len(some),
+        "trials": fmean(p["reuse"]["trials"] for p in some),
+        "of all": fmean(p[ALL]["trials"] for p in listed) if listed else nan,
+        "reuse there": geometric_mean(p["reuse"]["throughput"] for p in listed) if listed else nan,
     }
 
 
-HEAD = ("type", "pairs", *SIDES, "trials")
+def estimates(results: dict[str, Any]) -> list[float]:
+    """How many programs the published tuner was expected to measure, relative to those it did."""
+    every = (pair.get(ALL) for pair in results["pairs"].values())
+    return sorted(one["expected"] / one["trials"] for one in every if one and one["trials"])
+
+
+HEAD = ("type", "pairs", *SIDES, "trials", "of all", "reuse there")
 
 
 def rows(results: dict[str, Any]) -> list[list[str]]:
-    """The lines of the table, one a type; trials are those of reuse."""
+    """The lines of the table, one a type: trials of reuse and of all, and what reuse reaches of the
+    pairs that have all.
+    """
     return [
-        [kind, str(row["pairs"]), *(f"{row[s]:.3f}" for s in SIDES), f"{row['trials']:.0f}"]
+        [
+            kind,
+            str(row["pairs"]),
+            *(_shown(row[s], 3) for s in SIDES),
+            _shown(row["trials"], 0),
+            _shown(row["of all"], 0),
+            _shown(row["reuse there"], 3),
+        ]
         for kind, row in means(results).items()
     ]
+
+
+def _shown(figure: float, digits: int) -> str:
+    return "" if isnan(figure) else f"{figure:.{digits}f}"
 
 
 def table(results: dict[str, Any]) -> Table:
@@ -145,38 +193,51 @@ class Pair:
     target: Workload
     source: Workload
     folder: Path
+    with_all: bool = True
 
     def __post_init__(self) -> None:
         self.task = task_of(self.target)
 
     def measured(self) -> dict[str, Side]:
-        """All sides; the programs that they found take turns."""
+        """The sides; the programs that they found take turns."""
         own = searched(self.target, self.folder)
         makers = {"reuse": self._reuse, "search": self._search, "topk": self._topk}
+        makers |= {ALL: self._all} if self.with_all else {}
         told = {side: make(self._copy(side)) for side, make in makers.items()}
         trials = {side: best_of(self._database(side), self.task) for side in makers}
         trials |= {"own": best_of(own, self.task), DEFAULT: default_of(own, self.task)}
         seconds = in_turns(self.task, {side: trial.gene for side, trial in trials.items()})
-        told[DEFAULT] = (0, 0.0)
+        told[DEFAULT] = Taken(0, 0.0)
         return {
-            side: Side(seconds["own"] / seconds[side], *told[side], trials[side].origin)
+            side: Side(
+                seconds["own"] / seconds[side], told[side].trials, told[side].seconds,
+                trials[side].origin, told[side].expected,
+            )
             for side in SIDES
-        }
+            if side in told
+        }  # fmt: skip
 
     # ---- sides --------------------------------------------------------------------------------
 
-    def _reuse(self, db: Path) -> tuple[int, float]:
-        """Trials and seconds."""
-        return tuned(self.target, db, LENGTH, reuse=True)
+    def _reuse(self, db: Path) -> Taken:
+        return Taken(*tuned(self.target, db, LENGTH, reuse=True), LENGTH)
 
-    def _search(self, db: Path) -> tuple[int, float]:
-        return tuned(self.target, db, LENGTH)
+    def _search(self, db: Path) -> Taken:
+        return Taken(*tuned(self.target, db, LENGTH), LENGTH)
 
-    def _topk(self, db: Path) -> tuple[int, float]:
-        make = taken_over(task_of(self.source), db)
+    def _topk(self, db: Path) -> Taken:
+        return self._run(db, taken_over(task_of(self.source), db), TRIED, "topk", TOP)
+
+    def _all(self, db: Path) -> Taken:
+        source = task_of(self.source)
+        return self._run(
+            db, enumerated(source, db), ENUMERATED, ALL, expected(self.task, source, db)
+        )
+
+    def _run(self, db: Path, make: Maker, trials: int, name: str, expected: float) -> Taken:
         with Database.open(db) as database:
-            tuner = run_tuner(database, [self.task], TRIED, maker=lambda _: make, strategy="topk")
-        return tuner.trials, tuner.elapsed_s
+            tuner = run_tuner(database, [self.task], trials, maker=lambda _: make, strategy=name)
+        return Taken(tuner.trials, tuner.elapsed_s, expected)
 
     # ---- records ------------------------------------------------------------------------------
 

@@ -33,8 +33,10 @@ from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Budget, Callback, Progress
-from tilewright.search.reuse.correspondence import Named
+from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Operator
+from tilewright.search.reuse.hierarchical import HierarchicalStrategy
+from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.selective import TOP, TopKStrategy
 from tilewright.search.reuse.strategy import Relative
 from tilewright.search.strategies import Maker
@@ -195,16 +197,46 @@ def run_tuner(
 
 def taken_over(source: TuningTask, db: Path) -> Maker:
     """The strategy that tries the best programs that `db` holds of `source`, as they are."""
-    space = source.space(host_target())
-    there = Named(space, Operator.of(source.dag))
-    rows = [space.row_of(t.gene) for t in best_first(trials_of(db, source))[:TRIED]]
-    programs = concatenate([row for row in rows if row is not None])
+    relative = relative_of(source, db)
 
     def make(here: Space, *_: Any) -> TopKStrategy:
         named = Named(here, Operator.of(here.dag))
-        return TopKStrategy(here, lambda: [Relative(there, programs)], named)
+        return TopKStrategy(here, lambda: [relative], named)
 
     return make
+
+
+def enumerated(source: TuningTask, db: Path) -> Maker:
+    """The published tuner (ETO, algorithm 1), for the best program that `db` holds of `source`."""
+    relative = relative_of(source, db)
+
+    def make(*parts: Any) -> HierarchicalStrategy:
+        return HierarchicalStrategy(*parts, lambda: [relative])
+
+    return make
+
+
+def expected(task: TuningTask, source: TuningTask, db: Path) -> float:
+    """How many programs of `task` the published planner expects its tuner to measure, for the best
+    program of `source` that has a counterpart (ETO, section 6.1).
+    """
+    relative = relative_of(source, db)
+    space = task.space(host_target())
+    named = Named(space, Operator.of(space.dag))
+    for sketch in relative.programs.sketch:
+        like = Correspondence(relative.named, int(sketch), named)
+        if like.sketches:
+            there = relative.named.operator
+            return expected_programs(space, like.sketches[0], named.operator, there)
+    return 0.0
+
+
+def relative_of(source: TuningTask, db: Path) -> Relative:
+    """An operator with the best programs that `db` holds of it."""
+    space = source.space(host_target())
+    rows = [space.row_of(t.gene) for t in best_first(trials_of(db, source))[:TRIED]]
+    programs = concatenate([row for row in rows if row is not None])
+    return Relative(Named(space, Operator.of(source.dag)), programs)
 
 
 def in_turns(task: TuningTask, genes: Mapping[str, Gene]) -> dict[str, float]:

@@ -119,6 +119,7 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
 def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
     throughputs = {"reuse": 0.97, "search": 0.88, "topk": 0.9, "default": 0.8}
     pair = {side: {"throughput": t, "trials": 12} for side, t in throughputs.items()}
+    listed = {**pair, "all": {"throughput": 0.99, "trials": 200, "expected": 300.0}}
     per_range = dict.fromkeys(RANGES, 0.5)
     shares = {"pairs": 4, "held": per_range, "kept": per_range}
     own = {"trials": 256, "seconds": 80.0, "throughput": 1.0, "needed": 256}
@@ -128,7 +129,9 @@ def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
     seconds = {"reuse": 1e-3, "search": 2e-3, "untuned": 4e-3}
     networks = {"sides": {"reuse": reuse, "search": own}, "networks": {"bert": seconds}}
     found: dict[str, Any] = {
-        "reuse_pairs": {"pairs": {"a < b": {"type": "C2D", **pair}}},
+        "reuse_pairs": {
+            "pairs": {"a < b": {"type": "C2D", **listed}, "c < d": {"type": "DEP", **pair}}
+        },
         "reuse_ranges": {"operators": 9, "types": {"C2D": {"all": shares}}},
         "reuse_sets": {**sets, "summary": sets_summary(sets)},
         "reuse_networks": {"experiments": {"lengths": networks}},
@@ -139,7 +142,10 @@ def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
     lines = text.splitlines()
     assert text.count("some CPU, 2 threads; commit abc; 2026-01-02.") == len(found)
     for row in (
-        "| C2D | 1 | 0.970 | 0.880 | 0.900 | 0.800 | 12 |",
+        "| C2D | 1 | 0.970 | 0.880 | 0.900 | 0.990 | 0.800 | 12 | 200 | 0.970 |",
+        "| DEP | 1 | 0.970 | 0.880 | 0.900 |  | 0.800 | 12 |  |  |",
+        "The published planner expected 1.50 of what *all* measured on average, 1.50 to 1.50, in 1 "
+        "pairs.",
         "| C2D | all | 4 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 | 50 / 50 |",
         "| BERT-Base | 2 | reuse | 0.980 | 64 | 4.0 | 128 | 20 |",
         "| geometric mean |  | reuse | 0.980 |  | 4.0 | × 2.0 | ÷ 4.0 |",

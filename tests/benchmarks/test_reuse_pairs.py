@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.cases import Case, conv2d
-from benchmarks.reuse_pairs import SIDES, Pair, rows
+from benchmarks.reuse_pairs import HEAD, SIDES, Pair, estimates, rows
 from benchmarks.reuse_records import own_database, tuned
 from simulated_device import simulate
 
@@ -28,8 +28,13 @@ def test_all_sides_begin_with_the_sources_records(
     assert found["reuse"].trials == 12 == found["search"].trials
     assert 3 <= found["topk"].trials <= 9 and found["default"].trials == 0
     assert found["topk"].origin in ("carried", "default")
+    assert found["all"].trials > 12 and 0.2 < found["all"].expected / found["all"].trials < 5
     # the source is not searched again; each side measures the untuned program twice
     assert sum(batches) == sum(one.trials + 2 for side, one in found.items() if side != "default")
-    sides = {side: vars(one) for side, one in found.items()}
-    (kind, every) = rows({"pairs": {"a < b": {"type": "C2D", **sides}}})
-    assert kind[:2] == ["C2D", "1"] and every[0] == "all" and kind[2:] == every[2:]
+    both = {"type": "C2D", **{side: vars(one) for side, one in found.items()}}
+    without = {side: of for side, of in both.items() if side != "all"}
+    (kind, every) = rows({"pairs": {"a < b": both, "c < d": without}})
+    assert kind[:2] == ["C2D", "2"] and every[0] == "all pairs" and kind[2:] == every[2:]
+    assert kind[HEAD.index("of all")] == str(found["all"].trials)
+    (estimate,) = estimates({"pairs": {"a < b": both, "c < d": without}})
+    assert estimate == found["all"].expected / found["all"].trials
