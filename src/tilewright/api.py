@@ -37,7 +37,7 @@ from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
 from tilewright.search.reuse.plan import Plan, make_plan
-from tilewright.search.reuse.run import Planned, well_known
+from tilewright.search.reuse.run import Planned, known_tasks
 from tilewright.search.strategies import STRATEGIES
 from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
 from tilewright.search.tasks import TaskSearch, TuningTask, infos_of
@@ -180,11 +180,12 @@ def plan(
     chosen = as_target(target)
     tasks, _ = merged(parts_of(as_tunables(models), chosen))
     name = arguments.database(db)
-    known: Sequence[TuningTask] = ()
+    recorded: Sequence[TuningTask] = ()
+    foreign: Sequence[TuningTask] = ()
     if "://" in str(name) or Path(name).exists():
         with Database.open(name, create=False, readonly=True) as database:
-            known = well_known(database, machine_of(chosen).fingerprint)
-    return make_plan(tasks, chosen, known, _all_rules(rules, chosen))
+            recorded, foreign = known_tasks(database, machine_of(chosen))
+    return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen))
 
 
 def _all_rules(rules: Sequence[Rule], target: Target) -> Sequence[Rule] | None:

@@ -159,7 +159,8 @@ def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifac
 class RecordedProgram:
     """A recorded trial with everything needed to print its program.
 
-    `reused` is the task near whose programs its own search began, if it did. `note` says which
+    `reused` is the task near whose programs its own search began, if it did: itself where they were
+    another machine's. `note` says which
     better ones cannot be printed, and why.
     """
 

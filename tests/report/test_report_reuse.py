@@ -12,6 +12,7 @@ from sample_tuning import MACHINE, fill, tasks
 from cli_models import cli
 from tilewright.inspection import find_program, write_report
 from tilewright.records import Database, ReuseRow
+from tilewright.records.rows import FOREIGN
 
 GEMM, SOFTMAX, HOPELESS = tasks()
 BRIDGE = "b0" * 32
@@ -19,7 +20,9 @@ BRIDGE = "b0" * 32
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One softmax reused the other, and that a task which has no trials any more."""
+    """One softmax reused the other, and that a task which has no trials any more. The product's
+    first plan did not begin, its second began with another machine's programs.
+    """
     file = tmp_path_factory.mktemp("reuse") / "tuning.db"
     with Database.open(file) as database:
         fill(database)
@@ -32,6 +35,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 MACHINE.fingerprint, "p", 0, position, task, "reuse", source, 12, 5.0, some
             )
             database.keep(replace(step, trials=()) if task == GEMM.hash else step)
+        database.keep(replace(step, plan="q", kind=FOREIGN, source_hash=GEMM.hash))
     return file
 
 
@@ -45,18 +49,20 @@ def test_the_page_names_what_was_reused(page: Page) -> None:
     text = " ".join(page.text.split())
     assert f"reused programs of softmax (workload {SOFTMAX.hash[:8]})." in text
     assert f"reused programs of bridge_<4x64> (workload {BRIDGE[:8]})." in text
-    assert text.count("Its search reused") == 2, "the third step has not begun"
+    assert "Its search reused programs of it from another machine." in text
+    assert text.count("Its search reused") == 3, "the third step has not begun"
     links = [attributes.get("href") for tag, attributes in page.elements if tag == "a"]
     assert links.count(f"#task-{SOFTMAX.hash[:12]}") == 1 + links.count(f"#task-{GEMM.hash[:12]}")
     assert f"#task-{BRIDGE[:12]}" not in links, "it has no section"
 
 
 def test_show_names_what_was_reused(db: Path) -> None:
-    for task, source in (("softmax", f"bridge_<4x64> (workload {BRIDGE[:8]})"), ("gemm", None)):
+    bridge = f"bridge_<4x64> (workload {BRIDGE[:8]})"
+    for task, source in (("softmax", bridge), ("gemm", "another machine's programs")):
         result = cli("show", db, task, "--layer", "sketch")
         assert result.exit_code == 0, result.output
         lines = [line for line in result.output.splitlines() if line.startswith("reused")]
-        assert lines == ([f"reused {source}"] if source else [])
+        assert lines == [f"reused {source}"]
     with Database.open(db, readonly=True) as database:
         program = find_program(database, "hopeless", target="cpu:icelake-server cores=2")
     assert program.reused is not None and program.reused.hash == SOFTMAX.hash

@@ -11,9 +11,9 @@ import pytest
 import tilewright as tw
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.records.rows import RECORDED, REUSE, SEARCH
-from tilewright.search.reuse.plan import Costs, Plan, make_plan
-from tilewright.search.reuse.strategy import LENGTH
+from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
+from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan
+from tilewright.search.reuse.strategy import LENGTH, ROUND
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
 from tilewright.tuning_tasks import parts_of, tasks_of
@@ -39,7 +39,7 @@ def check(plan: Plan, tasks: Sequence[TuningTask]) -> None:
     for step in plan.steps:
         assert step.task not in done
         assert (step.source is None) == (step.kind == SEARCH)
-        assert step.source is None or step.source in done
+        assert step.source is None or step.source in done or step.kind == FOREIGN
         done.add(step.task)
     for bridge in plan.tasks[len(tasks) :]:
         assert bridge.weight == 0
@@ -83,6 +83,34 @@ def test_a_recorded_task_is_a_source_itself() -> None:
     assert [(s.task, s.kind, s.source) for s in plan.steps] == [
         (tasks[0].hash, RECORDED, tasks[1].hash)
     ]
+
+
+def test_another_machines_programs_cost_a_few_trials() -> None:
+    tasks = [matmul(64, 64, 64), matmul(128, 64, 64)]
+    other, stranger = matmul(96, 64, 64, 0.0), replace(conv(14, 32, 3), weight=0.0)
+    plan = make_plan(tasks, CPU, foreign=[other, stranger])
+    check(plan, tasks)
+    assert plan.tasks[2:] == (other,) and plan.recorded == ()
+    foreign, *others = plan.steps
+    assert foreign == Step(other.hash, FOREIGN, other.hash, ROUND)
+    assert {(s.kind, s.source, s.programs) for s in others} == {(REUSE, other.hash, LENGTH)}
+    assert f"{other.name}: another machine's, {ROUND}" in str(plan)
+    assert "2 to reuse others, 0 to reuse records, 1 to try another machine's" in str(plan)
+    # what this machine has recorded of the same operator needs no trial
+    assert make_plan(tasks, CPU, [other], [other]) == make_plan(tasks, CPU, [other])
+
+
+def test_a_task_that_another_machine_tuned_begins_there() -> None:
+    task, other = matmul(64, 64, 64), matmul(128, 64, 64)
+    elsewhere = replace(task, weight=0.0)
+    (step,) = make_plan([task], CPU, foreign=[elsewhere]).steps
+    assert step == Step(task.hash, FOREIGN, task.hash, LENGTH)
+    plan = make_plan([task, other], CPU, foreign=[elsewhere])
+    check(plan, [task, other])
+    assert plan.tasks == (task, other)
+    assert [(s.task, s.kind, s.source) for s in plan.steps] == [
+        (task.hash, FOREIGN, task.hash), (other.hash, REUSE, task.hash)
+    ]  # fmt: skip
 
 
 def test_a_search_as_cheap_as_a_reuse_is_preferred() -> None:

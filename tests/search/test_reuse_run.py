@@ -7,21 +7,24 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from simulated_tuning import MACHINE, TARGET, SimulatedMachine
 from tilewright.records.database import Database
-from tilewright.records.rows import DEFAULT, RECORDED, REUSE, SEARCH
+from tilewright.records.machine import Machine
+from tilewright.records.rows import DEFAULT, FOREIGN, RECORDED, REUSE, SEARCH, Trial
 from tilewright.search.objectives import ObjectiveModel, TotalLatency
+from tilewright.search.reuse.correspondence import kin
 from tilewright.search.reuse.plan import Costs
-from tilewright.search.reuse.run import WELL_KNOWN, Planned, PlanScheduler, well_known
-from tilewright.search.reuse.strategy import CARRIED, LENGTH, ReuseStrategy
+from tilewright.search.reuse.run import PROGRAMS, WELL_KNOWN, Planned, PlanScheduler, well_known
+from tilewright.search.reuse.strategy import CARRIED, LENGTH, ROUND, ReuseStrategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.tasks import TuningTask, infos_of
 from tilewright.search.tuner import Budget, Tuner
 from tilewright.space.rules import CPU_RULES
 from tilewright.space.space import Space
-from workloads import product
+from workloads import convolution, product
 
 SEARCHED = 32
 RULES_OF_NO_USE = CPU_RULES[-1:]
@@ -50,8 +53,9 @@ def tuner_of(
     seed: int = 0,
     costs: Costs = COSTS,
     hops: int | None = 1,
+    here: Machine = MACHINE,
 ) -> tuple[Tuner, Planned]:
-    planned = Planned.begin(tasks, database, MACHINE, TARGET, None, seed, costs, hops)
+    planned = Planned.begin(tasks, database, here, TARGET, None, seed, costs, hops)
 
     def schedule(all_tasks, latencies, seed):
         numbers = tuple(range(len(tasks)))
@@ -59,7 +63,7 @@ def tuner_of(
         return planned.scheduler(infos_of(all_tasks, latencies), [model], TotalLatency(), seed=seed)
 
     tuner = Tuner(
-        planned.plan.tasks, database, MACHINE, machine, TARGET, schedule, "reuse", seed,
+        planned.plan.tasks, database, here, machine, TARGET, schedule, "reuse", seed,
         maker=planned.maker,
     )  # fmt: skip
     return tuner, planned
@@ -136,6 +140,79 @@ def test_a_recorded_workload_is_a_source_without_a_trial(database: Database) -> 
     assert [row.source_hash for row in database.reused(MACHINE.fingerprint).values()] == [
         first.hash
     ]
+
+
+def elsewhere(cores: int) -> Machine:
+    return Machine.of("cpu", cpu="simulated", features="a, b", cores=cores, compiler="none")
+
+
+def test_another_machines_programs_are_tried_first(database: Database) -> None:
+    """Those of the nearest machine; of a task itself, and of a relative that nobody wants."""
+    mine, other, stranger = matmul(32, 32, 32), matmul(64, 32, 32), matmul(64, 64, 32)
+    for cores, seed in ((4, 1), (2, 2)):
+        run, _ = tuner_of(
+            [mine, stranger], database, SimulatedMachine(), seed, here=elsewhere(cores)
+        )
+        run.run(Budget(trials=SEARCHED + LENGTH + 40))
+    begun = database.reused(MACHINE.fingerprint)
+    assert not begun
+    tuner, planned = tuner_of([mine, other], database, SimulatedMachine())
+    kinds = {step.task: (step.kind, step.source) for step in planned.plan.steps}
+    assert kinds == {mine.hash: (FOREIGN, mine.hash), other.hash: (REUSE, mine.hash)}
+    tuner.run(Budget(trials=2 * LENGTH))
+    (row,) = [r for r in database.reused(MACHINE.fingerprint).values() if r.kind == FOREIGN]
+    best = database.best(mine.hash, elsewhere(2).fingerprint)
+    assert best is not None and best.id in row.trials
+    pinned = [database.trial(t) for t in row.trials]
+    assert {t.machine for t in pinned if t} == {elsewhere(2).fingerprint}
+    tried = [gene for w, gene, origin in searched(database) if w == mine.hash and origin == CARRIED]
+    assert best.gene.hash in tried
+
+
+def test_a_relative_that_another_machine_tuned_is_tried_for_the_others(database: Database) -> None:
+    there = matmul(32, 32, 32)
+    run, _ = tuner_of([there], database, SimulatedMachine(), here=elsewhere(2))
+    run.run(Budget(trials=WELL_KNOWN + 8))
+    tasks = [matmul(64, 32, 32), matmul(64, 64, 32)]
+    tuner, planned = tuner_of(tasks, database, SimulatedMachine())
+    assert [(s.kind, s.programs) for s in planned.plan.steps] == [
+        (FOREIGN, ROUND), (REUSE, LENGTH), (REUSE, LENGTH)
+    ]  # fmt: skip
+    tuner.run(Budget(trials=planned.plan.programs))
+    assert sum(workload == there.hash for workload, *_ in searched(database)) == ROUND
+    assert not planned.left_out
+    again, _ = tuner_of(tasks, database, machine := SimulatedMachine())
+    again.run(Budget(trials=planned.plan.programs))
+    assert not machine.measured
+
+
+def test_a_reuse_takes_what_its_operator_can_have(database: Database) -> None:
+    """A 3x3 convolution is best in Winograd's form, which says nothing to a 1x1 one: that takes the
+    best of the others.
+    """
+    three, one = (
+        TuningTask(f"conv{k}", convolution(1, 28, 64, 64, k, padding=k // 2)) for k in (3, 1)
+    )
+    _, planned = tuner_of([three, one], database, SimulatedMachine())
+    source, target = planned.plan.steps
+    assert (source.task, target.task, target.source) == (three.hash, one.hash, three.hash)
+    there, here = (task.space(TARGET) for task in (three, one))
+    common = {kin(sketch.rules) for sketch in here.sketches}
+    programs = there.sample(np.random.default_rng(0), 64)
+    is_common = [kin(there.sketches[k].rules) in common for k in programs.sketch]
+    assert 0 < sum(is_common) < 64
+    best_last = sorted(range(64), key=lambda i: is_common[i])
+    genes = [there.gene(int(programs.sketch[i]), programs.rows[i]) for i in best_last]
+    ids = database.add_trials(
+        [
+            Trial(three.hash, MACHINE.fingerprint, gene, 0, 0, (1e-3 * n,))
+            for n, gene in enumerate(genes, 1)
+        ]
+    )
+    (relative,) = planned.relatives(planned._rows[one.hash])
+    (row,) = database.reused(MACHINE.fingerprint).values()
+    assert set(row.trials) == set(ids[64 - sum(is_common) :][:PROGRAMS])
+    assert len(relative.programs) == PROGRAMS
 
 
 def test_a_plan_is_made_once(database: Database) -> None:

@@ -94,7 +94,10 @@ def print_head(console: Console, program: RecordedProgram) -> None:
     console.print(f"trial {trial.id} of {program.machine}, proposed by {trial.origin or 'hand'}")
     if program.reused is not None:
         source = program.reused
-        console.print(f"reused {source.name} (workload {source.hash[:8]})", soft_wrap=True)
+        is_own = source.hash == workload.hash
+        other = f"{source.name} (workload {source.hash[:8]})"
+        whom = "another machine's programs" if is_own else other
+        console.print(f"reused {whom}", soft_wrap=True)
     if trial.ok:
         speed = rate(workload.flops, trial.latency_s)
         confirmed = " (confirmed in fresh processes)" if trial.confirmed_s else ""

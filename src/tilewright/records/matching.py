@@ -49,13 +49,12 @@ def find_record(
         return Match(own, True, "")
     others = []
     too_large = False
-    for other in database.machines():
-        if other.kind == machine.kind and other != machine:
-            trial = database.best(workload.hash, other.fingerprint, without=without)
-            if trial is not None and not runs(trial):
-                too_large = True
-            elif trial is not None:
-                others.append((_distance(machine, other), trial.latency_s, other, trial))
+    for other in others_like(database, machine):
+        trial = database.best(workload.hash, other.fingerprint, without=without)
+        if trial is not None and not runs(trial):
+            too_large = True
+        elif trial is not None:
+            others.append((_distance(machine, other), trial.latency_s, other, trial))
     if too_large and not others:
         why = "programs recorded on other machines need more than this one has"
         return Match(None, False, f"{workload.name}: {why}")
@@ -65,6 +64,12 @@ def find_record(
     why = "; ".join(machine.differences(nearest))
     note = f"{workload.name}: no record of this machine; using one of another ({why})"
     return Match(trial, False, note)
+
+
+def others_like(database: Database, machine: Machine) -> list[Machine]:
+    """The other machines of the same kind that a database knows, the nearest first."""
+    same_kind = (m for m in database.machines() if m.kind == machine.kind and m != machine)
+    return sorted(same_kind, key=lambda other: _distance(machine, other))
 
 
 def _distance(machine: Machine, other: Machine) -> tuple[int, int]:

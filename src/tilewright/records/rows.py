@@ -22,7 +22,7 @@ from tilewright.gene import Gene, compact
 
 INT64_MAX = 2**63 - 1
 RUN, MEASURED = FACT_KINDS = ("run", "measured")
-SEARCH, REUSE, RECORDED = REUSE_KINDS = ("search", "reuse", "recorded")
+SEARCH, REUSE, RECORDED, FOREIGN = REUSE_KINDS = ("search", "reuse", "recorded", "foreign")
 DEFAULT = "default"  # origin of a default program's trial
 
 
@@ -288,7 +288,8 @@ class ReuseRow:
 
     `plan` is a hash that names the plan, `seed` is the run's, `position` the step's place in it. A
     SEARCH begins with nothing, a REUSE near programs of the workload `source_hash`; a RECORDED task
-    has its programs from before. `programs` and `seconds` are what the step is expected to measure
+    has its programs from before, a FOREIGN one from another machine: it is its own source.
+    `programs` and `seconds` are what the step is expected to measure
     and take. `trials` are ids of the source's trials whose programs are reused, none until the step
     begins; `begun_at` is then (Unix time, the database sets it).
     """

@@ -13,18 +13,19 @@ iteration space dominate the other. On CPUs programs carry over where none does,
 Costs are expected programs. A search from nothing takes `Costs.search` of them, a reuse those that
 the strategy measures and what has to be searched after all, which is the more the farther the
 shapes are from each other. A bridge (ETO, section 6.2) costs its default program, too. What the
-records hold is free.
+records hold of this machine is free; what they hold of another one costs a few programs, of which
+only measuring says what they are worth here.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import log2, prod
 
 from tilewright.errors import InputError
-from tilewright.records.rows import RECORDED, REUSE, SEARCH
+from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import abilities
 from tilewright.search.reuse.family import (
@@ -36,7 +37,7 @@ from tilewright.search.reuse.family import (
     comparable,
 )
 from tilewright.search.reuse.graph import Graph, Tree, cost, steiner_tree
-from tilewright.search.reuse.strategy import LENGTH
+from tilewright.search.reuse.strategy import LENGTH, ROUND
 from tilewright.search.tasks import TuningTask
 from tilewright.space.derivation import Rule
 from tilewright.target import Target
@@ -53,13 +54,15 @@ RECORDS = 32  # recorded workloads of a family to choose from
 @dataclass(frozen=True)
 class Costs:
     """Expected programs: of a search from nothing; of one more where a step ended badly; of a
-    default program, confirmed; and of what a reuse leaves to be searched, for each octave between
-    the numbers of iterations and for shapes of which none dominates the other.
+    default program, confirmed; of an operator that another machine has programs of; and of what a
+    reuse leaves to be searched, for each octave between the numbers of iterations and for shapes of
+    which none dominates the other.
     """
 
     search: int = 128
     fallback: int = 64
     default: int = 5
+    foreign: int = ROUND
     octave: float = 0.5
     apart: float = 2.0
 
@@ -72,7 +75,8 @@ class Costs:
 @dataclass(frozen=True)
 class Step:
     """What is done for one task, with `programs` trials: searched from nothing, or near the good
-    programs of `source`, an earlier step's (REUSE) or the records' (RECORDED). Hashes are tasks'.
+    programs of `source`, an earlier step's (REUSE), the records' (RECORDED) or those that
+    another machine has of the task itself (FOREIGN). Hashes are tasks'.
     """
 
     task: str
@@ -83,20 +87,26 @@ class Step:
 
 @dataclass(frozen=True)
 class Member:
-    """An operator that may reuse and be reused."""
+    """An operator that may reuse and be reused. Its records are this machine's (RECORDED), another
+    one's (FOREIGN) or none.
+    """
 
     task: TuningTask
     operator: Operator
     rules: frozenset[tuple[str, ...]]
-    is_recorded: bool = False
-    is_bridge: bool = False
+    records: str | None = None
+
+    @property
+    def is_helper(self) -> bool:
+        """Whether it has to be tuned for others alone: a bridge, or what another machine tuned."""
+        return not self.task.weight and self.records != RECORDED
 
 
 @dataclass(frozen=True)
 class Plan:
     """Steps for the tasks that matter and have relatives, sources first; others are searched as
-    ever. `tasks` are those given, then the bridges in use, of which `considered` came into
-    question; `recorded` are the sources that the records hold.
+    ever. `tasks` are those given, then bridges in use, of which `considered` came into question,
+    and other machines' tasks; `recorded` are the sources that this machine's records hold.
     """
 
     tasks: tuple[TuningTask, ...]
@@ -116,8 +126,9 @@ class Plan:
         below: dict[str | None, list[str]] = {None: [task.hash for task in self.recorded]}
         told = {task.hash: "recorded" for task in self.recorded}
         for step in self.steps:
-            below.setdefault(step.source, []).append(step.task)
-            told[step.task] = f"{SEARCH if step.source is None else REUSE}, {step.programs}"
+            above = None if step.kind == FOREIGN else step.source
+            below.setdefault(above, []).append(step.task)
+            told[step.task] = f"{_TOLD.get(step.kind, step.kind)}, {step.programs}"
         todo = [(hash_, 0) for hash_ in reversed(below[None])]
         while todo:
             hash_, depth = todo.pop()
@@ -135,30 +146,37 @@ class Plan:
         used = len(self.tasks) - wanted
         return (
             f"{count(wanted, 'task')}: {kinds[SEARCH]} to search first, {kinds[REUSE]} to reuse "
-            f"others, {kinds[RECORDED]} to reuse records; "
-            f"{count(self.considered, 'bridge')} considered, {used} used; "
+            f"others, {kinds[RECORDED]} to reuse records, {kinds[FOREIGN]} to try another "
+            f"machine's; {count(self.considered, 'bridge')} considered, {used} used; "
             f"{count(self.programs, 'program')}, about {clock(self.programs * TRIAL_S)}"
         )
+
+
+_TOLD = {RECORDED: REUSE, FOREIGN: "another machine's"}
 
 
 def make_plan(
     tasks: Sequence[TuningTask],
     target: Target,
     recorded: Iterable[TuningTask] = (),
+    foreign: Iterable[TuningTask] = (),
     rules: Sequence[Rule] | None = None,
     costs: Costs | None = None,
     hops: int | None = 1,
 ) -> Plan:
-    """The plan for some tasks. `recorded` are tasks whose programs are known, others or these;
-    `hops` is how far bridges go (None: all of them, 0: none).
+    """The plan for some tasks. `recorded` are tasks whose programs are known, others or these,
+    `foreign` those that other machines have programs of; `hops` is how far bridges go (None: all of
+    them, 0: none).
     """
     planner = _Planner(target, rules, costs or Costs(), hops)
     members = [planner.member(task) for task in tasks]
     families: dict[Family, list[Member]] = {}
     for member in members:
         families.setdefault(member.operator.family, []).append(member)
-    for member in planner.recorded(recorded, families):
-        families[member.operator.family].append(member)
+    known = {RECORDED: recorded, FOREIGN: foreign}
+    for records in (FOREIGN, RECORDED):  # of a task of both, what this machine has counts
+        for member in planner.recorded(known[records], families, records):
+            families[member.operator.family].append(member)
     steps: list[Step] = []
     sources: list[Member] = []
     considered = 0
@@ -166,18 +184,18 @@ def make_plan(
     for kind, share in sorted(shares.items(), key=lambda pair: -pair[1]):
         if share < MINOR:
             break
-        family = families[kind]
-        known = {m.task.hash: m for m in family}
-        between = planner.bridges(list(known.values()))
+        family = {m.task.hash: m for m in families[kind]}
+        between = planner.bridges(list(family.values()))
         considered += len(between)
-        some = planner.steps([*known.values(), *between], min(1.0, share / MAJOR))
+        every = [*family.values(), *between]
+        some = planner.steps(every, min(1.0, share / MAJOR))
         steps += some
         reused = {step.source for step in some}
-        sources += [m for m in (*known.values(), *between) if m.task.hash in reused]
+        sources += [m for m in every if m.task.hash in reused]
     return Plan(
-        (*tasks, *(m.task for m in sources if m.is_bridge)),
+        (*tasks, *(m.task for m in sources if m.is_helper)),
         tuple(steps),
-        tuple(m.task for m in sources if m.is_recorded),
+        tuple(m.task for m in sources if m.records == RECORDED),
         considered,
     )
 
@@ -189,15 +207,18 @@ class _Planner:
     costs: Costs
     hops: int | None
 
-    def member(self, task: TuningTask, is_recorded: bool = False) -> Member:
+    def member(self, task: TuningTask, records: str | None = None) -> Member:
         """What the planner knows of a task."""
         rules = abilities(task.dag, self.target, self.rules)
-        return Member(task, Operator.of(task.dag), rules, is_recorded)
+        return Member(task, Operator.of(task.dag), rules, records)
 
     def recorded(
-        self, tasks: Iterable[TuningTask], families: Mapping[Family, Sequence[Member]]
+        self,
+        tasks: Iterable[TuningTask],
+        families: Mapping[Family, Sequence[Member]],
+        records: str,
     ) -> list[Member]:
-        """The recorded tasks that are of these families, of each the nearest ones."""
+        """The tasks with such records that are of these families, of each the nearest ones."""
         near: dict[Family, list[tuple[float, str, TuningTask]]] = {}
         for task in tasks:
             operator = Operator.of(task.dag)
@@ -206,7 +227,12 @@ class _Planner:
                 far = min(self.costs.reuse(nest, operator.nest) for nest in nests)
                 near.setdefault(operator.family, []).append((far, task.hash, task))
         chosen = [sorted(found, key=lambda f: f[:2])[:RECORDS] for found in near.values()]
-        return [self.member(task, is_recorded=True) for found in chosen for *_, task in found]
+        wanted = {m.task.hash: m.task for some in families.values() for m in some}
+        return [
+            self.member(wanted.get(hash_, task), records)
+            for found in chosen
+            for _, hash_, task in found
+        ]
 
     def bridges(self, family: Sequence[Member]) -> list[Member]:
         """Operators between those of one family, of which none is wanted for itself."""
@@ -219,7 +245,7 @@ class _Planner:
                 continue
             name = f"bridge_{'x'.join(map(str, nest))}"
             task = TuningTask(name, dag, 0.0, first.task.setting)
-            found.append(replace(self.member(task), is_bridge=True))
+            found.append(self.member(task))
         return found
 
     def steps(self, family: Sequence[Member], worth: float) -> list[Step]:
@@ -228,34 +254,39 @@ class _Planner:
         """
         graph = self._graph(family, self.costs.search * worth)
         wanted = [m.task.hash for m in family if m.task.weight]
-        between = {m.task.hash for m in family if m.is_bridge}
+        between = {m.task.hash for m in family if m.is_helper}
         direct = {edge: c for edge, c in graph.items() if not between.intersection(edge)}
-        # The tree with bridges is an approximation: it may cost more than one without.
+        # The tree with helpers is an approximation: it may cost more than one without.
         trees = [steiner_tree(some, ROOT, wanted) for some in (direct, graph)]
         tree = min(trees, key=lambda tree: cost(tree, graph))
-        if len(tree) < 2:
+        records = {m.task.hash: m.records for m in family}
+        if all(records[task] is None for task in tree) and len(tree) < 2:
             return []  # a search from nothing, as without a plan
-        recorded = {m.task.hash for m in family if m.is_recorded}
         found = []
         work = {m.task.hash: _work(m) for m in family}
         for task in _sources_first(tree, work):
             source = tree[task]
-            if source == ROOT and task not in recorded:
-                found.append(Step(task, SEARCH, None, round(graph[ROOT, task])))
-            elif source != ROOT:
-                kind = RECORDED if source in recorded else REUSE
+            if source != ROOT:
+                kind = RECORDED if records[source] == RECORDED else REUSE
                 found.append(Step(task, kind, source, LENGTH))
+            elif records[task] == FOREIGN:
+                programs = self.costs.foreign if task in between else LENGTH
+                found.append(Step(task, FOREIGN, task, programs))
+            elif records[task] is None:
+                found.append(Step(task, SEARCH, None, round(graph[ROOT, task])))
         return found
 
     def _graph(self, family: Sequence[Member], search: float) -> Graph[str]:
         """The graph of optimisation choices (ETO, section 6)."""
         graph: dict[tuple[str, str], float] = {}
         for target in family:
-            extra = self.costs.default if target.is_bridge else 0
+            extra = self.costs.default if target.is_helper else 0
             here = target.task.hash
-            graph[ROOT, here] = 0.0 if target.is_recorded else search + extra
-            if target.is_recorded:
+            if target.records == RECORDED:
+                graph[ROOT, here] = 0.0
                 continue
+            foreign = self.costs.foreign if target.is_helper else LENGTH
+            graph[ROOT, here] = (foreign if target.records == FOREIGN else search) + extra
             found = [
                 (self.costs.reuse(target.operator.nest, source.operator.nest) + extra, i)
                 for i, source in enumerate(family)

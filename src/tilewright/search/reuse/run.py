@@ -12,7 +12,7 @@ a resumed run does what the interrupted one would have done, whatever was record
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -20,18 +20,19 @@ from itertools import islice
 from statistics import median
 from typing import Any
 
-from tilewright.cost.candidates import concatenate
+from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import RecordsError
 from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import RECORDED, ReuseRow, best_first
+from tilewright.records.matching import others_like
+from tilewright.records.rows import FOREIGN, RECORDED, ReuseRow, Trial, best_first
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import as_population
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import TRIAL_S
-from tilewright.search.reuse.correspondence import Named
+from tilewright.search.reuse.correspondence import Named, kin
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
@@ -50,14 +51,14 @@ BEHIND = 0.7  # of what the estimate leads to expect, by the others of a tree: t
 
 @dataclass
 class Planned:
-    """A plan and the records that it draws on. `machine` is a fingerprint, `name` the plan's;
-    a task that ends up behind gets `fallback` programs more.
+    """A plan and the records that it draws on. `name` is the plan's; a task that ends up behind
+    gets `fallback` programs more.
     """
 
     plan: Plan
     name: str
     database: Database
-    machine: str
+    machine: Machine
     target: Target
     rules: Sequence[Rule] | None
     seed: int
@@ -87,11 +88,11 @@ class Planned:
         if rows:
             plan = _recorded_plan(tasks, rows, database)
         else:
-            known = well_known(database, machine.fingerprint)
-            plan = make_plan(tasks, target, known, rules, chosen, hops)
+            recorded, foreign = known_tasks(database, machine)
+            plan = make_plan(tasks, target, recorded, foreign, rules, chosen, hops)
             rows = _record(plan, name, database, machine, seed)
         return Planned(
-            plan, name, database, machine.fingerprint, target, rules, seed, chosen.fallback,
+            plan, name, database, machine, target, rules, seed, chosen.fallback,
             {row.workload_hash: row for row in rows},
         )  # fmt: skip
 
@@ -105,7 +106,8 @@ class Planned:
                 found: EvolutionStrategy | ReuseStrategy
                 found = EvolutionStrategy(space, extractor, model)
             else:
-                found = ReuseStrategy(space, extractor, model, partial(self.relatives, row))
+                relatives = partial(self.relatives, row)
+                found = ReuseStrategy(space, extractor, model, relatives, row.programs)
             self._searched[task.hash] = found
             return found
 
@@ -156,15 +158,17 @@ class Planned:
 
     def _first(self, task: str) -> str:
         """Where a task's tree begins."""
-        while task in self._rows and (source := self._rows[task].source_hash) is not None:
-            task = source
+        row = self._rows.get(task)
+        while row is not None and row.source_hash not in (None, task):
+            task = str(row.source_hash)
+            row = self._rows.get(task)
         return task
 
     def relatives(self, row: ReuseRow) -> list[Relative]:
         """Whom a step reuses, with the programs that it began with, or begins now."""
         if not row.trials:
             row = self.database.pin(replace(row, trials=tuple(self._examples(row))))
-        found = self._with_programs(row.trials)
+        found = self._with_programs(row.workload_hash, row.trials)
         if not found:
             log.warning(
                 "%s: none of its source's programs can be had by today's rules; it is searched as "
@@ -172,15 +176,15 @@ class Planned:
             )  # fmt: skip
         return found
 
-    def _with_programs(self, trials: Sequence[int]) -> list[Relative]:
-        """The operators of some trials, with those of their programs that are in their spaces."""
+    def _with_programs(self, task: str, trials: Sequence[int]) -> list[Relative]:
+        """The operators of some trials, with those of their programs that are of use to a task."""
         known = [t for t in map(self.database.trial, trials) if t is not None]
         found = []
         for workload in dict.fromkeys(t.workload_hash for t in known):
-            space = self._space(workload)
-            genes = [t.gene for t in known if t.workload_hash == workload]
-            programs = [p for p in map(space.row_of, genes) if p is not None]
+            of_it = (t for t in known if t.workload_hash == workload)
+            programs = [p for t in of_it if (p := self._program(task, t)) is not None]
             if programs:
+                space = self._space(workload)
                 named = Named(space, Operator.of(space.dag))
                 found.append(Relative(named, concatenate(programs)))
         return found
@@ -191,30 +195,58 @@ class Planned:
 
     def _examples(self, row: ReuseRow) -> list[int]:
         """Ids of the source's best trials and, where the source had few trials itself, of the best
-        one that it descends from; where rules have changed and none of these can be had any more,
-        of the next source's.
+        one that it descends from; where none of these can be had here, of the next source's.
         """
-        source, first = row.source_hash, self._first(row.workload_hash)
+        task, source = row.workload_hash, row.source_hash
         assert source is not None
+        if row.kind == FOREIGN:
+            others = (self._best(task, task, PROGRAMS, m) for m in self._others)
+            return next(filter(None, others), [])
+        first = self._first(task)
         tree = (s.task for s in self.plan.steps if self._first(s.task) == first)
-        rest = (task for task in tree if task != row.workload_hash)
+        rest = (other for other in tree if other != task)
         for other in dict.fromkeys([source, first, *rest]):
-            found = self._best(other, PROGRAMS - (first != other))
+            found = self._best(task, other, PROGRAMS - (first != other))
+            if found and other != source:
+                log.warning(
+                    "%s: no program of %s can be had here; it reuses %s",
+                    *(self._task(h).name for h in (task, source, other)),
+                )
             if found:
-                return found if first == other else [*found, *self._best(first, 1)]
-        return self._best(source, PROGRAMS, of_today=False)
+                return found if first == other else [*found, *self._best(task, first, 1)]
+        return _ids(best_first(self._trials(source)), PROGRAMS)  # none of use, but found again
 
-    def _best(self, workload_hash: str, n: int, of_today: bool = True) -> list[int]:
-        """Ids of a workload's best trials, those of its space `of_today`."""
-        ranked = best_first(self.database.trials(workload_hash, self.machine))
-        had = (t for t in ranked if not of_today or self._space(workload_hash).row_of(t.gene))
-        return [t.id for t in islice(had, n) if t.id is not None]
+    def _best(self, task: str, source: str, n: int, machine: Machine | None = None) -> list[int]:
+        """Ids of a source's best trials on a machine (None: this one) that are of use to a task."""
+        ranked = best_first(self._trials(source, machine))
+        return _ids((t for t in ranked if self._program(task, t) is not None), n)
+
+    def _trials(self, workload_hash: str, machine: Machine | None = None) -> Iterable[Trial]:
+        return self.database.trials(workload_hash, (machine or self.machine).fingerprint)
+
+    def _program(self, task: str, trial: Trial) -> Population | None:
+        """A trial's program in its own space, None where today's rules do not make such programs
+        there or of the task.
+        """
+        there = self._space(trial.workload_hash)
+        found = there.row_of(trial.gene)
+        rules = {kin(sketch.rules) for sketch in self._space(task).sketches}
+        is_of_use = found is not None and kin(there.sketches[found.sketch[0]].rules) in rules
+        return found if is_of_use else None
+
+    @property
+    def _others(self) -> list[Machine]:
+        return others_like(self.database, self.machine)
 
     def _space(self, workload_hash: str) -> Space:
         if workload_hash not in self._spaces:
             task = self._task(workload_hash)
             self._spaces[workload_hash] = task.space(self.target, self.rules)
         return self._spaces[workload_hash]
+
+
+def _ids(trials: Iterable[Trial], n: int) -> list[int]:
+    return [t.id for t in islice(trials, n) if t.id is not None]
 
 
 def well_known(database: Database, machine: str) -> list[TuningTask]:
@@ -224,6 +256,16 @@ def well_known(database: Database, machine: str) -> list[TuningTask]:
         trials[group.workload_hash] += len(group.decisions)
     rows = [row for row in database.workloads() if trials[row.hash] >= WELL_KNOWN]
     return [TuningTask.of(row) for row in rows]
+
+
+def known_tasks(database: Database, machine: Machine) -> tuple[list[TuningTask], list[TuningTask]]:
+    """The workloads of which this machine's records hold programs to reuse, and those of which
+    other machines' do.
+    """
+    elsewhere: dict[str, TuningTask] = {}
+    for other in others_like(database, machine):
+        elsewhere |= {task.hash: task for task in well_known(database, other.fingerprint)}
+    return well_known(database, machine.fingerprint), list(elsewhere.values())
 
 
 def _record(
