@@ -5,8 +5,8 @@
 For every type pairs of operators (benchmarks.operator_sets): a target, and a source that was
 searched with 128 trials, whose records all sides begin with.
 
-    reuse     tune(target, trials=12, reuse=True)
-    search    tune(target, trials=12): the control, which learns from the same records
+    reuse     12 trials of a plan, as tune(target, trials=12, reuse=True)
+    search    12 of a search, the control, which learns from the same records
     topk      the source's three best programs as they are (Selective Tuning's way)
     all       the published tuner, which measures every program that it enumerates; of the first
               --all pairs of a type. Its planner's estimate of how many is kept, too (figure 5)
@@ -36,18 +36,10 @@ from benchmarks.operators import reported
 from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     TRIED,
-    best_of,
-    default_of,
-    enumerated,
-    expected,
+    Bench,
     fresh,
-    in_turns,
     read_results,
-    run_tuner,
-    searched,
-    taken_over,
     task_of,
-    tuned,
     write_results,
 )
 from benchmarks.turns import Deadline, chosen
@@ -104,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     deadline = Deadline.after(options.minutes)
     options.folder.mkdir(parents=True, exist_ok=True)
     results = read_results(options.json, {"pairs": {}})
-    console = output()
+    console, bench = output(), Bench(options.folder)
     for number in range(options.pairs):  # a slice has pairs of all types
         for kind in kinds:
             both = pairs(kind, number + 1)[number:]
@@ -114,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
             name = f"{target.name} < {source.name}"
             if name in results["pairs"]:
                 continue
-            pair = Pair(target, source, options.folder, with_all=number < options.all)
+            pair = Pair(target, source, bench, with_all=number < options.all)
             found = pair.measured()
             sides = {side: asdict(figures) for side, figures in found.items()}
             results["pairs"][name] = {"type": kind, **sides}
@@ -192,21 +184,25 @@ class Pair:
 
     target: Workload
     source: Workload
-    folder: Path
+    bench: Bench
     with_all: bool = True
 
     def __post_init__(self) -> None:
-        self.task = task_of(self.target)
+        self.task, self.other = task_of(self.target), task_of(self.source)
 
     def measured(self) -> dict[str, Side]:
         """The sides; the programs that they found take turns."""
-        own = searched(self.target, self.folder)
+        own = self.bench.searched(self.target)
         makers = {"reuse": self._reuse, "search": self._search, "topk": self._topk}
         makers |= {ALL: self._all} if self.with_all else {}
         told = {side: make(self._copy(side)) for side, make in makers.items()}
-        trials = {side: best_of(self._database(side), self.task) for side in makers}
-        trials |= {"own": best_of(own, self.task), DEFAULT: default_of(own, self.task)}
-        seconds = in_turns(self.task, {side: trial.gene for side, trial in trials.items()})
+        trials = {side: self.bench.best_of(self._database(side), self.task) for side in makers}
+        trials |= {
+            "own": self.bench.best_of(own, self.task),
+            DEFAULT: self.bench.default_of(own, self.task),
+        }
+        genes = {side: trial.gene for side, trial in trials.items()}
+        seconds = self.bench.in_turns(self.task, genes)
         told[DEFAULT] = Taken(0, 0.0)
         return {
             side: Side(
@@ -220,23 +216,24 @@ class Pair:
     # ---- sides --------------------------------------------------------------------------------
 
     def _reuse(self, db: Path) -> Taken:
-        return Taken(*tuned(self.target, db, LENGTH, reuse=True), LENGTH)
+        with Database.open(db) as database:
+            tuner = self.bench.run_plan(database, [self.task], LENGTH)
+        return Taken(tuner.trials, tuner.elapsed_s, LENGTH)
 
     def _search(self, db: Path) -> Taken:
-        return Taken(*tuned(self.target, db, LENGTH), LENGTH)
+        return self._run(db, None, LENGTH, "evolution", LENGTH)
 
     def _topk(self, db: Path) -> Taken:
-        return self._run(db, taken_over(task_of(self.source), db), TRIED, "topk", TOP)
+        return self._run(db, self.bench.taken_over(self.other, db), TRIED, "topk", TOP)
 
     def _all(self, db: Path) -> Taken:
-        source = task_of(self.source)
-        return self._run(
-            db, enumerated(source, db), ENUMERATED, ALL, expected(self.task, source, db)
-        )
+        expected = self.bench.expected(self.task, self.other, db)
+        return self._run(db, self.bench.enumerated(self.other, db), ENUMERATED, ALL, expected)
 
-    def _run(self, db: Path, make: Maker, trials: int, name: str, expected: float) -> Taken:
+    def _run(self, db: Path, make: Maker | None, trials: int, name: str, expected: float) -> Taken:
+        maker = None if make is None else lambda _: make
         with Database.open(db) as database:
-            tuner = run_tuner(database, [self.task], trials, maker=lambda _: make, strategy=name)
+            tuner = self.bench.run(database, [self.task], trials, maker=maker, strategy=name)
         return Taken(tuner.trials, tuner.elapsed_s, expected)
 
     # ---- records ------------------------------------------------------------------------------
@@ -244,11 +241,11 @@ class Pair:
     def _copy(self, side: str) -> Path:
         """The source's records, for one side to go on with."""
         db = fresh(self._database(side))
-        shutil.copy(searched(self.source, self.folder), db)
+        shutil.copy(self.bench.searched(self.source), db)
         return db
 
     def _database(self, name: str) -> Path:
-        return self.folder / f"{name}.db"
+        return self.bench.folder / f"{name}.db"
 
 
 if __name__ == "__main__":

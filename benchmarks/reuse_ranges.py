@@ -33,12 +33,11 @@ from rich.table import Table
 from benchmarks.operator_sets import PAIR_TYPES
 from benchmarks.operators import reported
 from benchmarks.provenance import provenance
-from benchmarks.reuse_records import Results, fingerprint, own_database, write_results
+from benchmarks.reuse_records import Bench, Results, own_database, write_results
 from tilewright.cli.console import output
 from tilewright.cost.candidates import concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import Usage, usage_of
-from tilewright.machine import host_target
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial, best_first
 from tilewright.search.reuse.correspondence import abilities
@@ -89,10 +88,11 @@ def main() -> int:
 
 def run(options: argparse.Namespace) -> int:
     """All pairs of what the folder has."""
-    operators = list(searches(options.folder))
+    bench = Bench(options.folder)
+    operators = list(searches(bench))
     if not operators:
         raise ValueError(f"{options.folder} has no search of an operator: run reuse_pairs first")
-    results = {**summary(operators, host_target()), "provenance": provenance()}
+    results = {**summary(operators, bench.target), "provenance": provenance()}
     write_results(options.json, results)
     output().print(table(results))
     return 0
@@ -101,18 +101,18 @@ def run(options: argparse.Namespace) -> int:
 # ---- records ----------------------------------------------------------------------------------
 
 
-def searches(folder: Path) -> Iterable[Searched]:
+def searches(bench: Bench) -> Iterable[Searched]:
     """The operators of which a folder has a search of their own, once each."""
     known: set[str] = set()
-    for db in sorted(folder.glob("*.db")):
+    for db in sorted(bench.folder.glob("*.db")):
         with Database.open(db, create=False, readonly=True) as database:
             tasks = [TuningTask.of(row) for row in database.workloads()]
-            if len(tasks) != 1 or db != own_database(tasks[0].name, folder):
+            if len(tasks) != 1 or db != own_database(tasks[0].name, bench.folder):
                 continue
-            trials = best_first(database.trials(tasks[0].hash, fingerprint()))
+            trials = best_first(database.trials(tasks[0].hash, bench.machine.fingerprint))
         if trials and tasks[0].hash not in known:
             known.add(tasks[0].hash)
-            yield searched_operator(tasks[0], trials, host_target())
+            yield searched_operator(tasks[0], trials, bench.target)
 
 
 def searched_operator(task: TuningTask, trials: Sequence[Trial], target: Target) -> Searched:

@@ -1,8 +1,9 @@
 """What the benchmarks of reuse share: searches kept as databases, their programs, and turns.
 
-    db = searched(workload, folder)                  its search from nothing, which is made once
-    best_of(db, task).gene                           its best program, default_of(db, task) untuned
-    in_turns(task, {"own": gene, "reuse": gene})     {"own": seconds, "reuse": seconds}
+    bench = Bench(folder)                    on this machine's CPU; or Bench(folder, target)
+    db = bench.searched(workload)            its search from nothing, which is made once
+    bench.best_of(db, task).gene             its best program, default_of(db, task) untuned
+    bench.in_turns(task, {"own": gene})      {"own": seconds}
 
 An operator's own search is a database by the operator's name, which no other run writes to.
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
@@ -29,6 +30,7 @@ from tilewright.gene import Gene
 from tilewright.machine import host_target, machine_of
 from tilewright.measure.load import LoadWatch
 from tilewright.records.database import Database
+from tilewright.records.machine import Machine
 from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import ObjectiveModel
@@ -36,14 +38,17 @@ from tilewright.search.progress import Budget, Callback, Progress
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.hierarchical import HierarchicalStrategy
+from tilewright.search.reuse.plan import Costs, Plan
 from tilewright.search.reuse.rounds import expected_programs
+from tilewright.search.reuse.run import Planned
 from tilewright.search.reuse.selective import TOP, TopKStrategy
 from tilewright.search.reuse.strategy import Relative
 from tilewright.search.strategies import Maker
 from tilewright.search.task_scheduler import TaskScheduler
-from tilewright.search.tasks import TuningTask, infos_of
+from tilewright.search.tasks import Measurer, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
 from tilewright.space.space import Space
+from tilewright.target import Target
 from tilewright.tuning_tasks import tasks_of
 
 SEARCH = 128  # trials of a search that finds what there is to find
@@ -90,7 +95,7 @@ def timed(log: TuningLog, label: str, deadline: Deadline) -> Iterator[Callback]:
         yield observe
 
 
-# ---- searches ---------------------------------------------------------------------------------
+# ---- tasks ------------------------------------------------------------------------------------
 
 
 def task_of(workload: Workload, weight: float = 1.0) -> TuningTask:
@@ -99,27 +104,10 @@ def task_of(workload: Workload, weight: float = 1.0) -> TuningTask:
     return replace(task, weight=weight)
 
 
-def tuned(workload: Workload, db: Path, trials: int, reuse: bool = False) -> tuple[int, float]:
-    """Trials and seconds of a run."""
-    task = tw.Task(workload.dag().outputs, workload.name)
-    result = tw.tune(task, trials=trials, db=db, reuse=reuse, progress=False)
-    return result.trials, result.seconds
-
-
 def own_database(name: str, folder: Path, trials: int = SEARCH) -> Path:
     """Where an operator's own search of so many trials is kept."""
     few = "" if trials == SEARCH else f"-{trials}"
     return folder / f"{name.replace('/', '_')}{few}.db"
-
-
-def searched(workload: Workload, folder: Path, trials: int = SEARCH) -> Path:
-    """The database of an operator's own search, which is made once."""
-    db = own_database(workload.name, folder, trials)
-    if not db.exists():
-        partial = fresh(folder / "partial.db")
-        tuned(workload, partial, trials)
-        partial.rename(db)
-    return db
 
 
 def fresh(db: Path) -> Path:
@@ -129,127 +117,177 @@ def fresh(db: Path) -> Path:
     return db
 
 
-def trials_of(db: Path, task: TuningTask) -> list[Trial]:
-    """What this machine's records in `db` hold of a task, in the order of measuring."""
-    with Database.open(db, create=False, readonly=True) as database:
-        return list(database.trials(task.hash, fingerprint()))
-
-
 def seconds_of(db: Path) -> float:
     """Wall seconds of the runs that wrote to a database."""
     with Database.open(db, create=False, readonly=True) as database:
         return sum(run.seconds for run in database.runs())
 
 
-def best_of(db: Path, task: TuningTask) -> Trial:
-    """A task's best program; an untuned one counts."""
-    with Database.open(db, create=False, readonly=True) as database:
-        best = database.best(task.hash, fingerprint())
-    if best is None:
-        raise RuntimeError(f"{db} has no program of {task.name}")
-    return best
+def programs_of(plan: Plan, search: int) -> int:
+    """Trials that a plan's steps measure, and `search` for each task without relatives."""
+    stepped = {step.task for step in plan.steps}
+    alone = [task for task in plan.tasks if task.hash not in stepped]
+    return plan.programs + search * len(alone)
 
 
-def default_of(db: Path, task: TuningTask) -> Trial:
-    """A task's untuned program."""
-    return next(t for t in trials_of(db, task) if t.origin == DEFAULT)
-
-
-def fingerprint() -> str:
-    """This machine's."""
-    return machine_of(host_target()).fingerprint
-
-
-# ---- runs -------------------------------------------------------------------------------------
-
-
-def run_tuner(
-    database: Database,
-    tasks: Sequence[TuningTask],
-    trials: int,
-    *,
-    wanted: int | None = None,
-    kind: Callable[..., TaskScheduler] = TaskScheduler,
-    maker: Callable[[TuningTask], Maker] | None = None,
-    strategy: str = "evolution",
-    observe: Callback = lambda _: None,
-) -> Tuner:
-    """Tune tasks together for the sum of their latencies, each as often as its weight says. The
-    first `wanted` of them count; what follows are bridges.
+@dataclass(frozen=True)
+class Bench:
+    """A folder of databases, and where programs run: a target, by its device or what `measurer`
+    gives in its stead.
     """
-    target = host_target()
-    first = tasks[:wanted]
-    group = ObjectiveModel("all", tuple(range(len(first))), tuple(t.weight for t in first))
 
-    def schedule(
-        every: Sequence[TuningTask], latencies: Sequence[float], seed: int
-    ) -> TaskScheduler:
-        return kind(infos_of(every, latencies), [group], seed=seed)
+    folder: Path
+    target: Target = field(default_factory=host_target)
+    measurer: Callable[[Target], Measurer] | None = None
 
-    with contextlib.closing(task_measurer.TaskMeasurer(target)) as measurer:
-        tuner = Tuner(
-            tasks, database, machine_of(target), measurer, target, schedule, strategy, maker=maker,
-            disturbance=Disturbance(LoadWatch().look),
+    @property
+    def machine(self) -> Machine:
+        """The machine that the target is of."""
+        return machine_of(self.target)
+
+    def space(self, task: TuningTask) -> Space:
+        """A task's programs there."""
+        return task.space(self.target)
+
+    # ---- runs ---------------------------------------------------------------------------------
+
+    def run(
+        self,
+        database: Database,
+        tasks: Sequence[TuningTask],
+        trials: int,
+        *,
+        wanted: int | None = None,
+        kind: Callable[..., TaskScheduler] = TaskScheduler,
+        maker: Callable[[TuningTask], Maker] | None = None,
+        strategy: str = "evolution",
+        observe: Callback = lambda _: None,
+    ) -> Tuner:
+        """Tune tasks together for the sum of their latencies, each as often as its weight says. The
+        first `wanted` of them count; what follows are bridges.
+        """
+        first = tasks[:wanted]
+        group = ObjectiveModel("all", tuple(range(len(first))), tuple(t.weight for t in first))
+
+        def schedule(
+            every: Sequence[TuningTask], latencies: Sequence[float], seed: int
+        ) -> TaskScheduler:
+            return kind(infos_of(every, latencies), [group], seed=seed)
+
+        with contextlib.closing(self._measurer()) as measurer:
+            tuner = Tuner(
+                tasks, database, self.machine, measurer, self.target, schedule, strategy,
+                maker=maker, disturbance=Disturbance(LoadWatch().look),
+            )  # fmt: skip
+            tuner.run(Budget(trials=trials), observe)
+        return tuner
+
+    def run_plan(
+        self,
+        database: Database,
+        tasks: Sequence[TuningTask],
+        trials: int | None = None,
+        costs: Costs | None = None,
+        hops: int | None = 1,
+        observe: Callback = lambda _: None,
+    ) -> Tuner:
+        """`run` with reuse, with as many trials as the plan has programs where none are given."""
+        chosen = costs or Costs()
+        planned = Planned.begin(tasks, database, self.machine, self.target, None, 0, chosen, hops)
+        return self.run(
+            database, planned.plan.tasks, trials or programs_of(planned.plan, chosen.search),
+            wanted=len(tasks), kind=planned.scheduler, maker=planned.maker, strategy="reuse",
+            observe=observe,
         )  # fmt: skip
-        tuner.run(Budget(trials=trials), observe)
-    return tuner
 
+    def searched(self, workload: Workload, trials: int = SEARCH) -> Path:
+        """The database of an operator's own search, which is made once."""
+        db = own_database(workload.name, self.folder, trials)
+        if not db.exists():
+            partial = fresh(self.folder / "partial.db")
+            with Database.open(partial) as database:
+                self.run(database, [task_of(workload)], trials)
+            partial.rename(db)
+        return db
 
-def taken_over(source: TuningTask, db: Path) -> Maker:
-    """The strategy that tries the best programs that `db` holds of `source`, as they are."""
-    relative = relative_of(source, db)
+    def in_turns(self, task: TuningTask, genes: Mapping[str, Gene]) -> dict[str, float]:
+        """Seconds of programs by name, in turns in processes that did not search.
 
-    def make(here: Space, *_: Any) -> TopKStrategy:
-        named = Named(here, Operator.of(here.dag))
-        return TopKStrategy(here, lambda: [relative], named)
+        Raises RuntimeError when one fails there.
+        """
+        default = default_gene(self.space(task))
+        different = list(dict.fromkeys(genes.values()))
+        with contextlib.closing(self._measurer()) as measurer:
+            found = dict(zip(different, measurer.confirm(task, default, different), strict=True))
+        failed = [name for name, gene in genes.items() if not found[gene]]
+        if failed:
+            raise RuntimeError(f"{task.name}: the program of {', '.join(failed)} fails again")
+        return {name: median(found[gene]) for name, gene in genes.items()}
 
-    return make
+    def _measurer(self) -> Measurer:
+        return (self.measurer or task_measurer.TaskMeasurer)(self.target)
 
+    # ---- records ------------------------------------------------------------------------------
 
-def enumerated(source: TuningTask, db: Path) -> Maker:
-    """The published tuner (ETO, algorithm 1), for the best program that `db` holds of `source`."""
-    relative = relative_of(source, db)
+    def trials_of(self, db: Path, task: TuningTask) -> list[Trial]:
+        """What `db` holds of a task, in the order of measuring."""
+        with Database.open(db, create=False, readonly=True) as database:
+            return list(database.trials(task.hash, self.machine.fingerprint))
 
-    def make(*parts: Any) -> HierarchicalStrategy:
-        return HierarchicalStrategy(*parts, lambda: [relative])
+    def best_of(self, db: Path, task: TuningTask) -> Trial:
+        """A task's best program; an untuned one counts."""
+        with Database.open(db, create=False, readonly=True) as database:
+            best = database.best(task.hash, self.machine.fingerprint)
+        if best is None:
+            raise RuntimeError(f"{db} has no program of {task.name}")
+        return best
 
-    return make
+    def default_of(self, db: Path, task: TuningTask) -> Trial:
+        """A task's untuned program."""
+        return next(t for t in self.trials_of(db, task) if t.origin == DEFAULT)
 
+    # ---- other ways to reuse ------------------------------------------------------------------
 
-def expected(task: TuningTask, source: TuningTask, db: Path) -> float:
-    """How many programs of `task` the published planner expects its tuner to measure, for the best
-    program of `source` that has a counterpart (ETO, section 6.1).
-    """
-    relative = relative_of(source, db)
-    space = task.space(host_target())
-    named = Named(space, Operator.of(space.dag))
-    for sketch in relative.programs.sketch:
-        like = Correspondence(relative.named, int(sketch), named)
-        if like.sketches:
-            there = relative.named.operator
-            return expected_programs(space, like.sketches[0], named.operator, there)
-    return 0.0
+    def named(self, task: TuningTask) -> Named:
+        """A task's space with its names."""
+        return Named(self.space(task), Operator.of(task.dag))
 
+    def relative(self, source: TuningTask, db: Path) -> Relative:
+        """An operator with the best programs that `db` holds of it."""
+        named = self.named(source)
+        ranked = best_first(self.trials_of(db, source))[:TRIED]
+        rows = [named.space.row_of(trial.gene) for trial in ranked]
+        return Relative(named, concatenate([row for row in rows if row is not None]))
 
-def relative_of(source: TuningTask, db: Path) -> Relative:
-    """An operator with the best programs that `db` holds of it."""
-    space = source.space(host_target())
-    rows = [space.row_of(t.gene) for t in best_first(trials_of(db, source))[:TRIED]]
-    programs = concatenate([row for row in rows if row is not None])
-    return Relative(Named(space, Operator.of(source.dag)), programs)
+    def taken_over(self, source: TuningTask, db: Path) -> Maker:
+        """The strategy that tries the best programs that `db` holds of `source`, as they are."""
+        relative = self.relative(source, db)
 
+        def make(here: Space, *_: Any) -> TopKStrategy:
+            named = Named(here, Operator.of(here.dag))
+            return TopKStrategy(here, lambda: [relative], named)
 
-def in_turns(task: TuningTask, genes: Mapping[str, Gene]) -> dict[str, float]:
-    """Seconds of programs by name, in turns in processes that did not search.
+        return make
 
-    Raises RuntimeError when one fails there.
-    """
-    target = host_target()
-    default = default_gene(task.space(target))
-    different = list(dict.fromkeys(genes.values()))
-    with contextlib.closing(task_measurer.TaskMeasurer(target)) as measurer:
-        found = dict(zip(different, measurer.confirm(task, default, different), strict=True))
-    failed = [name for name, gene in genes.items() if not found[gene]]
-    if failed:
-        raise RuntimeError(f"{task.name}: the program of {', '.join(failed)} does not run again")
-    return {name: median(found[gene]) for name, gene in genes.items()}
+    def enumerated(self, source: TuningTask, db: Path) -> Maker:
+        """The published tuner (ETO, algorithm 1), near the best program that `db` holds of
+        `source`.
+        """
+        relative = self.relative(source, db)
+
+        def make(*parts: Any) -> HierarchicalStrategy:
+            return HierarchicalStrategy(*parts, lambda: [relative])
+
+        return make
+
+    def expected(self, task: TuningTask, source: TuningTask, db: Path) -> float:
+        """How many programs of `task` the published planner expects its tuner to measure, for the
+        best program of `source` that has a counterpart (ETO, section 6.1).
+        """
+        relative, here = self.relative(source, db), self.named(task)
+        for sketch in relative.programs.sketch:
+            like = Correspondence(relative.named, int(sketch), here)
+            if like.sketches:
+                there = relative.named.operator
+                return expected_programs(here.space, like.sketches[0], here.operator, there)
+        return 0.0

@@ -3,6 +3,8 @@
     python -m benchmarks.reuse_sets [--sets NAMES] [--minutes 15] [--json FILE]
     python -m benchmarks.reuse_sets --quick         three small sets, searches of 64 trials
     python -m benchmarks.reuse_sets --bridges 0,1,all
+    python -m benchmarks.reuse_sets --small --target opencl          twelve small convolutions
+    python -m benchmarks.reuse_sets --target cuda:h100 --simulated 1 --sets BERT-Base
 
 Sets are those of benchmarks.operator_sets; an operator counts as often as its networks run it.
 
@@ -21,6 +23,9 @@ All programs of an operator take turns in processes that did not search. Of each
                 a slice that goes on where another stopped count again what it reads anew
     needed      trials after which a search from nothing, divided by gradients, is as fast: replayed
                 on the curves of `own`; all of them where it never is
+
+A target's device runs the programs; with --simulated SEED they take what a device made of the
+target's estimate says (benchmarks.simulated_gpu), and seconds are those of the search alone.
 
 The summary has the geometric means over sets of throughput, of 128 trials an operator relative to
 the side's (`fewer_trials`), of `needed` relative to the side's (`fewer_at_equal`) and of seconds
@@ -42,44 +47,37 @@ from typing import TypeAlias
 from rich.table import Table
 
 from benchmarks.cases import Case
-from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry
+from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry, entries, square
 from benchmarks.operators import curve, reported
 from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     SEARCH,
     TRIED,
+    Bench,
     OutOfTimeError,
     Results,
-    best_of,
     check_time,
-    default_of,
-    in_turns,
     read_results,
-    run_tuner,
-    searched,
     seconds_of,
-    taken_over,
     task_of,
     timed,
-    trials_of,
     write_results,
 )
+from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import Deadline, chosen
 from tilewright.cli.console import output
-from tilewright.machine import host_target, machine_of
+from tilewright.machine import as_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Callback
-from tilewright.search.reuse.correspondence import Named
-from tilewright.search.reuse.family import Operator
-from tilewright.search.reuse.plan import Costs, Plan
-from tilewright.search.reuse.run import Planned
+from tilewright.search.reuse.plan import Costs
 from tilewright.search.reuse.selective import clusters
 from tilewright.search.strategies import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of
+from tilewright.target import Target
 
 OWN, REUSE, PLAIN, SELECTIVE = "own", "reuse", "search", "selective"
 HOPS = {"0": 0, "1": 1, "all": None}
@@ -90,6 +88,13 @@ QUICK = {
     "MobileNetV2-DEP": [e for e in SETS["MobileNetV2"] if e.case.operator == "DEP"],
 }
 QUICK_SEARCH = 64
+# (rows and columns, input channels, output channels, window, stride)
+SMALL_CONVOLUTIONS = (
+    (28, 16, 16, 1, 1), (28, 16, 16, 3, 1), (28, 16, 64, 1, 1), (28, 64, 16, 1, 1),
+    (28, 64, 32, 1, 2), (14, 32, 32, 3, 1), (14, 32, 128, 1, 1), (14, 128, 32, 1, 1),
+    (14, 128, 64, 1, 2), (7, 64, 64, 3, 1), (7, 64, 256, 1, 1), (7, 256, 64, 1, 1),
+)  # fmt: skip
+SMALL = {"small": entries("small", square((1, shape) for shape in SMALL_CONVOLUTIONS))}
 
 Curve: TypeAlias = Sequence[tuple[int, float]]
 """Trial and seconds of each program that was better than all before; trial 0 is untuned."""
@@ -108,6 +113,9 @@ def main() -> int:
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("--sets", default="*", help="names or globs, comma-separated (all)")
     words.add_argument("--quick", action="store_true", help="three small sets, 64 trials")
+    words.add_argument("--small", action="store_true", help="one set, 64 trials, for slow devices")
+    words.add_argument("--target", help="as of tune (this machine's CPU)")
+    words.add_argument("--simulated", type=int, metavar="SEED", help="no device of the target")
     words.add_argument("--bridges", default="", help="of 0, 1 and all, comma-separated (none)")
     words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
     words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
@@ -118,21 +126,26 @@ def main() -> int:
 
 def run(options: argparse.Namespace) -> int:
     """What the file lacks of the sets."""
-    sets, search = (QUICK, QUICK_SEARCH) if options.quick else (SETS, SEARCH)
+    sets, search = SETS, SEARCH
+    if options.quick or options.small:
+        sets, search = (QUICK if options.quick else SMALL), QUICK_SEARCH
     hops = chosen(options.bridges, HOPS)
     deadline = Deadline.after(options.minutes)
     options.folder.mkdir(parents=True, exist_ok=True)
-    results = read_results(options.json, {"search": search, "sets": {}})
-    if results["search"] != search:
-        raise ValueError(f"{options.json} is of {results['search']} trials an operator")
+    bench = bench_of(options)
+    where = {"search": search, "target": bench.target.name, "simulated": options.simulated}
+    results = read_results(options.json, {**where, "sets": {}})
+    for what, value in where.items():
+        if results[what] != value:
+            raise ValueError(f"{options.json} has {what} {results[what]}, not {value}")
     console = output()
     for name in chosen(options.sets, sets):
         try:
             found = results["sets"].setdefault(name, {"operators": {}, "sides": {}})
-            one = OperatorSet(name, sets[name], options.folder, search, deadline)
+            one = OperatorSet(name, sets[name], bench, search, deadline)
             for keep in one.steps(found, hops):
                 results["summary"] = summary(results)
-                results["provenance"] = provenance()
+                results["provenance"] = provenance(bench.target)
                 write_results(options.json, results)
                 console.print(keep, highlight=False, soft_wrap=True)
         except OutOfTimeError:
@@ -142,6 +155,14 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def bench_of(options: argparse.Namespace) -> Bench:
+    """Where programs run."""
+    if options.simulated is None:
+        return Bench(options.folder, as_target(options.target))
+    device = partial(SimulatedGpu, seed=options.simulated)
+    return Bench(options.folder, Target.parse(options.target or "cuda:h100"), device)
+
+
 # ---- a set ------------------------------------------------------------------------------------
 
 
@@ -149,14 +170,14 @@ class OperatorSet:
     """The operators of a set, and the runs that tune them together."""
 
     def __init__(
-        self, name: str, members: Sequence[Entry], folder: Path, search: int, deadline: Deadline
+        self, name: str, members: Sequence[Entry], bench: Bench, search: int, deadline: Deadline
     ) -> None:
-        self.name, self.folder, self.search, self.deadline = name, folder, search, deadline
+        self.name, self.bench, self.search, self.deadline = name, bench, search, deadline
         self.cases = [known_as(entry.case) for entry in members]
         pairs = zip(self.cases, members, strict=True)
         self.tasks = [task_of(case, float(entry.frequency)) for case, entry in pairs]
         self.owns: list[Path] = []
-        self.log = TuningLog.beside(folder / "reuse_sets.db")
+        self.log = TuningLog.beside(bench.folder / "reuse_sets.db")
 
     def steps(self, found: Results, hops: Sequence[str]) -> Iterator[str]:
         """Fill in what `found` lacks; a line after everything that is worth keeping."""
@@ -165,7 +186,7 @@ class OperatorSet:
             return
         for case in self.cases:
             check_time(self.deadline)
-            self.owns.append(searched(case, self.folder, self.search))
+            self.owns.append(self.bench.searched(case, self.search))
         for side, run_side in sides.items():
             if side not in found["sides"]:
                 check_time(self.deadline)
@@ -199,12 +220,13 @@ class OperatorSet:
                 continue
             check_time(self.deadline)
             programs = {
-                side: best_of(self._holder(side, task, own), task)
+                side: self.bench.best_of(self._holder(side, task, own), task)
                 for side in found["sides"]
                 if side != DEFAULT
             }
-            programs[DEFAULT] = default_of(own, task)
-            seconds = in_turns(task, {side: trial.gene for side, trial in programs.items()})
+            programs[DEFAULT] = self.bench.default_of(own, task)
+            genes = {side: trial.gene for side, trial in programs.items()}
+            seconds = self.bench.in_turns(task, genes)
             found["operators"][task.name] = {"frequency": task.weight, "seconds": seconds}
             ratios = (f"{s} {seconds[OWN] / seconds[s]:.3f}" for s in seconds if s != OWN)
             yield f"{self.name}  {task.name}: " + "  ".join(ratios)
@@ -212,13 +234,13 @@ class OperatorSet:
     def _holder(self, side: str, task: TuningTask, own: Path) -> Path:
         """The database of a side's program: who is searched alone has its own."""
         db = self._database(side)
-        alone = side == OWN or (side == SELECTIVE and not trials_of(db, task))
+        alone = side == OWN or (side == SELECTIVE and not self.bench.trials_of(db, task))
         return own if alone else db
 
     def _reckon(self, found: Results) -> None:
         """Each side's throughput, and what a search from nothing needs for it."""
         pairs = zip(self.tasks, self.owns, strict=True)
-        curves = [curve(trials_of(db, task)) for task, db in pairs]
+        curves = [curve(self.bench.trials_of(db, task)) for task, db in pairs]
         found["sides"].setdefault(DEFAULT, asdict(Cost(0, 0.0)))
         for side, one in found["sides"].items():
             one["throughput"] = throughput(found, side)
@@ -232,40 +254,34 @@ class OperatorSet:
     def _alone(self, numbers: Iterable[int]) -> Cost:
         """What the own searches of some operators took."""
         chosen = [(self.tasks[i], self.owns[i]) for i in numbers]
-        trials = sum(t.origin != DEFAULT for task, db in chosen for t in trials_of(db, task))
+        trials = sum(
+            t.origin != DEFAULT for task, db in chosen for t in self.bench.trials_of(db, task)
+        )
         return Cost(trials, sum(seconds_of(db) for _, db in chosen))
 
     def _reuse(self, side: str, costs: Costs, hops: int | None) -> Cost:
-        target = host_target()
         with self._slice(side) as observe, Database.open(self._database(side)) as database:
-            planned = Planned.begin(
-                self.tasks, database, machine_of(target), target, None, 0, costs, hops
-            )
-            tuner = run_tuner(
-                database, planned.plan.tasks, programs_of(planned.plan, self.search),
-                wanted=len(self.tasks), kind=planned.scheduler, maker=planned.maker,
-                strategy="reuse", observe=observe,
-            )  # fmt: skip
+            tuner = self.bench.run_plan(database, self.tasks, None, costs, hops, observe)
         return Cost(tuner.trials, self._seconds(side))
 
     def _plain(self, trials: int) -> Cost:
         with self._slice(PLAIN) as observe, Database.open(self._database(PLAIN)) as database:
-            tuner = run_tuner(database, self.tasks, trials, observe=observe)
+            tuner = self.bench.run(database, self.tasks, trials, observe=observe)
         return Cost(tuner.trials, self._seconds(PLAIN))
 
     def _selective(self) -> Cost:
         db = self._database(SELECTIVE)
         with self._slice(SELECTIVE) as observe, Database.open(db) as database:
-            found = clusters(self._named)
+            found = clusters([self.bench.named(task) for task in self.tasks])
             makers: dict[str, Maker] = {}
             for first, *others in found:
                 if others:
-                    make = taken_over(self.tasks[first], self.owns[first])
+                    make = self.bench.taken_over(self.tasks[first], self.owns[first])
                     makers |= {self.tasks[i].hash: make for i in others}
             tried = [task for task in self.tasks if task.hash in makers]
             trials = 0
             if tried:
-                tuner = run_tuner(
+                tuner = self.bench.run(
                     database, tried, TRIED * len(tried), maker=lambda task: makers[task.hash],
                     strategy="topk", observe=observe,
                 )  # fmt: skip
@@ -274,11 +290,6 @@ class OperatorSet:
         return Cost(alone.trials + trials, alone.seconds + self._seconds(SELECTIVE))
 
     # ---- slices -------------------------------------------------------------------------------
-
-    @property
-    def _named(self) -> list[Named]:
-        target = host_target()
-        return [Named(task.space(target), Operator.of(task.dag)) for task in self.tasks]
 
     def _slice(self, side: str) -> contextlib.AbstractContextManager[Callback]:
         return timed(self.log, self._label(side), self.deadline)
@@ -290,7 +301,7 @@ class OperatorSet:
         return self.log.seconds(self._label(side))
 
     def _database(self, side: str) -> Path:
-        return self.folder / f"{self._label(side)}.db"
+        return self.bench.folder / f"{self._label(side)}.db"
 
 
 def known_as(case: Case) -> Case:
@@ -299,13 +310,6 @@ def known_as(case: Case) -> Case:
 
 
 _KNOWN = {(c.make, c.batch, c.shape): c for cases in PAIR_TYPES.values() for c in cases}
-
-
-def programs_of(plan: Plan, search: int) -> int:
-    """Trials that a plan's steps measure, and `search` for each task without relatives."""
-    stepped = {step.task for step in plan.steps}
-    alone = [task for task in plan.tasks if task.hash not in stepped]
-    return plan.programs + search * len(alone)
 
 
 # ---- figures ----------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.cases import Case, conv2d
 from benchmarks.reuse_pairs import HEAD, SIDES, Pair, estimates, rows
-from benchmarks.reuse_records import own_database, tuned
+from benchmarks.reuse_records import Bench
 from simulated_device import simulate
 
 
@@ -20,10 +20,11 @@ def test_all_sides_begin_with_the_sources_records(
 ) -> None:
     batches = simulate(monkeypatch)
     target, source = case(16), case(32)
+    bench = Bench(tmp_path)
     for one in (target, source):
-        tuned(one, own_database(one.name, tmp_path), 32)
+        bench.searched(one)
     batches.clear()
-    found = Pair(target, source, tmp_path).measured()
+    found = Pair(target, source, bench).measured()
     assert tuple(found) == SIDES
     assert found["reuse"].trials == 12 == found["search"].trials
     assert 3 <= found["topk"].trials <= 9 and found["default"].trials == 0

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from benchmarks.cases import Case, conv2d
 from benchmarks.reuse_ranges import RANGES, Searched, main, ranges, rows, searches, share, summary
-from benchmarks.reuse_records import own_database, tuned
+from benchmarks.reuse_records import Bench, task_of
 from simulated_device import simulate
 
 from tilewright.cost.usage import Usage
+from tilewright.records.database import Database
 from tilewright.search.reuse.family import Operator
 from tilewright.target import Target
 
@@ -74,11 +75,12 @@ def test_own_searches_are_read_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     simulate(monkeypatch)
-    small, large = case(8, 16), case(8, 32)
+    small, large, bench = case(8, 16), case(8, 32), Bench(tmp_path)
     for each in (small, large):
-        tuned(each, own_database(each.name, tmp_path), 12)
-    tuned(large, tmp_path / "reuse.db", 8)
-    assert [found.name for found in searches(tmp_path)] == [small.name, large.name]
+        bench.searched(each)
+    with Database.open(tmp_path / "reuse.db") as database:
+        bench.run(database, [task_of(large)], 8)
+    assert [found.name for found in searches(bench)] == [small.name, large.name]
     words = ["reuse_ranges", "--folder", str(tmp_path), "--json", str(tmp_path / "r.json")]
     monkeypatch.setattr("sys.argv", words)
     assert main() == 0

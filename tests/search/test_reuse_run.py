@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from simulated_tuning import MACHINE, TARGET, SimulatedMachine
+from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.rows import DEFAULT, FOREIGN, RECORDED, REUSE, SEARCH, Trial
@@ -228,10 +229,35 @@ def test_a_plan_is_made_once(database: Database) -> None:
     }
 
 
-def plan_scheduler(allotments, more) -> PlanScheduler:
+def plan_scheduler(allotments, more, is_over=lambda _: False) -> PlanScheduler:
     infos = [TaskInfo(f"t{i}", 1e9, "s", 1e-3 * (i + 1)) for i in range(3)]
     model = ObjectiveModel("m", (0, 1, 2), (1.0, 1.0, 1.0))
-    return PlanScheduler(allotments, more, infos, [model], TotalLatency(), seed=0)
+    return PlanScheduler(allotments, is_over, more, infos, [model], TotalLatency(), seed=0)
+
+
+def test_a_step_that_is_over_makes_room_for_the_next() -> None:
+    scheduler = plan_scheduler([(2, 12), (1, 12), (0, 12)], dict, lambda task: task != 1)
+    chosen = []
+    for _ in range(5):
+        chosen.append(scheduler.next())
+        scheduler.tell(chosen[-1], 1e-3, 4)
+    assert chosen == [2, 1, 1, 1, 0]
+    assert not scheduler.left
+
+
+def test_a_plan_takes_fewer_programs_where_more_cannot_pay(database: Database) -> None:
+    """Nothing is faster than untuned programs: a round of each reuse, then the gradients."""
+
+    class Level(SimulatedMachine):
+        def measure(self, task, default, genes, best_s, default_s=None):
+            super().measure(task, default, genes, best_s, default_s)
+            return [MeasureResult("ok", latencies_s=(1e-3,)) for _ in genes]
+
+    tuner, planned = tuner_of([*relatives(), matmul(128, 64, 32)], database, Level())
+    tuner.run(Budget(trials=SEARCHED + 2 * LENGTH))
+    order = [(task, len(list(some))) for task, some in groupby(w for w, *_ in searched(database))]
+    assert [n for _, n in order[1:3]] == [ROUND, ROUND]
+    assert [task for task, _ in order[:4]] == [step.task for step in planned.plan.steps]
 
 
 def test_who_ends_up_behind_is_searched_once_more() -> None:

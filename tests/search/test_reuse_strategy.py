@@ -153,6 +153,25 @@ def test_rounds_are_of_few_whatever_is_asked(n: int, sizes: list[int]) -> None:
     assert len(batch) == n and not {CARRIED, RANKED} & {c.origin for c in batch}
 
 
+@pytest.mark.parametrize(
+    ("gain", "own", "programs"),
+    [(1.0, 1.0, ROUND), (1.2, 1.0, LENGTH), (1.0, 1.2, LENGTH), (1.02, 1.02, ROUND)],
+)
+def test_what_cannot_pay_ends_after_a_round(gain: float, own: float, programs: int) -> None:
+    """Neither the relative nor the first round was much faster than the untuned program."""
+    s = strategy("here", replace(relative("there"), gain=gain))
+    s.tell([default("here")], [1e-3])
+    asked = 0
+    while s.reusing:
+        ((batch, _),) = rounds(s, 1, lambda _: 1e-3 / own, first=asked)
+        asked += len(batch)
+    assert asked == programs
+    again = strategy("here", replace(relative("there"), gain=gain))
+    again.tell([default("here")], [1e-3])
+    rounds(again, 1, lambda _: 1e-3 / own)
+    assert again.reusing == (programs > ROUND), "from what was told alone"
+
+
 def test_a_shorter_reuse() -> None:
     s = strategy("here", relative("there"))
     s.length = 6
@@ -241,7 +260,7 @@ def test_proposals_repeat_and_a_new_strategy_goes_on(
     first = told_default("here", relative("there"))
     found = rounds(first, 5)
     assert genes(rounds(told_default("here", relative("there")), 5)) == genes(found)
-    assert (set(origins(found[:3])) <= {CARRIED, RANKED, CHOICE}) == (pool > 1)
+    assert [len(batch) for batch, _ in found[:3]] == [ROUND] * 3
     for count in (2, 3):
         again = told_default("here", relative("there"))
         for batch, latencies in found[:count]:

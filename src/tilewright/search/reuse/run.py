@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
+from math import inf
 from statistics import median
 from typing import Any
 
@@ -27,7 +28,7 @@ from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.matching import others_like
-from tilewright.records.rows import FOREIGN, RECORDED, ReuseRow, Trial, best_first
+from tilewright.records.rows import DEFAULT, FOREIGN, RECORDED, ReuseRow, Trial, best_first
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import as_population
 from tilewright.search.objectives import ObjectiveModel
@@ -121,7 +122,11 @@ class Planned:
         def more() -> dict[int, int]:
             return {index[task]: self.fallback for task in self.behind()}
 
-        self._scheduler = PlanScheduler(allotments, more, *args, **options)
+        def is_over(task: int) -> bool:
+            strategy = self._searched[self.plan.tasks[task].hash]
+            return isinstance(strategy, ReuseStrategy) and not strategy.reusing
+
+        self._scheduler = PlanScheduler(allotments, is_over, more, *args, **options)
         return self._scheduler
 
     @property
@@ -181,13 +186,22 @@ class Planned:
         known = [t for t in map(self.database.trial, trials) if t is not None]
         found = []
         for workload in dict.fromkeys(t.workload_hash for t in known):
-            of_it = (t for t in known if t.workload_hash == workload)
+            of_it = [t for t in known if t.workload_hash == workload]
             programs = [p for t in of_it if (p := self._program(task, t)) is not None]
             if programs:
                 space = self._space(workload)
                 named = Named(space, Operator.of(space.dag))
-                found.append(Relative(named, concatenate(programs)))
+                found.append(Relative(named, concatenate(programs), self._gain(of_it)))
         return found
+
+    def _gain(self, trials: Sequence[Trial]) -> float:
+        """How many times as fast as the untuned program of their workload the best of some trials
+        is; inf where that is not known. As they were measured in the search: what confirms them
+        comes later.
+        """
+        every = self.database.trials(trials[0].workload_hash, trials[0].machine)
+        untuned = next((t.measured_s for t in every if t.origin == DEFAULT), None)
+        return inf if untuned is None else untuned / min(t.measured_s or inf for t in trials)
 
     def _task(self, workload_hash: str) -> TuningTask:
         known = (t for t in self.plan.tasks if t.hash == workload_hash)
@@ -318,14 +332,16 @@ def recorded_task(database: Database, workload_hash: str) -> TuningTask:
 
 
 class PlanScheduler(TaskScheduler):
-    """Gives the plan's steps their programs, one after the other; then those tasks that ended up
-    behind `more` of them; and what is left of the budget as the gradients say. `allotments` are
-    (task, programs). Tasks of no model are bridges, which get their step and nothing else.
+    """Gives the plan's steps their programs, one after the other, or fewer where one `is_over`;
+    then those tasks that ended up behind `more` of them; and what is left of the budget as the
+    gradients say. `allotments` are (task, programs). Tasks of no model are bridges, which get their
+    step and nothing else.
     """
 
     def __init__(
         self,
         allotments: Sequence[tuple[int, int]],
+        is_over: Callable[[int], bool],
         more: Callable[[], Mapping[int, int]],
         tasks: Sequence[TaskInfo],
         models: Sequence[ObjectiveModel],
@@ -339,11 +355,13 @@ class PlanScheduler(TaskScheduler):
         first = replace(first, tasks=(*first.tasks, *bridges), weights=weights)
         super().__init__(tasks, [first, *others], *args, **options)
         self._left = dict(allotments)
+        self._is_over = is_over
         self._more: Callable[[], Mapping[int, int]] | None = more
 
     def tell(self, task: int, best_latency_s: float, trials: int) -> None:
         super().tell(task, best_latency_s, trials)
-        self._left[task] = self._left.get(task, 0) - trials
+        left = self._left.get(task, 0) - trials
+        self._left[task] = 0 if left > 0 and self._more and self._is_over(task) else left
         self._extend()
 
     def exhausted(self, task: int) -> None:

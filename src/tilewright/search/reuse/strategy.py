@@ -6,13 +6,16 @@
 The published tuner measures every program that it enumerates, hundreds of them. Here the ranges and
 the neighbourhoods of the relatives' programs say which come into question, and the estimate and the
 cost model, which has learnt what the relatives' programs took, choose `LENGTH` of them in rounds of
-`ROUND`. What they took is then where evolution begins.
+`ROUND`. What they took is then where evolution begins. Where neither the relatives' search nor the
+first round found anything much faster than the untuned program, one round is all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 from typing import TypeAlias
 
 import numpy as np
@@ -40,18 +43,22 @@ from tilewright.space.space import Space
 CARRIED, RANKED = "carried", "ranked"  # how candidates arise, besides by other strategies' ways
 ROUND = 4  # programs after which the model learns
 LENGTH = 12  # programs that a reuse measures
+WORTH = 1.05  # times as fast as the untuned program: what is less is not worth more rounds
 POOL = 2048  # programs near one to choose from, half as many near the next
-KNOWN = 32  # of the operator's own trials, which relatives' make up for
+KNOWN = 12  # of the operator's own trials, which relatives' make up for
 PROMISING = 0.9  # of the best throughput: relatives' programs that reach less are no help
 PARENTS = 64  # programs near a relative's, to look for those of other rules from
 
 
 @dataclass(frozen=True)
 class Relative:
-    """An operator whose good programs are known, best first."""
+    """An operator whose good programs are known, best first; `gain` is how many times as fast as
+    the untuned one the best is.
+    """
 
     named: Named
     programs: Population
+    gain: float = inf
 
 
 Relatives: TypeAlias = Callable[[], Sequence[Relative]]
@@ -79,7 +86,7 @@ class ReuseStrategy:
     relatives: Relatives
     length: int = LENGTH
     _proposed: int = 0
-    _examples: list[_Example] | None = None
+    _default_s: float | None = None
 
     def __post_init__(self) -> None:
         self.after = EvolutionStrategy(self.space, self.extractor, self.model)
@@ -96,7 +103,17 @@ class ReuseStrategy:
     @property
     def reusing(self) -> bool:
         """Whether relatives' programs still say what is measured next."""
+        if self._proposed >= ROUND and not self._pays:
+            return False
         return self._proposed < self.length
+
+    @property
+    def _pays(self) -> bool:
+        """Whether there is something to find, by what relatives have found and what was here."""
+        gains = [relative.gain for relative in self._relatives]
+        if self.measured and self._default_s:
+            gains.append(self._default_s / self.measured[0][0])
+        return max(gains, default=inf) >= WORTH
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """The rest of a round of reuse; what evolution proposes once that is over, or where nothing
@@ -115,22 +132,31 @@ class ReuseStrategy:
         self._memory.remember(batch)
         self._proposed += sum(c.origin != DEFAULT for c in batch)
         self._score.measured += len(batch)
+        for candidate, latency in zip(batch, latencies, strict=True):
+            if candidate.origin == DEFAULT and latency is not None:
+                self._default_s = latency
+
+    @cached_property
+    def _relatives(self) -> Sequence[Relative]:
+        return self.relatives()
+
+    @cached_property
+    def _examples(self) -> list[_Example]:
+        return [example for relative in self._relatives for example in self._examples_of(relative)]
 
     # ---- rounds -------------------------------------------------------------------------------
 
     def _reuse(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """`n` programs: the relatives' best in the first round, a changed choice in the last; one
-        of other rules; else the best of all that are near.
+        """`n` programs: in the first round the relatives' best and one of other rules, in the last
+        a changed choice; else the best of all that are near, and of what evolves from these.
         """
-        if self._examples is None:
-            self._examples = [e for r in self.relatives() for e in self._examples_of(r)]
         if not self._examples:
             return []
         pools = [self._pool(rng, e, i) for i, e in enumerate(self._examples) if self._promises(e)]
         batch: list[Candidate] = []
         if self._proposed < ROUND:
             for pool in pools[: max(1, n // 2)]:
-                batch += self._best(pool, 1, CARRIED)
+                batch += self._best(pool[:1], 1, CARRIED)
         measured = [c for _, c in self.measured]
         best = as_population(measured) if measured else self.space.nobody
         if len(best) and self._proposed >= self.length - ROUND:
@@ -138,8 +164,15 @@ class ReuseStrategy:
         if len(best):
             own = Correspondence(self.named, int(best.sketch[0]), self.named)
             pools.append(own.neighbours(rng, best.rows[0], POOL))
-        batch += self._others(rng, concatenate([*(p[:PARENTS] for p in pools), best]), n // 4)
-        return batch + self._best(concatenate(pools), n - len(batch), RANKED)
+        parents = concatenate([*(p[:PARENTS] for p in pools), best])
+        evolved = 0
+        if self._proposed < ROUND:
+            batch += self._others(rng, parents, n // 4)
+        else:
+            evolved = (n - len(batch)) // 2
+        batch += self._best(concatenate(pools), n - len(batch) - evolved, RANKED)
+        found = self._evolution.run(rng, self._score, parents)
+        return batch + self._memory.candidates(found, n - len(batch), with_score=True)
 
     def _examples_of(self, relative: Relative) -> list[_Example]:
         """A relative's programs that have a counterpart here."""

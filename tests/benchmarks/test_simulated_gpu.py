@@ -1,0 +1,52 @@
+"""The simulated GPU: smooth, within its bounds, another one by another seed; whole plans on it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks.reuse_sets import QUICK_SEARCH, SMALL, main
+from benchmarks.simulated_gpu import SPREAD, SimulatedGpu
+
+from tilewright.cost.usage import Usage
+from tilewright.target import Target
+
+GPU = Target.parse("cuda:h100")
+
+
+def usages() -> Usage:
+    """Programs along one line of the hardware's numbers, in small steps."""
+    blocks, threads = 2.0 ** np.linspace(0, 16, 400), 2.0 ** np.linspace(5, 10, 400)
+    return Usage(blocks, blocks * threads, blocks * threads * 40)
+
+
+def test_the_factor_is_smooth_and_bounded() -> None:
+    factors = [SimulatedGpu(GPU, seed).factor(usages()) for seed in range(4)]
+    for factor in factors:
+        assert (np.abs(factor - 1) <= SPREAD + 1e-9).all()
+        assert np.ptp(factor) > SPREAD / 4
+        assert np.abs(np.diff(factor)).max() < 0.03
+    assert not np.allclose(factors[0], factors[1])
+
+
+def test_sets_are_tuned_on_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three convolutions of the small set; figures of another device are refused."""
+    few = {"small": SMALL["small"][:3]}
+    monkeypatch.setattr("benchmarks.reuse_sets.SMALL", few)
+    file = tmp_path / "gpu.json"
+    words = ["reuse_sets", "--small", "--folder", str(tmp_path), "--json", str(file)]
+
+    def run(*more: str) -> Any:
+        monkeypatch.setattr("sys.argv", [*words, "--target", "cuda:h100", *more])
+        return main(), json.loads(file.read_text())
+
+    status, found = run("--simulated", "1")
+    assert status == 0 and (found["target"], found["simulated"]) == ("h100", 1)
+    sides = found["sets"]["small"]["sides"]
+    assert sides["own"]["trials"] == 3 * QUICK_SEARCH
+    assert sides["reuse"]["trials"] == QUICK_SEARCH + 2 * 12
+    assert sides["reuse"]["throughput"] > sides["default"]["throughput"]
+    assert run("--simulated", "2") == (1, found)
