@@ -22,7 +22,13 @@ from benchmarks.load_report import rows as load_rows
 from benchmarks.page_words import Content, origin, table
 from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
-from benchmarks.reuse_page import reuse_networks, reuse_pairs, reuse_ranges, reuse_sets
+from benchmarks.reuse_page import (
+    reuse_compiled,
+    reuse_networks,
+    reuse_pairs,
+    reuse_ranges,
+    reuse_sets,
+)
 from tilewright.text import duration
 
 ROOT = Path(__file__).parent
@@ -430,6 +436,9 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "reuse_pairs": reuse_pairs,
     "reuse_ranges": reuse_ranges,
     "reuse_sets": reuse_sets,
+    "reuse_sets_opencl": reuse_sets,
+    "reuse_sets_simulated": reuse_sets,
+    "reuse_compiled": reuse_compiled,
     "reuse_networks": reuse_networks,
     "cost_model": cost_model,
     "call_overhead": call_overhead,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from statistics import fmean
 
 from benchmarks.page_words import Content, origin, table
+from benchmarks.reuse_compiled import ARCHITECTURES
+from benchmarks.reuse_compiled import HEAD as REUSE_COMPILED_HEAD
+from benchmarks.reuse_compiled import rows as reuse_compiled_rows
 from benchmarks.reuse_networks import HEAD as REUSE_NETWORKS_HEAD
 from benchmarks.reuse_networks import rows as reuse_networks_rows
 from benchmarks.reuse_pairs import HEAD as REUSE_PAIRS_HEAD
@@ -61,9 +64,14 @@ def reuse_sets(found: Content) -> str:
         if side != "own"
     ]
     text = f"In the geometric mean {'; '.join(verdicts)}.\n\n" if verdicts else ""
+    is_host = found["target"].startswith("cpu")
+    where = "" if is_host else f" for {found['target']}"
+    if found["simulated"]:
+        where += ", simulated: programs take what the estimate says, times a smooth factor up to "
+        where += "30 % off that search does not know"
     return (
-        "## Reuse within sets of operators\n\n"
-        "`python -m benchmarks.reuse_sets`, ETO's figures 9 to 11: throughput relative to "
+        f"## Reuse within sets of operators{'' if is_host else ': ' + found['target']}\n\n"
+        f"`python -m benchmarks.reuse_sets`{where}; ETO's figures 9 to 11: throughput relative to "
         f"searching each operator alone with {found['search']} trials (*own*), each operator as "
         "often as its networks run it. *search* has as many trials as *reuse*, from nothing, "
         "divided by gradients; *selective* is Selective Tuning; *bridges* reuse under the "
@@ -82,4 +90,16 @@ def reuse_networks(found: Content) -> str:
         "are, or 640 without. Networks take turns in processes of their own; a ratio above 1 "
         f"means that reuse is faster. {origin(found['provenance'])}\n\n"
         f"{table(REUSE_NETWORKS_HEAD, reuse_networks_rows(found))}"
+    )
+
+
+def reuse_compiled(found: Content) -> str:
+    """Whether what reuse finds for NVIDIA GPUs compiles."""
+    return (
+        "## What reuse finds for GPUs compiles\n\n"
+        "`python -m benchmarks.reuse_compiled`: the sets' operators, tuned by their plans on a "
+        "simulated device; the best programs of each are compiled by NVRTC for "
+        f"{' and '.join(ARCHITECTURES)}. *Spilled* are those that keep something of a thread in "
+        f"memory; seconds are medians of CPU time. {origin(found['provenance'])}\n\n"
+        f"{table(REUSE_COMPILED_HEAD, reuse_compiled_rows(found))}"
     )

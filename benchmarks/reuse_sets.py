@@ -4,7 +4,7 @@
     python -m benchmarks.reuse_sets --quick         three small sets, searches of 64 trials
     python -m benchmarks.reuse_sets --bridges 0,1,all
     python -m benchmarks.reuse_sets --small --target opencl          twelve small convolutions
-    python -m benchmarks.reuse_sets --target cuda:h100 --simulated 1 --sets BERT-Base
+    python -m benchmarks.reuse_sets --quick --target cuda:h100 --simulated 1,2,3
 
 Sets are those of benchmarks.operator_sets; an operator counts as often as its networks run it.
 
@@ -24,8 +24,9 @@ All programs of an operator take turns in processes that did not search. Of each
     needed      trials after which a search from nothing, divided by gradients, is as fast: replayed
                 on the curves of `own`; all of them where it never is
 
-A target's device runs the programs; with --simulated SEED they take what a device made of the
-target's estimate says (benchmarks.simulated_gpu), and seconds are those of the search alone.
+A target's device runs the programs; with --simulated they take what the devices of these numbers
+say, which are made of the target's estimate (benchmarks.simulated_gpu), and seconds are those of
+the search alone.
 
 The summary has the geometric means over sets of throughput, of 128 trials an operator relative to
 the side's (`fewer_trials`), of `needed` relative to the side's (`fewer_at_equal`) and of seconds
@@ -40,6 +41,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import geometric_mean
 from typing import TypeAlias
@@ -115,7 +117,7 @@ def main() -> int:
     words.add_argument("--quick", action="store_true", help="three small sets, 64 trials")
     words.add_argument("--small", action="store_true", help="one set, 64 trials, for slow devices")
     words.add_argument("--target", help="as of tune (this machine's CPU)")
-    words.add_argument("--simulated", type=int, metavar="SEED", help="no device of the target")
+    words.add_argument("--simulated", metavar="NUMBERS", help="of devices, instead of a real one")
     words.add_argument("--bridges", default="", help="of 0, 1 and all, comma-separated (none)")
     words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
     words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
@@ -132,35 +134,41 @@ def run(options: argparse.Namespace) -> int:
     hops = chosen(options.bridges, HOPS)
     deadline = Deadline.after(options.minutes)
     options.folder.mkdir(parents=True, exist_ok=True)
-    bench = bench_of(options)
-    where = {"search": search, "target": bench.target.name, "simulated": options.simulated}
+    target, places = places_of(options)
+    where = {"search": search, "target": str(target), "simulated": bool(options.simulated)}
     results = read_results(options.json, {**where, "sets": {}})
     for what, value in where.items():
         if results[what] != value:
             raise ValueError(f"{options.json} has {what} {results[what]}, not {value}")
     console = output()
-    for name in chosen(options.sets, sets):
-        try:
-            found = results["sets"].setdefault(name, {"operators": {}, "sides": {}})
+    try:
+        for name, (where_to, bench) in product(chosen(options.sets, sets), places.items()):
+            found = results["sets"].setdefault(name + where_to, {"operators": {}, "sides": {}})
             one = OperatorSet(name, sets[name], bench, search, deadline)
             for keep in one.steps(found, hops):
                 results["summary"] = summary(results)
-                results["provenance"] = provenance(bench.target)
+                results["provenance"] = provenance(target)
                 write_results(options.json, results)
-                console.print(keep, highlight=False, soft_wrap=True)
-        except OutOfTimeError:
-            console.print(f"out of time in {name}")
-            break
+                console.print(keep + where_to, highlight=False, soft_wrap=True)
+    except OutOfTimeError:
+        console.print("out of time")
     console.print(table(results))
     return 0
 
 
-def bench_of(options: argparse.Namespace) -> Bench:
-    """Where programs run."""
-    if options.simulated is None:
-        return Bench(options.folder, as_target(options.target))
-    device = partial(SimulatedGpu, seed=options.simulated)
-    return Bench(options.folder, Target.parse(options.target or "cuda:h100"), device)
+def places_of(options: argparse.Namespace) -> tuple[Target, dict[str, Bench]]:
+    """The target, and where its programs run, by what to add to a set's name."""
+    if not options.simulated:
+        target = as_target(options.target)
+        return target, {"": Bench(options.folder, target)}
+    target = Target.parse(options.target or "cuda:h100")
+    places = {}
+    for number in options.simulated.split(","):
+        folder = options.folder / f"device-{number}"
+        folder.mkdir(exist_ok=True)
+        device = partial(SimulatedGpu, seed=int(number))
+        places[f" on device {number}"] = Bench(folder, target, device)
+    return target, places
 
 
 # ---- a set ------------------------------------------------------------------------------------

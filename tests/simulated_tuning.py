@@ -14,16 +14,23 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerContext
 from typing import Any
 
+import numpy as np
+
+from tilewright.cost.candidates import concatenate
+from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
+from tilewright.records.rows import DEFAULT, Trial
 from tilewright.search.objectives import ObjectiveModel, TotalLatency
+from tilewright.search.reuse.run import WELL_KNOWN
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of
 from tilewright.search.tuner import Budget, Tuner
+from tilewright.space.default import default_of
 from tilewright.target import Target
 from workloads import given
 
@@ -160,3 +167,31 @@ class Run:
         """Kill it as the system would."""
         self.process.kill()
         self.process.join()
+
+
+def record_search(
+    database: Database, machine: Machine, target: Target, task: TuningTask, gain: float
+) -> None:
+    """Records of a search that nobody made: of programs that the estimate likes, those of other
+    sketches than the untuned one's take a `gain`-th of what those of its sketch do.
+    """
+    space = task.space(target)
+    extractor = FeatureExtractor(space)
+    default = default_of(space, extractor)
+    drawn = space.canonical(space.sample(np.random.default_rng(0), 2048))
+    drawn = drawn[np.argsort(extractor.latency(drawn), kind="stable")]
+    alike = drawn.sketch == default.sketch
+    programs = concatenate([default, drawn[alike][:WELL_KNOWN], drawn[~alike][:WELL_KNOWN]])
+    genes = map(space.gene, map(int, programs.sketch), programs.rows)
+    trials = {
+        gene: Trial(task.hash, machine.fingerprint, gene, 0, 0, (1e-3 / share,), origin=origin)
+        for gene, share, origin in zip(
+            genes,
+            np.where(programs.sketch == default.sketch, 1.0, gain),
+            [DEFAULT, *["sample"] * (len(programs) - 1)],
+            strict=True,
+        )
+    }
+    database.add_machine(machine)
+    database.add_workload(task.row)
+    database.add_trials(list(trials.values()))

@@ -37,8 +37,9 @@ from tilewright.records.answers import Coverage
 from tilewright.records.database import Database
 from tilewright.records.exchange import Imported
 from tilewright.records.machine import Machine
+from tilewright.records.matching import Match
 from tilewright.records.provenance import network_key
-from tilewright.records.rows import MEASURED, FactsRow, Trial, WorkloadRow, program_kind
+from tilewright.records.rows import MEASURED, FactsRow, Trial, WorkloadRow
 from tilewright.report.history import History
 from tilewright.report.reading import read_history
 from tilewright.report.tasks import PrintedProgram
@@ -128,7 +129,7 @@ def plan_of(
     tasks = tasks_of(model)
     matches, artifacts = build_recorded(tasks, db, chosen)
     kernels = tuple(
-        _planned(task, match.trial, match.note, artifacts[task.computation])
+        _planned(task, match, artifacts[task.computation])
         for task, match in zip(tasks, matches, strict=True)
     )
     if isinstance(model, Model):
@@ -139,16 +140,16 @@ def plan_of(
     return Plan(chosen, kernels, memory)
 
 
-def _planned(task: TuningTask, trial: Trial | None, note: str, artifact: Artifact) -> PlannedKernel:
+def _planned(task: TuningTask, match: Match, artifact: Artifact) -> PlannedKernel:
     return PlannedKernel(
         name=task.name,
         calls=int(task.weight),
         flops=task.flops,
-        program=program_kind(None if trial is None else trial.origin),
-        latency_s=None if trial is None else trial.latency_s,
+        program=match.program,
+        latency_s=None if match.trial is None else match.trial.latency_s,
         code_bytes=len(artifact.object_code),
         scratch_bytes=artifact.scratch_bytes,
-        note=note,
+        note=match.note,
     )
 
 

@@ -29,6 +29,7 @@ from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of
+from tilewright.search.reuse.carry import Carrier
 from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
 from tilewright.target import GpuTarget, Target, available_cores
@@ -121,14 +122,25 @@ def build_recorded(
     """
     with open_records(db) as database:
         matches = [find_match(t, database, target) for t in tasks]
+        if database is not None:
+            carrier = Carrier(database, machine_of(target), target)
+            matches = [_carried(*pair, carrier) for pair in zip(tasks, matches, strict=True)]
         while True:
-            genes = [None if m.trial is None else m.trial.gene for m in matches]
             refused: dict[int, TilewrightError] = {}
-            kernels = build_all(tasks, genes, target, refused)
+            kernels = build_all(tasks, [m.gene for m in matches], target, refused)
             if not refused:
                 return matches, kernels
             for i, error in refused.items():
                 matches[i] = _next_best(tasks[i], matches[i], error, database, target)
+
+
+def _carried(task: TuningTask, match: Match, carrier: Carrier) -> Match:
+    """The same, with a relative's program where the task has no record and that one promises."""
+    found = None if match.trial is not None else carrier.program(task)
+    if found is None:
+        return match
+    note = f"{match.note}; it takes a program of {found.source}, which was not measured for it"
+    return replace(match, carried=found.gene, note=note)
 
 
 def _next_best(
@@ -139,7 +151,10 @@ def _next_best(
     target: Target,
 ) -> Match:
     """What to take instead of a record that cannot be used because of `error`."""
-    assert match.trial is not None and match.trial.id is not None and database is not None
+    if match.trial is None:
+        note = f"{match.note}, but cannot be used ({error}); using the default program"
+        return replace(match, carried=None, note=note)
+    assert match.trial.id is not None and database is not None
     ids = (*match.refused, match.trial.id)
     found = Match(None, False, "")
     if len(ids) < MOST_REFUSED:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import tilewright as tw
+from simulated_tuning import record_search
 from tilewright.cli.app import app
 from tilewright.expr import operators as ops
+from tilewright.gene import Gene
+from tilewright.inspection import plan_of
+from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
-from tilewright.records.rows import DEFAULT
+from tilewright.records.rows import CARRIED, DEFAULT
+from tilewright.search.reuse.carry import Carried, Carrier
 from tilewright.search.reuse.run import WELL_KNOWN
-from tilewright.search.reuse.strategy import CARRIED, LENGTH
+from tilewright.search.reuse.strategy import LENGTH
+from tilewright.tuning_tasks import tasks_of
 from workloads import given
 
 pytestmark = pytest.mark.cpu
@@ -39,9 +46,44 @@ def test_a_recorded_relative_saves_a_search(tmp_path: Path) -> None:
     assert trials[0].origin == CARRIED and all(t.ok for t in trials)
     shown = CliRunner().invoke(app, ["show", str(db), "product96", "--layer", "sketch"])
     assert "reused product64" in shown.output
+    check(tw.compile(product(96), db=db))
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A database that holds a search of a relative, which made much of it."""
+    target = host_target()
+    (task,) = tasks_of(product(64))
+    with Database.open(tmp_path / "tuning.db") as database:
+        record_search(database, machine_of(target), target, task, 2.0)
+    return tmp_path / "tuning.db"
+
+
+def check(function: Any) -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(s).astype(np.float32) for s in ((96, 48), (48, 32)))
-    assert np.allclose(tw.compile(product(96), db=db)(a, b), a @ b, atol=1e-4)
+    assert np.allclose(function(a, b), a @ b, atol=1e-4)
+
+
+def test_a_task_without_records_takes_a_relatives_program(recorded: Path) -> None:
+    notes: list[str] = []
+    check(tw.compile(product(96), db=recorded, notes=notes.append))
+    (note,) = notes
+    assert "no record of extents" in note
+    assert note.endswith("it takes a program of product64, which was not measured for it")
+    (kernel,) = plan_of(product(96), recorded).kernels
+    assert (kernel.program, kernel.latency_s) == ("carried", None)
+
+
+def test_a_relatives_program_that_does_not_build_is_let_go(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Carried(Gene('{"sketch":"?","steps":[["no_such_step"]]}', "{}"), "product64")
+    monkeypatch.setattr(Carrier, "program", lambda *_: broken)
+    notes: list[str] = []
+    check(tw.compile(product(96), db=recorded, notes=notes.append))
+    (note,) = notes
+    assert "cannot be used" in note and note.endswith("using the default program")
 
 
 def test_reuse_and_another_strategy_do_not_go_together(tmp_path: Path) -> None:

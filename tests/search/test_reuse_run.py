@@ -14,12 +14,12 @@ from simulated_tuning import MACHINE, TARGET, SimulatedMachine
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import DEFAULT, FOREIGN, RECORDED, REUSE, SEARCH, Trial
+from tilewright.records.rows import CARRIED, DEFAULT, FOREIGN, RECORDED, REUSE, SEARCH, Trial
 from tilewright.search.objectives import ObjectiveModel, TotalLatency
 from tilewright.search.reuse.correspondence import kin
 from tilewright.search.reuse.plan import Costs
 from tilewright.search.reuse.run import PROGRAMS, WELL_KNOWN, Planned, PlanScheduler, well_known
-from tilewright.search.reuse.strategy import CARRIED, LENGTH, ROUND, ReuseStrategy
+from tilewright.search.reuse.strategy import LENGTH, ROUND, ReuseStrategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.tasks import TuningTask, infos_of
 from tilewright.search.tuner import Budget, Tuner

@@ -13,7 +13,7 @@ from tilewright.cost.candidates import concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import usage_of
 from tilewright.expr.dag import ComputeDAG
-from tilewright.records.rows import DEFAULT
+from tilewright.records.rows import CARRIED, DEFAULT
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.evolution import CHOICE
 from tilewright.search.memory import Candidate, as_population
@@ -22,7 +22,6 @@ from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.ranges import Ranges, ranges_of
 from tilewright.search.reuse.strategy import (
-    CARRIED,
     LENGTH,
     RANKED,
     ROUND,

@@ -12,6 +12,7 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.records.rows import CARRIED
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of
@@ -20,7 +21,7 @@ from tilewright.search.evolution import EvolutionSettings, Scored, named
 from tilewright.search.memory import Candidate, as_population
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
-from tilewright.search.reuse.strategy import CARRIED, RANKED, Relative, ReuseStrategy
+from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
 from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.training_set import TrainingSet

@@ -13,22 +13,37 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from tilewright.gene import Gene
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
-from tilewright.records.rows import Trial, WorkloadRow
+from tilewright.records.rows import CARRIED, Trial, WorkloadRow, program_kind
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """A trial found for a task; `exact` if of this very machine; `note` says what is amiss.
 
-    `refused` are the ids of better trials that could not be used.
+    `refused` are the ids of better trials that could not be used. `carried` is a program that
+    nobody has measured, which a task without a trial takes from another.
     """
 
     trial: Trial | None
     exact: bool
     note: str
     refused: tuple[int, ...] = ()
+    carried: Gene | None = None
+
+    @property
+    def gene(self) -> Gene | None:
+        """The program to compile with; None is the default one."""
+        return self.carried if self.trial is None else self.trial.gene
+
+    @property
+    def program(self) -> str:
+        """What kind of program that is (see `program_kind`)."""
+        if self.carried is not None:
+            return CARRIED
+        return program_kind(None if self.trial is None else self.trial.origin)
 
 
 def find_record(

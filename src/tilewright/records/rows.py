@@ -325,12 +325,14 @@ class ReuseRow:
             raise RecordsError(f"{step} has a time that is no length of time: {self}")
 
 
-PROGRAM_KINDS = ("tuned", "measured", "default")
+CARRIED = "carried"  # a program of another workload as it is
+PROGRAM_KINDS = ("tuned", "measured", CARRIED, "default")
 
 
 def program_kind(origin: str | None) -> str:
     """What a program is, by what proposed it: "tuned", found by a search; "measured", the default
-    program, which nothing that was measured beat; "default", the same without any record.
+    program, which nothing that was measured beat; "default", the same without any record. (That of
+    a workload without records may be "carried" from another's.)
     """
     if origin is None:
         return "default"

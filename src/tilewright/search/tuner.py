@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
 from tilewright.log import log
 from tilewright.records.database import Database
@@ -29,6 +28,7 @@ from tilewright.search.default_programs import DefaultPrograms
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.memory import Candidate
+from tilewright.search.pretraining import pretrain
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult
 from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
@@ -312,19 +312,7 @@ class Tuner:
         }
         for name, space in spaces.items():
             self._decide(name, space)
-        extractors = {name: FeatureExtractor(space) for name, space in spaces.items()}
-        for group in self.database.training_set(self.machine.fingerprint, spaces):
-            found, at = spaces[group.workload_hash].rows_of(group.producer, group.decisions)
-            if len(at):
-                features, owner = extractors[group.workload_hash].extract(found)
-                self.rows.append(
-                    features,
-                    owner,
-                    1.0 / group.latency_s[at],
-                    workload=group.workload_hash,
-                    round_id=0,
-                    region_s=group.region_s[at],
-                )
+        pretrain(self.rows, self.database, self.machine.fingerprint, spaces)
 
 
 def _outcome(trial: Trial) -> str:

@@ -28,6 +28,7 @@ from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
 from tilewright.records.matching import others_like
+from tilewright.records.reader import Reader
 from tilewright.records.rows import DEFAULT, FOREIGN, RECORDED, ReuseRow, Trial, best_first
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import as_population
@@ -191,17 +192,11 @@ class Planned:
             if programs:
                 space = self._space(workload)
                 named = Named(space, Operator.of(space.dag))
-                found.append(Relative(named, concatenate(programs), self._gain(of_it)))
+                every = self.database.trials(workload, of_it[0].machine)
+                untuned = (t for t in every if t.origin == DEFAULT)
+                gain = gain_of([*islice(untuned, 1), *of_it])
+                found.append(Relative(named, concatenate(programs), gain))
         return found
-
-    def _gain(self, trials: Sequence[Trial]) -> float:
-        """How many times as fast as the untuned program of their workload the best of some trials
-        is; inf where that is not known. As they were measured in the search: what confirms them
-        comes later.
-        """
-        every = self.database.trials(trials[0].workload_hash, trials[0].machine)
-        untuned = next((t.measured_s for t in every if t.origin == DEFAULT), None)
-        return inf if untuned is None else untuned / min(t.measured_s or inf for t in trials)
 
     def _task(self, workload_hash: str) -> TuningTask:
         known = (t for t in self.plan.tasks if t.hash == workload_hash)
@@ -263,7 +258,17 @@ def _ids(trials: Iterable[Trial], n: int) -> list[int]:
     return [t.id for t in islice(trials, n) if t.id is not None]
 
 
-def well_known(database: Database, machine: str) -> list[TuningTask]:
+def gain_of(trials: Iterable[Trial]) -> float:
+    """How many times as fast as the untuned program of their workload the best of some trials is;
+    inf where that is not known. As they were measured in the search: what confirms them comes
+    later.
+    """
+    known = [(t.origin == DEFAULT, t.measured_s) for t in trials if t.measured_s]
+    untuned = next((seconds for is_default, seconds in known if is_default), inf)
+    return untuned / min((seconds for _, seconds in known), default=1.0)
+
+
+def well_known(database: Reader, machine: str) -> list[TuningTask]:
     """The workloads of which a machine's records hold programs to reuse."""
     trials: Counter[str] = Counter()
     for group in database.training_set(machine):

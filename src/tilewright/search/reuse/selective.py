@@ -18,10 +18,11 @@ import networkx
 import numpy as np
 
 from tilewright.cost.candidates import Ints, concatenate
+from tilewright.records.rows import CARRIED
 from tilewright.search.evolution import Scored, named
 from tilewright.search.memory import Candidate, ProposalMemory
 from tilewright.search.reuse.correspondence import Correspondence, Named, kin
-from tilewright.search.reuse.strategy import CARRIED, Relatives
+from tilewright.search.reuse.strategy import Relatives
 from tilewright.space.space import Sketch, Space
 
 TOP = 3

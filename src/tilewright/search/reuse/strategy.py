@@ -23,7 +23,7 @@ import numpy as np
 from tilewright.cost.candidates import Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import Usage, usage_of
-from tilewright.records.rows import DEFAULT
+from tilewright.records.rows import CARRIED, DEFAULT
 from tilewright.search.cost_model import CostModel
 from tilewright.search.evolution import (
     CHOICE,
@@ -40,7 +40,7 @@ from tilewright.search.reuse.ranges import Ranges, ranges_of
 from tilewright.search.strategies import EvolutionStrategy, GuidedScore
 from tilewright.space.space import Space
 
-CARRIED, RANKED = "carried", "ranked"  # how candidates arise, besides by other strategies' ways
+RANKED = "ranked"  # how candidates arise, besides by other strategies' ways and CARRIED
 ROUND = 4  # programs after which the model learns
 LENGTH = 12  # programs that a reuse measures
 WORTH = 1.05  # times as fast as the untuned program: what is less is not worth more rounds
