@@ -434,6 +434,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "ablation": ablation,
     "network_ablation": network_ablation,
     "reuse_pairs": reuse_pairs,
+    "reuse_pairs_simulated": reuse_pairs,
     "reuse_ranges": reuse_ranges,
     "reuse_sets": reuse_sets,
     "reuse_sets_opencl": reuse_sets,

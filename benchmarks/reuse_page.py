@@ -19,8 +19,20 @@ from benchmarks.reuse_sets import HEAD as REUSE_SETS_HEAD
 from benchmarks.reuse_sets import rows as reuse_sets_rows
 
 
+def place(found: Content) -> tuple[str, str]:
+    """Where programs ran, if not on this machine's CPU, and what to add to a title."""
+    if found["target"].startswith("cpu"):
+        return "", ""
+    where = f" for {found['target']}"
+    if found["simulated"]:
+        where += ", simulated: programs take what the estimate says, times a smooth factor up to "
+        where += "30 % off that search does not know"
+    return where, f": {found['target']}"
+
+
 def reuse_pairs(found: Content) -> str:
     """A dozen programs near a relative's."""
+    where, title = place(found)
     ratios = estimates(found)
     expected = (
         f"The published planner expected {fmean(ratios):.2f} of what *all* measured on average, "
@@ -29,13 +41,13 @@ def reuse_pairs(found: Content) -> str:
         else ""
     )
     return (
-        "## Reuse between two operators\n\n"
-        "`python -m benchmarks.reuse_pairs`, ETO's figures 5, 7 and 8: throughput relative to what "
-        "128 trials from nothing find, geometric means over random pairs of a type. *reuse* "
-        "measures a dozen programs near those of a relative, *search* as many that evolution "
-        "proposes, *topk* the relative's best as they are, *all* is the published tuner, which "
-        "some of the pairs have; all know the relative's records. *default* is untuned. The last "
-        "columns: trials of reuse and of *all*, and what reuse reaches of the pairs that have "
+        f"## Reuse between two operators{title}\n\n"
+        f"`python -m benchmarks.reuse_pairs`{where}; ETO's figures 5, 7 and 8: throughput "
+        "relative to what 128 trials from nothing find, geometric means over random pairs of a "
+        "type. *reuse* measures a dozen programs near those of a relative, *search* as many that "
+        "evolution proposes, *topk* the relative's best as they are, *all* is the published tuner, "
+        "which some of the pairs have; all know the relative's records. *default* is untuned. The "
+        "last columns: trials of reuse and of *all*, and what reuse reaches of the pairs that have "
         f"*all*. {origin(found['provenance'])}\n\n"
         f"{expected}{table(REUSE_PAIRS_HEAD, reuse_pairs_rows(found))}"
     )
@@ -64,13 +76,9 @@ def reuse_sets(found: Content) -> str:
         if side != "own"
     ]
     text = f"In the geometric mean {'; '.join(verdicts)}.\n\n" if verdicts else ""
-    is_host = found["target"].startswith("cpu")
-    where = "" if is_host else f" for {found['target']}"
-    if found["simulated"]:
-        where += ", simulated: programs take what the estimate says, times a smooth factor up to "
-        where += "30 % off that search does not know"
+    where, title = place(found)
     return (
-        f"## Reuse within sets of operators{'' if is_host else ': ' + found['target']}\n\n"
+        f"## Reuse within sets of operators{title}\n\n"
         f"`python -m benchmarks.reuse_sets`{where}; ETO's figures 9 to 11: throughput relative to "
         f"searching each operator alone with {found['search']} trials (*own*), each operator as "
         "often as its networks run it. *search* has as many trials as *reuse*, from nothing, "

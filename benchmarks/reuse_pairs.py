@@ -12,8 +12,9 @@ searched with 128 trials, whose records all sides begin with.
               --all pairs of a type. Its planner's estimate of how many is kept, too (figure 5)
     default   the untuned program
 
-A figure is the throughput relative to that of the target's own search of 128 trials, which began
-with nothing. The programs take turns in processes that did not search. Databases are kept in
+Another --target than this machine's CPU, or --simulated devices: see benchmarks.reuse_sets. A
+figure is the throughput relative to that of the target's own search of 128 trials, which began with
+nothing. The programs take turns in processes that did not search. Databases are kept in
 --folder, results in the JSON file after every pair: a benchmark that was stopped goes on.
 """
 
@@ -37,9 +38,12 @@ from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     TRIED,
     Bench,
+    add_places,
     fresh,
+    places_of,
     read_results,
     task_of,
+    where_of,
     write_results,
 )
 from benchmarks.turns import Deadline, chosen
@@ -83,6 +87,7 @@ def main() -> int:
     words.add_argument("--types", default="*", help="names or globs, comma-separated (all)")
     words.add_argument("--pairs", type=int, default=8, help="of each type (%(default)s)")
     words.add_argument("--all", type=int, default=4, help="of these with side all (%(default)s)")
+    add_places(words)
     words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
     words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
     words.add_argument("--json", type=Path, help="where results are kept, and read from first")
@@ -95,25 +100,27 @@ def run(options: argparse.Namespace) -> int:
     kinds = chosen(options.types, PAIR_TYPES)
     deadline = Deadline.after(options.minutes)
     options.folder.mkdir(parents=True, exist_ok=True)
-    results = read_results(options.json, {"pairs": {}})
-    console, bench = output(), Bench(options.folder)
+    target, places = places_of(options)
+    where = where_of(target, options)
+    results = read_results(options.json, {**where, "pairs": {}}, where)
+    console = output()
     for number in range(options.pairs):  # a slice has pairs of all types
         for kind in kinds:
             both = pairs(kind, number + 1)[number:]
             if not both or deadline.passed:
                 continue
-            ((target, source),) = both
-            name = f"{target.name} < {source.name}"
-            if name in results["pairs"]:
-                continue
-            pair = Pair(target, source, bench, with_all=number < options.all)
-            found = pair.measured()
-            sides = {side: asdict(figures) for side, figures in found.items()}
-            results["pairs"][name] = {"type": kind, **sides}
-            results["provenance"] = provenance()
-            write_results(options.json, results)
-            figures = "  ".join(f"{s} {one.throughput:.3f}" for s, one in found.items())
-            console.print(f"{kind}  {name}: {figures}", highlight=False, soft_wrap=True)
+            ((one, other),) = both
+            for where_to, bench in places.items():
+                name = f"{one.name} < {other.name}{where_to}"
+                if name in results["pairs"]:
+                    continue
+                found = Pair(one, other, bench, with_all=number < options.all).measured()
+                sides = {side: asdict(figures) for side, figures in found.items()}
+                results["pairs"][name] = {"type": kind, **sides}
+                results["provenance"] = provenance(target)
+                write_results(options.json, results)
+                figures = "  ".join(f"{s} {of.throughput:.3f}" for s, of in found.items())
+                console.print(f"{kind}  {name}: {figures}", highlight=False, soft_wrap=True)
     console.print(table(results))
     return 0
 

@@ -10,16 +10,19 @@ An operator's own search is a database by the operator's name, which no other ru
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
 
 import tilewright as tw
 from benchmarks.operator_sets import Workload
+from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import Deadline
 from tilewright import task_measurer
@@ -27,7 +30,7 @@ from tilewright.build import default_gene
 from tilewright.cost.candidates import concatenate
 from tilewright.files import replacing
 from tilewright.gene import Gene
-from tilewright.machine import host_target, machine_of
+from tilewright.machine import as_target, host_target, machine_of
 from tilewright.measure.load import LoadWatch
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -58,9 +61,19 @@ Results: TypeAlias = dict[str, Any]
 # ---- results ----------------------------------------------------------------------------------
 
 
-def read_results(file: Path | None, empty: Results) -> Results:
-    """What earlier slices have found; `empty` without a file."""
-    return json.loads(file.read_text()) if file is not None and file.exists() else empty
+def read_results(
+    file: Path | None, empty: Results, where: Mapping[str, Any] | None = None
+) -> Results:
+    """What earlier slices have found; `empty` without a file. Raises ValueError where one is not of
+    the settings `where`.
+    """
+    found: Results = empty
+    if file is not None and file.exists():
+        found = json.loads(file.read_text())
+    for what, value in (where or {}).items():
+        if found.get(what) != value:
+            raise ValueError(f"{file} has {what} {found.get(what)}, not {value}")
+    return found
 
 
 def write_results(file: Path | None, results: Results) -> None:
@@ -68,6 +81,36 @@ def write_results(file: Path | None, results: Results) -> None:
     if file is not None:
         with replacing(file) as partial:
             partial.write_text(json.dumps(results, indent=1) + "\n")
+
+
+# ---- places -----------------------------------------------------------------------------------
+
+
+def add_places(words: argparse.ArgumentParser) -> None:
+    """Options for `places_of`."""
+    words.add_argument("--target", help="as of tune (this machine's CPU)")
+    words.add_argument("--simulated", metavar="NUMBERS", help="of devices, instead of a real one")
+
+
+def places_of(options: argparse.Namespace) -> tuple[Target, dict[str, Bench]]:
+    """The target, and where its programs run, by what to add to names of results."""
+    if not options.simulated:
+        target = as_target(options.target)
+        return target, {"": Bench(options.folder, target)}
+    target = Target.parse(options.target or "cuda:h100")
+    places = {}
+    for number in options.simulated.split(","):
+        folder = options.folder / f"device-{number}"
+        folder.mkdir(exist_ok=True)
+        device = partial(SimulatedGpu, seed=int(number))
+        places[f" on device {number}"] = Bench(folder, target, device)
+    return target, places
+
+
+def where_of(target: Target, options: argparse.Namespace) -> Results:
+    """What of these is written to results."""
+    name = f"{target.kind}:{target.name}"
+    return {"target": name, "simulated": bool(options.simulated)}
 
 
 # ---- slices -----------------------------------------------------------------------------------

@@ -58,18 +58,19 @@ from benchmarks.reuse_records import (
     Bench,
     OutOfTimeError,
     Results,
+    add_places,
     check_time,
+    places_of,
     read_results,
     seconds_of,
     task_of,
     timed,
+    where_of,
     write_results,
 )
-from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import Deadline, chosen
 from tilewright.cli.console import output
-from tilewright.machine import as_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.objectives import ObjectiveModel
@@ -79,7 +80,6 @@ from tilewright.search.reuse.selective import clusters
 from tilewright.search.strategies import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of
-from tilewright.target import Target
 
 OWN, REUSE, PLAIN, SELECTIVE = "own", "reuse", "search", "selective"
 HOPS = {"0": 0, "1": 1, "all": None}
@@ -116,8 +116,7 @@ def main() -> int:
     words.add_argument("--sets", default="*", help="names or globs, comma-separated (all)")
     words.add_argument("--quick", action="store_true", help="three small sets, 64 trials")
     words.add_argument("--small", action="store_true", help="one set, 64 trials, for slow devices")
-    words.add_argument("--target", help="as of tune (this machine's CPU)")
-    words.add_argument("--simulated", metavar="NUMBERS", help="of devices, instead of a real one")
+    add_places(words)
     words.add_argument("--bridges", default="", help="of 0, 1 and all, comma-separated (none)")
     words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
     words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
@@ -135,11 +134,8 @@ def run(options: argparse.Namespace) -> int:
     deadline = Deadline.after(options.minutes)
     options.folder.mkdir(parents=True, exist_ok=True)
     target, places = places_of(options)
-    where = {"search": search, "target": str(target), "simulated": bool(options.simulated)}
-    results = read_results(options.json, {**where, "sets": {}})
-    for what, value in where.items():
-        if results[what] != value:
-            raise ValueError(f"{options.json} has {what} {results[what]}, not {value}")
+    where = {"search": search, **where_of(target, options)}
+    results = read_results(options.json, {**where, "sets": {}}, where)
     console = output()
     try:
         for name, (where_to, bench) in product(chosen(options.sets, sets), places.items()):
@@ -154,21 +150,6 @@ def run(options: argparse.Namespace) -> int:
         console.print("out of time")
     console.print(table(results))
     return 0
-
-
-def places_of(options: argparse.Namespace) -> tuple[Target, dict[str, Bench]]:
-    """The target, and where its programs run, by what to add to a set's name."""
-    if not options.simulated:
-        target = as_target(options.target)
-        return target, {"": Bench(options.folder, target)}
-    target = Target.parse(options.target or "cuda:h100")
-    places = {}
-    for number in options.simulated.split(","):
-        folder = options.folder / f"device-{number}"
-        folder.mkdir(exist_ok=True)
-        device = partial(SimulatedGpu, seed=int(number))
-        places[f" on device {number}"] = Bench(folder, target, device)
-    return target, places
 
 
 # ---- a set ------------------------------------------------------------------------------------

@@ -125,12 +125,14 @@ def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
     own = {"trials": 256, "seconds": 80.0, "throughput": 1.0, "needed": 256}
     reuse = {"trials": 64, "seconds": 20.0, "throughput": 0.98, "needed": 128}
     a_set = {"operators": {"a": {}, "b": {}}, "sides": {"own": own, "reuse": reuse}}
-    sets = {"search": 128, "target": "cpu:any", "simulated": False, "sets": {"BERT-Base": a_set}}
+    place = {"target": "cpu:any", "simulated": False}
+    sets = {**place, "search": 128, "sets": {"BERT-Base": a_set}}
     seconds = {"reuse": 1e-3, "search": 2e-3, "untuned": 4e-3}
     networks = {"sides": {"reuse": reuse, "search": own}, "networks": {"bert": seconds}}
     found: dict[str, Any] = {
         "reuse_pairs": {
-            "pairs": {"a < b": {"type": "C2D", **listed}, "c < d": {"type": "DEP", **pair}}
+            **place,
+            "pairs": {"a < b": {"type": "C2D", **listed}, "c < d": {"type": "DEP", **pair}},
         },
         "reuse_ranges": {"operators": 9, "types": {"C2D": {"all": shares}}},
         "reuse_sets": {**sets, "summary": sets_summary(sets)},

@@ -171,8 +171,10 @@ class ReuseStrategy:
         else:
             evolved = (n - len(batch)) // 2
         batch += self._best(concatenate(pools), n - len(batch) - evolved, RANKED)
-        found = self._evolution.run(rng, self._score, parents)
-        return batch + self._memory.candidates(found, n - len(batch), with_score=True)
+        if len(batch) < n:
+            found = self._evolution.run(rng, self._score, parents)
+            batch += self._memory.candidates(found, n - len(batch), with_score=True)
+        return batch
 
     def _examples_of(self, relative: Relative) -> list[_Example]:
         """A relative's programs that have a counterpart here."""
