@@ -185,8 +185,7 @@ class Tuning:
         if side != REUSE:
             return EACH * len(tasks)
         plan = tw.plan(models, db=self.folder / "nothing.db")
-        stepped = {step.task for step in plan.steps}
-        return plan.programs + EACH * sum(task.hash not in stepped for task in plan.tasks)
+        return plan.programs + plan.rest
 
     @property
     def _log(self) -> Path:

@@ -41,7 +41,7 @@ from tilewright.search.progress import Budget, Callback, Progress
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.hierarchical import HierarchicalStrategy
-from tilewright.search.reuse.plan import Costs, Plan
+from tilewright.search.reuse.plan import Costs
 from tilewright.search.reuse.rounds import expected_programs
 from tilewright.search.reuse.run import Planned
 from tilewright.search.reuse.selective import TOP, TopKStrategy
@@ -166,13 +166,6 @@ def seconds_of(db: Path) -> float:
         return sum(run.seconds for run in database.runs())
 
 
-def programs_of(plan: Plan, search: int) -> int:
-    """Trials that a plan's steps measure, and `search` for each task without relatives."""
-    stepped = {step.task for step in plan.steps}
-    alone = [task for task in plan.tasks if task.hash not in stepped]
-    return plan.programs + search * len(alone)
-
-
 @dataclass(frozen=True)
 class Bench:
     """A folder of databases, and where programs run: a target, by its device or what `measurer`
@@ -235,10 +228,9 @@ class Bench:
         observe: Callback = lambda _: None,
     ) -> Tuner:
         """`run` with reuse, with as many trials as the plan has programs where none are given."""
-        chosen = costs or Costs()
-        planned = Planned.begin(tasks, database, self.machine, self.target, None, 0, chosen, hops)
+        planned = Planned.begin(tasks, database, self.machine, self.target, None, 0, costs, hops)
         return self.run(
-            database, planned.plan.tasks, trials or programs_of(planned.plan, chosen.search),
+            database, planned.plan.tasks, trials or planned.plan.programs + planned.plan.rest,
             wanted=len(tasks), kind=planned.scheduler, maker=planned.maker, strategy="reuse",
             observe=observe,
         )  # fmt: skip

@@ -19,8 +19,8 @@ only measuring says what they are worth here.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2, prod
 
@@ -106,13 +106,15 @@ class Member:
 class Plan:
     """Steps for the tasks that matter and have relatives, sources first; others are searched as
     ever. `tasks` are those given, then bridges in use, of which `considered` came into question,
-    and other machines' tasks; `recorded` are the sources that this machine's records hold.
+    and other machines' tasks; `recorded` are the sources that this machine's records hold. `rest`
+    is how many programs the tasks without steps are worth.
     """
 
     tasks: tuple[TuningTask, ...]
     steps: tuple[Step, ...]
     recorded: tuple[TuningTask, ...] = ()
     considered: int = 0
+    rest: int = 0
 
     @property
     def programs(self) -> int:
@@ -136,7 +138,7 @@ class Plan:
             todo += [(inner, depth + 1) for inner in reversed(below.get(hash_, []))]
         alone = [task.name for task in self.tasks if task.hash not in told]
         if alone:
-            lines.append(f"searched as ever: {', '.join(alone)}")
+            lines.append(f"searched as ever: {', '.join(alone)} (about {self.rest})")
         return "\n".join(lines)
 
     @property
@@ -168,7 +170,8 @@ def make_plan(
     `foreign` those that other machines have programs of; `hops` is how far bridges go (None: all of
     them, 0: none).
     """
-    planner = _Planner(target, rules, costs or Costs(), hops)
+    costs = costs or Costs()
+    planner = _Planner(target, rules, costs, hops)
     members = [planner.member(task) for task in tasks]
     families: dict[Family, list[Member]] = {}
     for member in members:
@@ -180,7 +183,7 @@ def make_plan(
     steps: list[Step] = []
     sources: list[Member] = []
     considered = 0
-    shares = {f: sum(map(_work, some)) / sum(map(_work, members)) for f, some in families.items()}
+    shares = _shares(tasks, [m.operator.family for m in members])
     for kind, share in sorted(shares.items(), key=lambda pair: -pair[1]):
         if share < MINOR:
             break
@@ -197,7 +200,26 @@ def make_plan(
         tuple(steps),
         tuple(m.task for m in sources if m.records == RECORDED),
         considered,
+        rest_of(tasks, {step.task for step in steps}, costs.search),
     )
+
+
+def rest_of(tasks: Sequence[TuningTask], stepped: Collection[str], search: int) -> int:
+    """Programs that the tasks without steps are worth: each a whole search where its family is a
+    MAJOR part of the work, and the less the less it is.
+    """
+    families = [Operator.of(task.dag).family for task in tasks]
+    shares = _shares(tasks, families)
+    left = (f for task, f in zip(tasks, families, strict=True) if task.hash not in stepped)
+    return sum(round(search * min(1.0, shares[family] / MAJOR)) for family in left)
+
+
+def _shares(tasks: Sequence[TuningTask], families: Sequence[Family]) -> dict[Family, float]:
+    """Each family's part of all work."""
+    work: dict[Family, float] = defaultdict(float)
+    for task, family in zip(tasks, families, strict=True):
+        work[family] += _work(task)
+    return {family: part / sum(work.values()) for family, part in work.items()}
 
 
 @dataclass(frozen=True)
@@ -263,7 +285,7 @@ class _Planner:
         if all(records[task] is None for task in tree) and len(tree) < 2:
             return []  # a search from nothing, as without a plan
         found = []
-        work = {m.task.hash: _work(m) for m in family}
+        work = {m.task.hash: _work(m.task) for m in family}
         for task in _sources_first(tree, work):
             source = tree[task]
             if source != ROOT:
@@ -297,10 +319,9 @@ class _Planner:
         return graph
 
 
-def _work(member: Member) -> float:
+def _work(task: TuningTask) -> float:
     """About what a task adds to its models' time, in operations."""
-    dag = member.task.dag
-    return member.task.weight * (dag.useful_flops + BALANCE * dag.least_bytes)
+    return task.weight * (task.dag.useful_flops + BALANCE * task.dag.least_bytes)
 
 
 def _sources_first(tree: Tree[str], work: Mapping[str, float]) -> list[str]:

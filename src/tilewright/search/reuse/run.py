@@ -36,7 +36,7 @@ from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named, kin
 from tilewright.search.reuse.family import Operator
-from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan
+from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan, rest_of
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
 from tilewright.search.strategies import EvolutionStrategy, Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo, TaskScheduler
@@ -88,7 +88,7 @@ class Planned:
         chosen = costs or Costs()
         rows = database.plan(machine.fingerprint, name, seed)
         if rows:
-            plan = _recorded_plan(tasks, rows, database)
+            plan = _recorded_plan(tasks, rows, database, chosen.search)
         else:
             recorded, foreign = known_tasks(database, machine)
             plan = make_plan(tasks, target, recorded, foreign, rules, chosen, hops)
@@ -311,7 +311,7 @@ def _record(
 
 
 def _recorded_plan(
-    tasks: Sequence[TuningTask], rows: Sequence[ReuseRow], database: Database
+    tasks: Sequence[TuningTask], rows: Sequence[ReuseRow], database: Database, search: int
 ) -> Plan:
     """A plan as the records have it."""
     wanted = {task.hash for task in tasks}
@@ -322,6 +322,7 @@ def _recorded_plan(
         (*tasks, *(recorded_task(database, h) for h in bridges)),
         steps,
         tuple(recorded_task(database, h) for h in sources),
+        rest=rest_of(tasks, {r.workload_hash for r in rows}, search),
     )
 
 
