@@ -8,6 +8,7 @@ from gpu_cases import CASES
 
 from tilewright.artifact import Artifact
 from tilewright.build import build
+from tilewright.cost.candidates import Population
 from tilewright.cost.resources import resources
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
@@ -24,7 +25,7 @@ from tilewright.schedule.state import State
 from tilewright.schedule.trace import trace_from_json, trace_to_json
 from tilewright.space.space import Space
 from tilewright.target import GpuTarget, Target
-from workloads import OPERATORS, attention, conv_layer
+from workloads import OPERATORS, attention, conv_layer, product
 
 A100 = Target.parse("cuda:a100")
 MALI = Target.parse("opencl:mali")
@@ -124,3 +125,14 @@ def test_shared_bytes_of_a_schedule_count_slots() -> None:
     state = State(case.dag()).replay(case.trace)
     amounts = resources(lower(state, "p").program, MALI)
     assert amounts["y.shared"] == 2 * 48 * 4
+
+
+def test_a_few_candidates_are_found_where_few_are_valid() -> None:
+    """Of a layer of BERT one draw of fifty is valid on a GPU."""
+    space = Space(product(128, 3072, 768), Target.parse("cuda:h100"))
+    drawn = space.draw(np.random.default_rng(0), 4096)
+    share = space.satisfied(Population(drawn, np.zeros(len(drawn), np.int64))).mean()
+    assert 0 < share < 0.05
+    for seed in range(32):
+        found = space.sample(np.random.default_rng(seed), 1)
+        assert len(found) == 1 and space.valid(found).all()

@@ -29,7 +29,8 @@ from tilewright.nest.nodes import Program
 from tilewright.space.decisions import Decision, encode, sample
 from tilewright.target import Target
 
-SAMPLE_ROUNDS = 50  # redraws of invalid rows before the space is called empty
+SAMPLE_ROUNDS = 50  # redraws of invalid rows
+MANY = 8192  # draws of which none is valid in an empty space
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,18 @@ class CandidateSpace(Generic[P]):
             if not len(todo):
                 break
         if 0 < len(todo) == n:
-            raise ScheduleError(f"no valid candidate in {SAMPLE_ROUNDS} draws of {n}")
+            return self._rare(rng, n)
         return Population(np.delete(rows, todo, axis=0), np.delete(sketch, todo))
+
+    def _rare(self, rng: np.random.Generator, n: int) -> Population:
+        """At most `n` of the valid rows among many: where one draw of fifty is valid, all draws for
+        a few candidates may fail.
+        """
+        drawn = Population(self.draw(rng, MANY), rng.integers(0, len(self.sketches), MANY))
+        valid = np.flatnonzero(self.satisfied(drawn))[:n]
+        if not len(valid):
+            raise ScheduleError(f"no valid candidate in {MANY} draws")
+        return drawn[valid]
 
     def draw(self, rng: np.random.Generator, n: int) -> Ints:
         """`n` rows, every decision uniform by itself; the constraints are not heeded."""
