@@ -135,6 +135,11 @@ def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
     return round(time.process_time() - start, 4), result
 
 
+def cuda_source(dag: ComputeDAG, trace: Sequence[Step]) -> str:
+    """A program as CUDA. Raises ScheduleError and BuildError."""
+    return emit(lower(State(dag).replay(trace), "candidate").program, Cuda()).ir
+
+
 class Family:
     """One operator with its inputs and right answers."""
 
@@ -149,9 +154,7 @@ class Family:
 
     def trial(self, trace: Sequence[Step]) -> tuple[Artifact, str]:
         """The OpenCL artifact and the CUDA source. Raises ScheduleError and BuildError."""
-        artifact = build(self.dag, trace, self.target, "candidate")
-        program = lower(State(self.dag).replay(trace), "candidate").program
-        return artifact, emit(program, Cuda()).ir
+        return build(self.dag, trace, self.target, "candidate"), cuda_source(self.dag, trace)
 
     def run(self, artifact: Artifact) -> float:
         """Compile and run on the device; seconds of compiling. Raises RunError, WrongAnswer."""

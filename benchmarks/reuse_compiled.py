@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 from rich.table import Table
 
+from benchmarks.gpu_candidates import cpu_seconds, cuda_source
 from benchmarks.operator_sets import SETS
 from benchmarks.operators import reported
 from benchmarks.provenance import provenance
@@ -26,6 +27,7 @@ from benchmarks.reuse_records import (
     Bench,
     OutOfTimeError,
     Results,
+    add_slices,
     check_time,
     read_results,
     task_of,
@@ -34,14 +36,10 @@ from benchmarks.reuse_records import (
 from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.turns import Deadline, chosen
 from tilewright.cli.console import output
-from tilewright.codegen.clike import emit
-from tilewright.codegen.clike.cuda import Cuda
 from tilewright.errors import TilewrightError
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial, best_first
 from tilewright.runtime.nvrtc import compile_cuda
-from tilewright.schedule.lower import lower
-from tilewright.schedule.state import State
 from tilewright.schedule.trace import steps_of
 from tilewright.search.progress import Progress
 from tilewright.search.tasks import TuningTask
@@ -57,9 +55,7 @@ def main() -> int:
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("--sets", default="*", help="names or globs, comma-separated (all)")
     words.add_argument("--each", type=int, default=2, help="programs an operator (%(default)s)")
-    words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
-    words.add_argument("--folder", type=Path, default=Path("reuse_compiled"), help="of databases")
-    words.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    add_slices(words, "reuse_compiled")
     options = words.parse_args()
     return reported(lambda: run(options))
 
@@ -115,12 +111,10 @@ def compiled(task: TuningTask, trials: Sequence[Trial]) -> Results:
     failed, spilled, seconds = [], 0, []
     for trial in trials:
         try:
-            program = lower(State(task.dag).replay(steps_of(trial.gene)), "candidate").program
-            source = emit(program, Cuda()).ir
+            source = cuda_source(task.dag, steps_of(trial.gene))
             for architecture in ARCHITECTURES:
-                started = time.process_time()
-                _, report = compile_cuda(source, architecture)
-                seconds.append(round(time.process_time() - started, 3))
+                took, (_, report) = cpu_seconds(partial(compile_cuda, source, architecture))
+                seconds.append(took)
                 spilled += report.spill_bytes > 0
         except TilewrightError as error:
             failed.append(f"{trial.gene.hash[:8]}: {type(error).__name__}: {error}"[:500])

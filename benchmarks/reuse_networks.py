@@ -39,6 +39,7 @@ from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     OutOfTimeError,
     Results,
+    add_slices,
     check_time,
     read_results,
     timed,
@@ -90,11 +91,9 @@ def main() -> int:
     """Run the benchmark; the exit status."""
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("--experiments", default="*", help="names or globs, comma-separated (all)")
-    words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
     words.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
     words.add_argument("--networks", type=Path, default=Path("networks"), help="of ONNX files")
-    words.add_argument("--folder", type=Path, default=Path("reuse_networks"), help="of databases")
-    words.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    add_slices(words, "reuse_networks")
     options = words.parse_args()
     return reported(lambda: run(options))
 

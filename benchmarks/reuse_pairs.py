@@ -39,6 +39,7 @@ from benchmarks.reuse_records import (
     TRIED,
     Bench,
     add_places,
+    add_slices,
     fresh,
     places_of,
     read_results,
@@ -88,9 +89,7 @@ def main() -> int:
     words.add_argument("--pairs", type=int, default=8, help="of each type (%(default)s)")
     words.add_argument("--all", type=int, default=4, help="of these with side all (%(default)s)")
     add_places(words)
-    words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
-    words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
-    words.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    add_slices(words, "reuse_pairs")
     options = words.parse_args()
     return reported(lambda: run(options))
 

@@ -116,6 +116,13 @@ def where_of(target: Target, options: argparse.Namespace) -> Results:
 # ---- slices -----------------------------------------------------------------------------------
 
 
+def add_slices(words: argparse.ArgumentParser, folder: str) -> None:
+    """Options of a benchmark that goes on where it stopped; its databases are in `folder`."""
+    words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
+    words.add_argument("--folder", type=Path, default=Path(folder), help="of databases")
+    words.add_argument("--json", type=Path, help="where results are kept, and read from first")
+
+
 class OutOfTimeError(RuntimeError):
     """The slice is over; what was measured is kept."""
 

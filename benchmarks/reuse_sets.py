@@ -59,6 +59,7 @@ from benchmarks.reuse_records import (
     OutOfTimeError,
     Results,
     add_places,
+    add_slices,
     check_time,
     places_of,
     read_results,
@@ -118,9 +119,7 @@ def main() -> int:
     words.add_argument("--small", action="store_true", help="one set, 64 trials, for slow devices")
     add_places(words)
     words.add_argument("--bridges", default="", help="of 0, 1 and all, comma-separated (none)")
-    words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
-    words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
-    words.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    add_slices(words, "reuse_pairs")
     options = words.parse_args()
     return reported(lambda: run(options))
 

@@ -161,8 +161,7 @@ class RecordedProgram:
     """A recorded trial with everything needed to print its program.
 
     `reused` is the task near whose programs its own search began, if it did: itself where they were
-    another machine's. `note` says which
-    better ones cannot be printed, and why.
+    another machine's. `note` says which better ones cannot be printed, and why.
     """
 
     workload: WorkloadRow

@@ -289,9 +289,9 @@ class ReuseRow:
     `plan` is a hash that names the plan, `seed` is the run's, `position` the step's place in it. A
     SEARCH begins with nothing, a REUSE near programs of the workload `source_hash`; a RECORDED task
     has its programs from before, a FOREIGN one from another machine: it is its own source.
-    `programs` and `seconds` are what the step is expected to measure
-    and take. `trials` are ids of the source's trials whose programs are reused, none until the step
-    begins; `begun_at` is then (Unix time, the database sets it).
+    `programs` and `seconds` are what the step is expected to measure and take. `trials` are ids of
+    the source's trials whose programs are reused, none until the step begins; `begun_at` is then
+    (Unix time, the database sets it).
     """
 
     machine: str

@@ -15,8 +15,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
@@ -40,7 +38,6 @@ from tilewright.target import Target
 
 ASKED = 3  # relatives, the nearest ones
 TRIED = 8  # of a relative's best programs, until one has a counterpart
-NEAR = 512  # programs near it, to take the nearest valid one of
 
 
 @dataclass(frozen=True)
@@ -95,7 +92,7 @@ class Carrier:
         genes = [trial.gene for trial in best_first(trials)[:TRIED]]
         for program in filter(None, map(there.space.row_of, genes)):
             like = Correspondence(there, int(program.sketch[0]), mine)
-            near = like.neighbours(np.random.default_rng(0), program.rows[0], NEAR)[:1]
+            near = like.nearest(program.rows[0])
             if len(near):
                 return self._if_faster(mine.space, near, source.hash, there.space)
         return None

@@ -29,6 +29,7 @@ from tilewright.target import Target
 
 OUTWARD = 0.5  # what a tile level counts, relative to the next inner one
 OTHER_CHOICE = 2.0  # how far another option is, in octaves of an innermost tile
+NEAR = 512  # programs near one, to take the nearest valid one of
 TEMPERATURE = 1.0  # octaves further, and a value is drawn 1/e as often
 
 
@@ -163,6 +164,12 @@ class Correspondence:
         _, first = np.unique(np.column_stack([every.sketch, every.rows]), axis=0, return_index=True)
         first = first[self.here.space.satisfied(every[first])]
         return every[first[np.argsort(far[first], kind="stable")]]
+
+    def nearest(self, row: Ints) -> Population:
+        """The nearest valid program here to candidate `row` there, if one is found: choices taken
+        one by one may exclude each other.
+        """
+        return self.neighbours(np.random.default_rng(0), row, NEAR)[:1]
 
     def _drawn(
         self, rng: np.random.Generator, row: Ints, number: int, n: int

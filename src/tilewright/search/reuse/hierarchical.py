@@ -35,8 +35,6 @@ from tilewright.search.reuse.shapes import Shapes
 from tilewright.search.reuse.strategy import Relative, Relatives
 from tilewright.space.space import Space
 
-NEAR = 512  # programs near the relative's, to take the nearest valid one of
-
 
 @dataclass
 class HierarchicalStrategy:
@@ -147,7 +145,7 @@ def carried(space: Space, like: Correspondence, row: Ints) -> tuple[Ints, int]:
     """The nearest valid program to a relative's, `[columns]`, and its sketch: choices taken one by
     one may exclude each other. Fetches are of single elements, as published.
     """
-    near = like.neighbours(np.random.default_rng(0), row, NEAR)
+    near = like.nearest(row)
     sketch = int(near.sketch[0]) if len(near) else like.sketches[0]
     decisions = space.sketches[sketch].decisions
     found = near.rows[0].copy() if len(near) else np.zeros(space.width, np.int64)

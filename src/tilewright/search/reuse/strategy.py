@@ -86,7 +86,6 @@ class ReuseStrategy:
     relatives: Relatives
     length: int = LENGTH
     _proposed: int = 0
-    _default_s: float | None = None
 
     def __post_init__(self) -> None:
         self.after = EvolutionStrategy(self.space, self.extractor, self.model)
@@ -111,8 +110,9 @@ class ReuseStrategy:
     def _pays(self) -> bool:
         """Whether there is something to find, by what relatives have found and what was here."""
         gains = [relative.gain for relative in self._relatives]
-        if self.measured and self._default_s:
-            gains.append(self._default_s / self.measured[0][0])
+        untuned = next((s for s, c in self.measured if c.origin == DEFAULT), None)
+        if untuned is not None:
+            gains.append(untuned / self.measured[0][0])
         return max(gains, default=inf) >= WORTH
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
@@ -132,9 +132,6 @@ class ReuseStrategy:
         self._memory.remember(batch)
         self._proposed += sum(c.origin != DEFAULT for c in batch)
         self._score.measured += len(batch)
-        for candidate, latency in zip(batch, latencies, strict=True):
-            if candidate.origin == DEFAULT and latency is not None:
-                self._default_s = latency
 
     @cached_property
     def _relatives(self) -> Sequence[Relative]:
