@@ -9,9 +9,9 @@ from tilewright.cost.candidates import Population
 from tilewright.errors import ScheduleError
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.extents import expression
-from tilewright.expr.nodes import Extent
+from tilewright.expr.nodes import Extent, free_vars
 from tilewright.nest.nodes import Kind
-from tilewright.schedule.bounds import infer_bounds, loop_var, outside
+from tilewright.schedule.bounds import Bounds, infer_bounds, loop_var, outside
 from tilewright.schedule.state import State
 from tilewright.space.decisions import sample
 from tilewright.space.space import Sketch, Space
@@ -108,6 +108,8 @@ def keeps_rules(space: Space, sketch: Sketch, row: np.ndarray) -> bool:
     except ScheduleError:
         return False  # a stage attached after its consumer ran
     bounds = infer_bounds(state)
+    if "chain" in sketch.rules and not computes_once(state, bounds):
+        return False
     for stage in state.stages.values():
         for child in state.attached(stage.name):
             assert child.attach is not None
@@ -124,5 +126,22 @@ def keeps_rules(space: Space, sketch: Sketch, row: np.ndarray) -> bool:
                 rest *= extent
         tiled = stage.compute.reduce_axes and stage.relations
         if tiled and rest * vectors + vectors + 1 > space.target.vector_registers:
+            return False
+    return True
+
+
+def computes_once(state: State, bounds: Bounds) -> bool:
+    """Whether every loop around a reduction gives it other elements."""
+    extents = {
+        loop_var(s.name, leaf).name: bounds[s.name].extents[leaf]
+        for s in state.stages.values()
+        for leaf in s.leaves
+    }
+    for stage in state.stages.values():
+        if stage.attach is None or not stage.compute.reduce_axes:
+            continue
+        moving = frozenset().union(*(free_vars(e) for e in bounds[stage.name].base))
+        around = [name for name, live in outside(state, stage.attach).items() if live]
+        if any(extents[name] != 1 and name not in moving for name in around):
             return False
     return True

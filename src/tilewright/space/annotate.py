@@ -54,10 +54,10 @@ def annotate(d: Derivation, streams: bool = False) -> list[Derivation]:
 def _locations(d: Derivation, name: str) -> list[Derivation]:
     """One derivation for every place where the stage may be computed; the root comes last."""
     stage = d.state[name]
-    fixed = stage.attach is not None or name in d.tiled or d.state.is_output(name)
+    fixed = name in d.within or stage.attach is not None or name in d.tiled
     # Table products are unrolled and large: inside of another stage's loops they would be written
     # once for each of its versions (and tiles inside of theirs, see `_enclosing`).
-    if fixed or name.endswith(".rf") or table_axes(stage):
+    if fixed or d.state.is_output(name) or name.endswith(".rf") or table_axes(stage):
         return [d]
     found = []
     for target in _enclosing(d, stage):

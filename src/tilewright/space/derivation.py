@@ -16,10 +16,13 @@ from enum import Enum
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Expr
-from tilewright.schedule.state import Stage, State
+from tilewright.schedule.state import At, Stage, State
 from tilewright.schedule.steps import Fuse, Step
 from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
+
+
+UNTOLD = ("skip", "always_inline", "chained")  # rules that only move on, inline or follow others
 
 
 class Verdict(Enum):
@@ -36,7 +39,8 @@ class Derivation:
 
     `constraints` are bool expressions over decision variables that a row must satisfy. `tiled`
     maps a multi-level tiled stage to its tile structure. `periods` says for a DAG node the axes
-    along which its terms repeat, and after how many steps. `variant` names structural choices.
+    along which its terms repeat, and after how many steps. `within` says where some stages
+    are to be computed, None is at the root. `variant` names structural choices.
     """
 
     state: State
@@ -46,6 +50,7 @@ class Derivation:
     constraints: list[Expr] = field(default_factory=list)
     tiled: dict[str, str] = field(default_factory=dict)
     periods: dict[str, dict[str, int]] = field(default_factory=dict)
+    within: dict[str, At | None] = field(default_factory=dict)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
 
@@ -58,12 +63,13 @@ class Derivation:
             constraints=list(self.constraints),
             tiled=dict(self.tiled),
             periods=dict(self.periods),
+            within=dict(self.within),
         )
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The names of the rules that were applied, without those that only move on or inline."""
-        return tuple(name for name in self.applied if name not in ("skip", "always_inline"))
+        """The names of the rules that were applied, without `UNTOLD` ones."""
+        return tuple(name for name in self.applied if name not in UNTOLD)
 
     @property
     def working(self) -> Stage:

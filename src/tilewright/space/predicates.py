@@ -80,7 +80,7 @@ def is_strictly_inlinable(state: State, stage: Stage, target: Target) -> bool:
     """
     if packs_operand(state, stage, target):
         return False
-    if access.is_expensive(stage.compute) and any(map(_is_factored, state.consumers(stage.name))):
+    if access.is_expensive(stage.compute) and any(map(is_factored, state.consumers(stage.name))):
         return False
     return access.is_strictly_inlinable(StateGraph(state), stage.tensor) and is_inlinable(
         state, stage
@@ -117,7 +117,8 @@ def packs_operand(state: State, stage: Stage, target: Target) -> bool:
     )
 
 
-def _is_factored(stage: Stage) -> bool:
+def is_factored(stage: Stage) -> bool:
+    """Whether an extent of the stage is a decision."""
     return not all(isinstance(a.extent, int) for a in stage.axes)
 
 

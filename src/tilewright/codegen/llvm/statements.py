@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 
 from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.arithmetic import choose
@@ -26,8 +27,9 @@ from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Expr
+from tilewright.expr.reference import static_shape
 from tilewright.expr.zero_terms import conjuncts
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store
+from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 from tilewright.target import CpuTarget
 
 SPARE_REGISTERS = 4
@@ -91,7 +93,7 @@ class Walker:
         uses = Scan(self.ev, self.summaries, wanted).run(region) if wanted else {}
         for use in uses.values():
             self.prefetcher.destination(use, region)
-        chosen = [u for u in uses.values() if u.saves and u.sure and self.fits(u)]
+        chosen = [u for u in uses.values() if u.saves and u.sure and self.fits(u, region)]
         chosen = [u for u in chosen if self.follows_guard(u)]
         idle = {name for name, u in uses.items() if not u.saves}
         self.idle |= idle
@@ -109,10 +111,25 @@ class Walker:
         guard = self.ev.guard
         return guard is None or all(e.lanes == guard.lanes for e in use.elements.values())
 
-    def fits(self, use: Use) -> bool:
-        """Whether the elements fit what is left of the register budget."""
-        limit = PROMOTION_FACTOR * self.target.vector_registers
-        return self.used + use.registers(self.target.vector_bits) <= limit
+    def fits(self, use: Use, region: Node) -> bool:
+        """Whether the elements fit what is left of the register budget, next to what other tiles
+        take while these only wait: registers that wait are spilled, and not outside of the loops.
+        """
+        needed = self.used + use.registers(self.target.vector_bits)
+        meanwhile = max(self._meanwhile(use.tensor.name, region), default=0)
+        if meanwhile:
+            return needed + meanwhile <= self.target.vector_registers
+        return needed <= PROMOTION_FACTOR * self.target.vector_registers
+
+    def _meanwhile(self, name: str, node: Node) -> Iterator[int]:
+        """Registers of allocations in `node` that live while nothing accesses tensor `name`."""
+        if isinstance(node, Alloc) and name not in self.summaries.of(node.body).index_vars:
+            bits = node.tensor.dtype.compute.bits * prod(static_shape(node.tensor))
+            registers = -(-bits // self.target.vector_bits)
+            if registers <= self.target.vector_registers:
+                yield registers
+        for body in bodies(node):
+            yield from self._meanwhile(name, body)
 
     def enter(self, use: Use, owned: bool) -> None:
         """Start keeping elements: loaded where their memory is read first, else undefined."""
@@ -153,7 +170,7 @@ class Walker:
         with self.frame.reserved(self.ev, node):
             uses = Scan(self.ev, self.summaries, (name,)).run(node.body)
             use = uses.get(name)
-            if use is not None and self.fits(use):
+            if use is not None and self.fits(use, node.body):
                 self.enter(use, owned=True)
                 self.visit(node.body)
                 self.leave(use, keep=False)

@@ -6,6 +6,7 @@ theirs in front with
 """
 
 from tilewright.space.derivation import Rule
+from tilewright.space.rules.chain import CHAIN, CHAINED
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.cross_thread import CROSS_THREAD_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
@@ -23,10 +24,12 @@ from tilewright.target import Target
 
 CPU_RULES = (
     ALWAYS_INLINE,
+    CHAINED,
     WINOGRAD,
     UNROLL_CONSTANT_TENSOR,
     SKIP_ZEROS,
     REDUCTION_FACTORISATION,
+    CHAIN,
     PACK_READ,
     ADD_CACHE_WRITE,
     TILING_WITH_FUSION,

@@ -31,6 +31,7 @@ from tilewright.schedule.steps import (
     Split,
     extent_int,
 )
+from tilewright.space.chains import chains
 from tilewright.space.decisions import (
     INNERMOST_LIMIT,
     TileFactors,
@@ -179,19 +180,19 @@ def follow_tiles(
         d.apply(Annotate(consumer.name, t[-1], "vector" if t is tiles[-1] else "unrolled"))
 
 
-def tile(d: Derivation, fusion: Fusion | None = None) -> None:
+def tile(d: Derivation, fusion: Fusion | None = None, structure: Structure = STRUCTURE) -> None:
     """Tile the working stage for a CPU's vectors and packed constants; compute it inside its
     consumer, at a level to be decided, where one is given.
     """
     stage = d.working
-    multi_level_tile(d, STRUCTURE, vector_axis(d.state, stage, d.target))
+    multi_level_tile(d, structure, vector_axis(d.state, stage, d.target))
     d.apply(*(LayoutRewrite(stage.name, c) for c in packable_constants(d.state, stage)))
     if fusion is None:
         return
     consumer = fusion[0]
-    follow_tiles(d, fusion, STRUCTURE, vector_axis(d.state, consumer, d.target))
+    follow_tiles(d, fusion, structure, vector_axis(d.state, consumer, d.target))
     node = dag_node(stage.name)
-    levels = tuple(range(len(STRUCTURE.outer)))
+    levels = tuple(range(len(structure.outer)))
     level = d.choose(f"{node}.level", node, "location", levels)
     d.apply(ComputeAt(stage.name, consumer.name, level))
 
@@ -220,8 +221,9 @@ def fusion_target(d: Derivation) -> Fusion | None:
 def _can_fuse(d: Derivation) -> Verdict:
     if not _tileable(d) or fusion_target(d) is None:
         return Verdict.NO
-    # a write cache exists only to be fused
-    return Verdict.ONLY if dag_node(d.working.name) != d.working.name else Verdict.APPLY
+    # a write cache exists only to be fused; of several contractions each has one form
+    only = dag_node(d.working.name) != d.working.name or bool(d.within)
+    return Verdict.ONLY if only or chains(d.state, d.working) else Verdict.APPLY
 
 
 def _can_cache(d: Derivation) -> Verdict:

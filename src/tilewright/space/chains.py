@@ -1,0 +1,123 @@
+"""Which contractions stand back to back: one reads, through other stages, what another made.
+
+conv 3x3, bias, relu, conv 1x1        relu links the two; a chain of two ends in the second
+QKᵀ, scale, softmax, PV               the reductions between are part of the chain
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tilewright.expr.access import branches_on_position
+from tilewright.expr.nodes import Read, free_vars, reads
+from tilewright.schedule.state import Stage, State
+from tilewright.space.predicates import fusible_consumer, has_data_reuse, is_factored, table_axes
+
+Movers: TypeAlias = tuple[frozenset[str], ...]
+"""For each dimension of a tensor the axes, of the stage that ends a chain, that move it."""
+
+LONGEST = 3  # contractions in a row
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Contractions that a stage reads through other stages: these `sources`, the nearest first,
+    with what moves each, and all `stages` from them on.
+    """
+
+    sources: Mapping[str, Movers]
+    stages: frozenset[str]
+
+    def moves(self, axis: str) -> bool:
+        """Whether an axis moves every source: its iterations use different elements of each."""
+        return all(any(axis in d for d in movers) for movers in self.sources.values())
+
+    def moves_alone(self, axis: str) -> bool:
+        """Whether its iterations have no element in common, too."""
+        every = [d for movers in self.sources.values() for d in movers]
+        return self.moves(axis) and all(len(d) == 1 for d in every if axis in d)
+
+
+def chains(state: State, stage: Stage) -> list[Chain]:
+    """The chains of contractions that end in `stage`, shortest first."""
+    if any(is_factored(s) for s in state.stages.values()):
+        return []
+    found: list[Chain] = []
+    movers: dict[str, Movers] = {}
+    sources: dict[str, Movers] = {}
+    last = stage
+    while len(sources) + 1 < LONGEST and (link := _link(state, last)) is not None:
+        for name in link:
+            movers[name] = _movers(state, name, stage, movers)
+            if not all(c.name in movers or c is stage for c in state.consumers(name)):
+                return found
+        sources[link[-1]] = movers[link[-1]]
+        last = state[link[-1]]
+        found.append(Chain(dict(sources), frozenset(movers)))
+    return found
+
+
+def _link(state: State, stage: Stage) -> list[str] | None:
+    """The stages from `stage` to the one contraction that it reads through them, which comes last.
+    None where there is none, or more, or where one must stay outside: its values are results, or
+    tables make it large.
+    """
+    between, sources = _behind(state, stage)
+    if len(sources) != 1 or stage.name in between:
+        return None
+    order = list(state.stages)
+    link = [*sorted(between, key=order.index, reverse=True), *sources]
+    return None if any(state.is_output(n) or table_axes(state[n]) for n in link) else link
+
+
+def _behind(state: State, stage: Stage) -> tuple[set[str], set[str]]:
+    """Stages between `stage` and contractions, and these."""
+    between: set[str] = set()
+    sources: set[str] = set()
+    for producer in state.producers(stage.name):
+        if has_data_reuse(producer):
+            sources.add(producer.name)
+            continue
+        more, theirs = _behind(state, producer)
+        if theirs:
+            between |= {producer.name, *more}
+            sources |= theirs
+    return between, sources
+
+
+def _movers(state: State, name: str, end: Stage, known: Mapping[str, Movers]) -> Movers:
+    found = [frozenset[str]() for _ in state[name].compute.axes]
+    for consumer in state.consumers(name):
+        if consumer is end:
+            theirs = {a.name: frozenset((a.name,)) for a in end.axes}
+        else:
+            axes = [a.name for a in consumer.compute.axes]
+            theirs = dict(zip(axes, known.get(consumer.name, ()), strict=False))
+        for read in reads(consumer.compute.body):
+            if read.tensor.name == name:
+                for d, index in enumerate(read.indices):
+                    found[d] = found[d].union(*(theirs.get(n, ()) for n in free_vars(index)))
+    return tuple(found)
+
+
+def links_contractions(state: State, stage: Stage) -> bool:
+    """Whether a contraction reads, moved at most, what this stage makes of another's results: its
+    elements are then used many times, and worth storing.
+    """
+    compute = stage.compute
+    if any(is_factored(s) for s in state.stages.values()):
+        return False
+    if compute.reduce_axes or isinstance(compute.body, Read) or branches_on_position(compute):
+        return False
+    if fusible_consumer(state, stage) is not None:
+        return False
+    return _feeds_contraction(state, stage) and bool(_behind(state, stage)[1])
+
+
+def _feeds_contraction(state: State, stage: Stage) -> bool:
+    return any(
+        has_data_reuse(c) or (not c.compute.reduce_axes and _feeds_contraction(state, c))
+        for c in state.consumers(stage.name)
+    )

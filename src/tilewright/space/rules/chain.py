@@ -1,0 +1,160 @@
+"""Contractions back to back: one is computed inside another, so that what is between them never
+leaves the near caches (Bolt's persistent kernels, MLSys 2022, section 3.1.1, on CPUs, with any
+epilogue between).
+
+    D[i, j] = Σ_f E[i, f]·W[f, j],   E = relu(C),   C[i, f] = Σ_k A[i, k]·V[k, f]
+
+    panel    i.0: E of these rows, all f            then D of them
+    chunk    i.0 i.1 | f.0: E of these rows, f.1    then D += E·W
+
+Where a contraction reads through other stages what another one made, `CHAIN` says of all of these
+where they are to be computed; when the derivation comes to them, `CHAINED` puts them there. How far
+inside is a decision, and so is the tile, whose rows a panel has. What a window slides over is
+computed with the rows around the tile, its halo. The other rules go on without a chain: loops one
+after another are sketches of the same task, so measuring decides.
+
+Loops along which a source stands still (of `j` above) would compute it anew: those outside of it
+have one iteration.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import mul
+
+from tilewright.expr.access import branches_on_position
+from tilewright.expr.nodes import Axis, Expr, as_expr
+from tilewright.schedule.state import At, Stage
+from tilewright.schedule.steps import CacheWrite, ComputeAt, ComputeInline
+from tilewright.space.chains import Chain, chains, links_contractions
+from tilewright.space.decisions import variables
+from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.predicates import (
+    fusible_consumer,
+    has_data_reuse,
+    is_inlinable,
+    table_axes,
+    vector_axis,
+)
+from tilewright.space.rules.tiling import STRUCTURE, Structure, fusion_target, tile
+
+INNER = Structure("SSRS", STRUCTURE.outer[:2])
+INNER_DOT = Structure("SSRSR", STRUCTURE.outer[:2])  # vectors run along the reduction
+PANEL = (0, 1)  # tile levels of STRUCTURE: outer spatial loops, which a fused consumer has, too
+CHUNK = 2  # its outer reduction loops
+
+
+# ---- the end of a chain ---------------------------------------------------------------------
+
+
+def _can_chain(d: Derivation) -> Verdict:
+    stage = d.working
+    if not has_data_reuse(stage) or stage.name in d.tiled or stage.name in d.within:
+        return Verdict.NO
+    if d.periods.get(dag_node(stage.name)) or table_axes(stage):
+        return Verdict.NO
+    return Verdict.APPLY if chains(d.state, stage) else Verdict.NO
+
+
+def _chain(d: Derivation) -> list[Derivation]:
+    return [
+        one
+        for chain in chains(d.state, d.working)
+        for one in (_panel(d.fork(), chain), _chunk(d.fork(), chain))
+        if one is not None
+    ]
+
+
+def _panel(d: Derivation, chain: Chain) -> Derivation | None:
+    """Everything in the outer spatial loops of the working stage, or of its fused consumer."""
+    stage, node = d.working, dag_node(d.working.name)
+    if not any(chain.moves(a.name) and a.extent != 1 for a in stage.compute.axes):
+        return None
+    tile(d, fusion_target(d))
+    attach = d.state[stage.name].attach
+    level = d.choose(f"{node}.panel", node, "location", PANEL)
+    for axis in stage.compute.axes:
+        if not chain.moves(axis.name):
+            d.constraints += [(level < at) | test for at, test in _once(d, stage, axis, PANEL)]
+    if attach is None:
+        return _begin(d, chain, At(stage.name, level), "panels")
+    d.constraints.append(level <= as_expr(attach.level))
+    return _begin(d, chain, At(attach.target, level), "panels")
+
+
+def _chunk(d: Derivation, chain: Chain) -> Derivation | None:
+    """Everything in the outer reduction loops of the working stage. Not what is reduced between the
+    contractions: that takes all of the chunks.
+    """
+    stage, node = d.working, dag_node(d.working.name)
+    between = (d.state[name] for name in chain.stages if name not in chain.sources)
+    if any(s.compute.reduce_axes for s in between):
+        return None
+    if not any(chain.moves_alone(a.name) and a.extent != 1 for a in stage.compute.reduce_axes):
+        return None
+    tile(d, fusion_target(d))
+    attach = d.state[stage.name].attach
+    if attach is not None:
+        d.constraints.append(as_expr(attach.level) < CHUNK)
+    for axis in stage.axes:
+        if not (chain.moves_alone(axis.name) if axis.reduce else chain.moves(axis.name)):
+            d.constraints += [test for _, test in _once(d, stage, axis, PANEL[-1:])]
+    d.choose(f"{node}.chunk", node, "location", (CHUNK,))
+    return _begin(d, chain, At(stage.name, CHUNK), "chunks")
+
+
+def _once(
+    d: Derivation, stage: Stage, axis: Axis, levels: tuple[int, ...]
+) -> list[tuple[int, Expr]]:
+    """For each of the tile levels the condition that the loops of an axis up to it, of a reduction
+    the outer one, have one iteration.
+    """
+    if axis.extent == 1:
+        return []
+    lengths = variables(d.decisions[f"{dag_node(stage.name)}.{axis.name}"])
+    inner = [lengths if axis.reduce else lengths[level:] for level in levels]
+    return [(n, reduce(mul, some) >= axis.extent) for n, some in zip(levels, inner, strict=True)]
+
+
+def _begin(d: Derivation, chain: Chain, at: At, how: str) -> Derivation:
+    d.within |= dict.fromkeys(chain.stages, at)
+    d.variant = (*d.variant, f"{d.stage}: {how} of {', '.join(chain.sources)}")
+    return d.advance()
+
+
+# ---- what is computed inside ----------------------------------------------------------------
+
+
+def _is_placed(d: Derivation) -> Verdict:
+    placed = d.stage in d.within or links_contractions(d.state, d.working)
+    return Verdict.ONLY if placed else Verdict.NO
+
+
+def _place(d: Derivation) -> list[Derivation]:
+    stage = d.working
+    at = d.within.setdefault(stage.name, None)
+    if at is None:
+        return [d.advance()]
+    if not has_data_reuse(stage):
+        found = []
+        if branches_on_position(stage.compute) and is_inlinable(d.state, stage):
+            inlined = d.fork().advance()
+            inlined.apply(ComputeInline(stage.name))
+            inlined.variant = (*d.variant, f"{stage.name}: inline")
+            found.append(inlined)
+        d.apply(ComputeAt(stage.name, at.target, at.level))
+        return [d.advance(), *found]
+    fusion = fusible_consumer(d.state, stage)
+    if fusion is None:
+        d.apply(CacheWrite(stage.name), ComputeAt(stage.name, at.target, at.level))
+        d.stage = f"{stage.name}.local"
+        fusion = fusible_consumer(d.state, d.working)
+    vector = vector_axis(d.state, d.working, d.target)
+    along = any(a.name == vector for a in d.working.compute.reduce_axes)
+    tile(d, fusion, INNER_DOT if along else INNER)
+    return [d.advance()]
+
+
+CHAIN = Rule("chain", _can_chain, _chain)
+CHAINED = Rule("chained", _is_placed, _place)
+"""Must come before all rules that decide about a stage but inlining."""
