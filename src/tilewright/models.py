@@ -66,17 +66,26 @@ def _reads(consumer: Tensor, tensor: Tensor) -> bool:
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """An imported network: its graph, cut into tasks. `path` is its file, where it has one."""
+    """An imported network: its graph, cut into tasks. `path` is its file, where it has one; with
+    `chains`, contractions may share a kernel.
+    """
 
     name: str
     partition: Partition
     path: str = ""
+    chains: bool = True
 
     def for_target(self, target: Target) -> Model:
-        """The same network as `target` runs it: GPUs run no loops, whose steps are written out."""
-        if target.backend.device is None or not any(control_calls(self.partition.calls)):
+        """The same network as `target` runs it: contractions share a kernel where it gains by that;
+        GPUs run no loops, whose steps are written out.
+        """
+        graph = self.partition.graph
+        if target.backend.device is None:
+            chained = partition(graph, target if self.chains else None)
+            return replace(self, partition=chained) if chained.links else self
+        if not any(control_calls(self.partition.calls)):
             return self
-        return replace(self, partition=partition(simplify(write_out(self.partition.graph))))
+        return replace(self, partition=partition(simplify(write_out(graph))))
 
     def __str__(self) -> str:
         return str(self.partition)

@@ -1,12 +1,13 @@
 """Which nodes share a kernel: groups grown from reductions by access analysis.
 
     conv, add(bias), add(residual), relu        →  one group, anchored by the convolution
+    conv 1x1, relu, depthwise, relu, conv 1x1   →  one group, where a CPU gains by it
     matmul(q, k), mul, add(mask), softmax       →  one group: short sums, then row by row
     mean, sub, mul, mean, sqrt, div             →  one group: reductions over the same rows
     pad, transpose (moved once)  →  conv        →  part of the convolution's group
     reshape                                     →  a view: no kernel, the same memory
 
-Three steps, in this order.
+Four steps, in this order.
 
 (1) A node joins the group that produces its operand, if the whole region between that operand and
 the place where its readers meet again does so too. It must read the region element by element;
@@ -23,6 +24,9 @@ be repeated otherwise.
 one exit (only its last value is read outside), hence groups never depend on each other in a
 circle.
 
+(4) Two contractions that follow each other share a group where the values between would travel
+(`chaining.py`).
+
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
 large when its operators are written into each other (`expr/written.py`).
 """
@@ -31,13 +35,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.written import Definition
 from tilewright.graph.access import NodeMath
+from tilewright.graph.chaining import LONGEST, Chaining, Link, is_contraction
 from tilewright.graph.ir import Graph, Node, Value
+from tilewright.target import CpuTarget, Target
 
 LARGEST_REGION = 24
 LARGEST_GROUP = 64  # operators; a chain of any length is then compiled in so many equal parts
@@ -66,15 +72,20 @@ class FusionGroup:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """The groups of a graph in an order they can run in, and its views: output → operand."""
+    """The groups of a graph in an order they can run in, its views: output → operand, and what was
+    decided about contractions that follow each other.
+    """
 
     groups: tuple[FusionGroup, ...]
     views: dict[Value, Value]
+    links: tuple[Link, ...] = ()
 
 
-def fuse(graph: Graph) -> Fusion:
-    """Cut `graph` into groups (see the module)."""
-    return _Fuser(graph).run()
+def fuse(graph: Graph, target: Target | None = None) -> Fusion:
+    """Cut `graph` into groups (see the module); contractions are chained where `target`, a CPU,
+    gains by it.
+    """
+    return _Fuser(graph).run(target)
 
 
 class _Fuser:
@@ -89,14 +100,15 @@ class _Fuser:
         self.owner: dict[Node, FusionGroup] = {}
         self.made: dict[Value, Node] = graph.producers()
 
-    def run(self) -> Fusion:
+    def run(self, target: Target | None) -> Fusion:
         for node in self.plain:
             if node not in self.owner and node not in self.views:
                 self.place(node)
         for group in sorted(self.groups(), key=self.position, reverse=True):
             self.join_reader(group)
+        links = self.chain(target) if isinstance(target, CpuTarget) else ()
         views = {n.output: n.inputs[0] for n in self.graph.nodes if n in self.views}
-        return Fusion(tuple(self.ordered()), views)
+        return Fusion(tuple(self.ordered()), views, links)
 
     def groups(self) -> list[FusionGroup]:
         return list(dict.fromkeys(self.owner[n] for n in self.graph.nodes if n in self.owner))
@@ -249,6 +261,31 @@ class _Fuser:
         if math.reuses or not math.vectors_along(value):
             return True
         return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *map(self.math.get, path)) if m)
+
+    def chain(self, target: CpuTarget) -> tuple[Link, ...]:
+        """Step 4: make one group of two whose contractions are worth it, the best pairs first."""
+        chaining = Chaining(target, self.math, self.readers)
+        found = []
+        for group in self.groups():
+            reader = next(iter(self.readers.get(group.exit, ())), None)
+            if group.anchored and reader in self.owner:
+                second = self.owner[reader].nodes
+                link = chaining.link(group.nodes, second, group.exit in self.returned)
+                found += [] if link is None else [link]
+        return tuple(self.chained(link) for link in sorted(found, key=lambda x: -x.gain))
+
+    def chained(self, link: Link) -> Link:
+        """The link, with its groups made one if it has no refusal."""
+        first, second = self.owner[link.first], self.owner[link.second]
+        if link.refusal:
+            return link
+        nodes = [*first.nodes, *second.nodes]
+        if sum(is_contraction(self.math[n]) for n in nodes) > LONGEST:
+            return replace(link, refusal=f"{LONGEST} contractions are a kernel already")
+        if self.reductions(nodes) > MOST_REDUCTIONS or not self.fits(FusionGroup(), nodes):
+            return replace(link, refusal="the kernel would be too large")
+        self.assign(second, first.nodes)
+        return link
 
     def ordered(self) -> list[FusionGroup]:
         """Groups by the position of their exits, which no operand comes after."""

@@ -23,9 +23,11 @@ from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import workload_hash
 from tilewright.expr.tensors import placeholder
+from tilewright.graph.chaining import Link
 from tilewright.graph.fusion import FusionGroup, fuse
 from tilewright.graph.ir import Branches, Graph, Loop, Node, Value
 from tilewright.graph.ops import lower, operands, short_name
+from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,13 +100,15 @@ Call: TypeAlias = Subgraph | LoopCall | ChoiceCall
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
     """A graph cut into kernel calls. `views` maps an output to the value whose memory it is; what
-    a graph within the graph captures is a view of what is captured.
+    a graph within the graph captures is a view of what is captured. `links` says what was decided
+    about contractions that follow each other.
     """
 
     graph: Graph
     calls: tuple[Call, ...]
     tasks: tuple[KernelTask, ...]
     views: dict[Value, Value]
+    links: tuple[Link, ...] = ()
 
     @property
     def subgraphs(self) -> tuple[Subgraph, ...]:
@@ -148,27 +152,33 @@ def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall]:
     return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
-def partition(graph: Graph) -> Partition:
-    """Cut `graph` into kernels; a graph that only reshapes or returns constants needs none."""
-    cutter = _Cutter()
+def partition(graph: Graph, target: Target | None = None) -> Partition:
+    """Cut `graph` into kernels; a graph that only reshapes or returns constants needs none.
+
+    With `target`, contractions share a kernel where it gains by that.
+    """
+    cutter = _Cutter(target)
     calls = cutter.calls(graph, 1)
     tasks = tuple(
         KernelTask(name, key, dag, cutter.weights[key]) for key, (name, dag) in cutter.dags.items()
     )
-    return Partition(graph, calls, tasks, cutter.views)
+    return Partition(graph, calls, tasks, cutter.views, tuple(cutter.links))
 
 
 class _Cutter:
     """Cuts a graph and those within it; equal subgraphs have one DAG wherever they are."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Target | None) -> None:
+        self.target = target
+        self.links: list[Link] = []
         self.dags: dict[str, tuple[str, ComputeDAG]] = {}
         self.weights: Counter[str] = Counter()
         self.views: dict[Value, Value] = {}
 
     def calls(self, graph: Graph, times: int) -> tuple[Call, ...]:
         """The calls of `graph`, which runs `times` times, as far as that is known."""
-        fusion = fuse(graph)
+        fusion = fuse(graph, self.target)
+        self.links += fusion.links
         self.views.update(fusion.views)
         order = {v: i for i, node in enumerate(graph.nodes) for v in node.outputs}
         found: list[tuple[int, Call]] = [

@@ -21,7 +21,6 @@ from tilewright.schedule.steps import Fuse, Step
 from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
 
-
 UNTOLD = ("skip", "always_inline", "chained")  # rules that only move on, inline or follow others
 
 

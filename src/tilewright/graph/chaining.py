@@ -1,0 +1,128 @@
+"""Which contractions stay together in one kernel: those whose intermediate tensor would travel.
+
+    conv 1x1, clip  →  depthwise, clip  →  conv 1x1, add        one group of three contractions
+
+A search decides how a chain is computed, or that it is not, for both are sketches of one task
+(`space/rules/chain.py`). Here is decided for which pairs it is asked: a task of two contractions
+has a larger space than two tasks. What a chain saves is that the tensor between is written to and
+read from beyond the near caches; what it costs is that rows around a window are computed twice.
+Both are compared with the arithmetic, by the target's published speeds, never by measured ones: a
+model is cut the same way whenever it is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewright.expr.access import affine_index, has_data_reuse
+from tilewright.expr.dag import stage_flops
+from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.nodes import Reduce
+from tilewright.expr.reference import compute_of, sizes
+from tilewright.expr.simplify import Simplifier
+from tilewright.graph.access import NodeMath, body_of
+from tilewright.graph.ir import Node, Value
+from tilewright.target import CpuTarget
+from tilewright.target.speeds import published
+
+LONGEST = 3  # contractions of one kernel
+NEAR = 1.0  # of the cores' second-level caches: what is no larger is there still when it is read
+PANEL = 0.5  # of one core's: what rows of the intermediate tensor may take
+WORTH = 0.1  # of the time of the arithmetic, that moving the tensor takes at least
+FLOPS_PER_CYCLE = 4.0  # of one lane: two fused multiply-adds
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Two contractions, and the value that the second reads of the first. `gain` is the share of
+    their arithmetic's time that not moving it saves; `refusal` says why they stay apart, if so.
+    """
+
+    first: Node
+    second: Node
+    value: Value
+    gain: float = 0.0
+    refusal: str = ""
+
+    def __str__(self) -> str:
+        what = f"{self.first.output.name} and {self.second.output.name}"
+        size = f"{self.value.bytes / 1e3:,.0f} kB between"
+        if self.refusal:
+            return f"{what} apart: {self.refusal} ({size})"
+        return f"{what} in one kernel ({size})"
+
+
+def is_contraction(math: NodeMath) -> bool:
+    """Whether the node reduces, and one loaded element serves several of its outputs."""
+    return any(isinstance(body_of(t), Reduce) and has_data_reuse(t) for t in math.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class Chaining:
+    """The links of a graph that runs on `target`; `math` and `readers` are of its nodes."""
+
+    target: CpuTarget
+    math: Mapping[Node, NodeMath]
+    readers: Mapping[Value, Sequence[Node]]
+
+    def link(self, before: Sequence[Node], after: Sequence[Node], wanted: bool) -> Link | None:
+        """What is to be said of two groups of nodes, the second of which reads the last value of
+        the first, which is `wanted` elsewhere; None where these are no two contractions.
+        """
+        value = before[-1].output
+        first = next((n for n in reversed(before) if is_contraction(self.math[n])), None)
+        second = next((n for n in after if is_contraction(self.math[n])), None)
+        if first is None or second is None or value not in second.inputs:
+            return None
+        link = Link(first, second, value)
+        if wanted or list(self.readers[value]) != [second]:
+            return replace(link, refusal="others read it, too")
+        if value.bytes <= NEAR * self.target.cores * self.target.l2_bytes:
+            return replace(link, refusal="it stays in the near caches")
+        rows = self._recomputed(link)
+        if rows is None:
+            return replace(link, refusal="it is read in no fixed order")
+        speeds = published(self.target.name)
+        far = value.bytes > PANEL * self.target.l3_bytes
+        speed = speeds.dram_bytes_per_s if far else speeds.l3_bytes_per_s
+        lanes = self.target.lanes(as_dtype(value.dtype))
+        flops_per_s = FLOPS_PER_CYCLE * lanes * speeds.clock_hz
+        own, others = self._flops(before), self._flops(after)
+        saved_s = 2.0 * value.bytes / speed - rows * own / flops_per_s
+        gain = saved_s * flops_per_s / (own + others)
+        if gain < WORTH:
+            return replace(link, gain=gain, refusal=f"not moving it saves {max(gain, 0.0):.0%}")
+        return replace(link, gain=gain)
+
+    def _flops(self, nodes: Iterable[Node]) -> int:
+        return sum(stage_flops(t) for n in nodes for t in self.math[n].stages)
+
+    def _recomputed(self, link: Link) -> float | None:
+        """The share of the value's rows that are computed twice, where a window slides over them;
+        None where an index of the value is not affine.
+        """
+        value, math = link.value, self.math[link.second]
+        halos = [0] * len(value.shape)
+        for stage, read in math.element_reads(value):
+            compute = compute_of(stage)
+            axes = (*compute.axes, *compute.reduce_axes)
+            extents = dict(zip((a.name for a in axes), sizes(axes), strict=True))
+            spatial = {a.name for a in compute.axes}
+            for d, index in enumerate(read.indices):
+                found = affine_index(index, extents, Simplifier())
+                if found is None:
+                    return None
+                steps = dict(found.coefficients)
+                if spatial.isdisjoint(steps):
+                    continue
+                reach = sum(abs(k) * (extents[n] - 1) for n, k in steps.items() if n not in spatial)
+                halos[d] = max(halos[d], reach)
+        sliding = [d for d, halo in enumerate(halos) if halo]
+        if not sliding:
+            return 0.0
+        extent = value.shape[sliding[0]]
+        row_bytes = value.bytes / prod(value.shape[: sliding[0] + 1])
+        rows = max(1.0, PANEL * self.target.l2_bytes // row_bytes)
+        return 0.0 if rows >= extent else halos[sliding[0]] / rows
