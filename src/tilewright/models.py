@@ -123,6 +123,7 @@ def load(
     *,
     shapes: Shapes | None = None,
     constants: Constants | None = None,
+    chains: bool = True,
 ) -> Model: ...
 @overload
 def load(
@@ -131,6 +132,7 @@ def load(
     *,
     shapes: Sequence[Shapes],
     constants: Constants | None = None,
+    chains: bool = True,
 ) -> ModelSet: ...
 def load(
     source: Any,
@@ -138,6 +140,7 @@ def load(
     *,
     shapes: Shapes | Sequence[Shapes] | None = None,
     constants: Constants | None = None,
+    chains: bool = True,
 ) -> Model | ModelSet:
     """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
 
@@ -147,7 +150,8 @@ def load(
     to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
     `{"batch": (1,)}`; several such assignments make a ModelSet, whose compiled form picks the
     network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
-    known now, `{"axes": (1, 2)}`. Raises InputError for an argument that cannot be,
+    known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. Raises
+    InputError for an argument that cannot be,
     UnsupportedModel with every operator that cannot be taken.
     """
     if constants is not None and not isinstance(constants, Mapping):
@@ -157,7 +161,7 @@ def load(
     if shapes is None or isinstance(shapes, Mapping):
         given = None if shapes is None else arguments.shapes(shapes)
         graph = _import(source, example_inputs, given, constants)
-        return Model(graph.name, partition(graph), _path(source))
+        return Model(graph.name, partition(graph), _path(source), chains)
     if not isinstance(shapes, Sequence) or isinstance(shapes, str):
         arguments.shapes(shapes)
     if not shapes:
@@ -165,7 +169,7 @@ def load(
     sized = [arguments.shapes(s) for s in shapes]
     graphs = [_import(source, example_inputs, s, constants) for s in sized]
     named = [replace(g, name=_shaped_name(g)) for g in graphs]
-    models = tuple(Model(g.name, partition(g), _path(source)) for g in named)
+    models = tuple(Model(g.name, partition(g), _path(source), chains) for g in named)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
         raise InputError(f"shapes gives the same shapes twice: {', '.join(names)}")

@@ -1,0 +1,91 @@
+"""Which contractions share a kernel, on a machine whose caches are small, and that it is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from graph_reference import Array, random_inputs, run_graph, run_partition
+
+from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.ir import Graph, Value
+from tilewright.graph.partition import partition
+from tilewright.target import Target
+
+# Second-level caches of 8 kB in all: values of 16 x 16 x 16 travel.
+SMALL = Target.parse("cpu:icelake-server cores=2 l1=2K l2=4K l3=64K")
+RNG = np.random.default_rng(0)
+
+
+def weights(*shape: int) -> Array:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def conv(b: GraphBuilder, x: Value, outputs: int, kernel: int = 1) -> Value:
+    w = b.constant("w", weights(kernel, kernel, x.shape[-1], outputs))
+    pads = ((kernel // 2, kernel // 2),) * 2
+    return b.emit("relu", b.emit("conv", x, w, stride=(1, 1), padding=pads))
+
+
+def depthwise(b: GraphBuilder, x: Value) -> Value:
+    w = b.constant("w", weights(3, 3, x.shape[-1], 1))
+    y = b.emit("depthwise_conv", x, w, stride=(1, 1), padding=((1, 1), (1, 1)))
+    return b.emit("relu", y)
+
+
+def image(b: GraphBuilder, size: int = 16, channels: int = 4) -> Value:
+    return b.input("x", (1, size, size, channels), "float32")
+
+
+def kernels(graph: Graph) -> list[str]:
+    """The contractions of each kernel; also checks the results."""
+    cut = partition(graph, SMALL)
+    inputs = random_inputs(graph)
+    for found, whole in zip(run_partition(cut, inputs), run_graph(graph, inputs), strict=True):
+        np.testing.assert_allclose(found, whole, rtol=1e-4, atol=1e-4)
+    stages = [[s.name for s in cut.task(c.key).dag.stages] for c in cut.subgraphs]
+    return ["+".join(n for n in names if "conv" in n and "pad" not in n) for names in stages]
+
+
+def test_an_inverted_bottleneck_is_one_kernel() -> None:
+    b = GraphBuilder("g")
+    x = image(b)
+    y = b.emit("add", conv(b, depthwise(b, conv(b, x, 16)), 4), x)
+    assert kernels(b.build([y], ["y"])) == ["conv+depthwise_conv+conv2"]
+
+
+def test_a_kernel_has_three_contractions_at_most() -> None:
+    b = GraphBuilder("g")
+    y = conv(b, depthwise(b, conv(b, depthwise(b, image(b, channels=16)), 16)), 16)
+    graph = b.build([y], ["y"])
+    assert [len(k.split("+")) for k in kernels(graph)] == [2, 2]
+    assert any("3 contractions" in link.refusal for link in partition(graph, SMALL).links)
+
+
+@pytest.mark.parametrize(
+    ("size", "channels", "kernel", "reason"),
+    [(8, 4, 1, "near caches"), (16, 512, 3, "not moving it saves")],
+)
+def test_a_pair_that_gains_nothing_stays_apart_and_says_why(
+    size: int, channels: int, kernel: int, reason: str
+) -> None:
+    b = GraphBuilder("g")
+    graph = b.build([conv(b, conv(b, image(b, size), channels, kernel), 8, kernel)], ["y"])
+    assert len(partition(graph, SMALL).subgraphs) == 2
+    (link,) = partition(graph, SMALL).links
+    assert reason in link.refusal
+    assert reason in str(link)
+
+
+def test_a_value_that_others_read_is_stored() -> None:
+    b = GraphBuilder("g")
+    t = conv(b, image(b), 16)
+    graph = b.build([t, conv(b, t, 4)], ["t", "y"])
+    assert kernels(graph) == ["conv", "conv"]
+    assert partition(graph, SMALL).links[0].refusal == "others read it, too"
+
+
+def test_without_a_target_nothing_is_chained() -> None:
+    b = GraphBuilder("g")
+    graph = b.build([conv(b, depthwise(b, image(b, channels=16)), 16)], ["y"])
+    assert len(partition(graph).subgraphs) == 2
+    assert len(partition(graph, SMALL).subgraphs) == 1

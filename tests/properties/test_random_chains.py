@@ -1,0 +1,106 @@
+"""Random contractions back to back × random rows: a chained program equals the math.
+
+Every sketch that computes one contraction inside another is met, with halos, strides, odd extents,
+reductions between, and up to three contractions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from backends import compiled, interpreted, shuffled
+from random_dags import Builder, Case, shape_of
+from test_random_programs import check_program
+
+from tilewright.cost.candidates import Population
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.space.space import Space
+from tilewright.target import Target
+
+pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]
+
+CHAINS = 12  # of each shard
+SKETCHES = 5  # with a chain, of each space
+ROWS = 3  # of each of them
+DRAWS = 512
+SHARDS = 2
+TARGETS = (Target.parse("cpu:icelake-server cores=2"), Target.parse("cpu:haswell cores=1"))
+
+
+def product(b: Builder, x: Tensor) -> Tensor:
+    """x times a constant of its own width, or narrower."""
+    w = b.given((shape_of(x)[-1], b.extent(13)), constant=True)
+    return ops.dense(x, w, name=b.name("dense"))
+
+
+def convolution(b: Builder, x: Tensor) -> Tensor:
+    kernel, stride = b.among((1, 2, 3)), b.among((1, 1, 2))
+    w = b.given((kernel, kernel, shape_of(x)[-1], b.extent(8)), constant=True)
+    return ops.conv2d(x, w, stride=stride, padding=kernel // 2, name=b.name("conv"))
+
+
+def depthwise(b: Builder, x: Tensor) -> Tensor:
+    w = b.given((3, 3, shape_of(x)[-1], 1), constant=True)
+    return ops.depthwise_conv(x, w, stride=b.among((1, 2)), padding=1, name=b.name("depthwise"))
+
+
+def between(b: Builder, x: Tensor) -> Tensor:
+    """What may stand between two contractions."""
+    kind = b.among(("relu", "bias", "pool", "nothing"))
+    if kind == "relu":
+        return ops.relu(x, name=b.name("relu"))
+    if kind == "bias":
+        bias = b.given(shape_of(x)[-1:], constant=True)
+        return ops.relu(ops.add(x, bias, name=b.name("bias")), name=b.name("relu"))
+    if kind == "pool" and x.rank == 4 and min(shape_of(x)[1:3]) > 1:
+        return ops.max_pool(x, 2, stride=1, name=b.name("pool"))
+    return x
+
+
+def attention(b: Builder) -> Tensor:
+    """Row maxima and sums between two products."""
+    heads, length, other, width = b.extent(3), b.extent(9), b.extent(13), b.extent(6)
+    q, k = b.given((heads, length, width)), b.given((heads, width, other))
+    scores = ops.batch_matmul(q, k, name="scores")
+    b.is_exact = False
+    p = ops.softmax(ops.multiply(scores, 0.125, name="scaled"), name="p")
+    return ops.batch_matmul(p, b.given((heads, other, b.extent(7))), name="attention")
+
+
+def chain(rng: np.random.Generator, length: int) -> Case:
+    b = Builder(rng)
+    if length == 2 and b.chance(0.3):
+        y = attention(b)
+    else:
+        images = b.chance(0.6)
+        y = b.given((b.extent(2), b.extent(8), b.extent(8), b.extent(6)) if images else (17, 11))
+        for _ in range(length):
+            y = between(b, b.among((convolution, depthwise) if images else (product,))(b, y))
+    dag = ComputeDAG([y])
+    given = (*dag.inputs, *dag.constants)
+    arrays = {t.name: rng.integers(-2, 3, shape_of(t)).astype(np.float32) for t in given}
+    return Case(dag, arrays, b.is_exact)
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_random_chains_equal_the_math(shard: int) -> None:
+    met: Counter[str] = Counter()
+    for seed in range(shard, CHAINS * SHARDS, SHARDS):
+        rng = np.random.default_rng(seed)
+        case = chain(rng, 2 + seed // SHARDS % 2)
+        space = Space(case.dag, TARGETS[seed // SHARDS // 2 % len(TARGETS)])
+        expected = case.dag.evaluate(case.arrays)
+        chained = [n for n, s in enumerate(space.sketches) if "chain" in s.rules]
+        for number in rng.permutation(chained)[:SKETCHES]:
+            sketch = space.sketches[number]
+            drawn = Population(space.draw(rng, DRAWS), np.full(DRAWS, number))
+            rows = drawn.rows[space.satisfied(drawn)][:ROWS]
+            for row, backend in zip(rows, (compiled, interpreted, shuffled), strict=False):
+                check_program(case, space, int(number), row, backend, expected)
+                met["chunks" if "chunks" in sketch.name else "panels"] += 1
+                met["three"] += sketch.name.count(",") > 0
+    assert min(met[kind] for kind in ("panels", "chunks", "three")) >= CHAINS, met
