@@ -94,7 +94,8 @@ def test_predictions_stand_beside_shares_of_each_tasks_best(tasks: list[Programs
     np.testing.assert_allclose(found.truth, np.concatenate(expected))
     one = tasks[1].take(np.arange(TRIALS) == TRIALS - 1)
     alone = model.predict(one.features, one.owner, 1)
-    assert found.predicted[-1] == alone[0]
+    known = tasks[1].throughput[:-4].max() / tasks[1].throughput.max()
+    assert found.predicted[-1] == alone[0] * known
 
 
 def test_a_partial_program_keeps_its_first_decisions(tasks: list[Programs]) -> None:
