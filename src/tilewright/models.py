@@ -81,7 +81,7 @@ class Model:
         """
         graph = self.partition.graph
         if target.backend.device is None:
-            chained = partition(graph, target if self.chains else None)
+            chained = partition(graph, target) if self.chains else self.partition
             return replace(self, partition=chained) if chained.links else self
         if not any(control_calls(self.partition.calls)):
             return self
@@ -151,8 +151,8 @@ def load(
     `{"batch": (1,)}`; several such assignments make a ModelSet, whose compiled form picks the
     network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
     known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. Raises
-    InputError for an argument that cannot be,
-    UnsupportedModel with every operator that cannot be taken.
+    InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
+    taken.
     """
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(

@@ -35,6 +35,8 @@ from tilewright.expr.tensors import Compute, Table
 
 EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos", "pow"})
 """Intrinsics that take tens of instructions: worth storing rather than computing twice."""
+LONGEST_CHAIN = 3
+"""Contractions that may be computed inside each other, in one kernel."""
 OUTPUTS_PER_CORE = 16
 """With at most this many outputs a core, splitting the reduction may pay (published value)."""
 

@@ -12,22 +12,20 @@ model is cut the same way whenever it is loaded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.expr.access import affine_index, has_data_reuse
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.expr.nodes import Reduce
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.simplify import Simplifier
-from tilewright.graph.access import NodeMath, body_of
+from tilewright.graph.access import NodeMath
 from tilewright.graph.ir import Node, Value
 from tilewright.target import CpuTarget
 from tilewright.target.speeds import published
 
-LONGEST = 3  # contractions of one kernel
 NEAR = 1.0  # of the cores' second-level caches: what is no larger is there still when it is read
 PANEL = 0.5  # of one core's: what rows of the intermediate tensor may take
 WORTH = 0.1  # of the time of the arithmetic, that moving the tensor takes at least
@@ -56,20 +54,23 @@ class Link:
 
 def is_contraction(math: NodeMath) -> bool:
     """Whether the node reduces, and one loaded element serves several of its outputs."""
-    return any(isinstance(body_of(t), Reduce) and has_data_reuse(t) for t in math.stages)
+    return any(map(has_data_reuse, math.stages))
 
 
 @dataclass(frozen=True, slots=True)
 class Chaining:
-    """The links of a graph that runs on `target`; `math` and `readers` are of its nodes."""
+    """The links of a graph that runs on `target`: the `math` of its nodes, the `readers` of its
+    values, and those that are `returned`.
+    """
 
     target: CpuTarget
     math: Mapping[Node, NodeMath]
     readers: Mapping[Value, Sequence[Node]]
+    returned: Collection[Value]
 
-    def link(self, before: Sequence[Node], after: Sequence[Node], wanted: bool) -> Link | None:
+    def link(self, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
         """What is to be said of two groups of nodes, the second of which reads the last value of
-        the first, which is `wanted` elsewhere; None where these are no two contractions.
+        the first; None where these are no two contractions.
         """
         value = before[-1].output
         first = next((n for n in reversed(before) if is_contraction(self.math[n])), None)
@@ -77,7 +78,7 @@ class Chaining:
         if first is None or second is None or value not in second.inputs:
             return None
         link = Link(first, second, value)
-        if wanted or list(self.readers[value]) != [second]:
+        if value in self.returned or list(self.readers[value]) != [second]:
             return replace(link, refusal="others read it, too")
         if value.bytes <= NEAR * self.target.cores * self.target.l2_bytes:
             return replace(link, refusal="it stays in the near caches")
@@ -104,6 +105,7 @@ class Chaining:
         None where an index of the value is not affine.
         """
         value, math = link.value, self.math[link.second]
+        simplifier = Simplifier()
         halos = [0] * len(value.shape)
         for stage, read in math.element_reads(value):
             compute = compute_of(stage)
@@ -111,7 +113,7 @@ class Chaining:
             extents = dict(zip((a.name for a in axes), sizes(axes), strict=True))
             spatial = {a.name for a in compute.axes}
             for d, index in enumerate(read.indices):
-                found = affine_index(index, extents, Simplifier())
+                found = affine_index(index, extents, simplifier)
                 if found is None:
                     return None
                 steps = dict(found.coefficients)

@@ -38,10 +38,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from tilewright.expr.access import LONGEST_CHAIN
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.written import Definition
 from tilewright.graph.access import NodeMath
-from tilewright.graph.chaining import LONGEST, Chaining, Link, is_contraction
+from tilewright.graph.chaining import Chaining, Link, is_contraction
 from tilewright.graph.ir import Graph, Node, Value
 from tilewright.target import CpuTarget, Target
 
@@ -264,24 +265,24 @@ class _Fuser:
 
     def chain(self, target: CpuTarget) -> tuple[Link, ...]:
         """Step 4: make one group of two whose contractions are worth it, the best pairs first."""
-        chaining = Chaining(target, self.math, self.readers)
-        found = []
-        for group in self.groups():
-            reader = next(iter(self.readers.get(group.exit, ())), None)
-            if group.anchored and reader in self.owner:
-                second = self.owner[reader].nodes
-                link = chaining.link(group.nodes, second, group.exit in self.returned)
-                found += [] if link is None else [link]
+        chaining = Chaining(target, self.math, self.readers, self.returned)
+        pairs = (
+            (group.nodes, self.owner[reader].nodes)
+            for group in self.groups()
+            for reader in self.readers.get(group.exit, [])[:1]
+            if group.anchored and reader in self.owner
+        )
+        found = [link for pair in pairs if (link := chaining.link(*pair)) is not None]
         return tuple(self.chained(link) for link in sorted(found, key=lambda x: -x.gain))
 
     def chained(self, link: Link) -> Link:
         """The link, with its groups made one if it has no refusal."""
-        first, second = self.owner[link.first], self.owner[link.second]
         if link.refusal:
             return link
+        first, second = self.owner[link.first], self.owner[link.second]
         nodes = [*first.nodes, *second.nodes]
-        if sum(is_contraction(self.math[n]) for n in nodes) > LONGEST:
-            return replace(link, refusal=f"{LONGEST} contractions are a kernel already")
+        if sum(is_contraction(self.math[n]) for n in nodes) > LONGEST_CHAIN:
+            return replace(link, refusal=f"{LONGEST_CHAIN} contractions are a kernel already")
         if self.reductions(nodes) > MOST_REDUCTIONS or not self.fits(FusionGroup(), nodes):
             return replace(link, refusal="the kernel would be too large")
         self.assign(second, first.nodes)

@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.expr.access import branches_on_position
+from tilewright.expr.access import LONGEST_CHAIN, branches_on_position
 from tilewright.expr.nodes import Read, free_vars, reads
 from tilewright.schedule.state import Stage, State
 from tilewright.space.predicates import fusible_consumer, has_data_reuse, is_factored, table_axes
 
 Movers: TypeAlias = tuple[frozenset[str], ...]
 """For each dimension of a tensor the axes, of the stage that ends a chain, that move it."""
-
-LONGEST = 3  # contractions in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +40,17 @@ class Chain:
 
 def chains(state: State, stage: Stage) -> list[Chain]:
     """The chains of contractions that end in `stage`, shortest first."""
-    if any(is_factored(s) for s in state.stages.values()):
+    if _is_factored(state):
         return []
     found: list[Chain] = []
     movers: dict[str, Movers] = {}
     sources: dict[str, Movers] = {}
     last = stage
-    while len(sources) + 1 < LONGEST and (link := _link(state, last)) is not None:
+    while len(sources) + 1 < LONGEST_CHAIN and (link := _link(state, last)) is not None:
         for name in link:
-            movers[name] = _movers(state, name, stage, movers)
             if not all(c.name in movers or c is stage for c in state.consumers(name)):
                 return found
+            movers[name] = _movers(state, name, stage, movers)
         sources[link[-1]] = movers[link[-1]]
         last = state[link[-1]]
         found.append(Chain(dict(sources), frozenset(movers)))
@@ -74,27 +72,34 @@ def _link(state: State, stage: Stage) -> list[str] | None:
 
 def _behind(state: State, stage: Stage) -> tuple[set[str], set[str]]:
     """Stages between `stage` and contractions, and these."""
-    between: set[str] = set()
     sources: set[str] = set()
-    for producer in state.producers(stage.name):
-        if has_data_reuse(producer):
-            sources.add(producer.name)
-            continue
-        more, theirs = _behind(state, producer)
-        if theirs:
-            between |= {producer.name, *more}
-            sources |= theirs
-    return between, sources
+    others: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        for producer in state.producers(waiting.pop().name):
+            if producer.name in sources | others:
+                continue
+            if has_data_reuse(producer):
+                sources.add(producer.name)
+            else:
+                others.add(producer.name)
+                waiting.append(producer)
+    reached = set(sources)
+    for name in (n for n in state.stages if n in others):
+        if any(p.name in reached for p in state.producers(name)):
+            reached.add(name)
+    return reached - sources, sources
 
 
 def _movers(state: State, name: str, end: Stage, known: Mapping[str, Movers]) -> Movers:
+    """What moves a stage, all of whose consumers are `known` or the `end`."""
     found = [frozenset[str]() for _ in state[name].compute.axes]
     for consumer in state.consumers(name):
         if consumer is end:
             theirs = {a.name: frozenset((a.name,)) for a in end.axes}
         else:
             axes = [a.name for a in consumer.compute.axes]
-            theirs = dict(zip(axes, known.get(consumer.name, ()), strict=False))
+            theirs = dict(zip(axes, known[consumer.name], strict=True))
         for read in reads(consumer.compute.body):
             if read.tensor.name == name:
                 for d, index in enumerate(read.indices):
@@ -107,7 +112,7 @@ def links_contractions(state: State, stage: Stage) -> bool:
     elements are then used many times, and worth storing.
     """
     compute = stage.compute
-    if any(is_factored(s) for s in state.stages.values()):
+    if _is_factored(state):
         return False
     if compute.reduce_axes or isinstance(compute.body, Read) or branches_on_position(compute):
         return False
@@ -117,7 +122,19 @@ def links_contractions(state: State, stage: Stage) -> bool:
 
 
 def _feeds_contraction(state: State, stage: Stage) -> bool:
-    return any(
-        has_data_reuse(c) or (not c.compute.reduce_axes and _feeds_contraction(state, c))
-        for c in state.consumers(stage.name)
-    )
+    """Whether a contraction reads the stage, through others that reduce nothing."""
+    seen: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        for consumer in state.consumers(waiting.pop().name):
+            if has_data_reuse(consumer):
+                return True
+            if consumer.name not in seen and not consumer.compute.reduce_axes:
+                seen.add(consumer.name)
+                waiting.append(consumer)
+    return False
+
+
+def _is_factored(state: State) -> bool:
+    """Whether a reduction was split in two stages, which is no chain."""
+    return any(map(is_factored, state.stages.values()))

@@ -21,7 +21,8 @@ from tilewright.schedule.steps import Fuse, Step
 from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
 
-UNTOLD = ("skip", "always_inline", "chained")  # rules that only move on, inline or follow others
+UNTOLD = ("skip", "always_inline", "linked", "chained")
+"""Rules that only move on, inline, or do what another one said."""
 
 
 class Verdict(Enum):
@@ -38,8 +39,8 @@ class Derivation:
 
     `constraints` are bool expressions over decision variables that a row must satisfy. `tiled`
     maps a multi-level tiled stage to its tile structure. `periods` says for a DAG node the axes
-    along which its terms repeat, and after how many steps. `within` says where some stages
-    are to be computed, None is at the root. `variant` names structural choices.
+    along which its terms repeat, and after how many steps. `within` says where some stages are to
+    be computed, None is at the root. `variant` names structural choices.
     """
 
     state: State

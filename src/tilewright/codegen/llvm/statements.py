@@ -123,6 +123,9 @@ class Walker:
 
     def _meanwhile(self, name: str, node: Node) -> Iterator[int]:
         """Registers of allocations in `node` that live while nothing accesses tensor `name`."""
+        summary = self.summaries.of(node)
+        if summary.writes == summary.stores:
+            return  # nothing is allocated inside
         if isinstance(node, Alloc) and name not in self.summaries.of(node.body).index_vars:
             bits = node.tensor.dtype.compute.bits * prod(static_shape(node.tensor))
             registers = -(-bits // self.target.vector_bits)

@@ -6,7 +6,7 @@ theirs in front with
 """
 
 from tilewright.space.derivation import Rule
-from tilewright.space.rules.chain import CHAIN, CHAINED
+from tilewright.space.rules.chain import CHAIN, CHAINED, LINKED
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.cross_thread import CROSS_THREAD_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
@@ -23,6 +23,7 @@ from tilewright.space.rules.winograd import WINOGRAD
 from tilewright.target import Target
 
 CPU_RULES = (
+    LINKED,
     ALWAYS_INLINE,
     CHAINED,
     WINOGRAD,

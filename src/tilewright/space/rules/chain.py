@@ -8,7 +8,8 @@ epilogue between).
     chunk    i.0 i.1 | f.0: E of these rows, f.1    then D += E·W
 
 Where a contraction reads through other stages what another one made, `CHAIN` says of all of these
-where they are to be computed; when the derivation comes to them, `CHAINED` puts them there. How far
+where they are to be computed; when the derivation comes to them, `CHAINED` puts them there. What
+links two contractions is stored, never inlined (`LINKED`): inside, or at the root. How far
 inside is a decision, and so is the tile, whose rows a panel has. What a window slides over is
 computed with the rows around the tile, its halo. The other rules go on without a chain: loops one
 after another are sketches of the same task, so measuring decides.
@@ -74,8 +75,8 @@ def _panel(d: Derivation, chain: Chain) -> Derivation | None:
     attach = d.state[stage.name].attach
     level = d.choose(f"{node}.panel", node, "location", PANEL)
     for axis in stage.compute.axes:
-        if not chain.moves(axis.name):
-            d.constraints += [(level < at) | test for at, test in _once(d, stage, axis, PANEL)]
+        if not chain.moves(axis.name) and axis.extent != 1:
+            d.constraints += [(level < at) | _once(d, axis, at) for at in PANEL]
     if attach is None:
         return _begin(d, chain, At(stage.name, level), "panels")
     d.constraints.append(level <= as_expr(attach.level))
@@ -86,7 +87,7 @@ def _chunk(d: Derivation, chain: Chain) -> Derivation | None:
     """Everything in the outer reduction loops of the working stage. Not what is reduced between the
     contractions: that takes all of the chunks.
     """
-    stage, node = d.working, dag_node(d.working.name)
+    stage = d.working
     between = (d.state[name] for name in chain.stages if name not in chain.sources)
     if any(s.compute.reduce_axes for s in between):
         return None
@@ -97,23 +98,18 @@ def _chunk(d: Derivation, chain: Chain) -> Derivation | None:
     if attach is not None:
         d.constraints.append(as_expr(attach.level) < CHUNK)
     for axis in stage.axes:
-        if not (chain.moves_alone(axis.name) if axis.reduce else chain.moves(axis.name)):
-            d.constraints += [test for _, test in _once(d, stage, axis, PANEL[-1:])]
-    d.choose(f"{node}.chunk", node, "location", (CHUNK,))
+        moves = chain.moves_alone if axis.reduce else chain.moves
+        if not moves(axis.name) and axis.extent != 1:
+            d.constraints.append(_once(d, axis, PANEL[-1]))
     return _begin(d, chain, At(stage.name, CHUNK), "chunks")
 
 
-def _once(
-    d: Derivation, stage: Stage, axis: Axis, levels: tuple[int, ...]
-) -> list[tuple[int, Expr]]:
-    """For each of the tile levels the condition that the loops of an axis up to it, of a reduction
-    the outer one, have one iteration.
+def _once(d: Derivation, axis: Axis, level: int) -> Expr:
+    """The condition that the loops of an axis of the working stage up to a tile level, of a
+    reduction the outer one, have one iteration.
     """
-    if axis.extent == 1:
-        return []
-    lengths = variables(d.decisions[f"{dag_node(stage.name)}.{axis.name}"])
-    inner = [lengths if axis.reduce else lengths[level:] for level in levels]
-    return [(n, reduce(mul, some) >= axis.extent) for n, some in zip(levels, inner, strict=True)]
+    lengths = variables(d.decisions[f"{dag_node(d.working.name)}.{axis.name}"])
+    return reduce(mul, lengths if axis.reduce else lengths[level:]) >= axis.extent
 
 
 def _begin(d: Derivation, chain: Chain, at: At, how: str) -> Derivation:
@@ -125,9 +121,12 @@ def _begin(d: Derivation, chain: Chain, at: At, how: str) -> Derivation:
 # ---- what is computed inside ----------------------------------------------------------------
 
 
+def _links(d: Derivation) -> Verdict:
+    return Verdict.ONLY if links_contractions(d.state, d.working) else Verdict.NO
+
+
 def _is_placed(d: Derivation) -> Verdict:
-    placed = d.stage in d.within or links_contractions(d.state, d.working)
-    return Verdict.ONLY if placed else Verdict.NO
+    return Verdict.ONLY if d.stage in d.within else Verdict.NO
 
 
 def _place(d: Derivation) -> list[Derivation]:
@@ -135,15 +134,19 @@ def _place(d: Derivation) -> list[Derivation]:
     at = d.within.setdefault(stage.name, None)
     if at is None:
         return [d.advance()]
-    if not has_data_reuse(stage):
-        found = []
-        if branches_on_position(stage.compute) and is_inlinable(d.state, stage):
-            inlined = d.fork().advance()
-            inlined.apply(ComputeInline(stage.name))
-            inlined.variant = (*d.variant, f"{stage.name}: inline")
-            found.append(inlined)
-        d.apply(ComputeAt(stage.name, at.target, at.level))
-        return [d.advance(), *found]
+    if has_data_reuse(stage):
+        return _place_contraction(d, stage, at)
+    found = []
+    if branches_on_position(stage.compute) and is_inlinable(d.state, stage):
+        inlined = d.fork().advance()
+        inlined.apply(ComputeInline(stage.name))
+        inlined.variant = (*d.variant, f"{stage.name}: inline")
+        found.append(inlined)
+    d.apply(ComputeAt(stage.name, at.target, at.level))
+    return [d.advance(), *found]
+
+
+def _place_contraction(d: Derivation, stage: Stage, at: At) -> list[Derivation]:
     fusion = fusible_consumer(d.state, stage)
     if fusion is None:
         d.apply(CacheWrite(stage.name), ComputeAt(stage.name, at.target, at.level))
@@ -156,5 +159,7 @@ def _place(d: Derivation) -> list[Derivation]:
 
 
 CHAIN = Rule("chain", _can_chain, _chain)
+LINKED = Rule("linked", _links, _place)
+"""Must come before inlining."""
 CHAINED = Rule("chained", _is_placed, _place)
 """Must come before all rules that decide about a stage but inlining."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from tilewright.schedule.steps import ComputeInline
-from tilewright.space.chains import links_contractions
 from tilewright.space.derivation import Derivation, Rule, Verdict, previous
 from tilewright.space.predicates import is_inlinable, is_strictly_inlinable
 
 
 def _can_inline(d: Derivation) -> Verdict:
-    if links_contractions(d.state, d.working):
-        return Verdict.NO
     return Verdict.ONLY if is_strictly_inlinable(d.state, d.working, d.target) else Verdict.NO
 
 
