@@ -14,6 +14,9 @@ from pathlib import Path
 from statistics import geometric_mean, median
 
 from benchmarks.cases import SUBGRAPHS
+from benchmarks.chains import HEAD as CHAINS_HEAD
+from benchmarks.chains import RATIOS as CHAINS_RATIOS
+from benchmarks.chains import row as chain_row
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.load_report import HEAD as LOAD_HEAD
@@ -224,6 +227,38 @@ def _match_row(entry: Content) -> list[str]:
     return [entry["case"], *shown]
 
 
+def chains(found: Content) -> str:
+    """Contractions back to back."""
+    summary = found["summary"]
+    told = [
+        f"Of {summary['cases']} cases {summary['chained']} are cut so that contractions share a "
+        f"kernel. Sharing it is {summary['geomean_unchained']:.2f} as fast as kernels of their own "
+        "in the geometric mean"
+    ]
+    if summary["chained"]:
+        told.append(f", {summary['geomean_where_chained']:.2f} of these")
+    told.append(f" (worst {_named(summary['worst_unchained'])}), untuned ")
+    told.append(f"{summary['geomean_untuned']:.2f} (worst {_named(summary['worst_untuned'])}). ")
+    if summary["geomean_best_peer"] is not None:
+        told.append(
+            f"The best peer takes {summary['geomean_best_peer']:.2f} times as long (worst "
+            f"{_named(summary['worst_best_peer'])})."
+        )
+    return (
+        "## Contractions back to back\n\n"
+        "`python -m benchmarks.chains --json benchmarks/results/chains.json`: the pairs of Bolt's "
+        "tables 1 and 2, blocks of MobileNet-V2, attention of 12 heads of 64, an MLP of BERT; "
+        "float32, two threads, as many trials for either way, sides in turns. "
+        f"{origin(found['provenance'])}\n\n"
+        f"{table((*CHAINS_HEAD, *CHAINS_RATIOS), map(chain_row, found['cases']))}\n"
+        f"{''.join(told)}\n"
+    )
+
+
+def _named(worst: Content) -> str:
+    return f"{worst['ratio']:.2f}, {worst['case']}"
+
+
 # ---- load ---------------------------------------------------------------------------------------
 
 
@@ -428,6 +463,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators": operators,
     "operators_avx2": operators_avx2,
     "networks": networks,
+    "chains": chains,
     "load": load,
     "convergence": convergence,
     "search_speed": search_speed,

@@ -45,6 +45,24 @@ def save_classifier(file: Path, batch: int | str = 2) -> Path:
     return _save(file, nodes, [x], y, weights)
 
 
+def save_products(file: Path) -> Path:
+    """y = relu(x·v)·w with x float32[256, 8], y float32[256, 4] and 64 columns between."""
+    rng = np.random.default_rng(0)
+    shapes = {"v": (8, 64), "w": (64, 4)}
+    weights = [
+        numpy_helper.from_array(rng.standard_normal(shape).astype(np.float32), name)
+        for name, shape in shapes.items()
+    ]
+    nodes = [
+        helper.make_node("MatMul", ["x", "v"], ["g"]),
+        helper.make_node("Relu", ["g"], ["h"]),
+        helper.make_node("MatMul", ["h", "w"], ["y"]),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [256, 8])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [256, 4])
+    return _save(file, nodes, [x], y, weights)
+
+
 def save_reshaped(file: Path) -> Path:
     """y = relu(reshape(x, s)) with x float32[2, 3] and the shape s int64[2]."""
     nodes = [

@@ -12,6 +12,8 @@ import pytest
 import tilewright as tw
 from tilewright.build.layers import Layers
 from tilewright.errors import InputError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
 from tilewright.inspection import find_program, find_task
 from tilewright.records.answers import Coverage
 from tilewright.records.database import Database
@@ -54,6 +56,21 @@ def test_a_trace_of_one_sketch_is_not_taken_for_anothers(target: Target) -> None
     trace = space.trace(own, row.rows[0])
     fits = [i for i, s in enumerate(space.sketches) if s.decided(trace) is not None]
     assert fits == [own]
+
+
+def test_it_is_told_which_contractions_share_their_loops(target: Target) -> None:
+    a = tw.placeholder((32, 16), name="a")
+    wide = ops.matmul(a, tw.placeholder((16, 32), name="v", constant=True), name="first")
+    y = ops.matmul(ops.relu(wide), tw.placeholder((32, 8), name="w", constant=True), name="second")
+    space = Space(ComputeDAG([y]), target)
+    population = space.sample(np.random.default_rng(0), 60)
+    told = set()
+    for number, row in zip(population.sketch, population.rows, strict=True):
+        layers = Layers(space.dag, space.gene(int(number), row), target, "pair")
+        chained = "of first" in layers.sketch_name
+        assert layers.chained == {"second": ("first", chained)}
+        told.add(chained)
+    assert told == {True, False}
 
 
 def test_layers_of_a_program(target: Target) -> None:

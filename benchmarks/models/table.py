@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,7 +52,7 @@ class Network:
     """An architecture: the module of this folder that builds it, its inputs by name.
 
     `rank` is the number of spatial dimensions of its images, 0 if it has none. One that is not
-    `published` runs where it is asked for by name.
+    `published` runs where it is asked for by name. Its file's `make` is given `arguments`.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Network:
     rank: int = 2
     batches: tuple[int, ...] = (1,)
     published: bool = True
+    arguments: tuple[str | int, ...] = ()
 
     def draw(self, batch: int, seed: int) -> tuple[Array, ...]:
         """All inputs for a batch size."""
@@ -93,7 +95,7 @@ class NetworkCase:
 
         architecture = importlib.import_module(f"benchmarks.models.{self.network.file}")
         samples = self.network.draw(CALIBRATION_BATCH, seed=0)
-        return initialised(architecture.make, samples)
+        return initialised(partial(architecture.make, *self.network.arguments), samples)
 
 
 def bert(name: str, length: int, published: bool = True) -> Network:
@@ -102,6 +104,69 @@ def bert(name: str, length: int, published: bool = True) -> Network:
     inputs = {"ids": ids, "mask": mask(length, padding=length // 8), "types": types}
     return Network(name, "bert", inputs, rank=0, published=published)
 
+
+def chain(
+    name: str, inputs: dict[str, Draw], batches: tuple[int, ...], *arguments: str | int
+) -> Network:
+    """Contractions back to back."""
+    return Network(name, "chains", inputs, 0, batches, published=False, arguments=arguments)
+
+
+def image_chain(kind: str, size: int, *sizes: int, batches: tuple[int, ...]) -> Network:
+    """The same of images of that size; `sizes` begin with their channels."""
+    name = "-".join(map(str, (kind, size, *sizes)))
+    found = chain(name, {"x": floats(sizes[0], size, size)}, batches, kind, *sizes)
+    return replace(found, rank=2)
+
+
+def channels_last(network: Network) -> Network:
+    """The same chain of images whose channels come last."""
+    inputs = {name: _last(draw) for name, draw in network.inputs.items()}
+    arguments = ("channels_last", *network.arguments)
+    return replace(network, name=f"{network.name}-last", inputs=inputs, arguments=arguments)
+
+
+def _last(draw: Draw) -> Draw:
+    return lambda rng, batch: np.ascontiguousarray(np.moveaxis(draw(rng, batch), 1, -1))
+
+
+# Tables 1 and 2 of the paper, blocks of MobileNet-V2, attention and an MLP of BERT.
+GEMM_CHAINS = tuple(
+    chain(f"gemms-{k}-{n}-{last}", {"x": floats(k)}, (m,), "gemms", k, n, last)
+    for m, n, k, last in (
+        (2464, 1, 4, 4), (16384, 64, 256, 16), (32768, 128, 576, 64), (128320, 32, 96, 96)
+    )
+)  # fmt: skip
+IMAGE_CHAINS = (
+    *(
+        image_chain("conv_pointwise", *sizes, batches=(4,))
+        for sizes in (
+            (224, 3, 48, 2), (112, 48, 48, 2), (56, 48, 48, 1),
+            (224, 3, 64, 2), (112, 64, 64, 2), (56, 64, 64, 1),
+        )
+    ),
+    *(
+        image_chain("block", *sizes, batches=(1, 16))
+        for sizes in (
+            (112, 16, 24, 2), (56, 24, 24, 1), (56, 24, 32, 2),
+            (28, 32, 32, 1), (14, 64, 64, 1), (7, 160, 160, 1),
+        )
+    ),
+)  # fmt: skip
+HEADS, HEAD_SIZE = 12, 64
+TEXT_CHAINS = (
+    *(
+        chain(
+            f"attention-{length}",
+            dict.fromkeys(("q", "k", "v"), floats(HEADS, length, HEAD_SIZE)),
+            (1,),
+            "attention",
+        )
+        for length in (128, 384, 512, 1024, 4096)
+    ),
+    chain("mlp-768", {"x": floats(768)}, (128,), "mlp", 768),
+)
+CHAINS = (*GEMM_CHAINS, *IMAGE_CHAINS, *TEXT_CHAINS)
 
 LENGTHS = (16, 32, 64, 96, 192, 256, 384)  # of BERT besides 128
 NETWORKS = (
@@ -116,6 +181,8 @@ NETWORKS = (
     Network("crnn", "crnn", {"image": floats(1, 32, 128)}, published=False),
     Network("tiny", "tiny", {"image": floats(3, 8, 8)}, published=False),
     *(bert(f"bert-base-{length}", length, published=False) for length in LENGTHS),
+    *CHAINS,
+    *map(channels_last, IMAGE_CHAINS),
 )
 
 CASES = {

@@ -21,6 +21,8 @@ from tilewright.target import CpuTarget, Target
 
 OURS = "tilewright"
 UNTUNED = "untuned"
+UNCHAINED = "unchained"
+UNTUNED_UNCHAINED = "untuned, unchained"
 LIBRARY = "library"
 ROOFLINE = "roofline"
 
@@ -32,6 +34,18 @@ def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
 
 def _untuned(subject: Subject, target: Target, db: Path | None) -> Side:
     return subject.tilewright(target, None)
+
+
+def _unchained(subject: Subject, target: Target, db: Path | None) -> Side:
+    """The same with every contraction in a kernel of its own."""
+    from benchmarks.peers.chain_subject import ChainSubject
+
+    assert isinstance(subject, ChainSubject)
+    return subject.unchained(target, db)
+
+
+def _untuned_unchained(subject: Subject, target: Target, db: Path | None) -> Side:
+    return _unchained(subject, target, None)
 
 
 def _library(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -100,13 +114,15 @@ def _openvino(subject: Subject, target: Target, db: Path | None) -> Side:
 SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     OURS: _tilewright,
     UNTUNED: _untuned,
+    UNCHAINED: _unchained,
+    UNTUNED_UNCHAINED: _untuned_unchained,
     LIBRARY: _library,
     ROOFLINE: _roofline,
     "torch": _torch,
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
 }
-OWN = (OURS, UNTUNED, LIBRARY, ROOFLINE)
+OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, LIBRARY, ROOFLINE)
 PEERS = tuple(name for name in SIDES if name not in OWN)
 
 

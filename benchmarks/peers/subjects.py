@@ -3,6 +3,7 @@
     subject = subject_of("operator:C2D-2-b1")               an operator of benchmarks.cases
     subject = subject_of("network:resnet50-b1:networks")    a network, its ONNX file in networks/
     subject = subject_of("served:resnet50-b1:networks")     the same where calls alone are timed
+    subject = subject_of("chain:mlp-768-b128:networks")     contractions back to back
 
 A subject crosses to a side's process by its name. A new kind is a class and a line in KINDS.
 """
@@ -93,10 +94,18 @@ def _served(name: str) -> Subject:
     return ServedNetwork(case, Path(folder))
 
 
+def _chain(name: str) -> Subject:
+    from benchmarks.peers.chain_subject import ChainSubject
+
+    case, _, folder = name.partition(":")
+    return ChainSubject(case, Path(folder))
+
+
 KINDS: dict[str, Callable[[str], Subject]] = {
     "operator": _operator,
     "network": _network,
     "served": _served,
+    "chain": _chain,
 }
 
 

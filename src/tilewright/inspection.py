@@ -24,6 +24,7 @@ from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
+from tilewright.graph.chaining import Link
 from tilewright.graph.index_limits import index_limits as limits_of
 from tilewright.graph.onnx_file import weights_beside
 from tilewright.graph.onnx_support import Operator, operators
@@ -99,16 +100,27 @@ class PlannedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled model: its kernels, and the memory of a run."""
+    """A compiled model: its kernels, and the memory of a run. `links` are its contractions that
+    follow each other.
+    """
 
     target: Target
     kernels: tuple[PlannedKernel, ...]
     memory: MemoryUse
+    links: tuple[Link, ...] = ()
 
     @property
     def calls(self) -> int:
         """Kernel calls of one run."""
         return sum(k.calls for k in self.kernels)
+
+    @property
+    def verdicts(self) -> dict[str, list[str]]:
+        """What was decided about contractions that follow each other: the pairs, by verdict."""
+        found: dict[str, list[str]] = {}
+        for one in self.links:
+            found.setdefault(one.verdict, []).append(str(one))
+        return found
 
     @property
     def latency_s(self) -> float | None:
@@ -135,9 +147,8 @@ def plan_of(
     if isinstance(model, Model):
         linker = Linker(model.partition, artifacts, chosen)
         memory = MemoryUse.of(link(linker), linker.plan.arena_bytes)
-    else:
-        memory = MemoryUse.of(artifacts[tasks[0].computation])
-    return Plan(chosen, kernels, memory)
+        return Plan(chosen, kernels, memory, model.partition.links)
+    return Plan(chosen, kernels, MemoryUse.of(artifacts[tasks[0].computation]))
 
 
 def _planned(task: TuningTask, match: Match, artifact: Artifact) -> PlannedKernel:

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import Result
 
 import tilewright as tw
-from cli_models import TRIALS, check_error, cli, save_classifier
+from cli_models import TRIALS, check_error, cli, save_classifier, save_products
 from devices import tools
 from tilewright.records.database import Database
 from tilewright.text import size
@@ -89,6 +89,19 @@ def test_compile_for_another_architecture_loads_nothing(model: Path) -> None:
     result = cli("compile", model, "--target", "cpu:cortex-a53")
     assert result.exit_code == 0, result.output
     assert "Compiled for cortex-a53 (aarch64); not loaded here." in result.output
+
+
+def test_compile_tells_which_contractions_share_a_kernel(tmp_path: Path) -> None:
+    file = save_products(tmp_path / "products.onnx")
+    small = "cpu:icelake-server cores=2 l1=2K l2=4K l3=64K"
+    result = cli("compile", file, "--target", small)
+    assert result.exit_code == 0, result.output
+    assert "1 call of 1 kernel" in result.output
+    assert "in one kernel: g and y (66 kB between)" in result.output
+    result = cli("compile", file, "--target", "cpu:icelake-server cores=2")
+    assert "apart (what is between stays in the near caches): g and y" in result.output
+    result = cli("compile", file, "--target", small, "--no-chains")
+    assert "2 calls of 2 kernels" in result.output and "back to back" not in result.output
 
 
 @pytest.mark.cpu

@@ -25,6 +25,8 @@ from tilewright.schedule.steps import Step
 from tilewright.schedule.trace import read_steps, sketch_from_json, steps_of
 from tilewright.setting import ALONE, AMONG_OTHERS
 from tilewright.settings import LAYERS
+from tilewright.space.chains import chains
+from tilewright.space.predicates import has_data_reuse
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -70,6 +72,19 @@ class Layers:
         return self.sketch if found is None else sketch_from_json(found.producer)[0] or PLAIN
 
     @cached_property
+    def chained(self) -> dict[str, tuple[str, bool]]:
+        """Contractions that read another's results: its name, and whether it is computed in the
+        same loops.
+        """
+        whole, done = State(self.dag), State(self.dag).replay(self.steps)
+        found = {}
+        for stage in filter(has_data_reuse, whole.stages.values()):
+            for source in next((c.sources for c in chains(whole, stage)), ()):
+                is_one = _outermost(done, source) == _outermost(done, stage.name)
+                found[stage.name] = source, is_one
+        return found
+
+    @cached_property
     def decided(self) -> Gene | None:
         """The gene with the decisions that were made; None where a record has concrete steps and no
         standard sketch gives them.
@@ -101,3 +116,10 @@ class Layers:
     @cached_property
     def _program(self) -> Program:
         return lower(State(self.dag).replay(self.steps), self.name).program
+
+
+def _outermost(state: State, name: str) -> str:
+    """The stage in whose loops all of a stage is computed: itself, at the root."""
+    while (at := state[name].attach) is not None:
+        name = at.target
+    return name

@@ -17,6 +17,7 @@ from tilewright.cli.arrays import difference, random_words, read_inputs
 from tilewright.cli.console import output, print_json, remark
 from tilewright.cli.options import (
     EXTRA,
+    Chains,
     Constants,
     InputFiles,
     Json,
@@ -77,6 +78,7 @@ def bench(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    chains: Chains = True,
     inputs: InputFiles = None,
     target: TargetSpec = None,
     seconds: Seconds = 10.0,
@@ -98,7 +100,7 @@ def bench(
     """
     console = output(quiet=json)
     shapes = [*(shape or ()), *(batch_shapes(model, batch) if batch is not None else ())]
-    loaded = load_model(model, shapes, constant)
+    loaded = load_model(model, shapes, constant, chains)
     cores = host_target().cores
     if threads is not None and threads > cores:
         raise InputError(f"--threads {threads}: there are {count(cores, 'core')}")

@@ -13,6 +13,7 @@ from rich.table import Table
 import tilewright as tw
 from tilewright.cli.console import output
 from tilewright.cli.options import (
+    Chains,
     Constants,
     ModelFile,
     Quiet,
@@ -37,6 +38,7 @@ def compile(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    chains: Chains = True,
     target: TargetSpec = None,
     save: Annotated[
         Path | None,
@@ -64,7 +66,7 @@ def compile(
     console = output(quiet)
     if save is not None:
         protect([save, refuse_library(save)], model, db)
-    loaded = load_model(model, shape, constant)
+    loaded = load_model(model, shape, constant, chains)
     chosen = as_target(target)
     variants = each_shape(loaded)
     plans = [plan_of(one, db, chosen) for one in variants]
@@ -118,6 +120,9 @@ def print_plan(console: Console, plan: Plan) -> None:
         style="bold",
     )
     console.print(sentence(str(plan.memory)), soft_wrap=True)
+    for verdict, pairs in plan.verdicts.items():
+        told = f"Contractions back to back, {verdict}: {'; '.join(pairs)}"
+        console.print(told, soft_wrap=True, markup=False, highlight=False)
     if plan.latency_s is not None:
         console.print(f"Sum of the recorded latencies: {duration(plan.latency_s)}")
     for k in plan.kernels:

@@ -7,6 +7,7 @@ parse_objective("requirement:0.02,0.1", 2)   LatencyRequirement((0.02, 0.1))
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -84,6 +85,15 @@ Records: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[
     int, typer.Option(min=0, metavar="N", help="Seed of everything random.")
 ]
+Chains: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--chains/--no-chains",
+        help="Whether contractions that follow each other may share a kernel. Records of the one "
+        "cut are no records of the other.",
+        show_default=True,
+    ),
+]
 InputFiles: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,20 +124,24 @@ def usage(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def load_model(
-    file: Path, shapes: Sequence[str] | None, constants: Sequence[str] | None = None
+    file: Path,
+    shapes: Sequence[str] | None,
+    constants: Sequence[str] | None,
+    chains: bool,
 ) -> tw.Model | tw.ModelSet:
     """The model of a command that takes one."""
-    (model,) = load_models([file], shapes, constants)
+    (model,) = load_models([file], shapes, constants, chains)
     return model
 
 
 def load_models(
     files: Sequence[Path],
     shapes: Sequence[str] | None,
-    constants: Sequence[str] | None = None,
+    constants: Sequence[str] | None,
+    chains: bool,
 ) -> list[tw.Model | tw.ModelSet]:
     """Import every model with the shapes given for it."""
-    known = parse_constants(constants)
+    read = partial(tw.load, constants=parse_constants(constants), chains=chains)
     given = [parse_shape(text) for text in shapes or ()]
     stems = [file.stem for file in files]
     for stem, name, _ in given:
@@ -138,9 +152,9 @@ def load_models(
         mine = assignments([(name, dims) for which, name, dims in given if which in (None, stem)])
         try:
             if len(mine) > 1:
-                models.append(tw.load(file, shapes=mine, constants=known))
+                models.append(read(file, shapes=mine))
             else:
-                models.append(tw.load(file, shapes=mine[0] if mine else None, constants=known))
+                models.append(read(file, shapes=mine[0] if mine else None))
         except UnsupportedModel as error:
             text = error.advised("--shape {}=N,N,...", "--constant {}=VALUE")
             raise UnsupportedModel(text) from error

@@ -6,6 +6,7 @@ import tilewright as tw
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     DEFAULT_DB,
+    Chains,
     Constants,
     ShapesOfModels,
     TargetSpec,
@@ -18,6 +19,7 @@ def plan(
     models: Models,
     shape: ShapesOfModels = None,
     constant: Constants = None,
+    chains: Chains = True,
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
 ) -> None:
@@ -28,5 +30,5 @@ def plan(
 
     Example: tilewright plan resnet50.onnx
     """
-    loaded = load_models(models, shape, constant)
+    loaded = load_models(models, shape, constant, chains)
     output().print(str(tw.plan(loaded, db=db, target=target)), highlight=False, soft_wrap=True)

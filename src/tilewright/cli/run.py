@@ -15,6 +15,7 @@ from tilewright.cli.arrays import input_file, random_words, read_inputs, write_o
 from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, GivenTolerance, Run, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
 from tilewright.cli.options import (
+    Chains,
     Constants,
     InputFiles,
     Json,
@@ -73,6 +74,7 @@ def run(
     db: Records = None,
     shape: Shapes = None,
     constant: Constants = None,
+    chains: Chains = True,
     target: TargetSpec = None,
     seed: Seed = 0,
     check: Checked = False,
@@ -92,7 +94,7 @@ def run(
     if save is not None:
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
-    loaded = load_model(model, shape, constant)
+    loaded = load_model(model, shape, constant, chains)
     networks, call = compiled(loaded, db, target)
     # The first network that the given arrays fit.
     for network, one in zip(networks, each_shape(loaded), strict=True):

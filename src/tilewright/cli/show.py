@@ -98,6 +98,9 @@ def print_head(console: Console, program: RecordedProgram) -> None:
         other = f"{source.name} (workload {source.hash[:8]})"
         whom = "another machine's programs" if is_own else other
         console.print(f"reused {whom}", soft_wrap=True)
+    for reader, (maker, is_one) in program.layers.chained.items():
+        how = "in the loops of" if is_one else "before"
+        console.print(f"{maker} is computed {how} {reader}, which reads it", soft_wrap=True)
     if trial.ok:
         speed = rate(workload.flops, trial.latency_s)
         confirmed = " (confirmed in fresh processes)" if trial.confirmed_s else ""

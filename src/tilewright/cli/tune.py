@@ -16,6 +16,7 @@ from tilewright.cli.console import output
 from tilewright.cli.interrupts import exit_status
 from tilewright.cli.options import (
     DEFAULT_DB,
+    Chains,
     Constants,
     Quiet,
     Seed,
@@ -114,6 +115,7 @@ def tune(
     models: Models,
     shape: ShapesOfModels = None,
     constant: Constants = None,
+    chains: Chains = True,
     minutes: Minutes = None,
     trials: Trials = None,
     patience: Patience = None,
@@ -137,7 +139,7 @@ def tune(
     Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
     """
     console = output(quiet)
-    loaded = load_models(models, shape, constant)
+    loaded = load_models(models, shape, constant, chains)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     interrupt: KeyboardInterrupt | None = None
     with display(console) as show:

@@ -44,12 +44,14 @@ class Link:
     gain: float = 0.0
     refusal: str = ""
 
+    @property
+    def verdict(self) -> str:
+        """What was decided."""
+        return f"apart ({self.refusal})" if self.refusal else "in one kernel"
+
     def __str__(self) -> str:
-        what = f"{self.first.output.name} and {self.second.output.name}"
-        size = f"{self.value.bytes / 1e3:,.0f} kB between"
-        if self.refusal:
-            return f"{what} apart: {self.refusal} ({size})"
-        return f"{what} in one kernel ({size})"
+        names = f"{self.first.output.name} and {self.second.output.name}"
+        return f"{names} ({self.value.bytes / 1e3:,.0f} kB between)"
 
 
 def is_contraction(math: NodeMath) -> bool:
@@ -79,12 +81,12 @@ class Chaining:
             return None
         link = Link(first, second, value)
         if value in self.returned or list(self.readers[value]) != [second]:
-            return replace(link, refusal="others read it, too")
+            return replace(link, refusal="others read what is between, too")
         if value.bytes <= NEAR * self.target.cores * self.target.l2_bytes:
-            return replace(link, refusal="it stays in the near caches")
+            return replace(link, refusal="what is between stays in the near caches")
         rows = self._recomputed(link)
         if rows is None:
-            return replace(link, refusal="it is read in no fixed order")
+            return replace(link, refusal="what is between is read in no fixed order")
         speeds = published(self.target.name)
         far = value.bytes > PANEL * self.target.l3_bytes
         speed = speeds.dram_bytes_per_s if far else speeds.l3_bytes_per_s
@@ -94,7 +96,9 @@ class Chaining:
         saved_s = 2.0 * value.bytes / speed - rows * own / flops_per_s
         gain = saved_s * flops_per_s / (own + others)
         if gain < WORTH:
-            return replace(link, gain=gain, refusal=f"not moving it saves {max(gain, 0.0):.0%}")
+            return replace(
+                link, gain=gain, refusal=f"not moving what is between saves {max(gain, 0.0):.0%}"
+            )
         return replace(link, gain=gain)
 
     def _flops(self, nodes: Iterable[Node]) -> int:

@@ -1,0 +1,263 @@
+"""Contractions back to back: in one kernel, in kernels of their own, and as libraries run them.
+
+    python -m benchmarks.chains [--cases NAMES] [--trials 96] [--minutes 15] [--json FILE]
+    python -m benchmarks.chains --quick           one case of each kind, 48 trials
+
+Cases (benchmarks.models.table): the pairs of Bolt's tables 1 (products) and 2 (convolutions, batch
+4), six blocks of MobileNet-V2 at batch 1 and 16, attention of 12 heads of 64 at five lengths, an
+MLP of BERT. The model is cut as a user's would be: where nothing is gained by what is expected,
+both ways are one, and so are their figures. Each way is tuned with as many trials, then all sides
+take turns, each in a process of its own on two threads:
+
+    tilewright              contractions may share a kernel       } tuned
+    unchained               each in a kernel of its own           }
+    untuned, and untuned, unchained       the same without records
+    peers                   as in benchmarks.networks
+
+Ratios above 1 mean that sharing a kernel, or Tilewright, is faster. Databases are kept in --db, and
+results in the JSON file after every case: run it again until nothing is left.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import tilewright as tw
+from benchmarks.comparison import Entry, Results, mean, ratios
+from benchmarks.models.export import onnx_file
+from benchmarks.models.table import CASES, CHAINS, NetworkCase
+from benchmarks.networks import checked
+from benchmarks.operators import reported
+from benchmarks.peers.chain_subject import ours
+from benchmarks.peers.process import WAITS, SideError
+from benchmarks.peers.sides import OURS, OWN, PEERS, UNCHAINED, UNTUNED, UNTUNED_UNCHAINED
+from benchmarks.provenance import provenance
+from benchmarks.turns import (
+    ROUNDS,
+    Deadline,
+    chosen,
+    in_turns,
+    installed,
+    least,
+    medians,
+    outputs,
+    started,
+)
+from tilewright.cli.console import complain, output
+from tilewright.machine import host_target
+from tilewright.target import Target
+from tilewright.text import NONE, duration
+
+NAMES = tuple(f"{network.name}-b{batch}" for network in CHAINS for batch in network.batches)
+QUICK = (
+    "gemms-256-64-16-b16384,conv_pointwise-56-48-48-1-b4,block-56-24-24-1-b1,block-56-24-24-1-b16,"
+    "attention-512-b1"
+)
+QUICK_TRIALS = 48
+BLOCK_S = 0.1  # of a side's turn
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmark; the exit status."""
+    line = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    line.add_argument("--cases", default="*", help="names or globs, comma-separated (all)")
+    line.add_argument("--quick", action="store_true", help=f"{QUICK_TRIALS} trials, few cases")
+    line.add_argument("--trials", type=int, default=96, help="of each way (%(default)s)")
+    line.add_argument("--minutes", type=float, default=15, help="of this slice (%(default)s)")
+    line.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
+    line.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
+    line.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
+    line.add_argument("--db", type=Path, default=Path("chains.db"), help="(%(default)s)")
+    line.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
+    line.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    line.add_argument(
+        "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
+    )
+    options = line.parse_args(words)
+    return reported(lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> int:
+    """What the file lacks; 1 where a case failed."""
+    console = output()
+    trials = QUICK_TRIALS if options.quick else options.trials
+    names = chosen(QUICK if options.quick else options.cases, NAMES)
+    deadline = Deadline.after(options.minutes)
+    results = ChainResults.read(options.json)
+    target = replace(host_target(), cores=options.threads)
+    results.head = {
+        "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
+        "provenance": provenance(target),
+    }
+    bench = Bench(target, options, installed(options.peers), trials)
+    for name in names:
+        if name in results.cases:
+            continue
+        if deadline.passed:
+            console.print(f"out of time before {name}")
+            break
+        try:
+            entry = bench.case(CASES[name])
+        except SideError as error:
+            results.fail(name, str(error))
+            complain(f"{name}: {error}")
+        else:
+            results.put(entry)
+            console.print(_sentence(entry), soft_wrap=True, highlight=False)
+        results.write()
+    print_chains(console, [e for e in results.sorted() if e["case"] in names])
+    for key, value in results.summary().items():
+        console.print(f"{key}: {value}", highlight=False)
+    return 1 if any(n in results.failed for n in names) else 0
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where and how cases are tuned and measured."""
+
+    target: Target
+    options: argparse.Namespace
+    peers: Sequence[str]
+    trials: int
+
+    def case(self, case: NetworkCase) -> Entry:
+        """Tune both ways, then time all sides. Raises SideError when Tilewright fails or is wrong;
+        failed peers are left out.
+        """
+        is_chained = self._tune(case)
+        onnx_file(case, self.options.folder)
+        subject = f"chain:{case.name}:{self.options.folder}"
+        wanted = (OURS, UNCHAINED, UNTUNED, UNTUNED_UNCHAINED, *self.peers)
+        with contextlib.ExitStack() as stack:
+            sides = started(stack, wanted, subject, self.target, self.options.db, self.options.wait)
+            errors = checked(outputs(sides))
+            blocks = in_turns(sides, self.options.rounds, BLOCK_S)
+        return entry_of(
+            case.name,
+            is_chained,
+            medians(blocks),
+            **errors,
+            trials=self.trials,
+            modes={name: side.mode for name, side in sides.items() if side.mode},
+            least_s=least(blocks),
+            **{key: provenance(self.target)[key] for key in ("commit", "date")},
+        )
+
+    def _tune(self, case: NetworkCase) -> bool:
+        """Give each way its trials, less those that are recorded; whether contractions share a
+        kernel.
+        """
+        file = onnx_file(ours(case), self.options.folder)
+        ways = [tw.load(file, chains=chains).for_target(self.target) for chains in (True, False)]
+        is_chained = len({len(way.partition.subgraphs) for way in ways}) > 1
+        for way in ways if is_chained else ways[:1]:
+            tw.tune(
+                way,
+                trials=self.trials,
+                db=self.options.db,
+                target=self.target,
+                progress=False,
+            )
+        return is_chained
+
+
+def entry_of(case: str, is_chained: bool, seconds: Mapping[str, float], **facts: Any) -> Entry:
+    """One measured case; `seconds` by side, `facts` are kept as they are."""
+    peers = {name: s for name, s in seconds.items() if name not in OWN}
+    mine = seconds[OURS]
+    return {
+        "case": case,
+        "chained": is_chained,
+        "median_s": mine,
+        "unchained_s": seconds[UNCHAINED],
+        "untuned_s": seconds[UNTUNED],
+        "untuned_unchained_s": seconds[UNTUNED_UNCHAINED],
+        "peers": peers,
+        # Where nothing is chained two processes run one program: they differ by noise.
+        "ratio_unchained": seconds[UNCHAINED] / mine if is_chained else 1.0,
+        "ratio_untuned": seconds[UNTUNED_UNCHAINED] / seconds[UNTUNED] if is_chained else 1.0,
+        "ratio_best_peer": min(peers.values()) / mine if peers else None,
+        **facts,
+    }
+
+
+@dataclass
+class ChainResults(Results):
+    """Results of chains, in the order of the table."""
+
+    def sorted(self) -> list[Entry]:
+        return sorted(self.cases.values(), key=lambda e: NAMES.index(e["case"]))
+
+    def summary(self) -> dict[str, Any]:
+        """Over all cases; None where there is nothing to compare with."""
+        found = self.sorted()
+        compared = [e for e in found if e["ratio_best_peer"] is not None]
+        return {
+            "cases": len(found),
+            "chained": sum(e["chained"] for e in found),
+            "geomean_unchained": mean(e["ratio_unchained"] for e in found),
+            "geomean_where_chained": mean(e["ratio_unchained"] for e in found if e["chained"]),
+            "worst_unchained": worst(found, "ratio_unchained"),
+            "geomean_untuned": mean(e["ratio_untuned"] for e in found),
+            "worst_untuned": worst(found, "ratio_untuned"),
+            "geomean_best_peer": mean(e["ratio_best_peer"] for e in compared),
+            "worst_best_peer": worst(compared, "ratio_best_peer"),
+            **{f"geomean_{peer}": mean(ratios(found, peer)) for peer in PEERS},
+        }
+
+
+def worst(entries: Sequence[Entry], ratio: str) -> dict[str, Any] | None:
+    """The case with the least of a ratio."""
+    found = min(entries, key=lambda e: e[ratio], default=None)
+    return found and {"case": found["case"], "ratio": found[ratio]}
+
+
+def _sentence(entry: Entry) -> str:
+    peers = ", ".join(f"{n} {duration(s)}" for n, s in entry["peers"].items())
+    return (
+        f"{entry['case']}: {duration(entry['median_s'])}, unchained "
+        f"{duration(entry['unchained_s'])}; untuned {duration(entry['untuned_s'])}, unchained "
+        f"{duration(entry['untuned_unchained_s'])}; {peers}"
+    )
+
+
+HEAD = ("case", "ours", "unchained", "untuned", "unchained", *PEERS)
+RATIOS = ("unchained / ours", "the same untuned", "best peer / ours")
+
+
+def row(entry: Entry) -> list[str]:
+    """The figures of a case, as HEAD and RATIOS name them."""
+    keys = ("median_s", "unchained_s", "untuned_s", "untuned_unchained_s")
+    ways = [f"{entry[key]:.2f}" for key in ("ratio_unchained", "ratio_untuned")]
+    best = entry["ratio_best_peer"]
+    return [
+        entry["case"],
+        *(duration(entry[key]) for key in keys),
+        *(duration(entry["peers"].get(p)) for p in PEERS),
+        *(ways if entry["chained"] else [NONE, NONE]),
+        NONE if best is None else f"{best:.2f}",
+    ]
+
+
+def print_chains(console: Console, entries: Iterable[Entry]) -> None:
+    """One row a case."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column(HEAD[0])
+    for heading in (*HEAD[1:], *RATIOS):
+        table.add_column(heading, justify="right")
+    for entry in entries:
+        table.add_row(*row(entry))
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

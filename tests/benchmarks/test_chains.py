@@ -1,0 +1,90 @@
+"""The benchmark of contractions back to back: slices, resuming and figures, on a tiny network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks.chains import HEAD, NAMES, QUICK, RATIOS, ChainResults, entry_of, main, row
+from benchmarks.models.table import CASES
+from benchmarks.page import page
+from benchmarks.peers.chain_subject import ours
+from benchmarks.turns import chosen
+from simulated_device import simulate
+from tiny_network import save_tiny
+
+from benchmarks import chains
+from tilewright.text import NONE
+
+SECONDS = {
+    "tilewright": 1e-3,
+    "unchained": 2e-3,
+    "untuned": 2e-3,
+    "untuned, unchained": 3e-3,
+    "torch": 5e-3,
+    "onnxruntime": 4e-3,
+}
+
+
+def test_a_case_is_tuned_and_all_sides_take_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "onnx"
+    save_tiny(folder)
+    save_tiny(folder, ours(CASES["tiny-b1"]))
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(chains, "NAMES", ("tiny-b1",))
+    batches = simulate(monkeypatch)
+    file = tmp_path / "chains.json"
+    words = ["--folder", str(folder), "--db", str(tmp_path / "c.db"), "--json", str(file)]
+    words += ["--peers", "onnxruntime", "--rounds", "1", "--trials", "4"]
+    assert main([*words, "--minutes", "0"]) == 0 and not batches
+
+    assert main(words) == 0
+    found = json.loads(file.read_text())
+    (entry,) = found["cases"]
+    assert entry["case"] == "tiny-b1" and not found["failed"]
+    assert not entry["chained"] and entry["ratio_unchained"] == 1.0
+    assert entry["ratio_best_peer"] == entry["peers"]["onnxruntime"] / entry["median_s"]
+    assert found["summary"]["chained"] == 0 and found["summary"]["cases"] == 1
+    batches.clear()
+    assert main(words) == 0 and not batches
+    assert json.loads(file.read_text()) == found
+
+
+def test_figures_of_a_case_and_of_all() -> None:
+    results = ChainResults()
+    results.put(entry_of("mlp-768-b128", True, SECONDS))
+    results.put(entry_of("attention-512-b1", False, SECONDS))
+    assert [e["case"] for e in results.sorted()] == ["attention-512-b1", "mlp-768-b128"]
+    alone, chained = results.sorted()
+    assert chained["ratio_unchained"] == 2 and chained["ratio_untuned"] == 1.5
+    assert chained["ratio_best_peer"] == 4
+    assert len(row(chained)) == len(HEAD) + len(RATIOS)
+    assert row(alone)[-3:] == [NONE, NONE, "4.00"]
+    summary = results.summary()
+    assert summary["chained"] == 1 and summary["geomean_where_chained"] == 2
+    assert summary["worst_unchained"] == {"case": "attention-512-b1", "ratio": 1.0}
+    assert summary["geomean_torch"] == pytest.approx(5)
+
+
+def test_the_page_has_a_section(tmp_path: Path) -> None:
+    results = ChainResults(tmp_path / "chains.json")
+    origin = {"machine": "some CPU", "commit": "abc", "date": "2026-01-02T03:04:05+00:00"}
+    results.head = {"machine": {}, "provenance": origin}
+    results.put(entry_of("mlp-768-b128", True, SECONDS))
+    results.write()
+    text = page(tmp_path)
+    assert "Of 1 cases 1 are cut so" in text and "untuned 1.50 (worst 1.50, mlp-768-b128)" in text
+    assert "| mlp-768-b128 | 1.00 ms | 2.00 ms | 2.00 ms | 3.00 ms |" in text
+
+
+def test_the_cases_are_those_of_the_paper_and_of_networks() -> None:
+    assert len(NAMES) == 4 + 6 + 6 * 2 + 5 + 1
+    assert set(NAMES) <= set(CASES)
+    assert len(chosen(QUICK, NAMES)) == 5
+    block = CASES["block-56-24-24-1-b16"]
+    assert block.input_shapes() == {"x": (16, 24, 56, 56)}
+    assert ours(block).input_shapes() == {"x": (16, 56, 56, 24)}
+    assert CASES["gemms-256-64-16-b16384"].input_shapes() == {"x": (16384, 256)}
