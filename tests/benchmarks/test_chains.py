@@ -77,7 +77,7 @@ def test_the_page_has_a_section(tmp_path: Path) -> None:
     results.write()
     text = page(tmp_path)
     assert "Of 1 cases 1 are cut so" in text and "untuned 1.50 (worst 1.50, mlp-768-b128)" in text
-    assert "| mlp-768-b128 | 1.00 ms | 2.00 ms | 2.00 ms | 3.00 ms |" in text
+    assert "| mlp-768-b128 | 1 ms | 2 ms | 2 ms | 3 ms |" in text
 
 
 def test_the_cases_are_those_of_the_paper_and_of_networks() -> None:
