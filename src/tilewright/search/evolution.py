@@ -136,7 +136,8 @@ class Evolution:
         child = Population(population.rows[mothers].copy(), population.sketch[mothers].copy())
         crossing = rng.random(n) >= self.settings.mutation
         how = named(CROSSOVER, n)
-        self._cross(rng, child, population[fathers], np.flatnonzero(crossing))
+        at = np.flatnonzero(crossing)
+        self.space.cross(rng, child, population[fathers[at]], at)
         mutating = np.flatnonzero(~crossing)
         how[mutating] = self._mutate(rng, child, mutating)
         ok = self.space.satisfied(child)
@@ -148,19 +149,6 @@ class Evolution:
         return child, how
 
     # ---- operators ----------------------------------------------------------------------------
-
-    def _cross(
-        self, rng: np.random.Generator, child: Population, fathers: Population, at: Ints
-    ) -> None:
-        """Each DAG node's decisions from one parent; the sketch from either."""
-        nodes = sorted({d.stage for d in self.space.decisions})
-        from_father = rng.random((len(at), len(nodes))) < 0.5
-        for decision in self.space.decisions:
-            rows = at[from_father[:, nodes.index(decision.stage)]]
-            span = self.space.span(decision)
-            child.rows[rows, span] = fathers.rows[rows, span]
-        rows = at[rng.random(len(at)) < 0.5]
-        child.sketch[rows] = fathers.sketch[rows]
 
     def _mutate(self, rng: np.random.Generator, child: Population, at: Ints) -> Names:
         """Change one decision (or the sketch) of every row in `at`; returns the mutations."""

@@ -209,6 +209,21 @@ class CandidateSpace(Generic[P]):
             rows[:, self.span(decision)] = sample(decision, rng, n)
         return rows
 
+    def cross(
+        self, rng: np.random.Generator, child: Population, fathers: Population, at: Ints
+    ) -> None:
+        """Give the children in `at` each DAG node's decisions of themselves or of their fathers
+        (`[len(at)]`), and the sketch of either; they may be invalid then (paper §5.1).
+        """
+        nodes = sorted({d.stage for d in self.decisions})
+        from_father = rng.random((len(at), len(nodes))) < 0.5
+        for decision in self.decisions:
+            mine = from_father[:, nodes.index(decision.stage)]
+            span = self.span(decision)
+            child.rows[at[mine], span] = fathers.rows[mine, span]
+        mine = rng.random(len(at)) < 0.5
+        child.sketch[at[mine]] = fathers.sketch[mine]
+
     def enumerate(self, limit: int) -> Population:
         """All valid candidates, sketch by sketch. Raises ScheduleError beyond `limit` rows."""
         parts = []
