@@ -29,6 +29,7 @@ from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.memory import Candidate
 from tilewright.search.pretraining import pretrain
+from tilewright.search.profiler import ProfileStrategy
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult
 from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
@@ -55,7 +56,8 @@ MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
 @dataclass
 class Tuner:
     """Tunes tasks together. `strategy` names an entry of STRATEGIES, or what `maker` gives each
-    task; `rules` are the user's sketch rules, tried before those of the target.
+    task; `rules` are the user's sketch rules, tried before those of the target. A round has `unit`
+    trials (None: by the budget); without `learns` no cost model is trained.
     `default_programs_s` is how long default programs took.
     """
 
@@ -69,6 +71,8 @@ class Tuner:
     seed: int = 0
     rules: Sequence[Rule] = ()
     maker: Callable[[TuningTask], Maker] | None = None
+    unit: int | None = None
+    learns: bool = True
     shares: Shares = field(default_factory=Shares)
     disturbance: Disturbance = field(default_factory=Disturbance)
     default_programs_s: float = 0.0
@@ -121,9 +125,11 @@ class Tuner:
         self._measure_defaults(budget, lambda i: tell(i, "default programs"))
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
         scheduler = self.schedule(self.tasks, latencies, self.seed)
-        self._pretrain()
+        budget = self._bounded(budget)
+        if self.learns:
+            self._pretrain()
         self.recorded = self._recorded()
-        unit = unit_trials(budget.expected_trials, len(self.tasks))
+        unit = self.unit or unit_trials(budget.expected_trials, len(self.tasks))
         unit = min(unit, budget.patience or unit)
         task = 0
         while not (self._spent(budget, scheduler) or scheduler.done):
@@ -143,6 +149,15 @@ class Tuner:
         tell(task, "confirming")
         self._keep_run()
         return self.searches
+
+    def _bounded(self, budget: Budget) -> Budget:
+        """The budget, of no more trials than all profiles have programs."""
+        profiles = [s.strategy for s in self.searches if isinstance(s.strategy, ProfileStrategy)]
+        if len(profiles) < len(self.searches):
+            return budget
+        listed = sum(len(profile.programs) for profile in profiles)
+        trials = listed if budget.trials is None else min(listed, budget.trials)
+        return replace(budget, trials=trials)
 
     @property
     def elapsed_s(self) -> float:
@@ -225,7 +240,8 @@ class Tuner:
         for trial in trials:
             log.debug("%s %s: %s", search.task.name, trial.gene.hash[:8], _outcome(trial))
         latencies = [t.measured_s for t in trials]
-        search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
+        if self.learns:
+            search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
         search.tell(batch, latencies)
         self.trials += len(batch)
         scheduler.tell(index, search.best_s or float("inf"), len(batch))
