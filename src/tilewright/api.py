@@ -36,7 +36,7 @@ from tilewright.runtime.function import CompiledFunction
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.profile_plan import ProfilePlan, plan_profile
-from tilewright.search.profiler import PROFILE, ROUND, ProfileStrategy
+from tilewright.search.profiler import PROFILE, ProfileStrategy
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
 from tilewright.search.reuse.plan import Plan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
@@ -172,8 +172,7 @@ def tune(
         tuner = Tuner(
             tasks, database, machine_of(chosen), measurer, chosen,
             _scheduler(schedulers, groups, goal), strategy, seed, tuple(rules), maker,
-            unit=ROUND if profile else None,
-            learns=not profile,
+            profiles=profile,
             disturbance=Disturbance() if runner else Disturbance(LoadWatch().look),
         )  # fmt: skip
         _register(tuner, given, groups, is_remote=runner is not None)

@@ -24,8 +24,8 @@ from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Target
 from workloads import given
 
-WIDE = Target.parse("cpu:icelake-server cores=2")  # 32 registers of 16 lanes
-NARROW = Target.parse("cpu:haswell cores=2")  # 16 of 8
+WIDE = CpuTarget.of("cpu:icelake-server cores=2")  # 32 registers of 16 lanes
+NARROW = CpuTarget.of("cpu:haswell cores=2")  # 16 of 8
 
 
 def product(n: int = 512) -> ComputeDAG:
@@ -55,9 +55,10 @@ def test_a_profile_is_short_valid_and_the_same_every_time(dag: ComputeDAG, targe
     assert listed.score[0] == 1.0 and set(listed.origin) == {PROFILE}
 
 
-@pytest.mark.parametrize("target", [WIDE, NARROW], ids=str)
-def test_register_tiles_are_large_and_fit_the_registers(target: Target) -> None:
-    assert isinstance(target, CpuTarget)
+@pytest.mark.parametrize(("target", "usual"), [(WIDE, (13, 2)), (NARROW, (6, 2))], ids=str)
+def test_register_tiles_are_large_and_fit_the_registers(
+    target: CpuTarget, usual: tuple[int, int]
+) -> None:
     space = Space(product(), target)
     tiles = set()
     listed = profile_of(space, FeatureExtractor(space)).population
@@ -65,11 +66,10 @@ def test_register_tiles_are_large_and_fit_the_registers(target: Target) -> None:
         values = space.sketches[k].values(row)
         tiles.add((values["matmul.i#3"], values["matmul.j#3"] // target.lanes(FLOAT32)))
     assert all(r * v + v + 1 <= target.vector_registers for r, v in tiles)
-    # multiply-adds of a tile's step for each value loaded: half as many as the best has, at least
+    # multiply-adds of a tile's step for each vector loaded: half as many as the best has, at least
     reuse = [r * v / (r + v) for r, v in tiles]
     assert min(reuse) >= 0.5 * max(reuse)
-    assert max(r * v for r, v in tiles) >= target.vector_registers / 2
-    assert len(tiles) >= 4
+    assert usual in tiles and len(tiles) >= 3
 
 
 def test_sketches_and_cache_panels_differ() -> None:
@@ -96,7 +96,7 @@ def profiler(file: Path, machine: SimulatedMachine) -> Tuner:
     return Tuner(
         make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler, PROFILE,
         maker=lambda _: lambda space, extractor, model: ProfileStrategy(space, extractor),
-        unit=ROUND, learns=False,
+        profiles=True,
     )  # fmt: skip
 
 

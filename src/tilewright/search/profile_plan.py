@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.search.profiler import profile_of
+from tilewright.search.profiler import lengths, profile_of
 from tilewright.search.progress import TRIAL_S
-from tilewright.search.tasks import TuningTask
+from tilewright.search.tasks import TuningTask, estimated_s
 from tilewright.space.derivation import Rule
 from tilewright.target import Target
 from tilewright.text import clock, count
@@ -45,8 +45,11 @@ def plan_profile(
     tasks: Sequence[TuningTask], target: Target, rules: Sequence[Rule] | None = None
 ) -> ProfilePlan:
     """The plan for some tasks."""
-    counts = []
-    for task in tasks:
-        space = task.space(target, rules)
-        counts.append(len(profile_of(space, FeatureExtractor(space)).score))
-    return ProfilePlan(tuple(tasks), tuple(counts))
+    spaces = [task.space(target, rules) for task in tasks]
+    extractors = list(map(FeatureExtractor, spaces))
+    costs = [
+        task.weight * estimated_s(space, extractor)
+        for task, space, extractor in zip(tasks, spaces, extractors, strict=True)
+    ]
+    listed = map(profile_of, spaces, extractors, lengths(costs))
+    return ProfilePlan(tuple(tasks), tuple(len(programs.score) for programs in listed))

@@ -22,21 +22,28 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewright.cost.candidates import Floats, Ints, Population
+from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import usage_of
 from tilewright.gene import Gene
-from tilewright.search.evolution import Evolution, EvolutionSettings, Scored
+from tilewright.search.evolution import Scored, fingerprints, named
 from tilewright.search.memory import Candidate, ProposalMemory
+from tilewright.space.default import neighbours
 from tilewright.space.space import Space
 
 PROFILE = "profile"
 PROGRAMS = 24  # of a task: the paper's "tens of best parameter combinations"
 ROUND = 8  # programs that are recorded together: so many a killed run may have to measure again
-POPULATION = 1024
+MINOR = 0.01  # of the estimated sum: tasks that cost less have one round
+SAMPLES = 256  # random programs a sketch to begin with
+STEPS = 12  # of which the first is of these, the others are of neighbours of
+PARENTS = 8  # a sketch, the best by the estimate
+SPREAD = 8  # best programs of all whose decisions every sketch tries
+KEPT = 64  # a sketch, to choose from
+SAME = 4  # of the same sketch and register tile
 # By how much a program is taken for slower for each chosen one that is like it: of the same
-# sketch, of as many register tiles, of panels in the same octave of bytes, of as many blocks.
-ALIKE = (0.05, 0.05, 0.03, 0.02)
+# sketch, with its register tile, with panels in the same octave of bytes.
+ALIKE = (0.03, 0.05, 0.02)
 
 
 def profile_of(space: Space, extractor: FeatureExtractor, most: int = PROGRAMS) -> Scored:
@@ -46,34 +53,79 @@ def profile_of(space: Space, extractor: FeatureExtractor, most: int = PROGRAMS) 
     Raises ScheduleError when the space is empty.
     """
     pool, latency = _pool(space, extractor)
-    chosen = _diverse(latency, _likeness(extractor, pool.population), most)
-    found = pool[chosen]
-    found.score = latency[chosen[0]] / latency[chosen]
-    found.origin[:] = PROFILE
-    return found
+    chosen = _diverse(latency, _likeness(space, extractor, pool), most)
+    score = latency[chosen[0]] / latency[chosen]
+    return Scored(pool[chosen], score, named(PROFILE, len(chosen)))
 
 
-def _pool(space: Space, extractor: FeatureExtractor) -> tuple[Scored, Floats]:
-    """Valid programs of all sketches that the estimate likes, and their estimated seconds `[n]`.
+def lengths(costs_s: Sequence[float]) -> list[int]:
+    """How many programs the profiles of tasks that cost so much in a model have, at most."""
+    least = MINOR * sum(costs_s)
+    return [PROGRAMS if cost >= least else ROUND for cost in costs_s]
 
-    They evolve by the estimate relative to what is usual for their sketch: of another one it says
-    little, and each should have some.
+
+def _pool(space: Space, extractor: FeatureExtractor) -> tuple[Population, Floats]:
+    """Different valid programs that the estimate likes, and their estimated seconds `[n]`: so many
+    of each sketch, and of a sketch few of the same register tile.
+
+    Between sketches and between tiles the estimate says little, so each has its own best.
     """
+    rng = np.random.default_rng(0)
+    pool, latency = space.nobody, np.zeros(0)
+    found = space.sample(rng, SAMPLES * len(space.sketches))
+    for _ in range(STEPS):
+        every = concatenate([pool, space.canonical(found)])
+        latency = np.concatenate([latency, extractor.latency(found)])
+        _, different = np.unique(fingerprints(every), return_index=True)
+        pool, latency = every[different], latency[different]
+        kept = _leading(register_tiles(space, pool), latency, SAME)
+        kept = kept[_leading(pool.sketch[kept], latency[kept], KEPT)]
+        pool, latency = pool[kept], latency[kept]
+        best = _leading(register_tiles(space, pool), latency, 1)
+        parents = best[_leading(pool.sketch[best], latency[best], PARENTS)]
+        spread = np.argsort(latency, kind="stable")[:SPREAD]
+        near = neighbours(space, pool[parents], rng)
+        found = concatenate([near, _elsewhere(space, pool[spread], rng)])
+    return pool, latency
 
-    def score(population: Population) -> Floats:
-        found: Floats = extractor.usual_s[population.sketch] / extractor.latency(population)
-        return found
 
-    evolution = Evolution(space, EvolutionSettings(population=POPULATION))
-    pool = evolution.run(np.random.default_rng(0), score, None)
-    return pool, extractor.usual_s[pool.population.sketch] / pool.score
+def _leading(kind: Ints, latency: Floats, most: int) -> Ints:
+    """The numbers of the quickest candidates of each kind, at most `most` of it."""
+    order = np.lexsort((latency, kind))
+    begins = np.searchsorted(kind[order], kind[order])
+    return order[np.arange(len(order)) - begins < most]
 
 
-def _likeness(extractor: FeatureExtractor, population: Population) -> Ints:
+def register_tiles(space: Space, population: Population) -> Ints:
+    """A number for each candidate's sketch and innermost tile lengths, `[n]`."""
+    rows = np.zeros_like(population.rows)
+    for sketch, at in space.groups(population):
+        inner = [space.span(d).stop - 1 for d in sketch.decisions if not d.is_choice]
+        rows[np.ix_(at, inner)] = population.rows[np.ix_(at, inner)]
+    return fingerprints(Population(rows, population.sketch))
+
+
+def _elsewhere(space: Space, population: Population, rng: np.random.Generator) -> Population:
+    """Programs of all other sketches with the decisions of each, as far as they have them."""
+    sketches = np.arange(len(space.sketches)).repeat(len(population))
+    rows = np.tile(space.completed(rng, population).rows, (len(space.sketches), 1))
+    moved = Population(rows, sketches)
+    return moved[space.satisfied(moved)]
+
+
+def _leading(sketch: Ints, latency: Floats, most: int) -> Ints:
+    """The numbers of the quickest candidates of each sketch, at most `most` of it."""
+    order = np.lexsort((latency, sketch))
+    begins = np.searchsorted(sketch[order], sketch[order])
+    return order[np.arange(len(order)) - begins < most]
+
+
+def _likeness(space: Space, extractor: FeatureExtractor, population: Population) -> Ints:
     """What programs are compared by, `[n, len(ALIKE)]`: equal numbers are alike."""
     usage = usage_of(extractor, population)
-    panels = np.rint(np.log2(np.maximum(usage.bytes / np.maximum(usage.blocks, 1.0), 1.0)))
-    return np.stack([population.sketch, usage.threads, panels, usage.blocks], 1).astype(np.int64)
+    panels = np.log2(np.maximum(usage.bytes / np.maximum(usage.blocks, 1.0), 1.0)).round()
+    tiles = register_tiles(space, population)
+    return np.stack([population.sketch, tiles, panels.astype(np.int64)], axis=1)
 
 
 def _diverse(latency: Floats, likeness: Ints, most: int) -> Ints:

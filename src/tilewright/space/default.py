@@ -39,13 +39,13 @@ def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = 
     latency = extractor.latency(population)
     for _ in range(ROUNDS):
         best = np.argsort(latency, kind="stable")[:PARENTS]
-        children = _neighbours(space, population[best], rng)
+        children = neighbours(space, population[best], rng)
         population = concatenate([population[best], children])
         latency = np.concatenate([latency[best], extractor.latency(children)])
     return population[np.argmin(latency, keepdims=True)]
 
 
-def _neighbours(
+def neighbours(
     space: CandidateSpace[Any], parents: Population, rng: np.random.Generator
 ) -> Population:
     """Valid candidates that differ from a parent in one decision of its sketch."""
