@@ -16,7 +16,7 @@ programs are listed that differ in sketch, register tile, cache panels or work f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,9 +25,11 @@ import numpy as np
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.usage import usage_of
+from tilewright.expr.nodes import Expr, Extent, as_expr, free_vars
 from tilewright.gene import Gene
 from tilewright.search.evolution import Scored, fingerprints, named
 from tilewright.search.memory import Candidate, ProposalMemory
+from tilewright.space.decisions import TileFactors
 from tilewright.space.default import neighbours
 from tilewright.space.space import Space
 
@@ -97,12 +99,33 @@ def _leading(kind: Ints, latency: Floats, most: int) -> Ints:
 
 
 def register_tiles(space: Space, population: Population) -> Ints:
-    """A number for each candidate's sketch and innermost tile lengths, `[n]`."""
+    """A number for each candidate's sketch and register tile, `[n]`: its elements, and how many of
+    them lie along the vector lanes. So 14 x 32 and 9 x 48 differ, 7 x 2 x 32 is like the former.
+
+    A tile is made of the decisions that say how many registers a program takes.
+    """
     rows = np.zeros_like(population.rows)
+    elements = np.ones(len(population), np.int64)
     for sketch, at in space.groups(population):
-        inner = [space.span(d).stop - 1 for d in sketch.decisions if not d.is_choice]
-        rows[np.ix_(at, inner)] = population.rows[np.ix_(at, inner)]
-    return fingerprints(Population(rows, population.sketch))
+        deciding = _variables(sketch.resources.values(), sketch.definitions)
+        known = zip(sketch.variables, sketch.columns, strict=True)
+        columns = [column for variable, column in known if variable in deciding]
+        elements[at] = population.rows[np.ix_(at, columns)].prod(axis=1)
+        tiles = [d for d in sketch.decisions if isinstance(d, TileFactors) and d.lanes]
+        along = [column for d in tiles if (column := space.span(d).stop - 1) in columns]
+        rows[np.ix_(at, along)] = population.rows[np.ix_(at, along)]
+    return fingerprints(Population(np.column_stack([elements, rows]), population.sketch))
+
+
+def _variables(amounts: Iterable[Extent], definitions: Mapping[str, Expr]) -> set[str]:
+    """The names that amounts depend on, those of recurring expressions followed."""
+    found: set[str] = set()
+    waiting = [as_expr(amount) for amount in amounts]
+    while waiting:
+        new = free_vars(waiting.pop()) - found
+        found |= new
+        waiting += [definitions[name] for name in new if name in definitions]
+    return found
 
 
 def _elsewhere(space: Space, population: Population, rng: np.random.Generator) -> Population:
