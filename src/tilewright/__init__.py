@@ -19,6 +19,7 @@ from tilewright.version import __version__ as __version__
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
+    "tilewright.advice": ("Advice", "Finding", "advise"),
     "tilewright.api": ("TuneResult", "compile", "plan", "tune"),
     "tilewright.errors": (
         "BuildError",

@@ -9,9 +9,9 @@ or eight warps, small blocks for small problems) and times them all: no model is
 guidelines are columns over all sketches. Whether a program is valid at all (registers, bounds of
 positions, threads and shared memory of a GPU) is known before anything compiles; how well a
 register tile fills the ports, whether its panels stay in a cache and whether there is work for all
-threads is what the analytical estimate is made of. What it cannot know is left to measuring:
-programs are listed that differ in sketch, register tile, cache panels or work for threads, for
-`profile_of` takes whatever is like a program chosen before for slower than its estimate says.
+threads is what the analytical estimate is made of. How sketches, register tiles and sizes of panels
+compare is where it is wrong, and left to measuring: what is like a program that is listed already
+counts as slower than its estimate says.
 """
 
 from __future__ import annotations
@@ -129,18 +129,11 @@ def _variables(amounts: Iterable[Extent], definitions: Mapping[str, Expr]) -> se
 
 
 def _elsewhere(space: Space, population: Population, rng: np.random.Generator) -> Population:
-    """Programs of all other sketches with the decisions of each, as far as they have them."""
+    """Programs of every sketch with the decisions of each of some, as far as it has such."""
     sketches = np.arange(len(space.sketches)).repeat(len(population))
     rows = np.tile(space.completed(rng, population).rows, (len(space.sketches), 1))
     moved = Population(rows, sketches)
     return moved[space.satisfied(moved)]
-
-
-def _leading(sketch: Ints, latency: Floats, most: int) -> Ints:
-    """The numbers of the quickest candidates of each sketch, at most `most` of it."""
-    order = np.lexsort((latency, sketch))
-    begins = np.searchsorted(sketch[order], sketch[order])
-    return order[np.arange(len(order)) - begins < most]
 
 
 def _likeness(space: Space, extractor: FeatureExtractor, population: Population) -> Ints:
