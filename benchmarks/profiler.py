@@ -18,10 +18,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
+from typing import Any
 
 from rich.table import Table
 
@@ -44,8 +46,12 @@ from benchmarks.reuse_records import (
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import ROUNDS, Deadline, chosen
 from tilewright.cli.console import output
+from tilewright.machine import host_target
+from tilewright.records.database import Database
+from tilewright.records.rows import DEFAULT
+from tilewright.search.progress import Callback
 from tilewright.text import duration
-from tilewright.tuning_tasks import tasks_of
+from tilewright.tuning_tasks import parts_of, tasks_of
 
 PROFILE, SEARCH = "profile", "search"
 SIDES = (PROFILE, SEARCH)
@@ -118,41 +124,37 @@ class Tuning:
         file = onnx_file(CASES[self.network], self.networks)
         if side == PROFILE:
             with timed(log, self.network, self.deadline) as observe:
-                model = tw.load(file)
-                found = tw.tune(
-                    model,
-                    profile=True,
-                    db=self.database(side),
-                    callbacks=[observe],
-                    progress=False,
-                )
+                self._tune(tw.load(file), side, observe, profile=True)
         else:
-            found, model = self._searched(tw.load(file), log)
+            self._search(tw.load(file), log)
+        with Database.open(self.database(side), create=False, readonly=True) as database:
+            counted = Counter(t.origin == DEFAULT for t in database.trials())
+            tasks = len({t.workload_hash for t in database.trials()})
         seconds = log.seconds(self.network)
-        return {"trials": found.trials, "tasks": len(tasks_of(model)), "seconds": seconds}
+        return {"trials": counted[False], "tasks": tasks, "seconds": seconds}
 
     def database(self, side: str) -> Path:
         """Where a side's records are."""
         return self.folder / f"{self.network}-{side}.db"
 
-    def _searched(
-        self, model: tw.Model | tw.ModelSet, log: TuningLog
-    ) -> tuple[tw.TuneResult, tw.Model | tw.ModelSet]:
-        """What is left of the network's minutes, as far as the slice reaches."""
-        wanted = REFERENCE_MINUTES * len(tasks_of(model)) / REFERENCE_TASKS
-        left = max(LEAST_MINUTES, wanted - log.seconds(self.network) / 60)
-        minutes = min(left, max(LEAST_MINUTES, self.deadline.minutes))
-        with log.slice(self.network) as tick:
-            found = tw.tune(
-                model,
-                minutes=minutes,
-                db=self.database(SEARCH),
-                callbacks=[tick],
-                progress=False,
-            )
+    def _search(self, model: tw.Model | tw.ModelSet, log: TuningLog) -> None:
+        """What is left of the network's minutes. Raises OutOfTimeError where the slice ends before
+        they do.
+        """
+        (part,) = parts_of([model], host_target())
+        wanted = REFERENCE_MINUTES * len(tasks_of(part)) / REFERENCE_TASKS
+        left = wanted - log.seconds(self.network) / 60
+        minutes = min(left, self.deadline.minutes)
+        if minutes >= LEAST_MINUTES:
+            with log.slice(self.network) as tick:
+                self._tune(model, SEARCH, tick, minutes=minutes)
         if left - minutes >= LEAST_MINUTES:
             raise OutOfTimeError("out of time")
-        return found, model
+
+    def _tune(
+        self, model: tw.Model | tw.ModelSet, side: str, observe: Callback, **how: Any
+    ) -> None:
+        tw.tune(model, db=self.database(side), callbacks=[observe], progress=False, **how)
 
 
 # ---- figures ----------------------------------------------------------------------------------

@@ -84,10 +84,12 @@ _SUBMODULES = {"operators": "tilewright.expr.operators"}
 # Without what would replace Python's own in `from tilewright import *`: abs, compile, max, min,
 # round, sum.
 __all__ = [
+    "Advice",
     "BufferSpec",
     "BuildError",
     "EarlyStopping",
     "ExprError",
+    "Finding",
     "GeomeanSpeedup",
     "InputError",
     "LatencyRequirement",
@@ -108,6 +110,7 @@ __all__ = [
     "UnsupportedModel",
     "VerifyError",
     "WrongAnswer",
+    "advise",
     "cast",
     "ceil",
     "compute",

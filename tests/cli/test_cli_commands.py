@@ -18,7 +18,20 @@ from tilewright.records.database import Database
 from tilewright.text import size
 
 COMMANDS = (
-    *("tune", "compile", "run", "bench", "show", "report", "records", "export", "ops", "cache"),
+    *(
+        "tune",
+        "plan",
+        "compile",
+        "run",
+        "bench",
+        "advise",
+        "show",
+        "report",
+        "records",
+        "export",
+        "ops",
+        "cache",
+    ),
 )
 
 
