@@ -24,6 +24,8 @@ from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
 from benchmarks.profiler import HEAD as PROFILER_HEAD
 from benchmarks.profiler import rows as profiler_rows
+from benchmarks.repvgg import HEAD as REPVGG_HEAD
+from benchmarks.repvgg import rows as repvgg_rows
 from benchmarks.reuse_page import (
     reuse_compiled,
     reuse_networks,
@@ -359,6 +361,17 @@ def profiler(found: Content) -> str:
     )
 
 
+def repvgg(found: Content) -> str:
+    """Variants of RepVGG."""
+    return (
+        "## RepVGG with other activations and 1x1 convolutions\n\n"
+        "`python -m benchmarks.repvgg`: the variants of Bolt's tables 4 to 6 as they are deployed, "
+        "batch 1, float32, each tuned by its profile; every network takes turns with RepVGG-A0 "
+        "(ReLU). The paper's are speeds on a T4 with FP16 and batch 32. "
+        f"{origin(found['provenance'])}\n\n{table(REPVGG_HEAD, repvgg_rows(found))}"
+    )
+
+
 def cost_model(found: Content) -> str:
     """How well the model predicts."""
     names = ("rmse", "r2", "pairwise", "within", "recall", "top")
@@ -463,6 +476,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "reuse_compiled": reuse_compiled,
     "reuse_networks": reuse_networks,
     "profiler": profiler,
+    "repvgg": repvgg,
     "cost_model": cost_model,
     "call_overhead": call_overhead,
     "onnx_conformance": onnx_conformance,
