@@ -112,7 +112,8 @@ class EvolutionStrategy:
     different sketches, or a model that has seen one sketch only, misleads. Half of the first batch
     explores. And `vary` is for the best program with one choice made otherwise, in turns: what pays
     with the right tiles only (stores past the caches) looks bad in random programs, and a model of
-    these never proposes it with the right ones.
+    these never proposes it with the right ones. `profile` programs of the task's profile come
+    before all of these.
     """
 
     space: Space
