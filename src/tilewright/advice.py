@@ -22,7 +22,7 @@ from time import monotonic
 
 from tilewright import arguments
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.errors import TargetError, TilewrightError
+from tilewright.errors import TilewrightError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.what_if import activations, aligned, deepened, without
@@ -34,9 +34,9 @@ from tilewright.models import Model, ModelSet, Task, as_tunable
 from tilewright.records.database import Database
 from tilewright.search.tasks import Measurer, TuningTask, estimated_s
 from tilewright.space.default import default_gene
-from tilewright.target import CpuTarget, Target
+from tilewright.target import CpuTarget
 from tilewright.task_measurer import TaskMeasurer
-from tilewright.tuning_tasks import tasks_of
+from tilewright.tuning_tasks import merged, parts_of
 
 ACTIVATION, SHAPE, DEEPER = "activation", "shape", "deeper"
 QUESTIONS = (ACTIVATION, SHAPE, DEEPER)
@@ -96,31 +96,24 @@ def advise(
     minutes: float | None = None,
     told: Told = lambda *_: None,
 ) -> Advice:
-    """Measure what a model's activations, odd shapes and additional 1x1 convolutions cost here.
+    """Measure what a model's activations, odd shapes and additional 1x1 convolutions cost on this
+    machine's CPU.
 
     Of `db` the best programs are measured where it has one of a task and of its variant. After
     `minutes` no task is begun. `told` hears of every task. Raises InputError for an argument that
-    cannot be, TargetError without a CPU, BuildError, RunError or WrongAnswer when a task as it is
-    cannot be measured.
+    cannot be, RecordsError for a database that cannot be used, and BuildError, RunError or
+    WrongAnswer when a task as it is cannot be measured.
     """
     if minutes is not None:
         minutes = arguments.minutes(minutes)
     target = as_target(None)
-    if not isinstance(target, CpuTarget):
-        raise TargetError(f"advice is measured on CPUs; {target.kind} is none")
-    tunable = as_tunable(model)
-    parts = tunable.models if isinstance(tunable, ModelSet) else (tunable,)
-    seen = {t.hash: t for part in parts for t in _tasks(part, target)}
+    assert isinstance(target, CpuTarget)
+    tasks, _ = merged(parts_of([as_tunable(model)], target))
     with (
         open_records(None if db is None else arguments.database(db)) as database,
         contextlib.closing(TaskMeasurer(target)) as measurer,
     ):
-        adviser = Adviser(target, measurer, database)
-        return adviser.advise(list(seen.values()), minutes, told)
-
-
-def _tasks(model: Model | Task, target: Target) -> list[TuningTask]:
-    return tasks_of(model if isinstance(model, Task) else model.for_target(target))
+        return Adviser(target, measurer, database).advise(tasks, minutes, told)
 
 
 @dataclass(frozen=True)
