@@ -25,6 +25,10 @@ from benchmarks.load_report import rows as load_rows
 from benchmarks.page_words import Content, origin, table
 from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
+from benchmarks.profiler import HEAD as PROFILER_HEAD
+from benchmarks.profiler import rows as profiler_rows
+from benchmarks.repvgg import HEAD as REPVGG_HEAD
+from benchmarks.repvgg import rows as repvgg_rows
 from benchmarks.reuse_page import (
     reuse_compiled,
     reuse_networks,
@@ -373,6 +377,36 @@ def network_ablation(found: Content) -> str:
     return "\n".join(parts)
 
 
+def profiler(found: Content) -> str:
+    """Networks by their profiles and by search."""
+    reached = found["summary"]
+    verdict = (
+        f"In the geometric mean profiles reach {reached['speed']:.3f} of the search's speed in "
+        f"{reached['less_time']:.1f} times less time; the least is {reached['worst']:.3f}.\n\n"
+        if reached
+        else ""
+    )
+    return (
+        "## Profiles\n\n"
+        "`python -m benchmarks.profiler`: at most 24 programs a task by guidelines, all measured "
+        "and nothing trained (`tune --profile`, Bolt's section 3.2.2), against ten minutes of "
+        "search for ResNet-50, for others by their number of tasks. Seconds of tuning are wall "
+        f"time; networks take turns in processes of their own. {origin(found['provenance'])}\n\n"
+        f"{verdict}{table(PROFILER_HEAD, profiler_rows(found))}"
+    )
+
+
+def repvgg(found: Content) -> str:
+    """Variants of RepVGG."""
+    return (
+        "## RepVGG with other activations and 1x1 convolutions\n\n"
+        "`python -m benchmarks.repvgg`: the variants of Bolt's tables 4 to 6 as they are deployed, "
+        "batch 1, float32, each tuned by its profile; every network takes turns with RepVGG-A0 "
+        "(ReLU). The paper's are speeds on a T4 with FP16 and batch 32. "
+        f"{origin(found['provenance'])}\n\n{table(REPVGG_HEAD, repvgg_rows(found))}"
+    )
+
+
 def cost_model(found: Content) -> str:
     """How well the model predicts."""
     names = ("rmse", "r2", "pairwise", "within", "recall", "top")
@@ -477,6 +511,8 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "reuse_sets_simulated": reuse_sets,
     "reuse_compiled": reuse_compiled,
     "reuse_networks": reuse_networks,
+    "profiler": profiler,
+    "repvgg": repvgg,
     "cost_model": cost_model,
     "call_overhead": call_overhead,
     "onnx_conformance": onnx_conformance,

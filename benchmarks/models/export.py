@@ -36,7 +36,7 @@ def path_of(case: NetworkCase, folder: Path) -> Path:
     for source in (f"{case.network.file}.py", "weights.py"):
         digest.update((here / source).read_bytes())
     inputs = [(name, *shape) for name, shape in case.input_shapes().items()]
-    digest.update(f"{inputs} {OPSET} {case.network.arguments}".encode())
+    digest.update(f"{inputs} {OPSET} {case.network.options}".encode())
     return folder / f"{case.name}-{digest.hexdigest()[:8]}.onnx"
 
 

@@ -14,6 +14,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,8 +52,9 @@ def mask(length: int, padding: int) -> Draw:
 class Network:
     """An architecture: the module of this folder that builds it, its inputs by name.
 
-    `rank` is the number of spatial dimensions of its images, 0 if it has none. One that is not
-    `published` runs where it is asked for by name. Its file's `make` is given `arguments`.
+    `rank` is the number of spatial dimensions of its images, 0 if it has none. `make` is given the
+    `options`; a `folded` one is deployed without batch norms. One that is not `published` runs
+    where it is asked for by name.
     """
 
     name: str
@@ -61,7 +63,8 @@ class Network:
     rank: int = 2
     batches: tuple[int, ...] = (1,)
     published: bool = True
-    arguments: tuple[str | int, ...] = ()
+    options: tuple[str | float, ...] = ()
+    folded: bool = False
 
     def draw(self, batch: int, seed: int) -> tuple[Array, ...]:
         """All inputs for a batch size."""
@@ -91,11 +94,12 @@ class NetworkCase:
 
     def module(self) -> nn.Module:
         """The module in inference mode, the same weights for all batch sizes."""
-        from benchmarks.models.weights import CALIBRATION_BATCH, initialised
+        from benchmarks.models.weights import CALIBRATION_BATCH, folded, initialised
 
         architecture = importlib.import_module(f"benchmarks.models.{self.network.file}")
         samples = self.network.draw(CALIBRATION_BATCH, seed=0)
-        return initialised(partial(architecture.make, *self.network.arguments), samples)
+        made = initialised(partial(architecture.make, *self.network.options), samples)
+        return folded(made) if self.network.folded else made
 
 
 def bert(name: str, length: int, published: bool = True) -> Network:
@@ -106,10 +110,10 @@ def bert(name: str, length: int, published: bool = True) -> Network:
 
 
 def chain(
-    name: str, inputs: dict[str, Draw], batches: tuple[int, ...], *arguments: str | int
+    name: str, inputs: dict[str, Draw], batches: tuple[int, ...], *options: str | int
 ) -> Network:
     """Contractions back to back."""
-    return Network(name, "chains", inputs, 0, batches, published=False, arguments=arguments)
+    return Network(name, "chains", inputs, 0, batches, published=False, options=options)
 
 
 def image_chain(kind: str, size: int, *sizes: int, batches: tuple[int, ...]) -> Network:
@@ -122,8 +126,8 @@ def image_chain(kind: str, size: int, *sizes: int, batches: tuple[int, ...]) -> 
 def channels_last(network: Network) -> Network:
     """The same chain of images whose channels come last."""
     inputs = {name: _last(draw) for name, draw in network.inputs.items()}
-    arguments = ("channels_last", *network.arguments)
-    return replace(network, name=f"{network.name}-last", inputs=inputs, arguments=arguments)
+    options = ("channels_last", *network.options)
+    return replace(network, name=f"{network.name}-last", inputs=inputs, options=options)
 
 
 def _last(draw: Draw) -> Draw:
@@ -168,6 +172,25 @@ TEXT_CHAINS = (
 )
 CHAINS = (*GEMM_CHAINS, *IMAGE_CHAINS, *TEXT_CHAINS)
 
+
+def repvgg(size: str, activation: str = "relu", deepened: float = 0) -> Network:
+    """RepVGG as in Bolt's section 4.3: `deepened` layers have a 1x1 convolution more (inf: all)."""
+    kind = "repvgg" if not deepened else "repvggaug" if deepened == inf else f"repvggaug{deepened}"
+    name = "-".join((kind, size.lower(), *(() if activation == "relu" else (activation,))))
+    return Network(
+        name, "repvgg", {"image": floats(3, 224, 224)}, published=False,
+        options=(size, activation, deepened), folded=True,
+    )  # fmt: skip
+
+
+REPVGG = (
+    *(repvgg("A0", activation) for activation in ("relu", "gelu", "hardswish", "softplus")),
+    *(repvgg(size) for size in ("A1", "B0")),
+    *(repvgg(size, "relu", inf) for size in ("A0", "A1", "B0")),
+    *(repvgg(size, "hardswish", inf) for size in ("A0", "A1", "B0")),
+    repvgg("A0", "hardswish", 3),
+)
+"""Of Bolt's tables 4 to 6."""
 LENGTHS = (16, 32, 64, 96, 192, 256, 384)  # of BERT besides 128
 NETWORKS = (
     Network("resnet50", "resnet", {"image": floats(3, 224, 224)}, batches=(1, 16)),
@@ -180,6 +203,7 @@ NETWORKS = (
     Network("ppocr-det", "ppocr_det", {"image": floats(3, 320, 320)}, published=False),
     Network("crnn", "crnn", {"image": floats(1, 32, 128)}, published=False),
     Network("tiny", "tiny", {"image": floats(3, 8, 8)}, published=False),
+    *REPVGG,
     *(bert(f"bert-base-{length}", length, published=False) for length in LENGTHS),
     *CHAINS,
     *map(channels_last, IMAGE_CHAINS),

@@ -1,6 +1,7 @@
 """Seeded random weights under which a network behaves like a trained one, numerically.
 
     module = initialised(make, (images,))
+    module = folded(module)                       as it is deployed, where it is a sequence
 
 Weights keep the variance of what flows through them, and batch norms take the statistics that
 their inputs have on the given samples. So activations neither vanish nor overflow, and no error
@@ -31,6 +32,17 @@ def initialised(
             _draw(part)
     _calibrate(module, samples)
     return module.eval().requires_grad_(False)
+
+
+def folded(layers: nn.Sequential) -> nn.Sequential:
+    """The same layers, each batch norm folded into the convolution before it, which gets a bias."""
+    found: list[nn.Module] = []
+    for layer in layers:
+        if isinstance(layer, nn.BatchNorm2d) and found and isinstance(found[-1], nn.Conv2d):
+            found[-1] = torch.nn.utils.fusion.fuse_conv_bn_eval(found[-1], layer)
+        else:
+            found.append(layer)
+    return nn.Sequential(*found).eval().requires_grad_(False)
 
 
 @torch.no_grad()

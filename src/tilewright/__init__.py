@@ -19,6 +19,7 @@ from tilewright.version import __version__ as __version__
 
 # Module of every public name.
 _EXPORTS: dict[str, tuple[str, ...]] = {
+    "tilewright.advice": ("Advice", "Finding", "advise"),
     "tilewright.api": ("TuneResult", "compile", "plan", "tune"),
     "tilewright.errors": (
         "BuildError",
@@ -83,10 +84,12 @@ _SUBMODULES = {"operators": "tilewright.expr.operators"}
 # Without what would replace Python's own in `from tilewright import *`: abs, compile, max, min,
 # round, sum.
 __all__ = [
+    "Advice",
     "BufferSpec",
     "BuildError",
     "EarlyStopping",
     "ExprError",
+    "Finding",
     "GeomeanSpeedup",
     "InputError",
     "LatencyRequirement",
@@ -107,6 +110,7 @@ __all__ = [
     "UnsupportedModel",
     "VerifyError",
     "WrongAnswer",
+    "advise",
     "cast",
     "ceil",
     "compute",

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import Literal, TypeAlias, overload
 
 from tilewright import arguments
 from tilewright.errors import InputError
@@ -35,10 +35,12 @@ from tilewright.runtime.devices import loaded
 from tilewright.runtime.function import CompiledFunction
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
+from tilewright.search.profile_plan import ProfilePlan, plan_profile
+from tilewright.search.profiler import PROFILE, ProfileStrategy
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
 from tilewright.search.reuse.plan import Plan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
-from tilewright.search.strategies import STRATEGIES
+from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
 from tilewright.search.tasks import TaskSearch, TuningTask, infos_of
 from tilewright.search.tuner import Tuner
@@ -98,6 +100,7 @@ def tune(
     strategy: str = "evolution",
     scheduler: str = "gradient",
     reuse: bool = False,
+    profile: bool = False,
     seed: int = 0,
     runner: Sequence[str] | str | None = None,
     options: RunOptions | None = None,
@@ -114,21 +117,29 @@ def tune(
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
     are tuned once; `scheduler` allots trials to tasks. With `reuse`, tasks whose shapes alone
     differ are searched near each other's good programs and recorded ones, by a plan of who reuses
-    whom (see `plan`); what is left of the budget is spent as ever. The same command with the same
-    seed goes on where an earlier one stopped. `runner` is the command of a remote runner. `rules`
-    are sketch rules of one's own, tried before those of the target. Each of `callbacks` is called
-    with a `Progress` after every round; what it raises ends the run, whose records are kept. The
-    logger "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on
-    standard error; None does where that is a terminal or a notebook.
+    whom (see `plan`); what is left of the budget is spent as ever. With `profile`, the few programs
+    that guidelines suggest are measured, at most 24 a task, and nothing is learnt: it ends when
+    they are, without any other budget (Bolt, section 3.2.2). The same command with the same seed
+    goes on where an earlier one stopped. `runner` is the command of a remote runner. `rules` are
+    sketch rules of one's own, tried before those of the target. Each of `callbacks` is called with
+    a `Progress` after every round; what it raises ends the run, whose records are kept. The logger
+    "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on standard
+    error; None does where that is a terminal or a notebook.
 
     Raises InputError for an argument that cannot be, RecordsError for a database that cannot be
     used, TargetError for a device that is not here, BuildError, RunError or WrongAnswer when
     nothing can be measured.
     """
-    budget = _budget(trials, minutes, patience)
+    budget = _budget(trials, minutes, patience, is_bounded=profile)
     db = arguments.database(db)
     arguments.one_of("strategy", strategy, STRATEGIES)
     arguments.one_of("scheduler", scheduler, SCHEDULERS)
+    if profile and (reuse or strategy != "evolution"):
+        other = "reuse" if reuse else f"strategy={strategy!r}"
+        raise InputError(
+            f"a profile has its own list of programs: leave out {other}, or profile; to search "
+            "further, tune in the same database without profile afterwards"
+        )
     if reuse and (strategy, scheduler) != ("evolution", "gradient"):
         raise InputError(
             f"reuse has a strategy and a scheduler of its own: leave out strategy={strategy!r} and "
@@ -148,16 +159,20 @@ def tune(
         contextlib.closing(TaskMeasurer(chosen, runner, options)) as measurer,
     ):
         schedulers: SchedulerMaker = SCHEDULERS[scheduler]
-        maker, planned = None, None
+        maker: Callable[[TuningTask], Maker] | None = None
+        planned = None
         if reuse:
             planned = Planned.begin(
                 tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed
             )
             tasks, maker, strategy = list(planned.plan.tasks), planned.maker, "reuse"
             schedulers = planned.scheduler
+        if profile:
+            maker, strategy = _profiler, PROFILE
         tuner = Tuner(
             tasks, database, machine_of(chosen), measurer, chosen,
             _scheduler(schedulers, groups, goal), strategy, seed, tuple(rules), maker,
+            profiles=profile,
             disturbance=Disturbance() if runner else Disturbance(LoadWatch().look),
         )  # fmt: skip
         _register(tuner, given, groups, is_remote=runner is not None)
@@ -167,18 +182,44 @@ def tune(
         return result
 
 
+def _profiler(_: TuningTask) -> Maker:
+    return lambda space, extractor, model: ProfileStrategy(space, extractor)
+
+
+@overload
 def plan(
     models: Tunable | PathLike | Sequence[Tunable | PathLike],
     *,
     db: str | Path = "tuning.db",
     target: Target | str | None = None,
     rules: Sequence[Rule] = (),
-) -> Plan:
+    profile: Literal[False] = False,
+) -> Plan: ...
+@overload
+def plan(
+    models: Tunable | PathLike | Sequence[Tunable | PathLike],
+    *,
+    db: str | Path = "tuning.db",
+    target: Target | str | None = None,
+    rules: Sequence[Rule] = (),
+    profile: bool,
+) -> Plan | ProfilePlan: ...
+def plan(
+    models: Tunable | PathLike | Sequence[Tunable | PathLike],
+    *,
+    db: str | Path = "tuning.db",
+    target: Target | str | None = None,
+    rules: Sequence[Rule] = (),
+    profile: bool = False,
+) -> Plan | ProfilePlan:
     """What `tune(models, reuse=True)` would do with this database (which need not exist): which
-    tasks are searched, and which reuse whose programs. Arguments are those of `tune`.
+    tasks are searched, and which reuse whose programs. Arguments are those of `tune`. With
+    `profile`, how many programs `tune(models, profile=True)` measures of each task.
     """
     chosen = as_target(target)
     tasks, _ = merged(parts_of(as_tunables(models), chosen))
+    if profile:
+        return plan_profile(tasks, chosen, _all_rules(rules, chosen))
     name = arguments.database(db)
     recorded: Sequence[TuningTask] = ()
     foreign: Sequence[TuningTask] = ()
@@ -219,9 +260,13 @@ def _observer(callbacks: Sequence[Callback]) -> Callback:
     return observe
 
 
-def _budget(trials: int | None, minutes: float | None, patience: int | None) -> Budget:
-    """The budget from what a user gives; raises InputError."""
-    if minutes is None and trials is None:
+def _budget(
+    trials: int | None, minutes: float | None, patience: int | None, is_bounded: bool
+) -> Budget:
+    """The budget from what a user gives; that of a run that `is_bounded` need not have a limit.
+    Raises InputError.
+    """
+    if minutes is None and trials is None and not is_bounded:
         minutes = DEFAULT_MINUTES
     return Budget(
         trials=None if trials is None else arguments.count("trials", trials),

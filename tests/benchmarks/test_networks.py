@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.models.table import CASES, LENGTHS, PUBLISHED
+from benchmarks.models.table import CASES, LENGTHS, PUBLISHED, REPVGG
 from benchmarks.networks import NetworkResults, checked, main, matched
 from benchmarks.peers.process import SideError
 from benchmarks.tuning_log import Point, Slice, TuningLog, estimates, points, reached
@@ -73,8 +73,10 @@ def test_an_unknown_network_is_named(capsys: pytest.CaptureFixture[str]) -> None
 def test_networks_that_run_where_they_are_asked_for() -> None:
     lengths = {f"bert-base-{length}-b1" for length in LENGTHS}
     chains = {c.name for c in CASES.values() if c.network.file == "chains"}
-    unpublished = {"crnn-b1", "ppocr-det-b1", "tiny-b1"} | lengths | chains
-    assert set(CASES) - set(PUBLISHED) == unpublished
+    variants = {f"{network.name}-b1" for network in REPVGG}
+    others = {"crnn-b1", "ppocr-det-b1", "tiny-b1"}
+    assert set(CASES) - set(PUBLISHED) == others | lengths | chains | variants
+    assert len(variants) == 13 and {"repvgg-a0-gelu-b1", "repvggaug-b0-hardswish-b1"} < variants
     assert {"resnet50-b16", "mobilenet-v2-b16", "gpt2-b1"} <= set(PUBLISHED)
     shapes = CASES["bert-base-b1"].input_shapes()
     assert list(shapes.values()) == [(1, 128)] * 3

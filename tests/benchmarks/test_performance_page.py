@@ -89,6 +89,14 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
             ],
         },
     }
+    tuned = {"trials": 400, "tasks": 20, "seconds": 100.0}
+    found["profiler"] = {
+        "provenance": ORIGIN,
+        "networks": {"n-b1": {"sides": {"profile": tuned}, "seconds": {}}},
+        "summary": {"speed": 0.98, "less_time": 5.0, "worst": 0.97},
+    }
+    speeds = {"seconds": 0.02, "untuned_s": 0.025, "first_s": 0.018}
+    found["repvgg"] = {"provenance": ORIGIN, "networks": {"repvgg-a0-gelu-b1": speeds}}
     times = {"median_s": 1e-3, "p95_s": 2e-3, "p99_s": 3e-3, "worst_s": 4e-3, "calls": 200}
     sides = {"untuned": times, "onnxruntime": {**times, "median_s": 2e-3}}
     cost = {"median_us": 1.0, "p95_us": 2.0}
@@ -106,6 +114,8 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
         "| random 20 %, all | 9 | 0.100 | 0.900 | 0.800 |  |  |  |",
         "| 50% | 0.600 | 0.300 |",
         "| sum | 1.00 | 3.25 |",
+        "| n-b1 | 20 | 400 | 100 |  |  |  |  |  |  |",
+        "| 4 | repvgg-a0-gelu-b1 | 50.0 | 40.0 | 0.900 | 0.955 |",
         "| n-b1, 2 loops, 0 ms | untuned | 1 ms | 2 ms | 3 ms | 4 ms | 0.50 1.00 1.00 | 200 |",
         "- untuned: median at most onnxruntime's: met in all 1 cells",
         "- a parallel call costs at most 5 µs hot: met (1.0 µs; 95 %: 2.0 µs)",

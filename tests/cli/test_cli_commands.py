@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,20 @@ from tilewright.records.database import Database
 from tilewright.text import size
 
 COMMANDS = (
-    *("tune", "compile", "run", "bench", "show", "report", "records", "export", "ops", "cache"),
+    *(
+        "tune",
+        "plan",
+        "compile",
+        "run",
+        "bench",
+        "advise",
+        "show",
+        "report",
+        "records",
+        "export",
+        "ops",
+        "cache",
+    ),
 )
 
 
@@ -68,6 +82,24 @@ def test_tune_goes_on_without_measuring_again(tuned: tuple[Path, Result], model:
     assert result.exit_code == 0, result.output
     with Database.open(db, readonly=True) as database:
         assert list(database.trials()) == before, "not even confirmed again"
+
+
+@pytest.mark.cpu
+def test_a_profile_measures_what_its_plan_tells(model: Path, tmp_path: Path) -> None:
+    planned = cli("plan", model, "--profile")
+    assert planned.exit_code == 0, planned.output
+    programs = int(planned.output.split(" programs to measure")[0].split()[-1])
+    db = tmp_path / "t.db"
+    result = cli("tune", model, "--profile", "--db", db)
+    assert result.exit_code == 0, result.output
+    with Database.open(db, readonly=True) as database:
+        counted = Counter(t.origin for t in database.trials())
+    assert counted["default"] == 1
+    # the default program may be one of those that are planned
+    assert programs - 1 <= counted["profile"] <= programs
+    check_error(
+        cli("tune", model, "--profile", "--reuse", "--db", db), "leave out reuse, or profile"
+    )
 
 
 @pytest.mark.cpu

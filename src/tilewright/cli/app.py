@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import tilewright as tw
+from tilewright.cli.advise import advise
 from tilewright.cli.bench import bench
 from tilewright.cli.cache import cache
 from tilewright.cli.compile import compile
@@ -146,5 +147,5 @@ def options(
     """
 
 
-for command in (tune, plan, compile, run, bench, show, report, records, export, ops, cache):
+for command in (tune, plan, compile, run, bench, advise, show, report, records, export, ops, cache):
     app.command(cls=PlainCommand)(command)

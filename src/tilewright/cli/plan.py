@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
+import typer
+
 import tilewright as tw
 from tilewright.cli.console import output
 from tilewright.cli.options import (
@@ -14,6 +18,11 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.tune import Models, NewRecords
 
+Profile: TypeAlias = Annotated[
+    bool,
+    typer.Option("--profile", help="Of `tilewright tune --profile` instead."),
+]
+
 
 def plan(
     models: Models,
@@ -22,6 +31,7 @@ def plan(
     chains: Chains = True,
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
+    profile: Profile = False,
 ) -> None:
     """Show what `tilewright tune --reuse` would do: who is searched, who reuses whom.
 
@@ -31,4 +41,6 @@ def plan(
     Example: tilewright plan resnet50.onnx
     """
     loaded = load_models(models, shape, constant, chains)
-    output().print(str(tw.plan(loaded, db=db, target=target)), highlight=False, soft_wrap=True)
+    output().print(
+        str(tw.plan(loaded, db=db, target=target, profile=profile)), highlight=False, soft_wrap=True
+    )

@@ -33,13 +33,16 @@ CALMER = 0.9  # a default program quicker than this share of its figure: that wa
 class Confirmation:
     """Measures finalists again and keeps that in the records of `machine` (a fingerprint).
 
-    `drifted` hears what a default program took when it was measured first, and what it takes now.
+    A `brief` one measures the best program of each task alone: the best figure of a few is seldom
+    a lucky one. `drifted` hears what a default program took when it was measured first, and what
+    it takes now.
     """
 
     database: Database
     machine: str
     measurer: Measurer
     drifted: Callable[[float, float], None] = lambda *_: None
+    brief: bool = False
 
     def run(
         self,
@@ -57,7 +60,8 @@ class Confirmation:
         costs = [s.task.weight * (s.best_s or 0.0) for s in searches]
         wanted = [i for i, s in enumerate(searches) if s.task.weight]
         order = sorted(wanted, key=lambda i: -costs[i])
-        for finish in (self._finalists, self._leaders):
+        stages = (self._finalists,) if self.brief else (self._finalists, self._leaders)
+        for finish in stages:
             for i in order:
                 if is_late():
                     break
@@ -87,7 +91,8 @@ class Confirmation:
         """The best of the search's figures; whether there are any."""
         leading = [gene for _, gene in search.finalists if gene != search.default]
         # A run that goes on where an earlier one ended has nothing new to measure.
-        new = [gene for gene in leading[:FINALISTS] if not self._trial(search, gene).confirmed_s]
+        most = 1 if self.brief else FINALISTS
+        new = [gene for gene in leading[:most] if not self._trial(search, gene).confirmed_s]
         if new:
             self._measure(search, new)
         return bool(leading)

@@ -32,6 +32,7 @@ from tilewright.search.evolution import (
     choices,
 )
 from tilewright.search.memory import Candidate, ProposalMemory, as_population, unscored
+from tilewright.search.profiler import ProfileStrategy
 from tilewright.space.space import Space
 
 EXHAUSTIVE_LIMIT = 100_000
@@ -111,7 +112,8 @@ class EvolutionStrategy:
     different sketches, or a model that has seen one sketch only, misleads. Half of the first batch
     explores. And `vary` is for the best program with one choice made otherwise, in turns: what pays
     with the right tiles only (stores past the caches) looks bad in random programs, and a model of
-    these never proposes it with the right ones.
+    these never proposes it with the right ones. `profile` programs of the task's profile come
+    before all of these.
     """
 
     space: Space
@@ -121,6 +123,7 @@ class EvolutionStrategy:
     epsilon: float = 0.05
     explore: float = 0.15
     vary: float = 0.06
+    profile: int = 0
 
     def __post_init__(self) -> None:
         self._memory = ProposalMemory(self.space)
@@ -132,9 +135,12 @@ class EvolutionStrategy:
         self.evolution = Evolution(self.space, self.settings)
         self.winners: dict[str, int] = {}
         self._score = GuidedScore(self.extractor, self.model)
+        self._profile = ProfileStrategy(self.space, self.extractor, self.profile)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """The best new candidates of an evolution run, and a few that explore."""
+        if self.profile and (listed := self._profile.ask(rng, n)):
+            return listed
         size = min(self.settings.population, max(SMALLEST_POPULATION, PER_TRIAL * n))
         self.evolution.settings = replace(self.settings, population=size)
         found = self.evolution.run(rng, self._score, self._parents())
@@ -172,6 +178,7 @@ class EvolutionStrategy:
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
+        self._profile.tell(batch, latencies)
         self._score.measured += len(batch)
         if self.measured:
             best = np.array(self.measured[0][1].row)

@@ -203,6 +203,12 @@ class Measurer(Protocol):
         ...
 
 
+def estimated_s(space: Space, extractor: FeatureExtractor) -> float:
+    """About what the default program of a space takes: the least estimate of a few programs."""
+    few = space.sample(np.random.default_rng(0), FEW)
+    return float(extractor.latency(few).min())
+
+
 @dataclass
 class TaskSearch:
     """Search state of one task.
@@ -243,8 +249,7 @@ class TaskSearch:
 
     def estimate_s(self) -> float:
         """About what its default program takes: the least estimate of a few programs."""
-        few = self.space.sample(np.random.default_rng(0), FEW)
-        return float(self.extractor.latency(few).min())
+        return estimated_s(self.space, self.extractor)
 
     def propose(self, seed: int, n: int) -> list[Candidate]:
         """The candidates of the next round; the same ones whenever the state is the same."""

@@ -29,6 +29,7 @@ from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger, Shares
 from tilewright.search.memory import Candidate
 from tilewright.search.pretraining import pretrain
+from tilewright.search.profiler import ROUND, ProfileStrategy, lengths
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult
 from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
@@ -55,7 +56,8 @@ MAX_TRANSFER = 16  # other workloads to learn from: a quarter of a second each
 @dataclass
 class Tuner:
     """Tunes tasks together. `strategy` names an entry of STRATEGIES, or what `maker` gives each
-    task; `rules` are the user's sketch rules, tried before those of the target.
+    task; `rules` are the user's sketch rules, tried before those of the target. With `profiles` the
+    maker's strategies are profiles: short lists, measured to their end without a cost model.
     `default_programs_s` is how long default programs took.
     """
 
@@ -69,6 +71,7 @@ class Tuner:
     seed: int = 0
     rules: Sequence[Rule] = ()
     maker: Callable[[TuningTask], Maker] | None = None
+    profiles: bool = False
     shares: Shares = field(default_factory=Shares)
     disturbance: Disturbance = field(default_factory=Disturbance)
     default_programs_s: float = 0.0
@@ -121,9 +124,12 @@ class Tuner:
         self._measure_defaults(budget, lambda i: tell(i, "default programs"))
         latencies = [s.best_s or s.expected_s or float("inf") for s in self.searches]
         scheduler = self.schedule(self.tasks, latencies, self.seed)
-        self._pretrain()
-        self.recorded = self._recorded()
         unit = unit_trials(budget.expected_trials, len(self.tasks))
+        if self.profiles:
+            unit, budget = ROUND, self._listed(budget)
+        else:
+            self._pretrain()
+        self.recorded = self._recorded()
         unit = min(unit, budget.patience or unit)
         task = 0
         while not (self._spent(budget, scheduler) or scheduler.done):
@@ -137,12 +143,25 @@ class Tuner:
             return budget.minutes is not None and self.elapsed_s >= budget.minutes * 60
 
         confirmation = Confirmation(
-            self.database, self.machine.fingerprint, self.measurer, self.disturbance.drifted
+            self.database,
+            self.machine.fingerprint,
+            self.measurer,
+            self.disturbance.drifted,
+            brief=self.profiles,
         )
         confirmation.run(self.searches, is_late, lambda i: tell(i, "confirming"))
         tell(task, "confirming")
         self._keep_run()
         return self.searches
+
+    def _listed(self, budget: Budget) -> Budget:
+        """The budget, of no more trials than all profiles together have programs."""
+        profiles = [s.strategy for s in self.searches if isinstance(s.strategy, ProfileStrategy)]
+        costs = [s.task.weight * s.estimate_s() for s in self.searches]
+        for profile, most in zip(profiles, lengths(costs), strict=True):
+            profile.most = most
+        listed = sum(len(profile.programs) for profile in profiles)
+        return replace(budget, trials=min(listed, budget.trials or listed))
 
     @property
     def elapsed_s(self) -> float:
@@ -225,7 +244,8 @@ class Tuner:
         for trial in trials:
             log.debug("%s %s: %s", search.task.name, trial.gene.hash[:8], _outcome(trial))
         latencies = [t.measured_s for t in trials]
-        search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
+        if not self.profiles:
+            search.learn(self.rows, batch, latencies, [t.region_s for t in trials])
         search.tell(batch, latencies)
         self.trials += len(batch)
         scheduler.tell(index, search.best_s or float("inf"), len(batch))

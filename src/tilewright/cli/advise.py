@@ -1,0 +1,120 @@
+"""`tilewright advise`: what shapes, activations and depth of a model cost on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+import tilewright as tw
+from tilewright import arguments
+from tilewright.advice import ACTIVATION, DEEPER, QUESTIONS, SHAPE
+from tilewright.cli.console import output, print_json
+from tilewright.cli.options import (
+    Chains,
+    Constants,
+    Json,
+    ModelFile,
+    Records,
+    Shapes,
+    load_model,
+    usage,
+)
+from tilewright.text import count, duration
+
+NEARLY_FREE = 0.1  # of a task's time, for a 1x1 convolution more
+TITLES = {
+    ACTIVATION: "activations: the task with and without",
+    SHAPE: "channels that are no whole vectors: the contraction alone, and with whole ones",
+    DEEPER: "a 1x1 convolution more: the task without and with",
+}
+Minutes: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="MINUTES",
+        callback=usage(arguments.minutes),
+        help="Begin no task after so many minutes; those that cost most come first.",
+        show_default=False,
+    ),
+]
+
+
+def advise(
+    model: ModelFile,
+    db: Records = None,
+    shape: Shapes = None,
+    constant: Constants = None,
+    chains: Chains = True,
+    minutes: Minutes = None,
+    json: Json = False,
+) -> None:
+    """Measure what in a model costs time here, for those who design it.
+
+    Of each kernel of the model: what its activation takes (measured without it), what channels
+    take that are no whole vectors (measured with more), and what a 1x1 convolution behind it would
+    take. Variants run their untuned programs; with --db the best ones where it has both.
+
+    Example: tilewright advise resnet50.onnx --minutes 3
+    """
+    console = output(quiet=json)
+    loaded = load_model(model, shape, constant, chains)
+    with _progress(console) as told:
+        found = tw.advise(loaded, db=db, minutes=minutes, told=told)
+    if json:
+        print_json(
+            {
+                "model": str(model),
+                "findings": [
+                    {**asdict(f), "cost_s": f.cost_s, "share": f.share} for f in found.findings
+                ],
+                "left": list(found.left),
+            }
+        )
+        return
+    for question in QUESTIONS:
+        if mine := found.of(question):
+            print_findings(console, TITLES[question], mine)
+    if not found.findings:
+        console.print("There is nothing to advise: no activations, and no contractions.")
+    if found.left:
+        console.print(f"No time for {count(len(found.left), 'task')}: give it more --minutes.")
+
+
+def print_findings(console: Console, title: str, findings: Sequence[tw.Finding]) -> None:
+    """One row a finding; costs are of a run of the network, shares of what the task takes."""
+    table = Table(box=None, header_style="bold", pad_edge=False, title=title, title_justify="left")
+    for heading in ("task", "change"):
+        table.add_column(heading)
+    for heading in ("calls", "as it is", "changed", "costs a run", "of the task"):
+        table.add_column(heading, justify="right")
+    for f in findings:
+        free = f.question == DEEPER and f.share <= NEARLY_FREE
+        table.add_row(
+            f.task,
+            f"{f.change}{' (nearly free)' if free else ''}",
+            f"{f.calls:g}",
+            duration(f.usual_s),
+            duration(f.changed_s),
+            duration(f.cost_s) if f.cost_s > 0 else "nothing",
+            f"{f.share:.0%}",
+        )
+    console.print(table)
+    console.print()
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Callable[[int, int, str], None]]:
+    """What hears how far it is, and shows that where somebody looks."""
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        row = bar.add_task("", total=None)
+
+        def told(done: int, total: int, name: str) -> None:
+            bar.update(row, completed=done, total=total, description=name)
+
+        yield told
