@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tilewright.errors import ScheduleError
 from tilewright.expr.extents import add, ceildiv, maximum, minimum, mul, plain, sub
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
@@ -37,6 +38,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.simplify import FALSE, affine, simplify
 from tilewright.nest.nodes import THREADS, Kind, Scope
+from tilewright.schedule.kept import covers, nest_in
 from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State
 
 
@@ -45,8 +47,9 @@ class StageBounds:
     """What lowering and features need of one stage.
 
     `extents` and `positions` (from 0 on) of axes, split or fused loops and leaves by name; `base`
-    and `shape` of the window of its storage; `values` of the axes: base plus position. All are
-    expressions over loop variables.
+    and `shape` of the window of its storage; `values` of the axes: position in the window that is
+    computed, plus where that starts (`base`, unless more is kept). All are expressions over loop
+    variables.
     """
 
     extents: dict[str, Extent]
@@ -110,15 +113,21 @@ def infer_bounds(state: State) -> Bounds:
     """Bounds of every stage. Pure; `state` is not changed."""
     bounds = Bounds()
     for stage in reversed(list(state.stages.values())):
+        kept = None
         if stage.attach is None:
             windows = [Window(as_expr(0), a.extent) for a in stage.compute.axes]
+        elif stage.store is None:
+            windows = _required(state, stage, stage.attach, state.consumers(stage.name), bounds)
         else:
-            windows = _required(state, stage, stage.attach, bounds)
-        bounds.stages[stage.name] = _stage_bounds(stage, windows, bounds)
+            windows, kept = _kept(state, stage, stage.attach, stage.store, bounds)
+        bounds.stages[stage.name] = _stage_bounds(stage, windows, bounds, kept)
     return bounds
 
 
-def _stage_bounds(stage: Stage, windows: list[Window], bounds: Bounds) -> StageBounds:
+def _stage_bounds(
+    stage: Stage, windows: list[Window], bounds: Bounds, kept: list[Window] | None
+) -> StageBounds:
+    """Bounds of a stage that computes these windows; what is `kept` of it, if that is more."""
     spatial = stage.compute.axes
     spans = tuple(
         bounds.named(f"{stage.name}.{a.name}", w.span)
@@ -131,6 +140,12 @@ def _stage_bounds(stage: Stage, windows: list[Window], bounds: Bounds) -> StageB
     values = {a.name: positions[a.name] for a in stage.axes}
     for axis, w in zip(spatial, windows, strict=True):
         values[axis.name] = simplify(w.base + values[axis.name])
+    if kept is not None:
+        windows = kept
+        spans = tuple(
+            bounds.named(f"{stage.name}.{a.name}.kept", w.span)
+            for a, w in zip(spatial, windows, strict=True)
+        )
     base = tuple(w.base for w in windows)
     return StageBounds(extents, positions, base, _aligned(stage, spans), values)
 
@@ -210,10 +225,48 @@ def outside(state: State, at: At) -> dict[str, Expr | bool]:
     return found
 
 
-def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
+def _kept(
+    state: State, stage: Stage, at: At, store: At, done: Bounds
+) -> tuple[list[Window], list[Window]]:
+    """What a stage computes at a time for those that read it there, and what is kept for all.
+
+    Raises ScheduleError where others read more than these made it compute (of numbers only).
+    """
+    readers = state.consumers(stage.name)
+    inside = [c for c in readers if nest_in(state, c, at.target) is not None]
+    later = [c for c in readers if c not in inside]
+    if not inside:
+        raise ScheduleError(f"{stage.name}: nothing reads it in {at.target}, where it is computed")
+    computed = _required(state, stage, at, inside, done)
+    extents = {
+        loop_var(name, leaf).name: bounds.extents[leaf]
+        for name, bounds in done.stages.items()
+        for leaf in state[name].leaves
+    }
+    around = outside(state, store)
+    between = {
+        v: extents[v]
+        for v, live in outside(state, at).items()
+        if live is not False and around.get(v, False) is not True
+    }
+    numbers = {v: n for v, n in between.items() if isinstance(n, int)}
+    read = _required(state, stage, store, later, done) if later else []
+    is_symbolic = len(numbers) < len(between) or not all(isinstance(w.span, int) for w in computed)
+    if later and not is_symbolic and not covers(computed, numbers, read, stage.compute.axes):
+        raise ScheduleError(
+            f"{stage.name} is not all computed in {at.target} when "
+            f"{', '.join(c.name for c in later)} read it in {store.target}"
+        )
+    return computed, _required(state, stage, store, readers, done)
+
+
+def _required(
+    state: State, stage: Stage, at: At, readers: list[Stage], done: Bounds
+) -> list[Window]:
+    """What these consumers read of a stage while the loops around an attach point stand still."""
     axes = stage.compute.axes
     windows: list[Window | None] = [None] * len(axes)
-    for consumer in state.consumers(stage.name):
+    for consumer in readers:
         where = _surroundings(state, at, stage.scope, consumer, done)
         values = done[consumer.name].values
         for read in reads(consumer.compute.body):

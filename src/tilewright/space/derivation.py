@@ -33,6 +33,17 @@ class Verdict(Enum):
     ONLY = "only"
 
 
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """How a stage is tiled in whose outer spatial loops others are computed, a chunk at a time: the
+    loop of `axis`, the chunks, is one of these and is not split; the `still` axes do not move the
+    others, and have one iteration there.
+    """
+
+    axis: str
+    still: frozenset[str]
+
+
 @dataclass
 class Derivation:
     """A partial sketch: the schedule so far, the working stage, the decisions made free.
@@ -40,7 +51,9 @@ class Derivation:
     `constraints` are bool expressions over decision variables that a row must satisfy. `tiled`
     maps a multi-level tiled stage to its tile structure. `periods` says for a DAG node the axes
     along which its terms repeat, and after how many steps. `within` says where some stages are to
-    be computed, None is at the root. `variant` names structural choices.
+    be computed, None is at the root, and `stored` where one's values are kept, if that is further
+    out. `chunks` says how a DAG node is to be tiled around others. `variant` names structural
+    choices.
     """
 
     state: State
@@ -51,6 +64,8 @@ class Derivation:
     tiled: dict[str, str] = field(default_factory=dict)
     periods: dict[str, dict[str, int]] = field(default_factory=dict)
     within: dict[str, At | None] = field(default_factory=dict)
+    stored: dict[str, At] = field(default_factory=dict)
+    chunks: dict[str, Chunks] = field(default_factory=dict)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
 
@@ -64,6 +79,8 @@ class Derivation:
             tiled=dict(self.tiled),
             periods=dict(self.periods),
             within=dict(self.within),
+            stored=dict(self.stored),
+            chunks=dict(self.chunks),
         )
 
     @property

@@ -16,6 +16,7 @@ position in the period is a loop between the outer spatial levels and the reduct
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 from tilewright.expr.nodes import Extent
@@ -103,6 +104,7 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
     node = dag_node(stage.name)
     few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
     threads = structure.outer.index(Kind.THREAD_X) if Kind.THREAD_X in structure.outer else 0
+    chunks = d.chunks.get(node)
     tiles: Tiles = {}
     for axis in stage.axes:
         extent = extent_int(axis.extent)
@@ -111,6 +113,10 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
         levels = structure.levels.count("R" if axis.reduce else "S")
         if levels == 1:
             tiles[axis.name] = (axis.name,)
+            continue
+        if chunks is not None and axis.name == chunks.axis:
+            d.apply(Split(stage.name, axis.name, (1,) * (levels - 1)))
+            tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
             continue
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
@@ -127,7 +133,10 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
             threads=0 if axis.reduce else threads,
         )  # fmt: skip
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
-        d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
+        lengths = variables(d.decide(tile))
+        if chunks is not None and axis.name in chunks.still:
+            d.constraints.append(prod(lengths) >= extent)
+        d.apply(Split(stage.name, axis.name, (*lengths, *within)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
     return tiles
 
