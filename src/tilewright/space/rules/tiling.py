@@ -16,7 +16,6 @@ position in the period is a loop between the outer spatial levels and the reduct
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TypeAlias
 
 from tilewright.expr.nodes import Extent
@@ -131,12 +130,10 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
             extent if axis.reduce else structure.innermost,
             slack(count, lanes, by_one=few) if padded else 0, lanes, block,
             threads=0 if axis.reduce else threads,
+            inside=chunks is not None and axis.name in chunks.still,
         )  # fmt: skip
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
-        lengths = variables(d.decide(tile))
-        if chunks is not None and axis.name in chunks.still:
-            d.constraints.append(prod(lengths) >= extent)
-        d.apply(Split(stage.name, axis.name, (*lengths, *within)))
+        d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
         tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
     return tiles
 
