@@ -242,7 +242,7 @@ class _Rewriting:
         self.place = Axis(f"{over.name}.r", length)
         self.places = Axis(self.place.name, length, reduce=True)
         self.at = self.chunk.var * length + self.place.var
-        self.lowest = const(float(np.finfo(tensor.dtype.numpy).min), tensor.dtype)
+        self.lowest = const(float(np.finfo(tensor.dtype.name).min), tensor.dtype)
 
     def run(self) -> OnlineForm:
         rows, chunk, place = self.rows, self.chunk, self.place

@@ -243,14 +243,16 @@ def _kept(
         for name, bounds in done.stages.items()
         for leaf in state[name].leaves
     }
-    around = outside(state, store)
+    nest = nest_in(state, stage, store.target)
+    assert nest is not None and nest.attach is not None  # see `loop_steps.StoreAt`
+    around = outside(state, nest.attach)
     between = {
         v: extents[v]
         for v, live in outside(state, at).items()
         if live is not False and around.get(v, False) is not True
     }
     numbers = {v: n for v, n in between.items() if isinstance(n, int)}
-    read = _required(state, stage, store, later, done) if later else []
+    read = _required(state, stage, nest.attach, later, done) if later else []
     is_symbolic = len(numbers) < len(between) or not all(isinstance(w.span, int) for w in computed)
     if later and not is_symbolic and not covers(computed, numbers, read, stage.compute.axes):
         raise ScheduleError(
