@@ -13,6 +13,7 @@ in flash-decoding, and k = c * length + r:
     g[i, c] = exp(m[i, c] - max_c m) * s[i, c]                         what a chunk weighs
     o[i, j] = Σ_c y[i, c, j] * (g[i, c] / Σ_c g)
 
+    lengths(extent)                    of chunks that divide so many terms
     find(compute, definition)          what the weights are made of; None for another expression
     rewrite(tensor, found, length)     the stages that compute the same
 
@@ -50,6 +51,8 @@ from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import Compute
 
 LEAST_BITS = 32  # narrower floats would be rounded more often than in the direct form
+LENGTHS = (256, 512)  # about how long chunks are: some rows of that stay in the first-level cache
+FEWEST = 4  # chunks
 
 Definition: TypeAlias = Callable[[Tensor], Compute | None]
 """How a tensor is computed; None for one that is given."""
@@ -115,6 +118,13 @@ class OnlineForm:
     def kept(self) -> tuple[Tensor, ...]:
         """Those of a chunk that the stages of its row read, too."""
         return (self.chunk_max, self.chunk_sum)
+
+
+def lengths(extent: int) -> list[int]:
+    """Lengths of chunks that suit a row of so many scores, at most two; they divide it."""
+    near = range(LENGTHS[0] // 2 + 1, min(2 * LENGTHS[-1], extent // FEWEST + 1))
+    exact = [n for n in near if extent % n == 0]
+    return list(dict.fromkeys(min(exact, key=lambda n: abs(n - x)) for x in LENGTHS if exact))
 
 
 # ---- finding it -----------------------------------------------------------------------------

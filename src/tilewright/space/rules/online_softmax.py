@@ -7,28 +7,25 @@
       all chunks of the rows together
 
 A panel of a chain holds whole rows of scores; here it holds what the chunks made of these, and
-chunks one at a time, both of which stay in the near caches however long rows are. As of Winograd's
-form, the choice is one of sketches, so that measuring decides.
+chunks one at a time, both of which stay in the nearest caches however long rows are. The choice is
+one of sketches, as of Winograd's form, so that measuring decides.
 """
 
 from __future__ import annotations
 
 from tilewright.expr.nodes import Axis
-from tilewright.expr.online_softmax import rewrite
+from tilewright.expr.online_softmax import lengths, rewrite
 from tilewright.schedule.online_softmax_step import softmax_product
 from tilewright.schedule.state import At
 from tilewright.schedule.steps import OnlineSoftmax, extent_int
 from tilewright.space.chains import Chain, chains
-from tilewright.space.decisions import divisors
 from tilewright.space.derivation import Chunks, Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import has_data_reuse
 from tilewright.space.rules.chain import tile_panels
 from tilewright.target import CpuTarget
 
-ROWS = 32  # of a panel, fewer of which reuse keys and values too little
-NEAR = 0.5  # of the second-level cache: what scores of so many rows may take in a plain chain
-LENGTHS = (128, 256, 512)  # about how long chunks are
-FEWEST = 4  # chunks
+ROWS = 16  # of a panel, fewer of which reuse keys and values too little
+NEAR = 1.5  # of the first-level cache: more than that, and every pass over scores moves them
 
 
 def _can_rewrite(d: Derivation) -> Verdict:
@@ -59,14 +56,11 @@ def _keys(d: Derivation) -> Axis:
 
 
 def _lengths(d: Derivation) -> list[int]:
-    """Of chunks; none where whole rows of scores stay in the near caches."""
+    """Of chunks; none where some rows of scores stay in the first-level cache as they are."""
     extent = extent_int(_keys(d).extent)
     assert isinstance(d.target, CpuTarget)
-    if ROWS * extent * d.working.tensor.dtype.bytes <= NEAR * d.target.l2_bytes:
-        return []
-    exact = [n for n in divisors(extent) if n * FEWEST <= extent]
-    nearest = (min(exact, key=lambda n: abs(n - length), default=0) for length in LENGTHS)
-    return [n for n in dict.fromkeys(nearest) if 2 * n > LENGTHS[0] and n < 2 * LENGTHS[-1]]
+    panel_bytes = ROWS * extent * d.working.tensor.dtype.bytes
+    return lengths(extent) if panel_bytes > NEAR * d.target.l1_bytes else []
 
 
 def _rewrite(d: Derivation) -> list[Derivation]:
