@@ -11,15 +11,12 @@ iterations must be all that is read afterwards.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tilewright.expr.extents import plain
 from tilewright.expr.nodes import Axis, Const, Expr, as_expr
 from tilewright.expr.simplify import affine, simplify
 from tilewright.schedule.state import Stage, State
-
-if TYPE_CHECKING:
-    from tilewright.schedule.bounds import Window
+from tilewright.schedule.windows import Window
 
 
 def nest_in(state: State, stage: Stage, target: str) -> Stage | None:
