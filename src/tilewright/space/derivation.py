@@ -35,13 +35,14 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Chunks:
-    """How a stage is tiled in whose outer spatial loops others are computed, a chunk at a time: the
-    loop of `axis`, the chunks, is one of these and is not split; the `still` axes do not move the
-    others, and have one iteration there.
+    """How a stage is tiled in whose outer spatial loops, of so many `levels`, others are computed:
+    the `still` axes do not move these, and have one iteration there. The loop of `axis`, if there
+    is one, the chunks, is one of the outermost and is not split.
     """
 
-    axis: str
     still: frozenset[str]
+    levels: int
+    axis: str | None = None
 
 
 @dataclass

@@ -21,7 +21,7 @@ from tilewright.schedule.steps import OnlineSoftmax, extent_int
 from tilewright.space.chains import Chain, chains
 from tilewright.space.derivation import Chunks, Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import has_data_reuse
-from tilewright.space.rules.chain import tile_panels
+from tilewright.space.rules.chain import PANEL, tile_panels
 from tilewright.target import CpuTarget
 
 ROWS = 16  # of a panel, fewer of which reuse keys and values too little
@@ -73,14 +73,15 @@ def _in_chunks(d: Derivation, length: int) -> Derivation:
     assert found is not None and chain is not None
     form = rewrite(stage.tensor, found, length)
     d.apply(OnlineSoftmax(stage.name, length))
+    still = frozenset(a.name for a in stage.compute.axes if not chain.moves(a.name))
+    d.chunks[stage.name] = Chunks(still, len(PANEL))
+    d.chunks[form.products.name] = Chunks(still, 1, form.chunk.name)
     panel = tile_panels(d, chain)
     chunk = At(form.partial.name, 0)
     inside = {*(t.name for t in form.of_chunks), *chain.stages} - {*found.replaced}
     d.within |= dict.fromkeys(sorted(inside), chunk)
     d.within |= {t.name: panel for t in (form.products, form.partial, *form.of_rows)}
     d.stored |= {t.name: panel for t in form.kept}
-    still = frozenset(a.name for a in stage.compute.axes if not chain.moves(a.name))
-    d.chunks[form.products.name] = Chunks(form.chunk.name, still)
     sources = ", ".join(chain.sources)
     d.variant = (*d.variant, f"{stage.name}: {sources} in chunks of {length}")
     return d.advance()

@@ -130,7 +130,7 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
             extent if axis.reduce else structure.innermost,
             slack(count, lanes, by_one=few) if padded else 0, lanes, block,
             threads=0 if axis.reduce else threads,
-            inside=chunks is not None and axis.name in chunks.still,
+            inside=chunks.levels if chunks is not None and axis.name in chunks.still else 0,
         )  # fmt: skip
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
         d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
