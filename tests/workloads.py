@@ -89,6 +89,13 @@ def attention() -> ComputeDAG:
     return ComputeDAG([ops.batch_matmul(ops.softmax(scores, name="p"), v, name="attention")])
 
 
+def long_attention() -> ComputeDAG:
+    """Attention whose rows of scores are taken in chunks (its online form)."""
+    q, k, v = given(400, 4, name="q"), given(4, 1280, name="k"), given(1280, 5, name="v")
+    p = ops.softmax(ops.matmul(q, k, name="scores"), name="p")
+    return ComputeDAG([ops.matmul(p, v, name="attention")])
+
+
 def figure5_input1() -> ComputeDAG:
     """C = A · B (512³), D = max(C, 0)."""
     c = ops.matmul(given(512, 512, name="A"), given(512, 512, name="B"), name="C")

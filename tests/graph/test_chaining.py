@@ -89,3 +89,26 @@ def test_without_a_target_nothing_is_chained() -> None:
     graph = b.build([conv(b, depthwise(b, image(b, channels=16)), 16)], ["y"])
     assert len(partition(graph).subgraphs) == 2
     assert len(partition(graph, SMALL).subgraphs) == 1
+
+
+@pytest.mark.parametrize(("keys", "together"), [(5000, True), (5003, False), (1024, True)])
+def test_a_softmax_of_long_rows_joins_where_it_may_be_taken_in_chunks(
+    keys: int, together: bool
+) -> None:
+    b = GraphBuilder("g")
+    q = b.input("q", (1, 2, 24, 8), "float32")
+    k = b.input("k", (1, 2, 8, keys), "float32")
+    v = b.input("v", (1, 2, keys, 8), "float32")
+    scores = b.emit("multiply", b.emit("matmul", q, k), b.constant("s", np.float32([0.5])))
+    graph = b.build([b.emit("matmul", b.emit("softmax", scores, axis=3), v)], ["y"])
+    kernels(graph)
+    assert len(partition(graph, SMALL).subgraphs) == (1 if together else 3)
+
+
+def test_scores_that_others_read_are_stored() -> None:
+    b = GraphBuilder("g")
+    q, k = b.input("q", (1, 2, 24, 8), "float32"), b.input("k", (1, 2, 8, 5000), "float32")
+    v = b.input("v", (1, 2, 5000, 8), "float32")
+    scores = b.emit("matmul", q, k)
+    y = b.emit("matmul", b.emit("softmax", scores, axis=3), v)
+    assert len(partition(b.build([y, scores], ["y", "scores"]), SMALL).subgraphs) == 3

@@ -75,6 +75,16 @@ def _compute_at(rng: np.random.Generator, state: State, stage: Stage) -> steps.S
     return steps.ComputeAt(stage.name, target.name, int(rng.integers(len(target.groups) + 1)))
 
 
+def _store_at(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
+    """Where a stage is computed now, if it is inside another."""
+    inside = [s for s in state.stages.values() if s.attach is not None]
+    if not inside:
+        return _compute_at(rng, state, stage)
+    kept = one(rng, inside)
+    assert kept.attach is not None
+    return steps.StoreAt(kept.name, kept.attach.target, kept.attach.level)
+
+
 def _cache_read(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
     return steps.CacheRead(one(rng, reads(stage.compute.body)).tensor.name, (stage.name,))
 
@@ -127,7 +137,8 @@ def _stream(rng: np.random.Generator, state: State, stage: Stage) -> steps.Step:
 
 
 MAKERS: tuple[tuple[Maker, float], ...] = (
-    (_split, 5), (_follow, 2), (_fuse, 2), (_reorder, 4), (_compute_at, 5), (_cache_read, 1),
+    (_split, 5), (_follow, 2), (_fuse, 2), (_reorder, 4), (_compute_at, 5), (_store_at, 1),
+    (_cache_read, 1),
     (lambda rng, state, stage: steps.ComputeInline(stage.name), 1),
     (lambda rng, state, stage: steps.ComputeRoot(stage.name), 0.3),
     (lambda rng, state, stage: steps.CacheWrite(stage.name), 1),

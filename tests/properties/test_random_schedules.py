@@ -1,6 +1,7 @@
 """Random DAGs × random schedules written by hand: every transform step keeps the meaning.
 
-Illegal steps must raise ScheduleError and change nothing (checked in `random_schedule`).
+Illegal steps must raise ScheduleError and change nothing (checked in `random_schedule`). Whether
+all of a stage was computed that is stored further out is known in the end, and said by `lower`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from random_dags import random_case
 from random_schedules import random_schedule
 from test_random_programs import compare
 
+from tilewright.errors import ScheduleError
 from tilewright.nest.print import program_text
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
@@ -36,7 +38,11 @@ def check_seed(seed: int, counts: Counter[str]) -> None:
     for _ in range(SCHEDULES):
         state = random_schedule(rng, case.dag)
         text = trace_to_json(state.trace)
-        lowered = lower(state, "program")
+        try:
+            lowered = lower(state, "program")
+        except ScheduleError:
+            assert any(s.store is not None for s in state.stages.values()), text
+            continue
         try:
             verify(lowered.program)
             found = interpreted(lowered, case.arrays)
@@ -60,5 +66,6 @@ def test_scheduled_programs_equal_the_math(shard: int, request: pytest.FixtureRe
     while counts["programs"] < wanted:
         check_seed(seed, counts)
         seed += SHARDS
-    steps = STEPS.keys() - {"scope"}  # which is for the threads of GPUs
+    # which are for the threads of GPUs, and of what no random DAG has (`test_online_softmax`)
+    steps = STEPS.keys() - {"scope", "online_softmax"}
     assert not [name for name in (*REQUIRED, *steps) if not counts[name]], counts

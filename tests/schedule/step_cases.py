@@ -70,6 +70,22 @@ def rows() -> ComputeDAG:
     return ComputeDAG([y])
 
 
+def attention() -> ComputeDAG:
+    """y = softmax(x) · v along 8 keys."""
+    x, v = placeholder((3, 8), name="x"), placeholder((8, 2), name="v")
+    return ComputeDAG([ops.matmul(ops.softmax(x, name="p"), v, name="y")])
+
+
+def two_readers() -> ComputeDAG:
+    """y = a / b, where a doubles p and b sums its rows."""
+    x = placeholder((4, 6), name="x")
+    p = compute((4, 6), lambda i, j: x[i, j] + 1.0, name="p")
+    a = compute((4, 6), lambda i, j: p[i, j] * 2.0, name="a")
+    r = reduce_axis(6, "r")
+    b = compute((4,), lambda i: sum_over(p[i, r], r), name="b")
+    return ComputeDAG([compute((4, 6), lambda i, j: a[i, j] / b[i], name="y")])
+
+
 TILED = (
     steps.Split("C", "i", (4,)),
     steps.Split("C", "j", (4,)),
@@ -83,6 +99,8 @@ FETCHED = (
     steps.ComputeAt("A.C", "C", 1),
     steps.SetScope("A.C", "shared"),
 )
+
+IN_ROWS = (steps.ComputeAt("b", "y", 0), steps.ComputeAt("a", "y", 0))
 
 CASES: dict[str, Case] = {
     "split": Case(matmul, steps.Split("C", "i", (2, 2))),
@@ -113,6 +131,11 @@ CASES: dict[str, Case] = {
     "rfactor_outer": Case(matmul, steps.RFactor("C", "k", 2, outer=True)),
     "rfactor_padded": Case(matmul, steps.RFactor("C", "k", 4)),
     "winograd": Case(rows, steps.Winograd("y", ("h",), 2)),
+    "online_softmax": Case(attention, steps.OnlineSoftmax("y", 4)),
+    "store_at": Case(two_readers, steps.StoreAt("p", "y", 0), IN_ROWS),
+    "store_at_deeper": Case(
+        two_readers, steps.ComputeAt("p", "a", 1), (*IN_ROWS, steps.StoreAt("p", "y", 0))
+    ),
     "skip_zeros": Case(spread, steps.SkipZeros("y"), (steps.ComputeInline("z"),)),
     "annotate": Case(matmul, steps.Annotate("C", "j.1", "vector"), TILED),
     "parallel": Case(matmul, steps.Parallel("C", 2), TILED),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from step_cases import CASES, TILED, blur, matmul, matmul_relu
+from step_cases import CASES, IN_ROWS, TILED, attention, blur, matmul, matmul_relu, two_readers
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
@@ -188,6 +188,29 @@ ILLEGAL: dict[str, tuple[Callable[[], ComputeDAG], tuple[steps.Step, ...], steps
     ),
     "attach what is parallel": (
         matmul_relu, (steps.Parallel("C", 1),), steps.ComputeAt("C", "D", 0), r"C runs in parallel"
+    ),
+    "keep further inside": (
+        two_readers, (*IN_ROWS, steps.StoreAt("p", "y", 0), steps.ComputeAt("p", "a", 0)),
+        steps.StoreAt("p", "a", 0), r"p cannot be computed at a: its consumer b is outside",
+    ),
+    "compute outside of storage": (
+        two_readers,
+        (steps.Split("y", "j", (2,)), steps.ComputeAt("b", "y", 1), steps.ComputeAt("a", "y", 1),
+         steps.StoreAt("p", "y", 1)),
+        steps.ComputeAt("p", "y", 0),
+        r"p is stored in y, tile level 1; it cannot be computed at level 0 of y",
+    ),
+    "read before it is computed": (
+        two_readers,
+        (steps.ComputeAt("b", "y", 0), steps.ComputeAt("a", "y", 1), steps.StoreAt("p", "y", 0)),
+        steps.ComputeAt("p", "a", 0),
+        r"p cannot be computed at a: its consumer b is outside",
+    ),
+    "no softmax": (
+        matmul, (), steps.OnlineSoftmax("C", 2), r"C is no sum of products with a softmax of its"
+    ),
+    "uneven chunks": (
+        attention, (), steps.OnlineSoftmax("y", 3), r"y: chunks of 3 do not divide k, which has 8"
     ),
     "inline a reduction": (
         matmul_relu, (), steps.ComputeInline("C"), r"C is a reduction or an output; it cannot be"

@@ -19,12 +19,13 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.space.space import Space
 from tilewright.target import Target
-from workloads import OPERATORS, attention, conv_layer
+from workloads import OPERATORS, attention, conv_layer, long_attention
 
 MADE: dict[str, Callable[[], ComputeDAG]] = {
     **OPERATORS,
     "ConvLayer": conv_layer,
     "TBS": attention,
+    "long TBS": long_attention,
 }
 ESTIMATES = slice(INDEX["estimated_compute"], INDEX["estimate"] + 1)
 

@@ -19,10 +19,14 @@ from math import prod
 from tilewright.expr.access import affine_index, has_data_reuse
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.online_softmax import find, lengths
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.simplify import Simplifier
+from tilewright.expr.tensors import Compute, placeholder
 from tilewright.graph.access import NodeMath
 from tilewright.graph.ir import Node, Value
+from tilewright.graph.ops import lower, operands
 from tilewright.target import CpuTarget
 from tilewright.target.speeds import published
 
@@ -57,6 +61,26 @@ class Link:
 def is_contraction(math: NodeMath) -> bool:
     """Whether the node reduces, and one loaded element serves several of its outputs."""
     return any(map(has_data_reuse, math.stages))
+
+
+def sums_softmax(nodes: Sequence[Node], reader: Node) -> bool:
+    """Whether the reader sums products with a softmax, which the nodes make of scores, and can take
+    its rows in chunks (`expr/online_softmax.py`).
+    """
+    made: dict[Value, Tensor] = {}
+
+    def tensor(_: int, value: Value) -> Tensor:
+        if value not in made:
+            name = f"given{len(made)}"
+            made[value] = placeholder(value.shape, as_dtype(value.dtype), name=name)
+        return made[value]
+
+    for number, node in enumerate((*nodes, reader)):
+        given = operands(node.op, node.inputs, tensor)
+        made[node.output] = lower(node.op, given, node.attributes, f"made{number}")
+    product = compute_of(made[reader.output])
+    found = find(product, lambda t: t.source if isinstance(t.source, Compute) else None)
+    return found is not None and bool(lengths(*sizes(product.reduce_axes)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ one exit (only its last value is read outside), hence groups never depend on eac
 circle.
 
 (4) Two contractions that follow each other share a group where the values between would travel
-(`chaining.py`).
+(`chaining.py`), with a softmax between them, whose rows may then be of any length.
 
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
 large when its operators are written into each other (`expr/written.py`).
@@ -42,7 +42,7 @@ from tilewright.expr.access import LONGEST_CHAIN
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.written import Definition
 from tilewright.graph.access import NodeMath
-from tilewright.graph.chaining import Chaining, Link, is_contraction
+from tilewright.graph.chaining import Chaining, Link, is_contraction, sums_softmax
 from tilewright.graph.ir import Graph, Node, Value
 from tilewright.target import CpuTarget, Target
 
@@ -267,7 +267,7 @@ class _Fuser:
         """Step 4: make one group of two whose contractions are worth it, the best pairs first."""
         chaining = Chaining(target, self.math, self.readers, self.returned)
         pairs = (
-            (group.nodes, self.owner[reader].nodes)
+            (self.with_scores(group, reader), self.owner[reader].nodes)
             for group in self.groups()
             for reader in self.readers.get(group.exit, [])[:1]
             if group.anchored and reader in self.owner
@@ -275,17 +275,37 @@ class _Fuser:
         found = [link for pair in pairs if (link := chaining.link(*pair)) is not None]
         return tuple(self.chained(link) for link in sorted(found, key=lambda x: -x.gain))
 
+    def with_scores(self, group: FusionGroup, reader: Node) -> list[Node]:
+        """The nodes of a group; where it is a softmax of rows too long to be shared, and `reader`
+        may take these in chunks, with those that make the scores.
+        """
+        inside = {n.output for n in group.nodes}
+        given = {v for n in group.nodes for v in n.inputs if not v.is_constant} - inside
+        largest = max(given, key=lambda v: v.elements, default=None)
+        producer = None if largest is None else self.made.get(largest)
+        before = None if producer is None else self.owner.get(producer)
+        if before is None or before.exit is not largest or before.exit in self.returned:
+            return group.nodes
+        if any(is_contraction(self.math[n]) for n in group.nodes):
+            return group.nodes
+        is_read_here = all(n in group.nodes for n in self.readers[before.exit])
+        if not (is_read_here and sums_softmax(group.nodes, reader)):
+            return group.nodes
+        return [*before.nodes, *group.nodes]
+
     def chained(self, link: Link) -> Link:
         """The link, with its groups made one if it has no refusal."""
         if link.refusal:
             return link
-        first, second = self.owner[link.first], self.owner[link.second]
-        nodes = [*first.nodes, *second.nodes]
+        second = self.owner[link.second]
+        between = self.owner[self.made[link.value]]
+        firsts = [n for g in dict.fromkeys((self.owner[link.first], between)) for n in g.nodes]
+        nodes = [*firsts, *second.nodes]
         if sum(is_contraction(self.math[n]) for n in nodes) > LONGEST_CHAIN:
             return replace(link, refusal=f"{LONGEST_CHAIN} contractions are a kernel already")
         if self.reductions(nodes) > MOST_REDUCTIONS or not self.fits(FusionGroup(), nodes):
             return replace(link, refusal="the kernel would be too large")
-        self.assign(second, first.nodes)
+        self.assign(second, firsts)
         return link
 
     def ordered(self) -> list[FusionGroup]:

@@ -18,26 +18,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tilewright.expr.extents import add, ceildiv, maximum, minimum, mul, plain, sub
+from tilewright.errors import ScheduleError
+from tilewright.expr.extents import add, ceildiv, minimum, mul, plain
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
-    Axis,
-    Binary,
-    Const,
     Expr,
     Extent,
-    Select,
     Var,
     as_expr,
-    binary,
-    free_vars,
     reads,
     select,
     substitute,
 )
-from tilewright.expr.simplify import FALSE, affine, simplify
+from tilewright.expr.simplify import simplify
 from tilewright.nest.nodes import THREADS, Kind, Scope
+from tilewright.schedule.kept import covers, nest_in
 from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State
+from tilewright.schedule.windows import Surroundings, Window, clip, union, window
 
 
 @dataclass(slots=True)
@@ -45,8 +42,9 @@ class StageBounds:
     """What lowering and features need of one stage.
 
     `extents` and `positions` (from 0 on) of axes, split or fused loops and leaves by name; `base`
-    and `shape` of the window of its storage; `values` of the axes: base plus position. All are
-    expressions over loop variables.
+    and `shape` of the window of its storage; `values` of the axes: position in the window that is
+    computed, plus where that starts (`base`, unless more is kept). All are expressions over loop
+    variables.
     """
 
     extents: dict[str, Extent]
@@ -54,31 +52,6 @@ class StageBounds:
     base: tuple[Expr, ...]
     shape: tuple[Extent, ...]
     values: dict[str, Expr]
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """All values `base <= x < base + span` that an index takes.
-
-    `rough`: the span is more than the index needs (a division whose base is not aligned), so it
-    may cover a whole axis although loops outside still move the base.
-    """
-
-    base: Expr
-    span: Extent
-    rough: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Where a window is looked at: iterations of loop variables inside and outside of it.
-
-    A loop that is inside or outside by a position decision is in both; where it is on the other
-    side its extent there is 1.
-    """
-
-    inside: dict[str, Extent]
-    outside: dict[str, Extent]
 
 
 def loop_var(stage: str, leaf: str) -> Var:
@@ -110,15 +83,21 @@ def infer_bounds(state: State) -> Bounds:
     """Bounds of every stage. Pure; `state` is not changed."""
     bounds = Bounds()
     for stage in reversed(list(state.stages.values())):
+        kept = None
         if stage.attach is None:
             windows = [Window(as_expr(0), a.extent) for a in stage.compute.axes]
+        elif stage.store is None:
+            windows = _required(state, stage, stage.attach, state.consumers(stage.name), bounds)
         else:
-            windows = _required(state, stage, stage.attach, bounds)
-        bounds.stages[stage.name] = _stage_bounds(stage, windows, bounds)
+            windows, kept = _kept(state, stage, stage.attach, stage.store, bounds)
+        bounds.stages[stage.name] = _stage_bounds(stage, windows, bounds, kept)
     return bounds
 
 
-def _stage_bounds(stage: Stage, windows: list[Window], bounds: Bounds) -> StageBounds:
+def _stage_bounds(
+    stage: Stage, windows: list[Window], bounds: Bounds, kept: list[Window] | None
+) -> StageBounds:
+    """Bounds of a stage that computes these windows; what is `kept` of it, if that is more."""
     spatial = stage.compute.axes
     spans = tuple(
         bounds.named(f"{stage.name}.{a.name}", w.span)
@@ -131,6 +110,12 @@ def _stage_bounds(stage: Stage, windows: list[Window], bounds: Bounds) -> StageB
     values = {a.name: positions[a.name] for a in stage.axes}
     for axis, w in zip(spatial, windows, strict=True):
         values[axis.name] = simplify(w.base + values[axis.name])
+    if kept is not None:
+        windows = kept
+        spans = tuple(
+            bounds.named(f"{stage.name}.{a.name}.kept", w.span)
+            for a, w in zip(spatial, windows, strict=True)
+        )
     base = tuple(w.base for w in windows)
     return StageBounds(extents, positions, base, _aligned(stage, spans), values)
 
@@ -210,10 +195,50 @@ def outside(state: State, at: At) -> dict[str, Expr | bool]:
     return found
 
 
-def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
+def _kept(
+    state: State, stage: Stage, at: At, store: At, done: Bounds
+) -> tuple[list[Window], list[Window]]:
+    """What a stage computes at a time for those that read it there, and what is kept for all.
+
+    Raises ScheduleError where others read more than these made it compute (of numbers only).
+    """
+    readers = state.consumers(stage.name)
+    inside = [c for c in readers if nest_in(state, c, at.target) is not None]
+    later = [c for c in readers if c not in inside]
+    if not inside:
+        raise ScheduleError(f"{stage.name}: nothing reads it in {at.target}, where it is computed")
+    computed = _required(state, stage, at, inside, done)
+    extents = {
+        loop_var(name, leaf).name: bounds.extents[leaf]
+        for name, bounds in done.stages.items()
+        for leaf in state[name].leaves
+    }
+    nest = nest_in(state, stage, store.target)
+    assert nest is not None and nest.attach is not None  # see `loop_steps.StoreAt`
+    around = outside(state, nest.attach)
+    between = {
+        v: extents[v]
+        for v, live in outside(state, at).items()
+        if live is not False and around.get(v, False) is not True
+    }
+    numbers = {v: n for v, n in between.items() if isinstance(n, int)}
+    read = _required(state, stage, nest.attach, later, done) if later else []
+    is_symbolic = len(numbers) < len(between) or not all(isinstance(w.span, int) for w in computed)
+    if later and not is_symbolic and not covers(computed, numbers, read, stage.compute.axes):
+        raise ScheduleError(
+            f"{stage.name} is not all computed in {at.target} when "
+            f"{', '.join(c.name for c in later)} read it in {store.target}"
+        )
+    return computed, _required(state, stage, store, readers, done)
+
+
+def _required(
+    state: State, stage: Stage, at: At, readers: list[Stage], done: Bounds
+) -> list[Window]:
+    """What these consumers read of a stage while the loops around an attach point stand still."""
     axes = stage.compute.axes
     windows: list[Window | None] = [None] * len(axes)
-    for consumer in state.consumers(stage.name):
+    for consumer in readers:
         where = _surroundings(state, at, stage.scope, consumer, done)
         values = done[consumer.name].values
         for read in reads(consumer.compute.body):
@@ -221,8 +246,8 @@ def _required(state: State, stage: Stage, at: At, done: Bounds) -> list[Window]:
                 continue
             for d, index in enumerate(read.indices):
                 here = window(simplify(substitute(index, values)), where)
-                windows[d] = _union(windows[d], here, axes[d])
-    return [_clip(w, axis) for w, axis in zip(windows, axes, strict=True)]
+                windows[d] = union(windows[d], here, axes[d])
+    return [clip(w, axis) for w, axis in zip(windows, axes, strict=True)]
 
 
 def _surroundings(
@@ -272,118 +297,6 @@ def _where(test: Expr | bool, yes: Extent, no: Extent) -> Extent:
     if isinstance(test, bool):
         return yes if test else no
     return yes if yes == no else select(test, as_expr(yes), as_expr(no))
-
-
-FULL = None  # an index whose window is not known: take the whole axis
-
-
-def window(e: Expr, where: Surroundings) -> Window | None:
-    """Split an index into base and span; None where it can be anything."""
-    match e:
-        case Const():
-            return Window(e, 1)
-        case Var(name, _) if name in where.inside and name not in where.outside:
-            return Window(as_expr(0), where.inside[name])
-        case Var(name, _):
-            return Window(e, where.inside.get(name, 1))
-        case Binary(op, a, b):
-            left, right = window(a, where), window(b, where)
-            return FULL if left is None or right is None else _combine(op, left, right, where)
-        case Select() if not reads(e) and not free_vars(e) & where.inside.keys():
-            return Window(e, 1)  # decisions or outer loops choose; data might lie past a guard
-        case Select(_, a, b):
-            left, right = window(a, where), window(b, where)
-            return FULL if left is None or right is None else _hull(left, right)
-    return FULL
-
-
-def _combine(op: str, a: Window, b: Window, where: Surroundings) -> Window | None:
-    if a.span == 1 and b.span == 1:
-        return Window(binary(op, a.base, b.base), 1)
-    rough = a.rough or b.rough
-    match op:
-        case "add":
-            return Window(a.base + b.base, sub(add(a.span, b.span), 1), rough)
-        case "sub":
-            low = b.base + as_expr(sub(b.span, 1))
-            return Window(a.base - low, sub(add(a.span, b.span), 1), rough)
-        case "mul":
-            if b.span == 1:
-                return _scale(a, b.base)
-            return _scale(b, a.base) if a.span == 1 else FULL
-        case "floordiv" if b.span == 1:
-            return _floordiv(a, b.base, where)
-        case "mod" if b.span == 1:
-            return Window(as_expr(0), plain(b.base))
-    return FULL
-
-
-def _scale(w: Window, by: Expr) -> Window:
-    reach = sub(w.span, 1)
-    if isinstance(by, Const) and by.value < 0:
-        low = (w.base + as_expr(reach)) * by
-        return Window(low, add(mul(reach, -int(by.value)), 1), w.rough)
-    return Window(w.base * by, add(mul(reach, plain(by)), 1), w.rough)
-
-
-def _floordiv(a: Window, by: Expr, where: Surroundings) -> Window:
-    base, divisor = simplify(a.base // by), plain(by)
-    exact = ceildiv(a.span, divisor)
-    # an unaligned base may reach one element further
-    further = add(ceildiv(sub(a.span, 1), divisor), 1)
-    match _is_multiple(a.base, by, where):
-        case Const(True, _):
-            return Window(base, exact, a.rough)
-        case Const():
-            return Window(base, further, True)
-        case aligned:
-            return Window(base, plain(select(aligned, as_expr(exact), as_expr(further))), True)
-
-
-def _is_multiple(base: Expr, by: Expr, where: Surroundings) -> Expr:
-    """The condition that `by` divides `base` for all values of the loops that really run."""
-    split = affine(base, where.outside)
-    if split is None:
-        return FALSE
-    terms, rest = split
-    found = (rest % by).eq(0)
-    for name, k in terms.items():
-        found = found & ((k % by).eq(0) | as_expr(where.outside[name]).eq(1))
-    return simplify(found)
-
-
-def _hull(a: Window, b: Window) -> Window | None:
-    gap = simplify(b.base - a.base)
-    if not isinstance(gap, Const):
-        return FULL
-    shift, rough = int(gap.value), a.rough or b.rough
-    if shift >= 0:
-        return Window(a.base, maximum(a.span, add(b.span, shift)), rough)
-    return Window(b.base, maximum(b.span, sub(a.span, shift)), rough)
-
-
-def _union(old: Window | None, new: Window | None, axis: Axis) -> Window:
-    everything = Window(as_expr(0), axis.extent)
-    if new is None:
-        return everything
-    if old is None:
-        return new
-    return _hull(old, new) or everything
-
-
-def _clip(w: Window | None, axis: Axis) -> Window:
-    """At most the whole axis; a window as large as the axis starts at 0."""
-    if w is None:
-        return Window(as_expr(0), axis.extent)
-    span = plain(simplify(as_expr(w.span)))
-    if isinstance(span, int) and isinstance(axis.extent, int):
-        if span >= axis.extent:
-            return Window(as_expr(0), axis.extent)
-        return Window(simplify(w.base), span)
-    if not w.rough:
-        return Window(simplify(w.base), minimum(span, axis.extent))
-    moves = select(as_expr(span) < as_expr(axis.extent), as_expr(1), as_expr(0))
-    return Window(simplify(w.base * moves), minimum(span, axis.extent))
 
 
 def loop_ranges(state: State, bounds: Bounds) -> dict[str, Interval]:

@@ -14,6 +14,7 @@ from tilewright.expr.nodes import Extent, reads
 from tilewright.expr.tensors import Placeholder
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import THREADS, WORKERS, Kind, Scope
+from tilewright.schedule.kept import nest_in
 from tilewright.schedule.state import At, FuseRelation, SplitRelation, Stage, State
 from tilewright.schedule.step import Step
 
@@ -195,25 +196,81 @@ def attach(state: State, name: str, at: At | None) -> None:
 
 
 def _require_before_consumers(state: State, stage: Stage, at: At) -> None:
-    """Every consumer must be the target, or run inside it at this tile level or deeper."""
+    """Every consumer must be the target, or run inside it at this tile level or deeper; where the
+    stage is stored further out, it may run there, in a later nest.
+    """
+    if stage.store is not None:
+        _require_stored(state, stage, at, stage.store)
     for consumer in state.consumers(stage.name):
-        inner: Stage | None = None
-        outer = consumer
-        while outer.name != at.target:
-            if outer.attach is None:
-                raise ScheduleError(
-                    f"{stage.name} cannot be computed at {at.target}: its consumer "
-                    f"{consumer.name} is outside"
-                )
-            inner, outer = outer, state[outer.attach.target]
-        if inner is None or inner.attach is None:
+        inner = nest_in(state, consumer, at.target)
+        if inner is None:
+            if stage.store is not None and _runs_later(state, stage, consumer, stage.store):
+                continue
+            raise ScheduleError(
+                f"{stage.name} cannot be computed at {at.target}: its consumer "
+                f"{consumer.name} is outside"
+            )
+        if inner.name == at.target or inner.attach is None:
             continue
-        first = inner.attach.level
-        if isinstance(first, int) and isinstance(at.level, int) and first < at.level:
+        if _is_before(inner.attach.level, at.level):
             raise ScheduleError(
                 f"{stage.name} cannot be computed at tile level {at.level} of {at.target}: "
-                f"its consumer {consumer.name} runs at level {first} already"
+                f"its consumer {consumer.name} runs at level {inner.attach.level} already"
             )
+
+
+def _require_stored(state: State, stage: Stage, at: At, store: At) -> None:
+    """A stage must be computed inside the loops that its storage is in."""
+    nest = at if at.target == store.target else None
+    if nest is None:
+        around = nest_in(state, state[at.target], store.target)
+        nest = None if around is None else around.attach
+    if nest is None or _is_before(nest.level, store.level):
+        raise ScheduleError(
+            f"{stage.name} is stored in {store.target}, tile level {store.level}; it cannot be "
+            f"computed at level {at.level} of {at.target}"
+        )
+
+
+def _runs_later(state: State, stage: Stage, consumer: Stage, store: At) -> bool:
+    """Whether a consumer runs after the nest that a stage is computed in, in the loops around."""
+    mine, theirs = (nest_in(state, s, store.target) for s in (stage, consumer))
+    if mine is None or theirs is None or mine is theirs or mine.attach is None:
+        return False
+    if theirs.name == store.target or theirs.attach is None:
+        return True
+    if _is_before(mine.attach.level, theirs.attach.level):
+        return True
+    order = list(state.stages)
+    follows = order.index(mine.name) < order.index(theirs.name)
+    return follows and not _is_before(theirs.attach.level, mine.attach.level)
+
+
+def _is_before(level: Extent, other: Extent) -> bool:
+    """Whether a tile level is further out, of two numbers; of decisions that is not known."""
+    return isinstance(level, int) and isinstance(other, int) and level < other
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAt(Step):
+    """Keep a stage in another's loops, at tile level `level`, and compute it there until
+    `ComputeAt` says where deeper inside: what several iterations made can then be read together.
+    """
+
+    name: ClassVar[str] = "store_at"
+    stage: str
+    target: str
+    level: Extent
+
+    def apply(self, state: State) -> None:
+        stage = state[self.stage]
+        before, stage.store = stage.store, None
+        try:
+            ComputeAt(self.stage, self.target, self.level).apply(state)
+        except ScheduleError:
+            stage.store = before
+            raise
+        stage.store = At(self.target, self.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +282,7 @@ class ComputeRoot(Step):
 
     def apply(self, state: State) -> None:
         attach(state, self.stage, None)
+        state[self.stage].store = None
 
 
 @dataclass(frozen=True, slots=True)

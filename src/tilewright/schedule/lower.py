@@ -194,7 +194,9 @@ class _Lowering:
         return For(loop.var, loop.extent, body, kind, None, said)
 
     def with_attached(self, stage: Stage, level: int, body: Node) -> Node:
-        """`body` preceded by the stages attached at this tile level of `stage`."""
+        """`body` preceded by the stages attached at this tile level of `stage`, in the storage that
+        stands there.
+        """
         last = len(stage.groups) - 1
         for child in reversed(self.state.attached(stage.name)):
             assert child.attach is not None
@@ -203,7 +205,14 @@ class _Lowering:
                 nest = self.nest(child)
                 if not isinstance(at, int):
                     nest = self.hoisted(stage, at, nest)
-                body = self.alloc(child, seq(nest, body))
+                body = seq(nest, body)
+                if child.store is None:
+                    body = self.alloc(child, body)
+        for child in reversed(self.state.stored(stage.name)):
+            assert child.store is not None
+            at = child.store.level
+            if at == level if isinstance(at, int) else level == last:
+                body = self.alloc(child, body)
         return body
 
     def hoisted(self, target: Stage, position: Expr, body: Node) -> Node:
@@ -291,6 +300,9 @@ class _Lowering:
         for axis in axes:
             if stage.attach is not None and not axis.reduce:
                 yield b.values[axis.name], extent_int(axis.extent)
+        if stage.store is not None:
+            for axis, base, extent in zip(stage.compute.axes, b.base, b.shape, strict=True):
+                yield b.values[axis.name] - base, extent_int(extent)
 
     # ---- packed constants -------------------------------------------------------------------
 

@@ -198,7 +198,7 @@ class RFactor(Step):
         )
         final = replace(stage.tensor, source=Compute(source.axes, body, source.hints))
         groups = [[a.name] for a in (*source.axes, factor)]
-        state.stages[self.stage] = Stage(final, groups, attach=stage.attach)
+        state.stages[self.stage] = Stage(final, groups, attach=stage.attach, store=stage.store)
 
     def _partial(self, stage: Stage, source: Compute, axis: Axis) -> Tensor:
         assert isinstance(source.body, Reduce)

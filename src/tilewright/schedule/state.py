@@ -81,6 +81,7 @@ class Stage:
     kinds: dict[str, Kind] = field(default_factory=dict)
     parallel: Extent = 0
     attach: At | None = None
+    store: At | None = None
     packed: tuple[str, ...] = ()
     scope: Scope = Scope.LOCAL
     marks: dict[str, Extent] = field(default_factory=dict)
@@ -216,6 +217,10 @@ class State:
     def attached(self, name: str) -> list[Stage]:
         """Stages attached directly inside stage `name`, in topological order."""
         return [s for s in self.stages.values() if s.attach is not None and s.attach.target == name]
+
+    def stored(self, name: str) -> list[Stage]:
+        """Stages computed deeper inside whose storage is in the loops of stage `name`."""
+        return [s for s in self.stages.values() if s.store is not None and s.store.target == name]
 
     def is_output(self, name: str) -> bool:
         """Whether the stage computes one of the program's results."""

@@ -8,12 +8,14 @@ one line here.
     Fuse("C", ("i", "j"))         i, j           ->  i@j
     Reorder("C", (("i",), ("j",)))               tile levels, outermost first
     ComputeAt("B", "C", 1)        B is computed inside C's loops up to tile level 1
+    StoreAt("B", "C", 1)          its storage is there, also when it is computed deeper inside
     Mark("C", "unroll_step", 16)                 loops of C may be written out, up to 16 statements
     Annotate("C", "i.0", "block")                that loop is run by the blocks of a GPU
     CacheWrite("C")               C = f(A)       ->  C.local = f(A); C = C.local
     CacheRead("A", ("C",))        C = f(A)       ->  A.C = A; C = f(A.C)
     RFactor("C", "k", 16)         C = sum_k      ->  C.rf[.., k.f] = sum_{k.r}; C = sum_{k.f} C.rf
     Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
+    OnlineSoftmax("C", 64)        C = sum_k p * v  ->  in chunks of 64, each with its own maximum
     SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
 
 A fetch that the threads of a block share out is made of these:
@@ -36,7 +38,9 @@ from tilewright.schedule.loop_steps import (
     Reorder,
     SetScope,
     Split,
+    StoreAt,
 )
+from tilewright.schedule.online_softmax_step import OnlineSoftmax
 from tilewright.schedule.stage_steps import (
     CacheRead,
     CacheWrite,
@@ -60,6 +64,7 @@ __all__ = [
     "Fuse",
     "LayoutRewrite",
     "Mark",
+    "OnlineSoftmax",
     "Parallel",
     "RFactor",
     "Reorder",
@@ -67,6 +72,7 @@ __all__ = [
     "SkipZeros",
     "Split",
     "Step",
+    "StoreAt",
     "Winograd",
     "extent_int",
 ]
@@ -74,8 +80,8 @@ __all__ = [
 STEPS: dict[str, type[Step]] = {
     cls.name: cls
     for cls in (
-        Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, ComputeRoot,
-        ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd, Annotate, Parallel,
-        SetScope, Mark, LayoutRewrite,
+        Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, StoreAt,
+        ComputeRoot, ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd,
+        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite,
     )
 }  # fmt: skip

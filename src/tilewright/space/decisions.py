@@ -155,7 +155,7 @@ class TileFactors:
     They may run over the axis by `slack`. `lanes` is the number of vector lanes where the innermost
     tile runs along a vector, else 0; `within` is for an axis that is divided by that number
     somewhere (groups of channels), else 0; `threads` is the level that is bound to a GPU's threads,
-    else 0.
+    else 0. So many outer levels as `inside` says have one iteration.
     """
 
     name: str
@@ -167,6 +167,7 @@ class TileFactors:
     lanes: int = 0
     within: int = 0
     threads: int = 0
+    inside: int = 0
     is_choice: ClassVar[bool] = False
 
     @property
@@ -180,9 +181,12 @@ class TileFactors:
 
     @property
     def table(self) -> Ints:
-        return tile_table(
+        every = tile_table(
             self.extent, self.levels, self.innermost, self.slack, self.lanes, self.within
         )
+        if self.inside:
+            every = every[every[:, self.inside - 1 :].prod(axis=1) >= self.extent]
+        return every
 
     def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
         """Move a factor from one level to another (paper §5.1).

@@ -33,6 +33,18 @@ class Verdict(Enum):
     ONLY = "only"
 
 
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """How a stage is tiled in whose outer spatial loops, of so many `levels`, others are computed:
+    the `still` axes do not move these, and have one iteration there. The loop of `axis`, if there
+    is one, the chunks, is one of the outermost and is not split.
+    """
+
+    still: frozenset[str]
+    levels: int
+    axis: str | None = None
+
+
 @dataclass
 class Derivation:
     """A partial sketch: the schedule so far, the working stage, the decisions made free.
@@ -40,7 +52,9 @@ class Derivation:
     `constraints` are bool expressions over decision variables that a row must satisfy. `tiled`
     maps a multi-level tiled stage to its tile structure. `periods` says for a DAG node the axes
     along which its terms repeat, and after how many steps. `within` says where some stages are to
-    be computed, None is at the root. `variant` names structural choices.
+    be computed, None is at the root, and `stored` where one's values are kept, if that is further
+    out. `chunks` says how a DAG node is to be tiled around others. `variant` names structural
+    choices.
     """
 
     state: State
@@ -51,6 +65,8 @@ class Derivation:
     tiled: dict[str, str] = field(default_factory=dict)
     periods: dict[str, dict[str, int]] = field(default_factory=dict)
     within: dict[str, At | None] = field(default_factory=dict)
+    stored: dict[str, At] = field(default_factory=dict)
+    chunks: dict[str, Chunks] = field(default_factory=dict)
     applied: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
 
@@ -64,6 +80,8 @@ class Derivation:
             tiled=dict(self.tiled),
             periods=dict(self.periods),
             within=dict(self.within),
+            stored=dict(self.stored),
+            chunks=dict(self.chunks),
         )
 
     @property

@@ -11,6 +11,7 @@ from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.cross_thread import CROSS_THREAD_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
 from tilewright.space.rules.inline import ALWAYS_INLINE, INLINE_ALL, SKIP
+from tilewright.space.rules.online_softmax import ONLINE_SOFTMAX
 from tilewright.space.rules.pack_read import PACK_READ
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
@@ -30,6 +31,7 @@ CPU_RULES = (
     UNROLL_CONSTANT_TENSOR,
     SKIP_ZEROS,
     REDUCTION_FACTORISATION,
+    ONLINE_SOFTMAX,
     CHAIN,
     PACK_READ,
     ADD_CACHE_WRITE,

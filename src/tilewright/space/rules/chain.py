@@ -26,7 +26,7 @@ from operator import mul
 from tilewright.expr.access import branches_on_position
 from tilewright.expr.nodes import Axis, Expr, as_expr
 from tilewright.schedule.state import At, Stage
-from tilewright.schedule.steps import CacheWrite, ComputeAt, ComputeInline
+from tilewright.schedule.steps import CacheWrite, ComputeAt, ComputeInline, StoreAt
 from tilewright.space.chains import Chain, chains, links_contractions
 from tilewright.space.decisions import variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
@@ -67,10 +67,17 @@ def _chain(d: Derivation) -> list[Derivation]:
 
 
 def _panel(d: Derivation, chain: Chain) -> Derivation | None:
-    """Everything in the outer spatial loops of the working stage, or of its fused consumer."""
-    stage, node = d.working, dag_node(d.working.name)
-    if not any(chain.moves(a.name) and a.extent != 1 for a in stage.compute.axes):
+    """Everything in the panels of the working stage."""
+    if not any(chain.moves(a.name) and a.extent != 1 for a in d.working.compute.axes):
         return None
+    return _begin(d, chain, tile_panels(d, chain), "panels")
+
+
+def tile_panels(d: Derivation, chain: Chain) -> At:
+    """Tile the working stage; in its outer spatial loops, or those of its fused consumer, what it
+    takes of a chain may be computed. Returns where, which is a decision.
+    """
+    stage, node = d.working, dag_node(d.working.name)
     tile(d, fusion_target(d))
     attach = d.state[stage.name].attach
     level = d.choose(f"{node}.panel", node, "location", PANEL)
@@ -78,9 +85,9 @@ def _panel(d: Derivation, chain: Chain) -> Derivation | None:
         if not chain.moves(axis.name) and axis.extent != 1:
             d.constraints += [(level < at) | _once(d, axis, at) for at in PANEL]
     if attach is None:
-        return _begin(d, chain, At(stage.name, level), "panels")
+        return At(stage.name, level)
     d.constraints.append(level <= as_expr(attach.level))
-    return _begin(d, chain, At(attach.target, level), "panels")
+    return At(attach.target, level)
 
 
 def _chunk(d: Derivation, chain: Chain) -> Derivation | None:
@@ -142,6 +149,9 @@ def _place(d: Derivation) -> list[Derivation]:
         inlined.apply(ComputeInline(stage.name))
         inlined.variant = (*d.variant, f"{stage.name}: inline")
         found.append(inlined)
+    if stage.name in d.stored:
+        store = d.stored[stage.name]
+        d.apply(StoreAt(stage.name, store.target, store.level))
     d.apply(ComputeAt(stage.name, at.target, at.level))
     return [d.advance(), *found]
 

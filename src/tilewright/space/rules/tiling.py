@@ -103,6 +103,7 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
     node = dag_node(stage.name)
     few = isinstance(d.target, CpuTarget) and d.target.vector_registers <= FEW_REGISTERS
     threads = structure.outer.index(Kind.THREAD_X) if Kind.THREAD_X in structure.outer else 0
+    chunks = d.chunks.get(node)
     tiles: Tiles = {}
     for axis in stage.axes:
         extent = extent_int(axis.extent)
@@ -111,6 +112,10 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
         levels = structure.levels.count("R" if axis.reduce else "S")
         if levels == 1:
             tiles[axis.name] = (axis.name,)
+            continue
+        if chunks is not None and axis.name == chunks.axis:
+            d.apply(Split(stage.name, axis.name, (1,) * (levels - 1)))
+            tiles[axis.name] = tuple(f"{axis.name}.{i}" for i in range(levels))
             continue
         # a reduction gains nothing from padding unless it has no divisors to tile with
         padded = not axis.reduce or len(divisors(extent)) <= FEW_DIVISORS
@@ -125,6 +130,7 @@ def _split_axes(d: Derivation, stage: Stage, structure: Structure, vector: str |
             extent if axis.reduce else structure.innermost,
             slack(count, lanes, by_one=few) if padded else 0, lanes, block,
             threads=0 if axis.reduce else threads,
+            inside=chunks.levels if chunks is not None and axis.name in chunks.still else 0,
         )  # fmt: skip
         within: tuple[Extent, ...] = (period,) if period > 1 else ()
         d.apply(Split(stage.name, axis.name, (*variables(d.decide(tile)), *within)))
