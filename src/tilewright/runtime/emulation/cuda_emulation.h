@@ -19,13 +19,16 @@
 #include <ucontext.h>
 
 #ifdef TW_CUDA_HEADERS
+#include <signal.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <algorithm>
 #include <cuda_runtime.h>
 using std::max;
 using std::min;
 #undef __shared__
 #undef __launch_bounds__
+#undef __grid_constant__
 #else
 #define __global__
 #define __device__
@@ -44,6 +47,7 @@ inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
 #endif
 inline float __int_as_float(int bits) { float f; memcpy(&f, &bits, 4); return f; }
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __shared__ static __attribute__((section("tw_shared")))
 
 namespace tw {
@@ -85,6 +89,7 @@ inline uint64_t random_state = 1;
 inline char* dynamic_shared = nullptr;  // of the block that runs
 inline size_t dynamic_bytes = 0;
 inline int fault = 0;  // the barrier of every block that is left out, from 1; 0: none is
+inline int short_waits = 0;  // by how many groups of copies every wait falls short
 
 extern "C" char __start_tw_shared[] __attribute__((weak));
 extern "C" char __stop_tw_shared[] __attribute__((weak));
@@ -101,6 +106,12 @@ inline int random_below(int n) {
     random_state ^= random_state >> 7;
     random_state ^= random_state << 17;
     return (int)((random_state >> 16) % (uint64_t)n);
+}
+
+// What is left out on purpose, to see that it is noticed: TW_FAULT_BARRIER is the number of a barrier.
+inline void read_faults() {
+    if (const char* text = getenv("TW_FAULT_BARRIER")) fault = atoi(text);
+    if (const char* text = getenv("TW_FAULT_WAITS")) short_waits = atoi(text);
 }
 
 inline void shuffle(int* numbers, int count) {
@@ -177,9 +188,12 @@ __attribute__((no_sanitize("address"))) inline void poison_shared() {
     if (dynamic_bytes) memset(dynamic_shared, 0xff, dynamic_bytes);
 }
 
+inline void (*on_block)() = nullptr;  // called before every block
+
 inline void run_block(int x, int y) {
     int count = x * y;
     poison_shared();
+    if (on_block) on_block();
     for (int i = 0; i < count; ++i) {
         Fiber& f = fibers[i];
         f.state = State::READY;
@@ -278,6 +292,44 @@ struct Argument {
     template <class T> operator T*() const { return static_cast<T*>(at); }
 };
 
+#ifdef TW_CUDA_HEADERS
+// Memory that ends where no more can be read, as far as alignment allows; NaNs are between.
+constexpr size_t ALIGNED = 64;
+
+inline char* take(size_t size) {
+    size_t used = (size + ALIGNED - 1) / ALIGNED * ALIGNED;
+    size_t whole = (used + PAGE - 1) / PAGE * PAGE;
+    void* at = mmap(nullptr, whole + 2 * PAGE, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) fail("no memory");
+    char* first = static_cast<char*>(at);
+    memset(first, 0xff, whole + PAGE);
+    mprotect(first, PAGE, PROT_NONE);
+    mprotect(first + PAGE + whole, PAGE, PROT_NONE);
+    return first + PAGE + whole - used;
+}
+inline void give(char*) {}
+
+inline void outside(int) {
+    static const char text[] = "emulation: a thread reads or writes outside of all memory\n";
+    if (write(2, text, sizeof text - 1)) {}
+    _exit(3);
+}
+inline const bool watched = [] {
+    static char stack[64 * 1024];
+    stack_t other{stack, 0, sizeof stack};
+    sigaltstack(&other, nullptr);
+    struct sigaction action{};
+    action.sa_handler = outside;
+    action.sa_flags = SA_ONSTACK;
+    sigaction(SIGSEGV, &action, nullptr);
+    return true;
+}();
+#else
+inline char* take(size_t size) { return static_cast<char*>(malloc(size)); }
+inline void give(char* memory) { free(memory); }
+#endif
+
 // The buffers of a call, read from a file and written back: for each its size, then its bytes.
 struct Buffers {
     int count = 0;
@@ -288,7 +340,7 @@ struct Buffers {
         int64_t size;
         if (!file) fail("cannot open the file of the buffers");
         while (fread(&size, sizeof size, 1, file) == 1) {
-            char* memory = static_cast<char*>(malloc(size));
+            char* memory = take(size);
             if (fread(memory, 1, size, file) != (size_t)size) fail("the buffers are cut short");
             if (count == MOST_BUFFERS) fail("too many buffers");
             sizes[count] = size;
@@ -301,7 +353,7 @@ struct Buffers {
         if (!file) fail("cannot write the buffers");
         for (int i = 0; i < count; ++i) fwrite(data[i], 1, sizes[i], file);
         fclose(file);
-        for (int i = 0; i < count; ++i) free(data[i]);
+        for (int i = 0; i < count; ++i) give(data[i]);
     }
     Argument operator()(int position) const { return {data[position]}; }
     Argument part(int position, int64_t offset) const { return {data[position] + offset}; }

@@ -7,6 +7,10 @@
 #include "cutlass/epilogue/threadblock/default_epilogue_tensor_op.h"
 #include "cutlass/epilogue/threadblock/epilogue_with_visitor.h"
 
+#ifndef TW_SHARED
+#define TW_SHARED(name) extern __shared__ __align__(128) char name[]
+#endif
+
 namespace tw {
 
 // `Count` elements in memory, loaded and stored at once.

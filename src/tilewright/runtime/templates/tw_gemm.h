@@ -25,7 +25,7 @@ struct Gemm {
         Output<Element, AlignD>, Tiles, Stages, false, Operator>::GemmKernel;
     using Mma = typename Kernel::Mma;
 
-    template <class Functor>
+    template <int SharedBytes, class Functor>
     CUTLASS_DEVICE static void run(
         Element const* a, Element const* b, GemmSizes const& sizes, Functor const& functor,
         char* shared) {
@@ -34,6 +34,7 @@ struct Gemm {
             typename Mma::SharedStorage loop;
             typename Epilogue::SharedStorage epilogue;
         };
+        static_assert(sizeof(Shared) == SharedBytes, "the bytes that the launch asks for");
         Shared& storage = *reinterpret_cast<Shared*>(shared);
 
         Tiles tiles;

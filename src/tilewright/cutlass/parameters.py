@@ -1,0 +1,175 @@
+"""The parameters of a template's instance, and which of them can be.
+
+    parameters = Parameters(block_m=128, block_n=128, block_k=32, warp_m=64, warp_n=64, ...)
+    check(conditions(parameters, problem), "cutlass.gemm")      raises ScheduleError, says which
+
+All is arithmetic on ints or on int64 columns alike (`[n]`, one row a program), so a whole list is
+checked at once and before anything is compiled: CUTLASS itself tells of few of these limits, and of
+some of them by wrong results only (an N beyond the tile of two contractions in one kernel).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tilewright.cutlass.architectures import Architecture
+from tilewright.errors import ScheduleError
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+Number: TypeAlias = "int | Ints"
+Truth: TypeAlias = "bool | npt.NDArray[np.bool_]"
+
+WARP = 32
+THREAD_REGISTERS = 255
+OTHER_REGISTERS = 60  # of a thread: addresses, predicates, what the compiler keeps
+ACCESS_BYTES = 16  # the widest access of one thread
+LOOKUP_BYTES = 1024  # static shared memory of a convolution, at most (tw_conv.h)
+LEAST_ASYNC_BYTES = 4  # of one cp.async, which more than two stages need
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Tiles in elements: of a block, and of a warp (which has all of `block_k`). `stages` tiles are
+    in shared memory at once; `swizzle` columns of blocks are walked together, so that they find
+    each other's data in the cache. `align` elements of K are one access. `pad` says that operands
+    whose K does not suit `align` are copied to where it does. Of two contractions in one kernel
+    `block_n1`, `warp_m1`, `warp_n1` are the second one's tiles, and `shared` says that the middle
+    value is in shared memory rather than in registers.
+    """
+
+    block_m: Number
+    block_n: Number
+    block_k: Number
+    warp_m: Number
+    warp_n: Number
+    stages: Number
+    swizzle: Number = 1
+    align: Number = 8
+    pad: Number = 0
+    block_n1: Number = 0
+    warp_m1: Number = 0
+    warp_n1: Number = 0
+    shared: Number = 0
+
+    @property
+    def warps(self) -> Number:
+        """Warps of a block."""
+        return (self.block_m // self.warp_m) * (self.block_n // self.warp_n)
+
+    @property
+    def threads(self) -> Number:
+        return WARP * self.warps
+
+    @property
+    def values(self) -> tuple[Number, ...]:
+        """In the order of the fields."""
+        return tuple(getattr(self, name) for name in FIELDS)
+
+
+FIELDS = tuple(f.name for f in fields(Parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One limit: whether it holds, its name, and what it says of the values."""
+
+    name: str
+    holds: Truth
+    words: str
+
+
+def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> list[Condition]:
+    """What every template asks of its tiles on one architecture."""
+    size = element_bytes(dtype)
+    m, n, k = architecture.instructions[dtype]
+    accumulators = p.warp_m * p.warp_n // WARP
+    fragments = 2 * (p.warp_m + p.warp_n) * k * size // 4 // WARP
+    accesses = p.block_k * size // ACCESS_BYTES
+    return [
+        Condition(
+            "warp divides block",
+            (p.block_m % p.warp_m == 0) & (p.block_n % p.warp_n == 0),
+            f"tiles of a warp, {p.warp_m} x {p.warp_n}, divide those of a block, "
+            f"{p.block_m} x {p.block_n}",
+        ),
+        Condition(
+            "instruction divides warp",
+            (p.warp_m % m == 0) & (p.warp_n % (2 * n) == 0) & (p.block_k % k == 0)
+            & (p.block_k // k >= 2),
+            f"a warp's tile {p.warp_m} x {p.warp_n} x {p.block_k} is of whole instructions "
+            f"{m} x {n} x {k}, two of them or more along k",
+        ),
+        Condition(
+            "warps of a block", (p.warps >= 1) & (p.warps <= 16),
+            f"a block has 1 to 16 warps, not {p.warps}",
+        ),
+        Condition(
+            "threads load whole tiles",
+            (p.block_m * accesses % p.threads == 0) & (p.block_n * accesses % p.threads == 0),
+            f"{p.threads} threads share the {ACCESS_BYTES}-byte accesses of tiles "
+            f"{p.block_m} x {p.block_k} and {p.block_n} x {p.block_k} evenly",
+        ),
+        Condition(
+            "stages", (p.stages >= 2) & (p.stages <= architecture.stages),
+            f"{architecture.name} has 2 to {architecture.stages} stages, not {p.stages}",
+        ),
+        Condition(
+            "registers", accumulators + fragments + OTHER_REGISTERS <= THREAD_REGISTERS,
+            f"accumulators {accumulators} and operands {fragments} of a thread, with "
+            f"{OTHER_REGISTERS} others, fit into {THREAD_REGISTERS} registers",
+        ),
+        Condition(
+            "access of stages", (p.stages == 2) | (p.align * size >= LEAST_ASYNC_BYTES),
+            f"more than 2 stages copy at least {LEAST_ASYNC_BYTES} bytes at a time, "
+            f"not {p.align} elements of {size}",
+        ),
+    ]  # fmt: skip
+
+
+def shared_condition(used: Number, limit: int, where: str) -> Condition:
+    """A block's shared memory."""
+    return Condition(
+        "shared memory", used <= limit, f"{used} bytes of shared memory fit into {where}'s {limit}"
+    )
+
+
+def stage_bytes(rows: Number, columns: Number, p: Parameters, dtype: str) -> Number:
+    """Bytes of all stages of both operands' tiles."""
+    return p.stages * (rows + columns) * p.block_k * element_bytes(dtype)
+
+
+def epilogue_bytes(block_n: Number, warps_m: Number, dtype: str) -> Number:
+    """Shared memory through which accumulators are put in order: eight rows of each row of warps
+    (twice where results are narrow), a little wider than the tile against bank conflicts.
+    """
+    narrow = element_bytes(dtype) == 2
+    return warps_m * 8 * (2 if narrow else 1) * (block_n + (8 if narrow else 8)) * 4
+
+
+def element_bytes(dtype: str) -> int:
+    return 4 if dtype == "float32" else 2
+
+
+def greater(a: Number, b: Number) -> Number:
+    """The greater of two, ints or columns."""
+    return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
+
+
+def check(conditions: Iterable[Condition], what: str) -> None:
+    """Raises ScheduleError with the first condition that does not hold."""
+    for condition in conditions:
+        if not np.all(condition.holds):
+            raise ScheduleError(f"{what}: {condition.name}: it is not so that {condition.words}")
+
+
+def valid(conditions: Iterable[Condition], count: int) -> npt.NDArray[np.bool_]:
+    """Which rows of columns hold all conditions, `[count]`."""
+    found = np.ones(count, bool)
+    for condition in conditions:
+        found &= condition.holds
+    return found
