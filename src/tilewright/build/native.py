@@ -3,20 +3,23 @@
     build_native(dag, gene, target, "gemm") -> Artifact
 
 For a CUDA target NVRTC compiles the source with the headers of the extra `cutlass`; the emulation
-takes the source as it is.
+takes the source as it is. Sizes are arguments, so one binary serves all workloads of its form: it
+is kept in the user's cache by its source, and kernels are called by a hash of that.
 """
 
 from __future__ import annotations
 
 import sys
+from hashlib import sha256
 
 from tilewright.artifact import Artifact, BufferSpec, CodeReport, Launch, Packing
-from tilewright.cutlass import KernelCall, Native, native_of
+from tilewright.build.cache import ArtifactCache
+from tilewright.cutlass import KernelCall, Native, Program, native_of
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.gene import Gene
-from tilewright.runtime.headers import folders
+from tilewright.headers import folders
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.settings import Settings
 from tilewright.target import CudaTarget, Target
@@ -30,12 +33,18 @@ def build_native(dag: ComputeDAG, gene: Gene, target: Target, name: str) -> Arti
     """Compile a template's instance. Raises ScheduleError for a gene that cannot be, BuildError
     from the compiler (with its first error) or with what to install.
     """
-    program = native_of(dag, gene, target).program(name)
+    native = native_of(dag, gene, target)
+    digest = sha256(native.program("kernel").text.encode()).hexdigest()
+    return native_artifact(dag, native.program(f"tw_{digest[:16]}"), target, name)
+
+
+def native_artifact(dag: ComputeDAG, program: Program, target: Target, name: str) -> Artifact:
+    """The same for a program that is written already."""
     if Settings.from_environment().shows("ir"):
         print(f"// code of {name}\n{program.text}", file=sys.stderr)
     code, report = program.text.encode(), None
     if isinstance(target, CudaTarget):
-        code, report = compile_template(program.text, target.architecture)
+        code, report = cached_template(program.text, target.architecture)
     packings = tuple(program.packings.get(t.name) or _as_it_is(t) for t in dag.constants)
     inputs = tuple(_spec(t) for t in dag.inputs)
     constants = tuple(
@@ -62,6 +71,20 @@ def build_native(dag: ComputeDAG, gene: Gene, target: Target, name: str) -> Arti
 def compile_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     """The binary of a template's source, and what the assembler says of it. Raises BuildError."""
     return compile_cuda(text, architecture, folders(), OPTIONS)
+
+
+def cached_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
+    """The same, from the user's cache where it was compiled before."""
+    settings = Settings.from_environment()
+    cache = ArtifactCache(settings.cache, settings.cache_limit)
+    key = cache.key("", text, architecture, "template")
+    known = cache.get(key)
+    if known is not None and known.report is not None:
+        return known.object_code, known.report
+    code, report = compile_template(text, architecture)
+    kept = Artifact("template", architecture, code, (), (), (), (), 0, report=report)
+    cache.put(key, kept.to_bytes())
+    return code, report
 
 
 def native_text(native: Native, name: str) -> str:
@@ -91,5 +114,3 @@ def _as_it_is(constant: Tensor) -> Packing:
 
 def _spec(tensor: Tensor) -> BufferSpec:
     return BufferSpec(tensor.name, static_shape(tensor), tensor.dtype.name)
-
-

@@ -1,4 +1,4 @@
-"""Template `cutlass.b2b_conv`: a convolution and a 1 x 1 convolution of its result in one kernel."""
+"""Template `cutlass.b2b_conv`: a convolution and a 1 x 1 convolution of its result, one kernel."""
 
 from __future__ import annotations
 

@@ -150,9 +150,7 @@ def grouped(stage: Tensor, left: Factor, right: Factor) -> Contraction:
     compute = compute_of(stage)
     extents = _extents(compute)
     if left.tensor.dtype != right.tensor.dtype:
-        raise NoMatchError(
-            f"{stage.name} multiplies {left.tensor.dtype} by {right.tensor.dtype}"
-        )
+        raise NoMatchError(f"{stage.name} multiplies {left.tensor.dtype} by {right.tensor.dtype}")
     if stage.dtype.name != "float32":
         raise NoMatchError(f"{stage.name} is summed in {stage.dtype}")
     spatial = [a.name for a in compute.axes if extents[a.name] > 1]

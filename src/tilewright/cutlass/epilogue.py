@@ -74,8 +74,8 @@ class _Writer:
         declared = "\n".join(f"    {m}" for m in (*members, f"{_element(output)}* out;"))
         text = (
             f"struct {self.name}_result {{\n{declared}\n    int const* v;\n"
-            "    template <int N, class Sums>\n"
-            "    CUTLASS_DEVICE void apply(int batch, int row, int column, Sums const& sums) const {"
+            "    template <int N, class Sums>\n    CUTLASS_DEVICE void apply(\n"
+            "        int batch, int row, int column, Sums const& sums) const {"
             f"\n{body}\n    }}\n}};\n"
         )
         return Epilogue(text, (*tensors, output), tuple(self.values), printer.helpers)
@@ -187,9 +187,7 @@ class _Printer(Expressions):
         return self.texts[read]
 
 
-def group_stride(
-    strides: Mapping[str, int], axes: Axes, extents: Mapping[str, int]
-) -> int | None:
+def group_stride(strides: Mapping[str, int], axes: Axes, extents: Mapping[str, int]) -> int | None:
     """Elements from one value of a group of axes, counted through, to the next; None where that is
     not the same for all.
     """
@@ -216,7 +214,9 @@ def _variables(e: Expr) -> set[str]:
     return set().union(*map(_variables, children(e)))
 
 
-def scalar_function(value: Expr, texts: Mapping[Read, str], name: str) -> tuple[str, Mapping[str, str]]:
+def scalar_function(
+    value: Expr, texts: Mapping[Read, str], name: str
+) -> tuple[str, Mapping[str, str]]:
     """A function of one accumulator `x` and the bias `b` of its column (`tw_b2b.h`), and the
     helpers that it calls.
     """

@@ -104,9 +104,7 @@ class GemmMatch(Match):
             Condition(
                 "padding", (p.pad == 0) | self.paddable, "K to be padded is the extent of one axis"
             ),
-            Condition(
-                "swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"
-            ),
+            Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
             Condition(
                 "columns of the epilogue", p.block_n % COUNT == 0, f"{p.block_n} are whole accesses"
             ),
@@ -138,9 +136,9 @@ class GemmMatch(Match):
         c = self.last
         factor, free = self._side(left)
         lies = self.lies(left)
-        if lies is not None and (not p.pad or lies.align == self.full == p.align):
-            if not p.pad or self._depth(p) == self.extents[2]:
-                return Operand(factor), lies
+        suits = lies is not None and lies.align == self.full
+        if lies is not None and (not p.pad or (suits and self._depth(p) == self.extents[2])):
+            return Operand(factor), lies
         k = self._depth(p)
         axes = (*c.batch, *free, *c.depth)
         dimensions = [d for d in (factor.dimension(a) for a in axes) if d is not None]
@@ -206,22 +204,32 @@ def only_contraction(dag: ComputeDAG, architecture: Architecture) -> tuple[Contr
     if len(stages) != 1:
         raise NoMatchError(f"there are {len(stages)} sums, not one")
     both = [contraction_of(dag, stages[0], swapped) for swapped in (False, True)]
-    ordered = []
-    for found in both:
-        follows = what_follows(dag, found)
-        strides = follows.output.strides
-        sort = lambda axes, by: tuple(sorted(axes, key=lambda a: -by(a)))  # noqa: E731
-        found = replace(
-            found,
-            batch=sort(found.batch, lambda a: strides.get(a, 0)),
-            rows=sort(found.rows, found.left.stride),
-            columns=sort(found.columns, lambda a: strides.get(a, 0)),
-            depth=sort(found.depth, found.left.stride),
-        )
-        ordered.append((found, follows))
+    ordered = [_ordered(dag, found) for found in both]
     supported(both[0], architecture)
     ordered.sort(key=lambda pair: not _last_is_contiguous(*pair))
     return ordered[0]
+
+
+def _ordered(dag: ComputeDAG, found: Contraction) -> tuple[Contraction, Follows]:
+    """A contraction with the axes of each group as they lie, the outermost first: rows and depth in
+    the left factor, batch and columns in the output.
+    """
+    follows = what_follows(dag, found)
+
+    def outside(axis: str) -> int:
+        return -follows.output.strides.get(axis, 0)
+
+    def inside(axis: str) -> int:
+        return -found.left.stride(axis)
+
+    ordered = replace(
+        found,
+        batch=tuple(sorted(found.batch, key=outside)),
+        rows=tuple(sorted(found.rows, key=inside)),
+        columns=tuple(sorted(found.columns, key=outside)),
+        depth=tuple(sorted(found.depth, key=inside)),
+    )
+    return ordered, follows
 
 
 def _last_is_contiguous(found: Contraction, follows: Follows) -> bool:

@@ -1,5 +1,6 @@
-"""Genes of templates: `{"producer": {"native": "cutlass.gemm"}, "decisions": {"block": [128, 64, 32],
-…}}`.
+"""Genes of templates.
+
+{"producer": {"native": "cutlass.gemm"}, "decisions": {"block": [128, 64, 32], "stages": 3, …}}
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tilewright.cutlass.architectures import Architecture, architecture_of
-from tilewright.cutlass.contraction import NoMatchError
-from tilewright.cutlass.conv import Conv
 from tilewright.cutlass.b2b_conv import B2bConv
 from tilewright.cutlass.b2b_gemm import B2bGemm
+from tilewright.cutlass.contraction import NoMatchError
+from tilewright.cutlass.conv import Conv
 from tilewright.cutlass.gemm import Gemm
 from tilewright.cutlass.parameters import FIELDS, Parameters, check
 from tilewright.cutlass.template import Match, Program

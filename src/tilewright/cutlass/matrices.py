@@ -4,8 +4,8 @@
     Packed.of(factor, (("m",), ("k",)), extents, 8)    [m, k padded to 8]
 
 A factor is read in place where it is a matrix (of a batch) with one contiguous side. Otherwise, or
-for wider accesses, it is packed: a constant when the function is loaded, an input by a kernel of its
-own into memory of the plan.
+for wider accesses, it is packed: a constant when the function is loaded, an input by a kernel of
+its own into memory of the plan.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ kernel have in common (Bolt, section 3.1).
 
     pair = pair_of(dag, architecture)
     pair.first, pair.second      contractions; the second's left factor is the first's result
-    pair.between                 what becomes of an element of the first, with the bias of its column
+    pair.between                 what becomes of an element of the first, with its column's bias
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ from tilewright.expr.nodes import (
     Var,
     children,
     reads,
+    substitute,
     transform,
 )
 from tilewright.expr.reference import compute_of, sizes
@@ -174,22 +175,24 @@ def _middle(value: Expr, outer: Tensor, first: Contraction) -> tuple[Read, Tenso
             raise NoMatchError(f"{read.tensor.name} between the two contractions is computed")
         if read.tensor.dtype != first.left.tensor.dtype:
             raise NoMatchError(f"{read.tensor.name} between is {read.tensor.dtype}")
-        # in terms of the first one's axes: its columns are what the second one sums over
-        inner = compute_of(first.stage).axes
-        named = {
-            i.name: a.var
-            for a, i in zip(inner, read_at[0].indices, strict=True)
-            if isinstance(i, Var)
-        }
-        renamed = transform(
-            read, lambda e: named.get(e.name) if isinstance(e, Var) else None
-        )
-        assert isinstance(renamed, Read)
+        renamed = _in_terms_of(first, read, read_at[0])
         place = place_of(renamed, first)
         along = group_stride(place.strides, first.columns, first.extents)
         if any(place.strides.get(a) for a in first.rows) or along != 1 or place.offset:
             raise NoMatchError(f"{read.tensor.name} between is no bias of columns")
     return read_at[0], next((r.tensor for r in others), None)
+
+
+def _in_terms_of(first: Contraction, read: Read, middle: Read) -> Read:
+    """A read of the second contraction in the first one's axes: its columns are what the second one
+    sums over.
+    """
+    named: dict[str, Expr] = {
+        index.name: axis.var
+        for axis, index in zip(compute_of(first.stage).axes, middle.indices, strict=True)
+        if isinstance(index, Var)
+    }
+    return Read(read.tensor, tuple(substitute(i, named) for i in read.indices))
 
 
 def _values(e: Expr) -> list[Expr]:
@@ -233,7 +236,9 @@ def pair_conditions(
     registers = (p.warp_m * p.warp_n + p.warp_m1 * p.warp_n1) // 32
     fragments = 2 * (p.warp_m1 + p.warp_n1) * k * size // 4 // 32
     in_registers = p.shared == 0
-    named = [replace(c, name=f"second: {c.name}") for c in tile_conditions(second, architecture, dtype)]
+    named = [
+        replace(c, name=f"second: {c.name}") for c in tile_conditions(second, architecture, dtype)
+    ]
     return [
         *tile_conditions(p, architecture, dtype),
         *named,
@@ -319,8 +324,19 @@ def pair_candidates(
                 for warp_m1 in (16, 32, 64):
                     found.append(
                         Parameters(
-                            m, n0, k, warp_m, min(warp_n, n0), stages, 1, align, 0, n1, warp_m1,
-                            min(warp_n1, n1), 1,
+                            m,
+                            n0,
+                            k,
+                            warp_m,
+                            min(warp_n, n0),
+                            stages,
+                            1,
+                            align,
+                            0,
+                            n1,
+                            warp_m1,
+                            min(warp_n1, n1),
+                            1,
                         )
                     )
     return found

@@ -90,6 +90,7 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
     accumulators = p.warp_m * p.warp_n // WARP
     fragments = 2 * (p.warp_m + p.warp_n) * k * size // 4 // WARP
     accesses = p.block_k * size // ACCESS_BYTES
+    threads = greater(p.threads, 1)  # of a block smaller than a warp's tile there are none
     return [
         Condition(
             "warp divides block",
@@ -110,7 +111,7 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
         ),
         Condition(
             "threads load whole tiles",
-            (p.block_m * accesses % p.threads == 0) & (p.block_n * accesses % p.threads == 0),
+            (p.block_m * accesses % threads == 0) & (p.block_n * accesses % threads == 0),
             f"{p.threads} threads share the {ACCESS_BYTES}-byte accesses of tiles "
             f"{p.block_m} x {p.block_k} and {p.block_n} x {p.block_k} evenly",
         ),
@@ -140,7 +141,8 @@ def shared_condition(used: Number, limit: int, where: str) -> Condition:
 
 def stage_bytes(rows: Number, columns: Number, p: Parameters, dtype: str) -> Number:
     """Bytes of all stages of both operands' tiles."""
-    return p.stages * (rows + columns) * p.block_k * element_bytes(dtype)
+    found: Number = p.stages * (rows + columns) * p.block_k * element_bytes(dtype)
+    return found
 
 
 def epilogue_bytes(block_n: Number, warps_m: Number, dtype: str) -> Number:
@@ -148,7 +150,8 @@ def epilogue_bytes(block_n: Number, warps_m: Number, dtype: str) -> Number:
     (twice where results are narrow), a little wider than the tile against bank conflicts.
     """
     narrow = element_bytes(dtype) == 2
-    return warps_m * 8 * (2 if narrow else 1) * (block_n + (8 if narrow else 8)) * 4
+    found: Number = warps_m * 8 * (2 if narrow else 1) * (block_n + 8) * 4
+    return found
 
 
 def element_bytes(dtype: str) -> int:
@@ -157,7 +160,10 @@ def element_bytes(dtype: str) -> int:
 
 def greater(a: Number, b: Number) -> Number:
     """The greater of two, ints or columns."""
-    return max(a, b) if isinstance(a, int) and isinstance(b, int) else np.maximum(a, b)
+    if isinstance(a, int) and isinstance(b, int):
+        return max(a, b)
+    found: Ints = np.maximum(a, b)
+    return found
 
 
 def check(conditions: Iterable[Condition], what: str) -> None:

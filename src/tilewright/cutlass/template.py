@@ -144,7 +144,7 @@ class Match(ABC):
             *dict(sorted({**epilogue.helpers, **helpers}.items())).values(),
             epilogue.text,
             before,
-            f"struct {name}_sizes {{ {self.sizes} problem; int v[{max(len(epilogue.values), 1)}]; }};",
+            f"struct {name}_sizes {{ {self.sizes} problem; int v[{len(epilogue.values) or 1}]; }};",
             *([_pack_kernel(pack, element)] if packs else []),
             f'extern "C" __global__ void __launch_bounds__({p.threads}) {name}(',
             f"    {', '.join([*pointers, *given])}, __grid_constant__ {name}_sizes const sizes) {{",
@@ -188,8 +188,8 @@ def _on_device(operand: Operand) -> bool:
 def _pack_kernel(name: str, element: str) -> str:
     return (
         f'extern "C" __global__ void __launch_bounds__({PACKED_THREADS}) {name}(\n'
-        f"    {element} const* from, {element}* to, __grid_constant__ tw::PackSizes const sizes) {{\n"
-        "    tw::pack(from, to, sizes);\n}"
+        f"    {element} const* from, {element}* to,\n"
+        "    __grid_constant__ tw::PackSizes const sizes) {\n    tw::pack(from, to, sizes);\n}"
     )
 
 

@@ -1,6 +1,6 @@
 """A factor that is read in windows, as a convolution reads its image.
 
-    window = image_of(found)      x[n, h * 2 + rh - 1, w * 2 + rw - 1, rc], h first in memory or not
+window = image_of(found)      x[n, h * 2 + rh - 1, w * 2 + rw - 1, rc], h first in memory or not
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
 from tilewright.files import own_folder
+from tilewright.headers import folders as template_folders
 from tilewright.runtime.device import Seconds
-from tilewright.runtime.headers import folders as template_folders
 from tilewright.target.emulated import CUDA_ON_CPU
 
 HEADERS = Path(__file__).parent / "emulation"

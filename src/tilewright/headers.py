@@ -2,6 +2,7 @@
 ones.
 
     folders()      our own kernels' bodies, CUTLASS's headers, CUDA's
+    missing()      why there are none, or None
 
 They come from packages (`pip install 'tilewright[cutlass]'`); nothing of them is part of this one.
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from tilewright.errors import BuildError
 
-TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "runtime" / "templates"
 INSTALL = "templates of CUTLASS need its headers: pip install 'tilewright[cutlass]'"
 
 Version = tuple[int, ...]
@@ -46,6 +47,16 @@ def folders() -> tuple[Path, ...]:
     another version, with what to install.
     """
     return (TEMPLATES, *dict.fromkeys(f for package in PLACES for f in _folders_of(package)))
+
+
+@functools.cache
+def missing() -> str | None:
+    """Why templates cannot be compiled here; None where they can."""
+    try:
+        folders()
+    except BuildError as error:
+        return str(error)
+    return None
 
 
 def _folders_of(package: str) -> list[Path]:
