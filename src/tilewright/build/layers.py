@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen import compile_program
-from tilewright.cutlass import Native, is_native, native_of
+from tilewright.cutlass import Native, native_of
 from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
@@ -51,7 +51,7 @@ class Layers:
     @cached_property
     def native(self) -> Native | None:
         """The template's program; None where loops are scheduled."""
-        return native_of(self.dag, self.gene, self.target) if is_native(self.gene) else None
+        return native_of(self.dag, self.gene, self.target) if self.gene.is_native else None
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -3,13 +3,14 @@
     matches = matches_of(dag, target)          those templates that compute the DAG
     matches[0].short_list(40)                  parameters worth trying
     gene_of(matches[0], parameters)            a program as records have it
-    parse(dag, gene, target)                   (match, parameters) of such a gene
+    native_of(dag, gene, target)               match and parameters of such a gene
+    offered(dag, target)                       all such programs for a search
 
 A program is CUDA C++ that instantiates templates of the installed package; nothing is compiled here
 (`build.native`).
 """
 
-from tilewright.cutlass.genes import Native, gene_of, is_native, matches_of, native_of, reasons
+from tilewright.cutlass.genes import Native, gene_of, matches_of, native_of, offered, reasons
 from tilewright.cutlass.template import KernelCall, Match, Program
 
 __all__ = [
@@ -18,8 +19,8 @@ __all__ = [
     "Native",
     "Program",
     "gene_of",
-    "is_native",
     "matches_of",
     "native_of",
+    "offered",
     "reasons",
 ]

@@ -54,6 +54,10 @@ class B2bConvMatch(B2bMatch):
                 f"padded (all accesses must have {self.full})",
             ),
             Condition(
+                "dtype in shared memory", (p.shared == 0) | (self.dtype == "float16"),
+                f"what is kept in shared memory is float16, not {self.dtype}",
+            ),
+            Condition(
                 "padding", (p.pad == 0) | (self.image.channels is not None),
                 "channels to be padded are a dimension",
             ),
@@ -73,13 +77,14 @@ class B2bConvMatch(B2bMatch):
             left = Operand(first.left, packed_image(first.left, self.image, channels))
         columns = {first.columns[-1]: int(p.block_n)} if len(first.columns) == 1 else {}
         weights = Operand(first.right, packed_weights(first, self.image, channels, columns))
-        return [left, weights, bias_operand(self.pair, weights), self.second_weights(p)]
+        second = self.second_weights(p)
+        return [left, weights, bias_operand(self.pair, weights, int(p.block_n)), second]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         second = self.pair.second
         channels = padded_channels(self.channels, p, self.full)
         sizes = conv_sizes(self.pair.first, self.image, channels, int(p.block_n))
-        return (*sizes, second.size(second.columns), self.bias)
+        return (*sizes, second.size(second.columns), self.bias(p))
 
     def body(self, p: Parameters, name: str) -> str:
         arguments = [ELEMENTS[self.dtype], *self.tiles(p, name)]

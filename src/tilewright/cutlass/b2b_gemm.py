@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
-from tilewright.cutlass.contraction import Contraction, NoMatchError
+from tilewright.cutlass.contraction import Contraction, Factor, NoMatchError
 from tilewright.cutlass.epilogue import COUNT, ELEMENTS
 from tilewright.cutlass.matrices import Packed, view
 from tilewright.cutlass.pairs import Pair, pair_bytes, pair_candidates, pair_conditions, pair_of
@@ -20,6 +20,7 @@ from tilewright.cutlass.parameters import (
 )
 from tilewright.cutlass.template import Match, Operand, shape_text
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.reference import static_shape
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,9 @@ class B2bMatch(Match):
         """Elements of the widest access."""
         return ACCESS_BYTES // element_bytes(self.dtype)
 
-    @property
-    def bias(self) -> int:
-        """Columns of the middle value that have a bias."""
-        return 0 if self.pair.bias is None else self.pair.middle
+    def bias(self, p: Parameters) -> int:
+        """Columns of the first contraction's tile that have a bias, which is 0 where it is padded."""
+        return 0 if self.pair.bias is None else int(p.block_n)
 
     def conditions(self, p: Parameters) -> list[Condition]:
         where = self.architecture
@@ -138,7 +138,7 @@ class B2bGemmMatch(B2bMatch):
         padded = {**({first.depth[-1]: k} if p.pad else {}), **columns}
         weights = Operand(first.right, _packed(first, False, padded))
         second = self.second_weights(p)
-        return [left, weights, bias_operand(self.pair, weights), second]
+        return [left, weights, bias_operand(self.pair, weights, int(p.block_n)), second]
 
     def problem(self, p: Parameters) -> tuple[int, ...]:
         first, second = self.pair.first, self.pair.second
@@ -146,7 +146,7 @@ class B2bGemmMatch(B2bMatch):
         k = self._depth(p)
         lda = k if p.pad or lies is None else lies.ld
         n0, n1 = int(p.block_n), second.size(second.columns)
-        return first.size(first.rows), k, n0, n1, lda, k, n0, self.bias
+        return first.size(first.rows), k, n0, n1, lda, k, n0, self.bias(p)
 
     def body(self, p: Parameters, name: str) -> str:
         column = "cutlass::layout::ColumnMajor"
@@ -162,11 +162,15 @@ def _packed(found: Contraction, left: bool, filled_axes: dict[str, int]) -> Pack
     return Packed.of(factor, dimensions, padded)
 
 
-def bias_operand(pair: Pair, instead: Operand) -> Operand:
-    """The bias's pointer, or some other one where none is read."""
+def bias_operand(pair: Pair, instead: Operand, columns: int) -> Operand:
+    """The bias, filled up to so many columns: two are read at once. Some other pointer where none
+    is read.
+    """
     if pair.bias is None:
         return instead
-    return Operand(replace(pair.first.right, tensor=pair.bias, indices=()))
+    factor = Factor(pair.bias, (), False)
+    last = max(range(pair.bias.rank), key=lambda d: (static_shape(factor.tensor)[d], d))
+    return Operand(factor, Packed.of(factor, [last], {last: columns}))
 
 
 class B2bGemm:

@@ -11,7 +11,7 @@ only move elements; zeros around it are a window's border where every test is on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -32,7 +32,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.simplify import Simplifier
-from tilewright.expr.tensors import Compute, Placeholder
+from tilewright.expr.tensors import Compute, Placeholder, is_constant
 
 Axes = tuple[str, ...]
 
@@ -107,6 +107,15 @@ class Contraction:
     def dtype(self) -> str:
         """Of both factors."""
         return self.left.tensor.dtype.name
+
+
+def packed_once(factors: Sequence[Factor], follows: Follows) -> None:
+    """Raises NoMatchError where a constant that is packed for one purpose is read for another."""
+    names = [f.tensor.name for f in factors if is_constant(f.tensor)]
+    names += {r.tensor.name for r in reads(follows.value) if is_constant(r.tensor)}
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise NoMatchError(f"{', '.join(twice)} is read for two purposes")
 
 
 def seen_through(dag: ComputeDAG, e: Expr, kept: frozenset[str] = frozenset()) -> Expr:
@@ -302,7 +311,7 @@ def _axes_of(read: Read, compute: Compute, found: Contraction) -> dict[str, Expr
         if form is None or form.axis is None or extents[form.axis] != found.extents[axis.name]:
             raise NoMatchError(f"{found.stage.name} is not read element by element")
         axes[form.axis] = axis.var
-    if {n for n, e in extents.items() if e > 1} != set(axes):
+    if {a.name for a in compute.axes if extents[a.name] > 1} != set(axes):
         raise NoMatchError(f"elements of {found.stage.name} are used for several of the output")
     return axes
 

@@ -103,7 +103,7 @@ class ConvMatch(Match):
 
     def dynamic_bytes(self, p: Parameters) -> Number:
         loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
-        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m, self.dtype))
+        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m))
 
     def operands(self, p: Parameters) -> list[Operand]:
         channels = padded_channels(self.channels, p, self.full)

@@ -13,6 +13,7 @@ from tilewright.cutlass.contraction import (
     Follows,
     NoMatchError,
     contraction_of,
+    packed_once,
     sums,
     what_follows,
 )
@@ -124,7 +125,7 @@ class GemmMatch(Match):
 
     def dynamic_bytes(self, p: Parameters) -> Number:
         loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
-        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m, self.dtype))
+        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m))
 
     def _depth(self, p: Parameters) -> int:
         """K, padded where it is."""
@@ -206,6 +207,7 @@ def only_contraction(dag: ComputeDAG, architecture: Architecture) -> tuple[Contr
     both = [contraction_of(dag, stages[0], swapped) for swapped in (False, True)]
     ordered = [_ordered(dag, found) for found in both]
     supported(both[0], architecture)
+    packed_once((both[0].left, both[0].right), ordered[0][1])
     ordered.sort(key=lambda pair: not _last_is_contiguous(*pair))
     return ordered[0]
 

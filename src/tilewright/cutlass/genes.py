@@ -16,11 +16,14 @@ from tilewright.cutlass.b2b_gemm import B2bGemm
 from tilewright.cutlass.contraction import NoMatchError
 from tilewright.cutlass.conv import Conv
 from tilewright.cutlass.gemm import Gemm
+from tilewright.cutlass.guidelines import MOST
 from tilewright.cutlass.parameters import FIELDS, Parameters, check
 from tilewright.cutlass.template import Match, Program
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene, compact, read_decisions
+from tilewright.headers import missing
+from tilewright.log import log
 from tilewright.target import Target
 
 
@@ -76,9 +79,19 @@ def reasons(dag: ComputeDAG, target: Target) -> dict[str, str]:
     return found
 
 
-def is_native(gene: Gene) -> bool:
-    """Whether a template makes the program of a gene."""
-    return gene.producer.startswith('{"native":')
+def offered(dag: ComputeDAG, target: Target) -> list[Gene]:
+    """The programs of all templates that compute the DAG, at most MOST in all: the templates in
+    turns, the most promising of each first. None where their headers are not installed; the log
+    says so.
+    """
+    matches = matches_of(dag, target)
+    reason = missing() if matches else None
+    if reason is not None:
+        log.info("templates are not tried: %s", reason)
+        return []
+    lists = [[gene_of(m, p) for p in m.short_list(MOST)] for m in matches]
+    longest = max(map(len, lists), default=0)
+    return [each[i] for i in range(longest) for each in lists if i < len(each)][:MOST]
 
 
 def gene_of(match: Match, p: Parameters) -> Gene:

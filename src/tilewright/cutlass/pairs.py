@@ -16,11 +16,13 @@ import numpy as np
 from tilewright.cutlass.architectures import Architecture
 from tilewright.cutlass.contraction import (
     Contraction,
+    Factor,
     Follows,
     NoMatchError,
     contraction_of,
     factor_of,
     grouped,
+    packed_once,
     place_of,
     seen_through,
     sums,
@@ -131,8 +133,9 @@ def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair:
         raise NoMatchError("the two contractions are not of one dtype and batch")
     second = _same_rows(first, second)
     follows = what_follows(dag, second)
-    between = value
-    return Pair(first, second, follows, between, bias)
+    given = [] if bias is None else [Factor(bias, (), False)]
+    packed_once((first.left, first.right, second.right, *given), follows)
+    return Pair(first, second, follows, value, bias)
 
 
 def _first(dag: ComputeDAG, inner: Tensor) -> Contraction:
@@ -169,7 +172,7 @@ def _middle(value: Expr, outer: Tensor, first: Contraction) -> tuple[Read, Tenso
     if len(others) > 1:
         raise NoMatchError("more than one tensor is read between the two contractions")
     if any(isinstance(v, Var) for v in _values(value)):
-        raise NoMatchError("what is between the two contractions depends on the position")
+        raise NoMatchError("what is between the two contractions depends on the position: a border")
     for read in others:
         if not isinstance(read.tensor.source, Placeholder):
             raise NoMatchError(f"{read.tensor.name} between the two contractions is computed")
@@ -301,7 +304,7 @@ def pair_bytes(p: Parameters, dtype: str) -> Number:
     widest = greater(p.block_n, p.block_n1)
     loop = stage_bytes(p.block_m, widest, p, dtype)
     middle = p.shared * p.block_m * (p.block_n + MIDDLE_PADDING) * element_bytes(dtype)
-    epilogue = epilogue_bytes(p.block_n1, p.block_m // p.warp_m1, dtype)
+    epilogue = epilogue_bytes(p.block_n1, p.block_m // p.warp_m1)
     return greater(loop + middle, epilogue)
 
 

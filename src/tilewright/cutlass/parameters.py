@@ -28,6 +28,9 @@ WARP = 32
 THREAD_REGISTERS = 255
 OTHER_REGISTERS = 60  # of a thread: addresses, predicates, what the compiler keeps
 ACCESS_BYTES = 16  # the widest access of one thread
+# Eight rows at a time are written by all warps that are side by side, each with accesses of 8
+# elements in at most 16 of its lanes a row (CUTLASS's OutputTileOptimalThreadMap).
+EPILOGUE_WARPS, EPILOGUE_COLUMNS = 4, 32
 LOOKUP_BYTES = 1024  # static shared memory of a convolution, at most (tw_conv.h)
 LEAST_ASYNC_BYTES = 4  # of one cp.async, which more than two stages need
 
@@ -116,6 +119,12 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
             f"{p.block_m} x {p.block_k} and {p.block_n} x {p.block_k} evenly",
         ),
         Condition(
+            "threads of the epilogue",
+            (p.warp_n >= EPILOGUE_COLUMNS) & (p.block_n // p.warp_n <= EPILOGUE_WARPS),
+            f"warps side by side, {p.block_n} / {p.warp_n}, are at most {EPILOGUE_WARPS} of at "
+            f"least {EPILOGUE_COLUMNS} columns",
+        ),
+        Condition(
             "stages", (p.stages >= 2) & (p.stages <= architecture.stages),
             f"{architecture.name} has 2 to {architecture.stages} stages, not {p.stages}",
         ),
@@ -145,12 +154,11 @@ def stage_bytes(rows: Number, columns: Number, p: Parameters, dtype: str) -> Num
     return found
 
 
-def epilogue_bytes(block_n: Number, warps_m: Number, dtype: str) -> Number:
-    """Shared memory through which accumulators are put in order: eight rows of each row of warps
-    (twice where results are narrow), a little wider than the tile against bank conflicts.
+def epilogue_bytes(block_n: Number, warps_m: Number) -> Number:
+    """Shared memory through which accumulators are put in order: twice eight rows of each row of
+    warps, a little wider than the tile against bank conflicts.
     """
-    narrow = element_bytes(dtype) == 2
-    found: Number = warps_m * 8 * (2 if narrow else 1) * (block_n + 8) * 4
+    found: Number = warps_m * 16 * (block_n + 8) * 4
     return found
 
 

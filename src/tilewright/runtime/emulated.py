@@ -72,7 +72,8 @@ class EmulatedDevice:
         command = ["g++", *_options(source.read_text()), str(source), "-o", str(program.executable)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode:
-            raise RunError(f"g++ rejects {artifact.entry}: {done.stderr[:2000]}")
+            lines = [x for x in done.stderr.splitlines() if "error" in x] or [done.stderr]
+            raise RunError(f"g++ rejects {artifact.entry}: {chr(10).join(lines)[:2000]}")
         return program
 
 

@@ -13,12 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilewright.cutlass import gene_of, matches_of
-from tilewright.cutlass.guidelines import MOST
 from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene
-from tilewright.headers import missing
-from tilewright.log import log
 from tilewright.search.memory import NOWHERE, Candidate
 from tilewright.target import Target
 
@@ -35,16 +31,9 @@ class NativePrograms:
 
     @staticmethod
     def of(dag: ComputeDAG, target: Target) -> NativePrograms:
-        """At most MOST of all templates that compute the DAG, in turns."""
-        matches = matches_of(dag, target)
-        reason = missing() if matches else None
-        if reason is not None:
-            log.info("templates are not tried: %s", reason)
-            return NativePrograms()
-        lists = [[gene_of(m, p) for p in m.short_list(MOST)] for m in matches]
-        longest = max(map(len, lists), default=0)
-        turns = [each[i] for i in range(longest) for each in lists if i < len(each)]
-        return NativePrograms(tuple(turns[:MOST]))
+        """Those that the target's templates offer."""
+        part = target.backend.templates
+        return NativePrograms(() if part is None else tuple(part.load()(dag, target)))
 
     def ask(self, n: int) -> list[Candidate]:
         """Up to `n` that nobody was told of."""

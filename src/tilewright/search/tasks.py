@@ -21,7 +21,6 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from tilewright.cost.extractor import FeatureExtractor
-from tilewright.cutlass import is_native
 from tilewright.errors import RunError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import (
@@ -302,7 +301,7 @@ class TaskSearch:
 
     def candidate(self, trial: Trial) -> Candidate | None:
         """A recorded program as a candidate; None where it is none of this task."""
-        if is_native(trial.gene):
+        if trial.gene.is_native:
             return candidate(trial.gene)
         here = self.space.row_of(trial.gene)
         if here is None:

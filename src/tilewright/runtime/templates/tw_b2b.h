@@ -56,9 +56,9 @@ struct B2bGemm {
         cutlass::platform::is_same<LayoutB0, LayoutB1>::value, "the package has one layout of both");
     static int const kCount = Instruction::kM * Instruction::kN / 32;
     using Kernel = typename cutlass::gemm::kernel::DefaultB2bGemm<
-        Element, cutlass::layout::RowMajor, AlignA, Element, LayoutB0, AlignB, Element,
-        cutlass::layout::RowMajor, float, cutlass::arch::OpClassTensorOp, Arch, Block0, Block1,
-        Warp0, Warp1, Instruction, Between<Element, Function, kCount>, Output<Element, AlignD>,
+        Element, cutlass::layout::RowMajor, AlignA, Element, LayoutB0, AlignB,
+        cutlass::half_t, cutlass::layout::RowMajor, float, cutlass::arch::OpClassTensorOp, Arch, Block0, Block1,
+        Warp0, Warp1, Instruction, Between<Element, Function, kCount>, Output<AlignD>,
         OneByOne, Stages, cutlass::arch::OpMultiplyAdd, Smem>::B2bGemmKernel;
     using Mma = typename Kernel::B2bMma;
 
@@ -71,7 +71,7 @@ struct B2bGemm {
             typename Mma::B2bMmaSharedStorage loop;
             typename Epilogue::SharedStorage epilogue;
         };
-        static_assert(sizeof(Shared) == SharedBytes, "the bytes that the launch asks for");
+        static_assert(SameBytes<sizeof(Shared), SharedBytes>::value, "what the launch asks for");
         Shared& storage = *reinterpret_cast<Shared*>(shared);
         int const row = blockIdx.x * Block0::kM;
         int const thread = threadIdx.x, lane = threadIdx.x % 32;

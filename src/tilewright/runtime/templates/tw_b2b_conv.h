@@ -30,9 +30,10 @@ struct B2bConv {
     using Layout = cutlass::layout::TensorNHWC;
     static int const kCount = Instruction::kM * Instruction::kN / 32;
     using Kernel = typename cutlass::conv::kernel::DefaultB2bConv2dFprop<
-        Element, Layout, Element, Layout, Element, Layout, float, cutlass::arch::OpClassTensorOp,
+        Element, Layout, Element, Layout, cutlass::half_t, Layout, float,
+        cutlass::arch::OpClassTensorOp,
         Arch, Block0, Block1, Warp0, Warp1, Instruction, Between<Element, Function, kCount>,
-        Output<Element, AlignD>, OneByOne, Stages, cutlass::arch::OpMultiplyAdd,
+        Output<AlignD>, OneByOne, Stages, cutlass::arch::OpMultiplyAdd,
         cutlass::conv::IteratorAlgorithm::kOptimized, Smem>::Kernel;
     using Mma = typename Kernel::B2bMma;
 
@@ -60,7 +61,7 @@ struct B2bConv {
             typename Mma::B2bMmaSharedStorage loop;
             typename Epilogue::SharedStorage epilogue;
         };
-        static_assert(sizeof(Shared) == SharedBytes, "the bytes that the launch asks for");
+        static_assert(SameBytes<sizeof(Shared), SharedBytes>::value, "what the launch asks for");
         Shared& storage = *reinterpret_cast<Shared*>(shared);
         __shared__ __align__(16) char lookup_bytes[sizeof(Lookup)];
         Lookup& lookup = *reinterpret_cast<Lookup*>(lookup_bytes);

@@ -26,8 +26,9 @@ struct Conv {
     using Tiles = cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<Swizzle>;
     using Layout = cutlass::layout::TensorNHWC;
     using Kernel = typename cutlass::conv::kernel::DefaultConv2dFprop<
-        Element, Layout, Element, Layout, Element, Layout, float, cutlass::arch::OpClassTensorOp,
-        Arch, Block, Warp, Instruction, Output<Element, AlignD>, Tiles, Stages, Operator,
+        Element, Layout, Element, Layout, cutlass::half_t, Layout, float,
+        cutlass::arch::OpClassTensorOp,
+        Arch, Block, Warp, Instruction, Output<AlignD>, Tiles, Stages, Operator,
         cutlass::conv::IteratorAlgorithm::kOptimized, cutlass::conv::StrideSupport::kStrided,
         AlignA, AlignB>::Kernel;
     using Mma = typename Kernel::Mma;
@@ -55,7 +56,7 @@ struct Conv {
             typename Mma::SharedStorage loop;
             typename Epilogue::SharedStorage epilogue;
         };
-        static_assert(sizeof(Shared) == SharedBytes, "the bytes that the launch asks for");
+        static_assert(SameBytes<sizeof(Shared), SharedBytes>::value, "what the launch asks for");
         Shared& storage = *reinterpret_cast<Shared*>(shared);
         __shared__ __align__(16) char lookup_bytes[sizeof(Lookup)];
         Lookup& lookup = *reinterpret_cast<Lookup*>(lookup_bytes);

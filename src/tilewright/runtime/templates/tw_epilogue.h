@@ -13,6 +13,13 @@
 
 namespace tw {
 
+// Whether two sizes are the same; a compiler's message names the type, and with it both.
+template <int used, int given>
+struct SameBytes {
+    static bool const value = used == given;
+    static_assert(used == given, "shared memory that is used and that is given");
+};
+
 // `Count` elements in memory, loaded and stored at once.
 template <class T, int Count>
 using Vector = cutlass::AlignedArray<T, Count, sizeof(T) * Count>;
@@ -87,10 +94,11 @@ template <class Existing, class Functor>
 using FunctorEpilogue = typename cutlass::epilogue::threadblock::
     EpilogueWithVisitorFromExistingEpilogue<Visitor<Existing, Functor>, Existing>::Epilogue;
 
-// What the package's default epilogues want to know of an output operator.
-template <class Element, int Count>
+// What the package's default epilogues want to know of an output operator. Whatever a functor makes
+// of the sums, they go through shared memory as those of halves do, without bank conflicts.
+template <int Count>
 struct Output {
-    using ElementOutput = Element;
+    using ElementOutput = cutlass::half_t;
     using ElementAccumulator = float;
     using ElementCompute = float;
     static int const kCount = Count;

@@ -20,9 +20,9 @@ template <
 struct Gemm {
     using Tiles = cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<Swizzle>;
     using Kernel = typename cutlass::gemm::kernel::DefaultGemm<
-        Element, LayoutA, AlignA, Element, LayoutB, AlignB, Element, cutlass::layout::RowMajor,
-        float, cutlass::arch::OpClassTensorOp, Arch, Block, Warp, Instruction,
-        Output<Element, AlignD>, Tiles, Stages, false, Operator>::GemmKernel;
+        Element, LayoutA, AlignA, Element, LayoutB, AlignB, cutlass::half_t,
+        cutlass::layout::RowMajor, float, cutlass::arch::OpClassTensorOp, Arch, Block, Warp, Instruction,
+        Output<AlignD>, Tiles, Stages, false, Operator>::GemmKernel;
     using Mma = typename Kernel::Mma;
 
     template <int SharedBytes, class Functor>
@@ -34,7 +34,7 @@ struct Gemm {
             typename Mma::SharedStorage loop;
             typename Epilogue::SharedStorage epilogue;
         };
-        static_assert(sizeof(Shared) == SharedBytes, "the bytes that the launch asks for");
+        static_assert(SameBytes<sizeof(Shared), SharedBytes>::value, "what the launch asks for");
         Shared& storage = *reinterpret_cast<Shared*>(shared);
 
         Tiles tiles;
