@@ -239,6 +239,7 @@ class Batch:
     programs: Sequence[Random]
     function: DeviceFunction
     inputs: list[Array]
+    constants: dict[str, Array]
     expected: list[Array]
 
     @staticmethod
@@ -248,7 +249,9 @@ class Batch:
         whole = together(artifacts)
         function = DeviceFunction(whole, EmulatedDevice(seed), artifacts)
         rng = np.random.default_rng(seed)
-        inputs, constants, expected = [], {}, []
+        inputs: list[Array] = []
+        constants: dict[str, Array] = {}
+        expected = []
         for i, program in enumerate(programs):
             dag = program.dag
             values = {t.name: values_of(rng, t) for t in (*dag.inputs, *dag.constants)}
@@ -257,7 +260,7 @@ class Batch:
             expected.append(dag.evaluate(values, float64=True)[dag.outputs[0].name])
         if constants:
             function.prepare(constants)
-        return Batch(programs, function, inputs, expected)
+        return Batch(programs, function, inputs, constants, expected)
 
     def wrong(self) -> list[int]:
         """Wrong elements of every program."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from problems import SM_75, SM_80, convolution, half, match, product, two_convolutions, two_products
+
 from tilewright.cutlass import matches_of, reasons
 from tilewright.cutlass.contraction import NoMatchError
 from tilewright.expr import operators as ops

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from problems import (
     IN_REGISTERS,
     IN_SHARED,
@@ -19,6 +18,7 @@ from problems import (
     two_convolutions,
     two_products,
 )
+
 from tilewright.cutlass.architectures import ARCHITECTURES
 from tilewright.cutlass.parameters import FIELDS, Parameters, check, valid
 from tilewright.cutlass.template import columns_of
@@ -43,6 +43,9 @@ def refusal(name: str, parameters: Parameters, *given: object) -> str:
         ("warps of a block", {"block_m": 256, "block_n": 256, "warp_m": 32}),
         ("threads load whole tiles", {"block_m": 32, "block_n": 256, "warp_m": 16}),
         ("stages", {"stages": 6}),
+        ("loads of a thread", {"block_m": 32, "block_n": 64, "block_k": 64, "warp_n": 64,
+                               "stages": 2, "align": 1}),
+        ("threads of the epilogue", {"block_n": 256, "warp_m": 64, "warp_n": 32}),
         ("registers", {"block_m": 128, "warp_m": 128, "warp_n": 64}),
         ("access of stages", {"align": 1}),
         ("shared memory", {"block_m": 256, "block_n": 256, "block_k": 64, "warp_m": 64,

@@ -27,10 +27,10 @@ from tilewright.build.native import build_native
 from tilewright.cutlass import gene_of, matches_of
 from tilewright.cutlass.parameters import Parameters
 from tilewright.errors import TilewrightError
-from tilewright.headers import folders
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.operators import batch_matmul, relu
 from tilewright.expr.tensors import placeholder
+from tilewright.headers import folders
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.emulated import HEADERS, TEMPLATE_OPTIONS

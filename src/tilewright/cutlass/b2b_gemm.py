@@ -35,7 +35,7 @@ class B2bMatch(Match):
         return ACCESS_BYTES // element_bytes(self.dtype)
 
     def bias(self, p: Parameters) -> int:
-        """Columns of the first contraction's tile that have a bias, which is 0 where it is padded."""
+        """Columns of the first contraction's tile that have a bias (0 where it is padded)."""
         return 0 if self.pair.bias is None else int(p.block_n)
 
     def conditions(self, p: Parameters) -> list[Condition]:

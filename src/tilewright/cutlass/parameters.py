@@ -31,6 +31,8 @@ ACCESS_BYTES = 16  # the widest access of one thread
 # Eight rows at a time are written by all warps that are side by side, each with accesses of 8
 # elements in at most 16 of its lanes a row (CUTLASS's OutputTileOptimalThreadMap).
 EPILOGUE_WARPS, EPILOGUE_COLUMNS = 4, 32
+# Bits in which iterators remember which accesses of a tile are inside of the tensor.
+MOST_LOADS, MOST_PREDICATES = 31, 64
 LOOKUP_BYTES = 1024  # static shared memory of a convolution, at most (tw_conv.h)
 LEAST_ASYNC_BYTES = 4  # of one cp.async, which more than two stages need
 
@@ -94,6 +96,8 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
     fragments = 2 * (p.warp_m + p.warp_n) * k * size // 4 // WARP
     accesses = p.block_k * size // ACCESS_BYTES
     threads = greater(p.threads, 1)  # of a block smaller than a warp's tile there are none
+    full = ACCESS_BYTES // size
+    loads = greater(p.block_m, p.block_n) * accesses // threads
     return [
         Condition(
             "warp divides block",
@@ -117,6 +121,12 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
             (p.block_m * accesses % threads == 0) & (p.block_n * accesses % threads == 0),
             f"{p.threads} threads share the {ACCESS_BYTES}-byte accesses of tiles "
             f"{p.block_m} x {p.block_k} and {p.block_n} x {p.block_k} evenly",
+        ),
+        Condition(
+            "loads of a thread",
+            (loads <= MOST_LOADS) & (loads * full <= MOST_PREDICATES * p.align),
+            f"a thread loads at most {MOST_LOADS} times {full} elements of a tile, in at most "
+            f"{MOST_PREDICATES} accesses, not {loads} with accesses of {p.align}",
         ),
         Condition(
             "threads of the epilogue",
