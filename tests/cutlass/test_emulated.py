@@ -148,7 +148,8 @@ def test_infinities_and_nans_beside_padding_stay_where_they_are() -> None:
         with np.errstate(invalid="ignore"):
             (want,) = dag.evaluate(values, float64=True).values()
         assert (np.isfinite(got) == np.isfinite(want)).all(), str(one)
-        assert np.isfinite(want).any() and not np.isfinite(want).all()
+        assert not np.isfinite(want).all()
+        assert np.isfinite(want).any() or want.shape[0] == 1, "other rows do not see them"
 
 
 def test_programs_of_one_form_share_their_source() -> None:

@@ -10,6 +10,9 @@ is kept in the user's cache by its source, and kernels are called by a hash of t
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from hashlib import sha256
 
 from tilewright.artifact import Artifact, BufferSpec, CodeReport, Launch, Packing
@@ -20,10 +23,12 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
 from tilewright.gene import Gene
 from tilewright.headers import folders
-from tilewright.runtime.nvrtc import compile_cuda
+from tilewright.runtime.nvrtc import compile_cuda, compile_kernels
+from tilewright.runtime.sources import separated
 from tilewright.settings import Settings
 from tilewright.target import CudaTarget, Target
 
+TOGETHER = 8  # programs of one compilation
 # Host functions among the headers are taken for functions of the device, and what they warn of
 # would be longer than what is said of kernels.
 OPTIONS = ("--device-as-default-execution-space", "--disable-warnings", "-DNDEBUG")
@@ -33,9 +38,13 @@ def build_native(dag: ComputeDAG, gene: Gene, target: Target, name: str) -> Arti
     """Compile a template's instance. Raises ScheduleError for a gene that cannot be, BuildError
     from the compiler (with its first error) or with what to install.
     """
-    native = native_of(dag, gene, target)
+    return native_artifact(dag, written(native_of(dag, gene, target)), target, name)
+
+
+def written(native: Native) -> Program:
+    """An instance's source, whose kernel is called by what it is."""
     digest = sha256(native.program("kernel").text.encode()).hexdigest()
-    return native_artifact(dag, native.program(f"tw_{digest[:16]}"), target, name)
+    return native.program(f"tw_{digest[:16]}")
 
 
 def native_artifact(dag: ComputeDAG, program: Program, target: Target, name: str) -> Artifact:
@@ -73,11 +82,54 @@ def compile_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     return compile_cuda(text, architecture, folders(), OPTIONS)
 
 
+def prebuild(programs: Sequence[Program], architecture: str) -> list[Compiled]:
+    """Compile programs that are not in the user's cache yet, several in one go: most of what the
+    compiler reads is the same for all of them. Each is then found by its source.
+
+    Raises BuildError. What comes back are the units that were compiled, none where all were known.
+    """
+    cache = _cache()
+    missing = [p for p in programs if cache.get(_key(cache, p.text, architecture)) is None]
+    units = [missing[i : i + TOGETHER] for i in range(0, len(missing), TOGETHER)]
+    return [_compile_unit(unit, architecture, cache) for unit in units]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """One compilation: what is said of each program's kernels, and the CPU time that it took."""
+
+    reports: tuple[CodeReport, ...]
+    cpu_s: float
+
+
+def _compile_unit(unit: Sequence[Program], architecture: str, cache: ArtifactCache) -> Compiled:
+    started = time.process_time()
+    includes, spaces = separated(p.text for p in unit)
+    text = "\n".join([*includes, *spaces, ""])
+    code, found = compile_kernels(text, architecture, folders(), OPTIONS)
+    reports = []
+    for program in unit:
+        mine = [found[call.kernel] for call in program.calls]
+        figures = [[getattr(r, f.name) for r in mine] for f in fields(CodeReport)]
+        reports.append(CodeReport(*map(max, figures)))
+        kept = Artifact("template", architecture, code, (), (), (), (), 0, report=reports[-1])
+        cache.put(_key(cache, program.text, architecture), kept.to_bytes())
+    return Compiled(tuple(reports), time.process_time() - started)
+
+
+def _cache() -> ArtifactCache:
+    settings = Settings.from_environment()
+    return ArtifactCache(settings.cache, settings.cache_limit)
+
+
+def _key(cache: ArtifactCache, text: str, architecture: str) -> str:
+    return cache.key("", text, architecture, "template")
+
+
 def cached_template(text: str, architecture: str) -> tuple[bytes, CodeReport]:
     """The same, from the user's cache where it was compiled before."""
-    settings = Settings.from_environment()
-    cache = ArtifactCache(settings.cache, settings.cache_limit)
-    key = cache.key("", text, architecture, "template")
+    cache = _cache()
+    key = _key(cache, text, architecture)
     known = cache.get(key)
     if known is not None and known.report is not None:
         return known.object_code, known.report

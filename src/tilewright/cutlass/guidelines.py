@@ -45,5 +45,7 @@ def gemm_tiles(
         Parameters(*tile[:2], k, *tile[2:], stages, swizzle)
         for k, stages in pipelines
         for tile in ordered
-        for swizzle in ((1, 4) if not batch > 1 and blocks(tile) > FEW_BLOCKS else (1,))
+        for swizzle in (
+            (4, 1) if blocks(tile) > FEW_BLOCKS and (k, stages) == pipelines[0] else (1,)
+        )
     ]

@@ -21,6 +21,7 @@ from tilewright.errors import RunError, TargetError
 from tilewright.files import own_folder
 from tilewright.headers import folders as template_folders
 from tilewright.runtime.device import Seconds
+from tilewright.runtime.sources import INCLUDE, separated
 from tilewright.target.emulated import CUDA_ON_CPU
 
 HEADERS = Path(__file__).parent / "emulation"
@@ -35,7 +36,6 @@ TEMPLATE_OPTIONS = (
 )  # fmt: skip
 TEMPLATE_HEADER = '#include "tw_'
 TIMEOUT_S = 300
-INCLUDE = "#include"
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -86,18 +86,12 @@ def _options(text: str) -> list[str]:
 
 
 def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> str:
-    """The kernels with a `main` that reads buffers, runs them and writes the buffers back.
-
-    Every part is in a namespace of its own, since helpers and tables may have equal names.
-    """
+    """The kernels with a `main` that reads buffers, runs them and writes the buffers back."""
     calls = "".join(f"    {_call(launch, len(artifact.buffers))}\n" for launch in artifact.launches)
-    texts = dict.fromkeys(one.object_code.decode() for one in (artifact, *parts))
-    lines = [text.splitlines() for text in texts]
-    includes = dict.fromkeys(x for text in lines for x in text if x.startswith(INCLUDE))
-    spaces = [
-        "\n".join([f"namespace p{i} {{", *(x for x in text if x not in includes), "}"])
-        for i, text in enumerate(lines)
-    ]
+    # A network's kernels of templates may be those of several of its parts.
+    includes, spaces = separated(
+        dict.fromkeys(one.object_code.decode() for one in (artifact, *parts))
+    )
     uses = [f"using namespace p{i};" for i in range(len(spaces))]
     first = [f'{INCLUDE} "cuda_emulation.h"']
     if any(x.startswith(TEMPLATE_HEADER) for x in includes):

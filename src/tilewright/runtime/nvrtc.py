@@ -53,6 +53,23 @@ def compile_cuda(
 
     Raises RejectedError with what the compiler says, BuildError with what to install.
     """
+    binary, log = _compiled(text, architecture, folders, options)
+    return binary, _report(log)
+
+
+def compile_kernels(
+    text: str, architecture: str, folders: Sequence[Path] = (), options: Sequence[str] = ()
+) -> tuple[bytes, dict[str, CodeReport]]:
+    """The same with what is said of each kernel, by its name."""
+    binary, log = _compiled(text, architecture, folders, options)
+    parts = log.split("Compiling entry function '")[1:]
+    return binary, {part.partition("'")[0]: _report(part) for part in parts}
+
+
+def _compiled(
+    text: str, architecture: str, folders: Sequence[Path], options: Sequence[str]
+) -> tuple[bytes, str]:
+    """The binary, and all that the compiler says."""
     nvrtc = _library()
     error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
     _check(nvrtc, error)
@@ -70,7 +87,7 @@ def compile_cuda(
         _check(nvrtc, nvrtc.nvrtcGetCUBIN(program, binary)[0])
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    return bytes(binary), _report(log)
+    return bytes(binary), log
 
 
 def assembled(code: bytes, target: Target) -> tuple[bytes, CodeReport]:

@@ -293,20 +293,20 @@ struct Argument {
 };
 
 #ifdef TW_CUDA_HEADERS
-// Memory that ends where no more can be read, as far as alignment allows; NaNs are between.
-constexpr size_t ALIGNED = 64;
+// Memory that ends where no more can be read, as far as alignment allows; NaNs are between. What
+// is far beyond cannot be read either.
+constexpr size_t ALIGNED = 64, BEYOND = size_t(64) << 20;
 
 inline char* take(size_t size) {
     size_t used = (size + ALIGNED - 1) / ALIGNED * ALIGNED;
     size_t whole = (used + PAGE - 1) / PAGE * PAGE;
-    void* at = mmap(nullptr, whole + 2 * PAGE, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* at = mmap(nullptr, whole + 2 * BEYOND, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) fail("no memory");
-    char* first = static_cast<char*>(at);
-    memset(first, 0xff, whole + PAGE);
-    mprotect(first, PAGE, PROT_NONE);
-    mprotect(first + PAGE + whole, PAGE, PROT_NONE);
-    return first + PAGE + whole - used;
+    char* first = static_cast<char*>(at) + BEYOND;
+    if (whole && mprotect(first, whole, PROT_READ | PROT_WRITE)) fail("no memory");
+    memset(first, 0xff, whole);
+    return first + whole - used;
 }
 inline void give(char*) {}
 
