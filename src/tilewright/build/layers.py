@@ -55,8 +55,8 @@ class Layers:
 
     @cached_property
     def steps(self) -> list[Step]:
-        """The concrete transform steps."""
-        return steps_of(self.gene)
+        """The concrete transform steps; a template has none."""
+        return [] if self.native is not None else steps_of(self.gene)
 
     @cached_property
     def sketch(self) -> str:
