@@ -160,10 +160,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _write(file: Path, rows: Mapping[str, Mapping[str, Any]]) -> None:
-    document = {
-        **provenance(), "compiler": compiler(), "summary": summary(rows), "rows": rows
-    }  # fmt: skip
-    file.write_text(json.dumps(document, indent=1) + "\n")
+    head = {**provenance(), "compiler": compiler(), "summary": summary(rows)}
+    lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
+    text = json.dumps(head, indent=1).removesuffix("\n}")
+    file.write_text(f'{text},\n "rows": {{\n{lines}\n }}\n}}\n')
 
 
 def _compile(architecture: str, unit: Mapping[str, tuple[str, Program]]) -> dict[str, Any]:

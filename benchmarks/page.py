@@ -15,6 +15,7 @@ from statistics import geometric_mean, median
 
 from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
+from benchmarks.cutlass_page import cutlass_offline, cutlass_programs
 from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
@@ -445,6 +446,8 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "call_overhead": call_overhead,
     "onnx_conformance": onnx_conformance,
     "gpu_candidates": gpu_candidates,
+    "cutlass_programs": cutlass_programs,
+    "cutlass_offline": cutlass_offline,
 }
 
 if __name__ == "__main__":

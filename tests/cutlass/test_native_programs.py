@@ -14,12 +14,14 @@ import tilewright as tw
 from tilewright.artifact import Artifact
 from tilewright.build import build_request, make_request
 from tilewright.build.layers import Layers
-from tilewright.build.native import build_native
-from tilewright.cutlass import gene_of, matches_of, native_of, offered
+from tilewright.build.native import build_native, prebuild, written
+from tilewright.cutlass import Native, gene_of, matches_of, native_of, offered
 from tilewright.cutlass import genes as cutlass_genes
 from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import workload_hash
+from tilewright.expr.tensors import placeholder
 from tilewright.gene import Gene
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
@@ -110,6 +112,32 @@ def test_binaries_are_shared_by_workloads(monkeypatch: pytest.MonkeyPatch, tmp_p
     request = make_request(two, gene_of(match("gemm", two), TILES), A100, "second")
     assert Artifact.from_bytes(build_request(request)) == second
     assert nvrtc.compiler().startswith("NVRTC ")
+
+
+def test_many_programs_are_built_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They share a compilation; each is found by its source afterwards."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
+    dag = product(100, 64, 64)
+    natives = [Native(match("gemm", dag), replace(TILES, stages=n)) for n in (2, 3)]
+    (unit,) = prebuild([written(n) for n in natives], "sm_80")
+    assert len(unit.reports) == 2 and unit.cpu_s > 0
+    assert all(r.spill_bytes == 0 and r.registers > 32 for r in unit.reports)
+    assert prebuild([written(n) for n in natives], "sm_80") == []
+    monkeypatch.setattr("tilewright.build.native.compile_cuda", lambda *_: 1 / 0)
+    gene = gene_of(natives[0].match, natives[0].parameters)
+    artifact = build_native(dag, gene, A100, "first")
+    assert artifact.launches[-1].kernel.encode() in artifact.object_code
+    assert artifact.report == unit.reports[0]
+
+
+def test_what_int32_does_not_count_is_refused() -> None:
+    rows = placeholder((2**17, 2**15), "float16", name="a")
+    dag = ComputeDAG([ops.matmul(rows, half((2**15, 64), "w", True), name="y")])
+    many = placeholder((3, 2**28, 8), "float16", name="b")
+    batched = ComputeDAG([ops.batch_matmul(many, half((3, 8, 8), "v"))])
+    assert match("gemm", dag).program(TILES, "k").calls[-1].values[0] == 2**17
+    with pytest.raises(ScheduleError, match="kernels count in int32, which"):
+        match("gemm", batched).program(TILES, "k")
 
 
 def test_inputs_are_packed_in_memory_of_the_plan() -> None:

@@ -36,6 +36,8 @@ from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_gri
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 
+MOST_BATCH = 65535  # blocks in a grid's third dimension
+
 
 @dataclass(frozen=True)
 class GemmMatch(Match):
@@ -106,6 +108,11 @@ class GemmMatch(Match):
                 "padding", (p.pad == 0) | self.paddable, "K to be padded is the extent of one axis"
             ),
             Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
+            Condition(
+                "batch",
+                self.last.size(self.last.batch) <= MOST_BATCH,
+                f"a batch has at most {MOST_BATCH} products",
+            ),
             Condition(
                 "columns of the epilogue", p.block_n % COUNT == 0, f"{p.block_n} are whole accesses"
             ),

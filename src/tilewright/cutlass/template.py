@@ -24,9 +24,11 @@ from tilewright.cutlass.contraction import Contraction, Factor, Follows
 from tilewright.cutlass.epilogue import ELEMENTS, Epilogue
 from tilewright.cutlass.matrices import PACKED_THREADS, Packed
 from tilewright.cutlass.parameters import Condition, Number, Parameters, check, valid
+from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 
+INT32_MAX = 2**31 - 1
 Argument = str | int
 """A tensor by name, or an offset in scratch memory."""
 
@@ -174,6 +176,9 @@ class Match(ABC):
                 arguments.append(scratch)
                 scratch += packed.bytes
         values = (*self.problem(p), *(epilogue.values or (0,)))
+        most = max(abs(v) for listed in (values, *(c.values for c in calls)) for v in listed)
+        if most > INT32_MAX:
+            raise ScheduleError(f"{self.template}: kernels count in int32, which {most} exceeds")
         arguments += [t.name for t in epilogue.arguments]
         threads = int(p.threads)
         calls.append(KernelCall(name, self.grid(p), threads, tuple(arguments), values, bytes_))
