@@ -6,6 +6,8 @@ Large tiles of a warp as far as registers go, since they do the most arithmetic 
 
 from __future__ import annotations
 
+from math import log2
+
 from tilewright.cutlass.architectures import Architecture
 from tilewright.cutlass.parameters import Parameters
 
@@ -33,14 +35,17 @@ def gemm_tiles(
     def blocks(tile: tuple[int, int, int, int]) -> int:
         return -(-m // tile[0]) * -(-n // tile[1]) * batch
 
-    def order(tile: tuple[int, int, int, int]) -> tuple[bool, float, int]:
-        waste = blocks(tile) * tile[0] * tile[1] / (m * n * batch)
-        return blocks(tile) < FEW_BLOCKS, round(waste, 1), -tile[0] * tile[1]
+    def waste(tile: tuple[int, int, int, int]) -> float:
+        """By how many times the tiles are more than the problem."""
+        return blocks(tile) * tile[0] * tile[1] / (m * n * batch)
 
-    pipelines = DEEP if architecture.stages > 2 else SHALLOW
+    def order(tile: tuple[int, int, int, int]) -> tuple[bool, float, int]:
+        return blocks(tile) < FEW_BLOCKS, round(waste(tile), 1), -tile[0] * tile[1]
+
+    pipelines = pipelines_of(architecture)
     ordered = sorted(TILES, key=order)
     if all(blocks(t) < FEW_BLOCKS for t in TILES):
-        ordered.sort(key=lambda t: (-blocks(t), order(t)))
+        ordered.sort(key=lambda t: (round(log2(waste(t))), -blocks(t)))
     return [
         Parameters(*tile[:2], k, *tile[2:], stages, swizzle)
         for k, stages in pipelines
@@ -49,3 +54,8 @@ def gemm_tiles(
             (4, 1) if blocks(tile) > FEW_BLOCKS and (k, stages) == pipelines[0] else (1,)
         )
     ]
+
+
+def pipelines_of(architecture: Architecture) -> tuple[tuple[int, int], ...]:
+    """K of a block's tile with stages, the most promising first."""
+    return DEEP if architecture.stages > 2 else SHALLOW

@@ -30,6 +30,7 @@ from tilewright.cutlass.contraction import (
 )
 from tilewright.cutlass.epilogue import COUNT, group_stride, scalar_function
 from tilewright.cutlass.gemm import supported
+from tilewright.cutlass.guidelines import FEW_BLOCKS, pipelines_of
 from tilewright.cutlass.parameters import (
     THREAD_REGISTERS,
     Condition,
@@ -59,6 +60,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.tensors import Placeholder
 
+LEAST_OTHERS = 32  # registers of a thread beside both accumulators and operands
 MIDDLE_PADDING = 8  # elements that a row of the middle value in shared memory is longer
 
 
@@ -234,11 +236,10 @@ def pair_conditions(
     """
     second = second_tiles(p)
     n0, n1 = pair.middle, pair.second.size(pair.second.columns)
-    _, n, k = architecture.instructions[dtype]
+    _, _, k = architecture.instructions[dtype]
     size = element_bytes(dtype)
     registers = (p.warp_m * p.warp_n + p.warp_m1 * p.warp_n1) // 32
     fragments = 2 * (p.warp_m1 + p.warp_n1) * k * size // 4 // 32
-    in_registers = p.shared == 0
     named = [
         replace(c, name=f"second: {c.name}") for c in tile_conditions(second, architecture, dtype)
     ]
@@ -270,7 +271,7 @@ def pair_conditions(
         ),
         Condition(
             "registers of both",
-            ~in_registers_array(in_registers) | (registers + fragments + 32 <= THREAD_REGISTERS),
+            (p.shared == 1) | (registers + fragments + LEAST_OTHERS <= THREAD_REGISTERS),
             f"both accumulators of a thread, {registers}, and operands fit into {THREAD_REGISTERS} "
             f"registers",
         ),
@@ -283,13 +284,7 @@ def pair_conditions(
             f"what follows the first contraction is finite for a sum of 0, or {n0} columns are "
             f"all of the tile's {p.block_n}",
         ),
-        Condition("instructions", p.warp_n1 % (2 * n) == 0, f"{p.warp_n1} are whole instructions"),
     ]  # fmt: skip
-
-
-def in_registers_array(holds: object) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """A truth of ints or columns that `~` turns round."""
-    return np.asarray(holds, bool)
 
 
 def second_tiles(p: Parameters) -> Parameters:
@@ -308,41 +303,31 @@ def pair_bytes(p: Parameters, dtype: str) -> Number:
     return greater(loop + middle, epilogue)
 
 
+# Tiles of warps where the middle value is in shared memory: rows and columns of the first, columns
+# of the second; the second's rows follow, or are any of ROWS.
+SHARED_TILES = ((32, 32, 32), (32, 32, 64), (64, 32, 64), (32, 64, 64))
+ROWS = (16, 32, 64)
+
+
 def pair_candidates(
     pair: Pair, architecture: Architecture, align: int, rows: int
 ) -> list[Parameters]:
     """Tiles for a pair: columns as few as hold all of them, rows by the number of blocks."""
     n0 = _tile_columns(pair.middle)
     n1 = _tile_columns(pair.second.size(pair.second.columns))
-    found = []
-    pipelines = ((32, 3), (32, 4), (64, 3)) if architecture.stages > 2 else ((32, 2),)
-    heights = (128, 64, 256) if rows >= 128 * 160 else (64, 128)
-    for k, stages in pipelines:
-        for m in heights:
-            for warp_m in (16, 32, 64):
-                found.append(
-                    Parameters(m, n0, k, warp_m, n0, stages, 1, align, 0, n1, warp_m, n1, 0)
-                )
-            for warp_m, warp_n, warp_n1 in ((32, 32, 32), (32, 32, 64), (64, 32, 64), (32, 64, 64)):
-                for warp_m1 in (16, 32, 64):
-                    found.append(
-                        Parameters(
-                            m,
-                            n0,
-                            k,
-                            warp_m,
-                            min(warp_n, n0),
-                            stages,
-                            1,
-                            align,
-                            0,
-                            n1,
-                            warp_m1,
-                            min(warp_n1, n1),
-                            1,
-                        )
-                    )
-    return found
+    heights = (128, 64, 256) if rows >= 128 * FEW_BLOCKS else (64, 128)
+    tiles = [(warp_m, n0, warp_m, n1, 0) for warp_m in ROWS]
+    tiles += [
+        (warp_m, min(warp_n, n0), warp_m1, min(warp_n1, n1), 1)
+        for warp_m, warp_n, warp_n1 in SHARED_TILES
+        for warp_m1 in ROWS
+    ]
+    return [
+        Parameters(m, n0, k, warp_m, warp_n, stages, 1, align, 0, n1, warp_m1, warp_n1, shared)
+        for k, stages in pipelines_of(architecture)
+        for m in heights
+        for warp_m, warp_n, warp_m1, warp_n1, shared in dict.fromkeys(tiles)
+    ]
 
 
 def _tile_columns(n: int) -> int:

@@ -64,6 +64,11 @@ class Operand:
     factor: Factor
     packed: Packed | None = None
 
+    @property
+    def on_device(self) -> bool:
+        """Whether a kernel packs it: an input's values are not known before."""
+        return self.packed is not None and not is_constant(self.factor.tensor)
+
 
 @dataclass(frozen=True)
 class Match(ABC):
@@ -128,17 +133,50 @@ class Match(ABC):
         """
         check(self.conditions(p), self.template)
         epilogue = Epilogue.of(self.last, self.follows, name)
-        before, helpers = self.before(name)
-        element = ELEMENTS[self.dtype]
         operands = self.operands(p)
-        bytes_ = int(self.dynamic_bytes(p))
+        calls: list[KernelCall] = []
+        arguments: list[Argument] = []
+        scratch = 0
+        for operand in operands:
+            if not operand.on_device:
+                arguments.append(operand.factor.tensor.name)
+                continue
+            calls.append(_pack_call(operand, f"{name}_pack", scratch))
+            arguments.append(scratch)
+            scratch += operand.packed.bytes if operand.packed is not None else 0
+        arguments += [t.name for t in epilogue.arguments]
+        calls.append(
+            KernelCall(
+                name,
+                self.grid(p),
+                int(p.threads),
+                tuple(arguments),
+                (*self.problem(p), *(epilogue.values or (0,))),
+                int(self.dynamic_bytes(p)),
+            )
+        )
+        most = max(abs(value) for call in calls for value in call.values)
+        if most > INT32_MAX:
+            raise ScheduleError(f"{self.template}: kernels count in int32, which {most} exceeds")
+        packings = {
+            o.factor.tensor.name: o.packed.packing
+            for o in operands
+            if o.packed is not None and not o.on_device
+        }
+        text = self._text(p, name, epilogue, operands)
+        return Program(text, tuple(calls), packings, scratch)
+
+    def _text(
+        self, p: Parameters, name: str, epilogue: Epilogue, operands: Sequence[Operand]
+    ) -> str:
+        """The source of all kernels."""
+        before, helpers = self.before(name)
+        element, packs = ELEMENTS[self.dtype], any(o.on_device for o in operands)
+        *read, output = (ELEMENTS[t.dtype.name] for t in epilogue.arguments)
         pointers = [f"{element} const* o{i}" for i in range(len(operands))]
-        given = [f"{ELEMENTS[t.dtype.name]} const* p{i}" for i, t in enumerate(epilogue.arguments)]
-        given[-1] = f"{ELEMENTS[epilogue.arguments[-1].dtype.name]}* out"
-        members = ", ".join([*(f"p{i}" for i in range(len(given) - 1)), "out", "sizes.v"])
-        taken = ", ".join(f"o{i}" for i in range(len(operands)))
-        packs = [o for o in operands if o.packed is not None and _on_device(o)]
-        pack = f"{name}_pack" if packs else ""
+        pointers += [f"{kind} const* p{i}" for i, kind in enumerate(read)]
+        members = [*(f"p{i}" for i in range(len(read))), "out", "sizes.v"]
+        taken = [f"o{i}" for i in range(len(operands))]
         lines = [
             f'#include "{self.header}"',
             *(['#include "tw_pack.h"'] if packs else []),
@@ -147,47 +185,27 @@ class Match(ABC):
             epilogue.text,
             before,
             f"struct {name}_sizes {{ {self.sizes} problem; int v[{len(epilogue.values) or 1}]; }};",
-            *([_pack_kernel(pack, element)] if packs else []),
+            *([_pack_kernel(f"{name}_pack", element)] if packs else []),
             f'extern "C" __global__ void __launch_bounds__({p.threads}) {name}(',
-            f"    {', '.join([*pointers, *given])}, __grid_constant__ {name}_sizes const sizes) {{",
+            f"    {', '.join([*pointers, f'{output}* out'])},",
+            f"    __grid_constant__ {name}_sizes const sizes) {{",
             "    TW_SHARED(shared);",
             f"    using Body = {self.body(p, name)};",
-            f"    Body::template run<{bytes_}>(",
-            f"        {taken}, sizes.problem, {name}_result{{{members}}}, shared);",
+            f"    Body::template run<{self.dynamic_bytes(p)}>(",
+            f"        {', '.join(taken)}, sizes.problem, {name}_result{{{', '.join(members)}}},",
+            "        shared);",
             "}",
             "",
         ]
-        calls: list[KernelCall] = []
-        arguments: list[Argument] = []
-        packings: dict[str, Packing] = {}
-        scratch = 0
-        for operand in operands:
-            tensor = operand.factor.tensor
-            if operand.packed is None:
-                arguments.append(tensor.name)
-            elif not _on_device(operand):
-                packings[tensor.name] = operand.packed.packing
-                arguments.append(tensor.name)
-            else:
-                packed = operand.packed
-                where: tuple[Argument, ...] = (tensor.name, scratch)
-                grid = (packed.blocks, 1, 1)
-                calls.append(KernelCall(pack, grid, PACKED_THREADS, where, packed.values))
-                arguments.append(scratch)
-                scratch += packed.bytes
-        values = (*self.problem(p), *(epilogue.values or (0,)))
-        most = max(abs(v) for listed in (values, *(c.values for c in calls)) for v in listed)
-        if most > INT32_MAX:
-            raise ScheduleError(f"{self.template}: kernels count in int32, which {most} exceeds")
-        arguments += [t.name for t in epilogue.arguments]
-        threads = int(p.threads)
-        calls.append(KernelCall(name, self.grid(p), threads, tuple(arguments), values, bytes_))
-        return Program("\n".join(lines), tuple(calls), packings, scratch)
+        return "\n".join(lines)
 
 
-def _on_device(operand: Operand) -> bool:
-    """Whether a kernel packs it: an input's values are not known before."""
-    return not is_constant(operand.factor.tensor)
+def _pack_call(operand: Operand, kernel: str, scratch: int) -> KernelCall:
+    """The launch that packs an input to an offset of scratch memory."""
+    packed = operand.packed
+    assert packed is not None
+    where: tuple[Argument, ...] = (operand.factor.tensor.name, scratch)
+    return KernelCall(kernel, (packed.blocks, 1, 1), PACKED_THREADS, where, packed.values)
 
 
 def _pack_kernel(name: str, element: str) -> str:
