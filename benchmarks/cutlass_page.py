@@ -42,3 +42,25 @@ def cutlass_offline(found: Content) -> str:
         f"memory, *CPU s* is the mean of a program. {origin(found)}\n\n"
         f"{table(head, rows)}"
     )
+
+
+def cutlass_referee(found: Content) -> str:
+    """How good short lists are by NVIDIA's own heuristics."""
+    head = ["GPU", "GEMMs", "within 5 %", "of those without split K", "median", "worst"]
+    rows = [
+        [
+            name,
+            str(figures["problems"]),
+            f"{figures['near']:.0%}",
+            f"{figures['near_without_split_k']:.0%}",
+            f"{figures['median']:.2f}",
+            f"{figures['worst']:.2f}",
+        ]
+        for name, figures in {**found["gpus"], "all": found["summary"]}.items()
+    ]
+    return (
+        "## Short lists and NVIDIA's heuristics\n\n"
+        "`python -m benchmarks.cutlass_referee`: the least estimate of our short list by "
+        "nvidia-matmul-heuristics, over that of its own choice, which may split K between blocks; "
+        f"a model's figures, no GPU's. {origin(found)}\n\n{table(head, rows)}"
+    )

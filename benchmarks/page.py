@@ -15,7 +15,7 @@ from statistics import geometric_mean, median
 
 from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
-from benchmarks.cutlass_page import cutlass_offline, cutlass_programs
+from benchmarks.cutlass_page import cutlass_offline, cutlass_programs, cutlass_referee
 from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
@@ -448,6 +448,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "gpu_candidates": gpu_candidates,
     "cutlass_programs": cutlass_programs,
     "cutlass_offline": cutlass_offline,
+    "cutlass_referee": cutlass_referee,
 }
 
 if __name__ == "__main__":

@@ -160,8 +160,8 @@ def shared_condition(used: Number, limit: int, where: str) -> Condition:
 
 def stage_bytes(rows: Number, columns: Number, p: Parameters, dtype: str) -> Number:
     """Bytes of all stages of both operands' tiles."""
-    found: Number = p.stages * (rows + columns) * p.block_k * element_bytes(dtype)
-    return found
+    tiles: Number = (rows + columns) * p.block_k
+    return p.stages * tiles * element_bytes(dtype)
 
 
 def epilogue_bytes(block_n: Number, warps_m: Number) -> Number:
