@@ -56,6 +56,7 @@ def test_genes_are_read_back() -> None:
         ('{"native":"cutlass.conv"}', {}, "cutlass.conv does not compute this: no factor is read"),
         ('{"native":"cutlass.gemm"}', {"stages": 9}, "cutlass.gemm: stages: it is not so that"),
         ('{"native":"cutlass.gemm"}', {"warp": [0, 32]}, "warp_m must not be 0"),
+        ('{"native":"cutlass.gemm"}', {"align": 0}, "cutlass.gemm: align must not be 0"),
         ('{"native":"cutlass.gemm"}', {"warp": [32]}, "warp must have 2 numbers"),
         ('{"native":"cutlass.gemm"}', {"extra": 1}, "has no decision extra"),
     ],
@@ -67,6 +68,10 @@ def test_genes_that_cannot_be_are_refused(
     decisions = json.loads(gene_of(match("gemm", dag), TILES).decisions) | changes
     with pytest.raises(ScheduleError, match=message):
         native_of(dag, Gene(producer, json.dumps(decisions)), A100)
+    pair = two_convolutions()
+    single = gene_of(match("b2b_conv", pair), TILES)
+    with pytest.raises(ScheduleError, match="block_n1, warp_m1, warp_n1 must not be 0"):
+        native_of(pair, single, A100)
     with pytest.raises(ScheduleError, match="has no tensor cores"):
         native_of(dag, gene_of(match("gemm", dag), TILES), Target.parse("cuda:v100"))
 

@@ -12,6 +12,7 @@ from tilewright.cutlass.matrices import Packed, view
 from tilewright.cutlass.pairs import Pair, pair_bytes, pair_candidates, pair_conditions, pair_of
 from tilewright.cutlass.parameters import (
     ACCESS_BYTES,
+    FIELDS,
     Condition,
     Number,
     Parameters,
@@ -26,6 +27,8 @@ from tilewright.expr.reference import static_shape
 @dataclass(frozen=True)
 class B2bMatch(Match):
     """What pairs of either kind have in common; `last` is the second contraction."""
+
+    needed: ClassVar[tuple[str, ...]] = tuple(f for f in FIELDS if f not in ("pad", "shared"))
 
     pair: Pair
 

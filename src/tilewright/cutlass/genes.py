@@ -17,7 +17,7 @@ from tilewright.cutlass.contraction import NoMatchError
 from tilewright.cutlass.conv import Conv
 from tilewright.cutlass.gemm import Gemm
 from tilewright.cutlass.guidelines import MOST
-from tilewright.cutlass.parameters import FIELDS, Parameters, check
+from tilewright.cutlass.parameters import Parameters, check
 from tilewright.cutlass.template import Match, Program
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
@@ -134,12 +134,13 @@ def native_of(dag: ComputeDAG, gene: Gene, target: Target) -> Native:
         match = template.match(dag, where)
     except NoMatchError as error:
         raise ScheduleError(f"{name} does not compute this: {error}") from error
-    parameters = _parameters(read_decisions(gene.decisions), str(name))
+    parameters = _parameters(read_decisions(gene.decisions), match)
     check(match.conditions(parameters), str(name))
     return Native(match, parameters)
 
 
-def _parameters(decisions: Mapping[str, int | list[int]], name: str) -> Parameters:
+def _parameters(decisions: Mapping[str, int | list[int]], match: Match) -> Parameters:
+    name = match.template
     values: dict[str, int] = {}
     for decision, parts in DECISIONS.items():
         given = decisions.get(decision)
@@ -150,7 +151,7 @@ def _parameters(decisions: Mapping[str, int | list[int]], name: str) -> Paramete
     unknown = set(decisions) - set(DECISIONS)
     if unknown:
         raise ScheduleError(f"{name} has no decision {', '.join(sorted(unknown))}")
-    zero = [f for f in FIELDS[:6] if not values[f]]
+    zero = [f for f in match.needed if not values[f]]
     if zero:
         raise ScheduleError(f"{name}: {', '.join(zero)} must not be 0")
     return Parameters(**values)

@@ -26,7 +26,7 @@ Truth: TypeAlias = "bool | npt.NDArray[np.bool_]"
 
 WARP = 32
 THREAD_REGISTERS = 255
-OTHER_REGISTERS = 60  # of a thread: addresses, predicates, what the compiler keeps
+OTHER_REGISTERS = 50  # of a thread: addresses, predicates, what the compiler keeps
 ACCESS_BYTES = 16  # the widest access of one thread
 # Eight rows at a time are written by all warps that are side by side, each with accesses of 8
 # elements in at most 16 of its lanes a row (CUTLASS's OutputTileOptimalThreadMap).
@@ -98,6 +98,11 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
     threads = greater(p.threads, 1)  # of a block smaller than a warp's tile there are none
     full = ACCESS_BYTES // size
     loads = greater(p.block_m, p.block_n) * accesses // threads
+    # Two stages pass through registers on their way; every access of less than 16 bytes has an
+    # address and a test of its own.
+    both: Number = (p.block_m + p.block_n) * accesses // threads
+    underway = (p.stages == 2) * both * (ACCESS_BYTES // 4)
+    narrow = both * (full // p.align - 1)
     return [
         Condition(
             "warp divides block",
@@ -139,9 +144,11 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
             f"{architecture.name} has 2 to {architecture.stages} stages, not {p.stages}",
         ),
         Condition(
-            "registers", accumulators + fragments + OTHER_REGISTERS <= THREAD_REGISTERS,
-            f"accumulators {accumulators} and operands {fragments} of a thread, with "
-            f"{OTHER_REGISTERS} others, fit into {THREAD_REGISTERS} registers",
+            "registers",
+            accumulators + fragments + underway + narrow + OTHER_REGISTERS <= THREAD_REGISTERS,
+            f"accumulators {accumulators} and operands {fragments} of a thread, {underway} on "
+            f"their way, {narrow} for narrow accesses and {OTHER_REGISTERS} others fit into "
+            f"{THREAD_REGISTERS} registers",
         ),
         Condition(
             "access of stages", (p.stages == 2) | (p.align * size >= LEAST_ASYNC_BYTES),

@@ -23,7 +23,7 @@ from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.contraction import Contraction, Factor, Follows
 from tilewright.cutlass.epilogue import ELEMENTS, Epilogue
 from tilewright.cutlass.matrices import PACKED_THREADS, Packed
-from tilewright.cutlass.parameters import Condition, Number, Parameters, check, valid
+from tilewright.cutlass.parameters import FIELDS, Condition, Number, Parameters, check, valid
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
@@ -77,6 +77,8 @@ class Match(ABC):
     template: ClassVar[str]
     header: ClassVar[str]
     sizes: ClassVar[str]
+    needed: ClassVar[tuple[str, ...]] = FIELDS[: FIELDS.index("pad")]
+    """Parameters that are never 0."""
 
     dag: ComputeDAG
     architecture: Architecture
