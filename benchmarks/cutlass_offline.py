@@ -145,6 +145,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     started = time.process_time()
     for architecture in chosen(given.architectures, LISTED):
         listed = programs(architecture)
+        rows = {  # without programs that are no longer on a list
+            name: row
+            for name, row in rows.items()
+            if not name.startswith(f"{architecture} ") or name.partition(" ")[2] in listed
+        }
         left = [k for k in listed if f"{architecture} {k}" not in rows]
         for first in range(0, len(left), TOGETHER):
             if deadline.passed:

@@ -16,6 +16,9 @@ MOST = 40
 FEW_BLOCKS = 2 * 80
 """A problem of fewer blocks than this leaves multiprocessors idle: smaller tiles first."""
 
+MOST_WASTE = 4
+"""Tiles that are so many times more than the problem than others are not tried."""
+
 # Tiles of a block and of a warp, the largest first.
 TILES: tuple[tuple[int, int, int, int], ...] = (
     (256, 128, 64, 64), (128, 256, 64, 64), (128, 128, 64, 64), (128, 128, 64, 32),
@@ -43,8 +46,9 @@ def gemm_tiles(
         return blocks(tile) < FEW_BLOCKS, round(waste(tile), 1), -tile[0] * tile[1]
 
     pipelines = pipelines_of(architecture)
-    ordered = sorted(TILES, key=order)
-    if all(blocks(t) < FEW_BLOCKS for t in TILES):
+    least = min(map(waste, TILES))
+    ordered = sorted((t for t in TILES if waste(t) < MOST_WASTE * least), key=order)
+    if all(blocks(t) < FEW_BLOCKS for t in ordered):
         ordered.sort(key=lambda t: (round(log2(waste(t))), -blocks(t)))
     return [
         Parameters(*tile[:2], k, *tile[2:], stages, swizzle)
