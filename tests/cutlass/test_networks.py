@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 from tilewright.cutlass import offered
+from tilewright.errors import RecordsError
 from tilewright.gene import Gene
 from tilewright.inspection import find_program, write_report
 from tilewright.kernels import build_recorded
@@ -18,6 +19,7 @@ from tilewright.machine import machine_of
 from tilewright.models import Model
 from tilewright.records.database import Database
 from tilewright.records.rows import Trial
+from tilewright.search.imported import ImportCheck
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
 from tilewright.tuning_tasks import tasks_of
@@ -103,6 +105,24 @@ def test_a_record_that_cannot_be_gives_way_to_the_next(model: Path, tmp_path: Pa
     assert match.gene == good and "trial 1 of" in match.note
     assert "cutlass." in match.note and "it is not so that" in match.note
     assert kernels[task.computation].launches[-1].dynamic_bytes > 0
+
+
+def test_records_of_templates_are_exported_and_imported(model: Path, tmp_path: Path) -> None:
+    task = next(t for t in tasks(model) if offered(t.dag, EMULATED))
+    genes = offered(task.dag, EMULATED)[:2]
+    db, other, file = (tmp_path / name for name in ("a.db", "b.db", "records.jsonl"))
+    record(db, task, genes)
+    fingerprint = machine_of(EMULATED).fingerprint
+    with Database.open(db, readonly=True) as database:
+        database.export(file)
+    with Database.open(other) as database:
+        database.import_(file, ImportCheck(database))
+        assert [t.gene for t in database.trials(task.hash, fingerprint)] == genes
+    broken = file.read_text().replace("[[64,", "[[-1,").replace(":[64,", ":[-1,")
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(broken.replace('\\"stages\\":', '\\"stages\\":-'))
+    with Database.open(tmp_path / "c.db") as database, pytest.raises(RecordsError):
+        database.import_(bad, ImportCheck(database))
 
 
 def test_records_of_templates_are_shown(model: Path, tmp_path: Path) -> None:
