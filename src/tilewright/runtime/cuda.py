@@ -122,7 +122,6 @@ class CudaDevice:
         device has less.
         """
         most = self._fact("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
-        static = launch.shared_bytes - launch.dynamic_bytes
         if launch.shared_bytes > most:
             raise RunError(
                 f"{launch.kernel} takes {launch.shared_bytes} bytes of shared memory a block, of "
@@ -130,7 +129,7 @@ class CudaDevice:
             )
         names = self.driver.CUfunction_attribute
         attribute = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        if static + launch.dynamic_bytes > self.target.shared_bytes:
+        if launch.shared_bytes > self.target.shared_bytes:
             self.call("cuFuncSetAttribute", function, attribute, launch.dynamic_bytes)
 
     def _fact(self, name: str) -> int:
