@@ -48,7 +48,7 @@ def refusal(name: str, parameters: Parameters, *given: object) -> str:
         ("threads of the epilogue", {"block_n": 256, "warp_m": 64, "warp_n": 32}),
         ("registers", {"block_m": 128, "warp_m": 128, "warp_n": 64}),
         ("access of stages", {"align": 1}),
-        ("shared memory", {"block_m": 256, "block_n": 256, "block_k": 64, "warp_m": 64,
+        ("shared memory", {"block_m": 256, "block_n": 128, "block_k": 64, "warp_m": 64,
                            "warp_n": 64, "stages": 5}),
         ("alignment", {"align": 16}),
         ("swizzle", {"swizzle": 16}),

@@ -21,8 +21,11 @@ from tilewright.cutlass.parameters import (
     element_bytes,
     epilogue_bytes,
     greater,
+    large_registers,
+    loads_of,
     shared_condition,
     stage_bytes,
+    thread_registers,
     tile_conditions,
 )
 from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
@@ -38,6 +41,7 @@ from tilewright.cutlass.windows import (
 )
 from tilewright.expr.dag import ComputeDAG
 
+MOST_ACCESSES = 16  # beyond, what an iterator keeps of them is an array in memory
 MOST_WINDOW = 32  # elements of a window in one direction: its iterators keep a mask of so many bits
 
 
@@ -69,6 +73,9 @@ class ConvMatch(Match):
 
     def conditions(self, p: Parameters) -> list[Condition]:
         where, natural = self.architecture, self.natural()
+        left, right = loads_of(p, self.dtype)
+        narrow = greater(left, right) * (self.full // p.align)
+        slots = (left + right) * 5 // 4
         used = self.dynamic_bytes(p) + LOOKUP_BYTES
         return [
             *tile_conditions(p, where, self.dtype),
@@ -79,6 +86,15 @@ class ConvMatch(Match):
                 & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
                 f"accesses of {p.align} elements suit {self.channels} channels, which allow "
                 f"{natural} as they lie (padded: {self.full})",
+            ),
+            Condition(
+                "accesses of the iterators", narrow <= MOST_ACCESSES,
+                f"a thread has at most {MOST_ACCESSES} accesses of a tile, not {narrow}",
+            ),
+            Condition(
+                "registers of the iterators",
+                large_registers(p, where, self.dtype) + slots <= thread_registers(p),
+                f"what iterators keep of {left} and {right} loads fits beside the accumulators",
             ),
             Condition(
                 "padding", (p.pad == 0) | (self.image.channels is not None),

@@ -32,7 +32,6 @@ from tilewright.cutlass.epilogue import COUNT, group_stride, scalar_function
 from tilewright.cutlass.gemm import supported
 from tilewright.cutlass.guidelines import FEW_BLOCKS, pipelines_of
 from tilewright.cutlass.parameters import (
-    THREAD_REGISTERS,
     Condition,
     Number,
     Parameters,
@@ -40,6 +39,7 @@ from tilewright.cutlass.parameters import (
     epilogue_bytes,
     greater,
     stage_bytes,
+    thread_registers,
     tile_conditions,
 )
 from tilewright.expr.dag import ComputeDAG
@@ -271,9 +271,9 @@ def pair_conditions(
         ),
         Condition(
             "registers of both",
-            (p.shared == 1) | (registers + fragments + LEAST_OTHERS <= THREAD_REGISTERS),
-            f"both accumulators of a thread, {registers}, and operands fit into {THREAD_REGISTERS} "
-            f"registers",
+            (p.shared == 1) | (registers + fragments + LEAST_OTHERS <= thread_registers(p)),
+            f"both accumulators of a thread, {registers}, and operands fit into "
+            f"{thread_registers(p)} registers",
         ),
         Condition(
             "columns of the epilogue", p.block_n1 % COUNT == 0, f"{p.block_n1} are whole accesses"

@@ -26,6 +26,7 @@ Truth: TypeAlias = "bool | npt.NDArray[np.bool_]"
 
 WARP = 32
 THREAD_REGISTERS = 255
+BLOCK_REGISTERS = 65536
 OTHER_REGISTERS = 50  # of a thread: addresses, predicates, what the compiler keeps
 ACCESS_BYTES = 16  # the widest access of one thread
 # Eight rows at a time are written by all warps that are side by side, each with accesses of 8
@@ -94,13 +95,15 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
     m, n, k = architecture.instructions[dtype]
     accumulators = p.warp_m * p.warp_n // WARP
     fragments = 2 * (p.warp_m + p.warp_n) * k * size // 4 // WARP
+    large = large_registers(p, architecture, dtype)
     accesses = p.block_k * size // ACCESS_BYTES
     threads = greater(p.threads, 1)  # of a block smaller than a warp's tile there are none
     full = ACCESS_BYTES // size
-    loads = greater(p.block_m, p.block_n) * accesses // threads
+    loads = greater(*loads_of(p, dtype))
     # Two stages pass through registers on their way; every access of less than 16 bytes has an
     # address and a test of its own.
-    both: Number = (p.block_m + p.block_n) * accesses // threads
+    left, right = loads_of(p, dtype)
+    both: Number = left + right
     underway = (p.stages == 2) * both * (ACCESS_BYTES // 4)
     narrow = both * (full // p.align - 1)
     return [
@@ -145,10 +148,10 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
         ),
         Condition(
             "registers",
-            accumulators + fragments + underway + narrow + OTHER_REGISTERS <= THREAD_REGISTERS,
+            large + underway + narrow <= thread_registers(p),
             f"accumulators {accumulators} and operands {fragments} of a thread, {underway} on "
             f"their way, {narrow} for narrow accesses and {OTHER_REGISTERS} others fit into "
-            f"{THREAD_REGISTERS} registers",
+            f"{thread_registers(p)} registers",
         ),
         Condition(
             "access of stages", (p.stages == 2) | (p.align * size >= LEAST_ASYNC_BYTES),
@@ -181,6 +184,27 @@ def epilogue_bytes(block_n: Number, warps_m: Number) -> Number:
 
 def element_bytes(dtype: str) -> int:
     return 4 if dtype == "float32" else 2
+
+
+def large_registers(p: Parameters, architecture: Architecture, dtype: str) -> Number:
+    """Registers of accumulators, of two steps' operands, and of what every kernel keeps."""
+    k = architecture.instructions[dtype][2]
+    fragments = 2 * (p.warp_m + p.warp_n) * k * element_bytes(dtype) // 4 // WARP
+    accumulators = p.warp_m * p.warp_n // WARP
+    return accumulators + fragments + OTHER_REGISTERS
+
+
+def thread_registers(p: Parameters) -> Number:
+    """Registers that a thread can have: so many at most, and its share of the block's."""
+    share = BLOCK_REGISTERS // greater(p.threads, 1)
+    return -greater(-share, -THREAD_REGISTERS)
+
+
+def loads_of(p: Parameters, dtype: str) -> tuple[Number, Number]:
+    """Accesses of 16 bytes with which a thread loads the tiles of the left factor and the right."""
+    accesses = p.block_k * element_bytes(dtype) // ACCESS_BYTES
+    threads = greater(p.threads, 1)
+    return p.block_m * accesses // threads, p.block_n * accesses // threads
 
 
 def greater(a: Number, b: Number) -> Number:
