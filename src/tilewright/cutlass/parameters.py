@@ -91,21 +91,26 @@ class Condition:
 
 def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> list[Condition]:
     """What every template asks of its tiles on one architecture."""
-    size = element_bytes(dtype)
+    return [
+        *_shape_conditions(p, architecture, dtype),
+        *_load_conditions(p, dtype),
+        Condition(
+            "stages", (p.stages >= 2) & (p.stages <= architecture.stages),
+            f"{architecture.name} has 2 to {architecture.stages} stages, not {p.stages}",
+        ),
+        _register_condition(p, architecture, dtype),
+        Condition(
+            "access of stages",
+            (p.stages == 2) | (p.align * element_bytes(dtype) >= LEAST_ASYNC_BYTES),
+            f"more than 2 stages copy at least {LEAST_ASYNC_BYTES} bytes at a time, "
+            f"not {p.align} elements of {element_bytes(dtype)}",
+        ),
+    ]  # fmt: skip
+
+
+def _shape_conditions(p: Parameters, architecture: Architecture, dtype: str) -> list[Condition]:
+    """How tiles of block, warp and instruction go together."""
     m, n, k = architecture.instructions[dtype]
-    accumulators = p.warp_m * p.warp_n // WARP
-    fragments = 2 * (p.warp_m + p.warp_n) * k * size // 4 // WARP
-    large = large_registers(p, architecture, dtype)
-    accesses = p.block_k * size // ACCESS_BYTES
-    threads = greater(p.threads, 1)  # of a block smaller than a warp's tile there are none
-    full = ACCESS_BYTES // size
-    loads = greater(*loads_of(p, dtype))
-    # Two stages pass through registers on their way; every access of less than 16 bytes has an
-    # address and a test of its own.
-    left, right = loads_of(p, dtype)
-    both: Number = left + right
-    underway = (p.stages == 2) * both * (ACCESS_BYTES // 4)
-    narrow = both * (full // p.align - 1)
     return [
         Condition(
             "warp divides block",
@@ -124,6 +129,16 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
             "warps of a block", (p.warps >= 1) & (p.warps <= 16),
             f"a block has 1 to 16 warps, not {p.warps}",
         ),
+    ]  # fmt: skip
+
+
+def _load_conditions(p: Parameters, dtype: str) -> list[Condition]:
+    """How the threads of a block share the accesses to memory."""
+    full = ACCESS_BYTES // element_bytes(dtype)
+    accesses = p.block_k // full
+    threads = greater(p.threads, 1)  # of a block smaller than a warp's tile there are none
+    loads = greater(*loads_of(p, dtype))
+    return [
         Condition(
             "threads load whole tiles",
             (p.block_m * accesses % threads == 0) & (p.block_n * accesses % threads == 0),
@@ -142,23 +157,24 @@ def tile_conditions(p: Parameters, architecture: Architecture, dtype: str) -> li
             f"warps side by side, {p.block_n} / {p.warp_n}, are at most {EPILOGUE_WARPS} of at "
             f"least {EPILOGUE_COLUMNS} columns",
         ),
-        Condition(
-            "stages", (p.stages >= 2) & (p.stages <= architecture.stages),
-            f"{architecture.name} has 2 to {architecture.stages} stages, not {p.stages}",
-        ),
-        Condition(
-            "registers",
-            large + underway + narrow <= thread_registers(p),
-            f"accumulators {accumulators} and operands {fragments} of a thread, {underway} on "
-            f"their way, {narrow} for narrow accesses and {OTHER_REGISTERS} others fit into "
-            f"{thread_registers(p)} registers",
-        ),
-        Condition(
-            "access of stages", (p.stages == 2) | (p.align * size >= LEAST_ASYNC_BYTES),
-            f"more than 2 stages copy at least {LEAST_ASYNC_BYTES} bytes at a time, "
-            f"not {p.align} elements of {size}",
-        ),
-    ]  # fmt: skip
+    ]
+
+
+def _register_condition(p: Parameters, architecture: Architecture, dtype: str) -> Condition:
+    """Two stages pass through registers on their way, and every access of less than 16 bytes has an
+    address and a test of its own.
+    """
+    left, right = loads_of(p, dtype)
+    both: Number = left + right
+    underway = (p.stages == 2) * both * (ACCESS_BYTES // 4)
+    narrow = both * (ACCESS_BYTES // element_bytes(dtype) // p.align - 1)
+    large, limit = large_registers(p, architecture, dtype), thread_registers(p)
+    return Condition(
+        "registers",
+        large + underway + narrow <= limit,
+        f"accumulators, operands and addresses of a thread, {large}, with {underway} on their way "
+        f"and {narrow} for narrow accesses fit into {limit} registers",
+    )
 
 
 def shared_condition(used: Number, limit: int, where: str) -> Condition:
