@@ -18,6 +18,7 @@ from benchmarks.chains import HEAD as CHAINS_HEAD
 from benchmarks.chains import RATIOS as CHAINS_RATIOS
 from benchmarks.chains import row as chain_row
 from benchmarks.comparison import mean, operator_of, ratios
+from benchmarks.cutlass_page import cutlass_offline, cutlass_programs, cutlass_referee
 from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
@@ -517,6 +518,9 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "call_overhead": call_overhead,
     "onnx_conformance": onnx_conformance,
     "gpu_candidates": gpu_candidates,
+    "cutlass_programs": cutlass_programs,
+    "cutlass_offline": cutlass_offline,
+    "cutlass_referee": cutlass_referee,
 }
 
 if __name__ == "__main__":

@@ -170,7 +170,9 @@ class Launch:
     """One kernel call of a device function: `blocks` blocks of `threads` (x, y).
 
     `arguments` are positions among the artifact's buffers, or `-1 - offset` for an array at that
-    byte offset of the scratch memory. `shared_bytes` is what a block takes of its shared memory.
+    byte offset of the scratch memory. `shared_bytes` is what a block takes of its shared memory, of
+    which `dynamic_bytes` are given to it by the launch. With `beyond` the grid has more than one
+    dimension: these are the others. `values` are the last argument, a structure of int32.
     """
 
     kernel: str
@@ -178,6 +180,14 @@ class Launch:
     threads: tuple[int, int]
     arguments: tuple[int, ...]
     shared_bytes: int = 0
+    dynamic_bytes: int = 0
+    beyond: tuple[int, int] = (1, 1)
+    values: tuple[int, ...] = ()
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Blocks in each dimension."""
+        return (self.blocks, *self.beyond)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +308,12 @@ class Artifact:
 
 
 def _launch(data: list[Any]) -> Launch:
-    kernel, blocks, (x, y), arguments, shared_bytes = data
-    return Launch(kernel, blocks, (x, y), tuple(arguments), shared_bytes)
+    kernel, blocks, (x, y), arguments, shared_bytes, *rest = data
+    dynamic_bytes, (rows, layers), values = rest or (0, (1, 1), ())
+    return Launch(
+        kernel, blocks, (x, y), tuple(arguments), shared_bytes, dynamic_bytes, (rows, layers),
+        tuple(values),
+    )  # fmt: skip
 
 
 def _tuples(value: Any) -> Any:

@@ -5,9 +5,9 @@
     gene.values      {"C.i#1": 8}
 
 A *producer* is a sketch's steps, whose free extents are decision variables, or another form that
-`build` knows. Its *decisions* have an int each, or a list where a decision has several variables
-(`variables`). Both are kept as the JSON text that was written first, so equal genes have equal
-texts and nothing reads them on their way.
+`build` knows: `{"native":"cutlass.gemm"}` is a template by its name. Its *decisions* have an int
+each, or a list where a decision has several variables (`variables`). Both are kept as the JSON text
+that was written first, so equal genes have equal texts and nothing reads them on their way.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class Gene:
     def hash(self) -> str:
         """16 hexadecimal digits that name the program together with its workload."""
         return sha256(self.text.encode()).hexdigest()[:16]
+
+    @property
+    def is_native(self) -> bool:
+        """Whether a vendor's template makes the program (`tilewright.cutlass`)."""
+        return self.producer.startswith('{"native":')
 
     @staticmethod
     def of(text: str) -> Gene:

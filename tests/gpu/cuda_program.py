@@ -23,30 +23,46 @@ import numpy as np
 from gpu_cases import CASES
 
 from tilewright.artifact import Artifact
+from tilewright.build.native import build_native
+from tilewright.cutlass import gene_of, matches_of
+from tilewright.cutlass.parameters import Parameters
 from tilewright.errors import TilewrightError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.operators import batch_matmul, relu
+from tilewright.expr.tensors import placeholder
+from tilewright.headers import folders
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import DeviceFunction
-from tilewright.runtime.emulated import HEADERS
+from tilewright.runtime.emulated import HEADERS, TEMPLATE_OPTIONS
 from tilewright.target import Target
 
 FOLDER = Path(sys.argv[1])
 LIBRARY = ctypes.CDLL("libcuda.so.1")
+SHAPES = {"a": (70, 72), "b": (72, 200)}
 
 
 def binary(artifact: Artifact) -> Artifact:
     """The artifact with its emulated kernels in the form that libcuda.cpp loads."""
-    lines = ['#include "cuda_emulation.h"', artifact.object_code.decode(), 'extern "C" {']
+    text = artifact.object_code.decode()
+    options = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-I{HEADERS}"]
+    lines = ['#include "cuda_emulation.h"', text, 'extern "C" {']
+    if "tw_" in text:
+        options += [*TEMPLATE_OPTIONS, *(f"-I{f}" for f in (HEADERS / "shadow", *folders()))]
+        lines.insert(1, '#include "warp.h"')
     for launch in artifact.launches:
         count = len(launch.arguments)
         given = ", ".join(f"tw::Argument{{*(void**)a[{i}]}}" for i in range(count))
+        if launch.values:
+            given += f", *({launch.kernel}_sizes*)a[{count}]"
         lines.append(f"int count_{launch.kernel} = {count};")
+        lines.append(f"int ints_{launch.kernel} = {len(launch.values)};")
         lines.append(
-            f"void call_{launch.kernel}(int blocks, int x, int y, void** a) "
-            f"{{ tw::launch(blocks, x, y, [&] {{ {launch.kernel}({given}); }}); }}"
+            f"void call_{launch.kernel}(const int* g, int x, int y, int shared, void** a) "
+            f"{{ tw::launch({{g[0], g[1], g[2]}}, x, y, shared, "
+            f"[&] {{ {launch.kernel}({given}); }}); }}"
         )
     source = FOLDER / f"{artifact.entry}.cpp"
     source.write_text("\n".join([*lines, "}", ""]))
-    options = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-I{HEADERS}"]
     subprocess.run(["g++", *options, str(source), "-o", str(source.with_suffix(".so"))], check=True)
     return replace(artifact, object_code=bytes(source.with_suffix(".so")) + b"\0")
 
@@ -79,6 +95,33 @@ def function(name: str, device: CudaDevice) -> DeviceFunction:
     return DeviceFunction(replace(part, object_code=b""), device, [part])
 
 
+def template(device: CudaDevice) -> dict[str, Any]:
+    """A batch of matrix products by a template: its grid has three dimensions, its sizes are one
+    structure, and it asks for more shared memory than blocks have.
+    """
+    a, b = (placeholder((3, *shape), "float16", name=n) for n, shape in SHAPES.items())
+    dag = ComputeDAG([relu(batch_matmul(a, b))])
+    target = Target.parse("emulated")
+    (match,) = matches_of(dag, target)
+    p = Parameters(128, 128, 64, 64, 64, 2, swizzle=2)
+    artifact = build_native(dag, gene_of(match, p), target, "product")
+    (launch,) = artifact.launches
+    part = binary(artifact)
+    fn = DeviceFunction(replace(part, object_code=b""), device, [part])
+    rng = np.random.default_rng(0)
+    arrays = {t.name: (rng.integers(-8, 9, t.shape) / 8).astype("float16") for t in (a, b)}
+    (found,) = fn.run(arrays)
+    (expected,) = dag.evaluate(arrays, float64=True).values()
+    greedy = replace(launch, dynamic_bytes=1 << 20, shared_bytes=1 << 20)
+    return {
+        "difference": float(np.abs(found - expected).max()),
+        "grid": launch.grid,
+        "dynamic_bytes": launch.dynamic_bytes,
+        "asked": calls("cuFuncSetAttribute"),
+        "too_much": error_of(lambda: device.load(replace(part, launches=(greedy,)))),
+    }
+
+
 def main() -> None:
     device = CudaDevice()
     results: dict[str, Any] = {"target": str(device.target)}
@@ -105,6 +148,8 @@ def main() -> None:
     thread.start()
     thread.join()
     results["in_another_thread"] = elsewhere
+
+    results["template"] = template(device)
 
     live, held = LIBRARY.live(), len(two.artifact.buffers) + 1
     wrong = replace(two.artifact, object_code=b"nothing\0")

@@ -2,9 +2,11 @@
 // library. What a driver demands is demanded here: a context current in the calling thread, no copy
 // while a stream is captured; a captured launch runs with its graph only.
 //
-// The image of a module is the path of a library with `void call_NAME(int blocks, int x, int y,
-// void** arguments)` and `int count_NAME` (of arguments) for every kernel. Calls are counted:
-// `calls("cuGraphLaunch")`.
+// The image of a module is the path of a library with `void call_NAME(const int* grid, int x, int y,
+// int shared, void** arguments)`, `int count_NAME` (of pointers among the arguments) and
+// `int ints_NAME` (of the structure after them) for every kernel. Calls are counted:
+// `calls("cuGraphLaunch")`. A kernel has more than 48 KiB of shared memory only when it was asked
+// for before.
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,10 +19,10 @@
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_BINARY = 209, INVALID_CONTEXT = 201,
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, CAPTURE_UNSUPPORTED = 900 };
-using Kernel = void (*)(int, int, int, void**);
+using Kernel = void (*)(const int*, int, int, int, void**);
 
-struct Function { Kernel call; int count; };
-struct Launch { Function* f; int blocks, x, y; std::vector<uint64_t> values; };
+struct Function { Kernel call; int count, ints, shared; };
+struct Launch { Function* f; int grid[3], x, y, shared; std::vector<uint64_t> values; std::vector<int> last; };
 using Graph = std::vector<Launch>;
 
 static std::map<std::string, int> counts;
@@ -39,7 +41,8 @@ static bool allocated(uint64_t at, size_t size) {
 static void run(Launch& launch) {
     std::vector<void*> pointers;
     for (auto& value : launch.values) pointers.push_back(&value);
-    launch.f->call(launch.blocks, launch.x, launch.y, pointers.data());
+    pointers.push_back(launch.last.data());
+    launch.f->call(launch.grid, launch.x, launch.y, launch.shared, pointers.data());
 }
 
 #define API(name, ...)                          \
@@ -57,7 +60,8 @@ API(cuDeviceGet, int* d, int ordinal) *d = ordinal; return SUCCESS; }
 API(cuDeviceGetName, char* s, int n, int) strncpy(s, "NVIDIA Fake T4", n); return SUCCESS; }
 API(cuDeviceGetAttribute, int* v, int what, int)
     static const std::map<int, int> facts = {{16, 40}, {75, 7}, {76, 5}, {10, 32}, {1, 1024},
-                                             {8, 49152}, {12, 65536}, {38, 4 << 20}};
+                                             {8, 49152}, {12, 65536}, {38, 4 << 20},
+                                             {97, 65536}};
     auto found = facts.find(what);
     if (found == facts.end()) return INVALID_VALUE;
     *v = found->second;
@@ -108,17 +112,29 @@ API(cuModuleUnload, void* m) return m ? SUCCESS : INVALID_VALUE; }
 API(cuModuleGetFunction, void** f, void* m, const char* name)
     auto call = (Kernel)dlsym(m, (std::string("call_") + name).c_str());
     if (!call) return NOT_FOUND;
-    *f = new Function{call, *(int*)dlsym(m, (std::string("count_") + name).c_str())};
+    auto number = [&](const char* what) { return *(int*)dlsym(m, (std::string(what) + name).c_str()); };
+    *f = new Function{call, number("count_"), number("ints_"), 49152};
+    return SUCCESS;
+}
+API(cuFuncSetAttribute, void* f, int what, int value)
+    IN_CONTEXT
+    if (what != 8 || value > 65536) return INVALID_VALUE;
+    ((Function*)f)->shared = value;
     return SUCCESS;
 }
 API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned x, unsigned y,
-    unsigned z, unsigned, void* s, void** arguments, void** extra)
+    unsigned z, unsigned shared, void* s, void** arguments, void** extra)
     IN_CONTEXT
-    if (by != 1 || bz != 1 || z != 1 || extra || s != &stream || !blocks) return INVALID_VALUE;
-    Launch launch{(Function*)f, (int)blocks, (int)x, (int)y, {}};
+    if (z != 1 || extra || s != &stream || !blocks || !by || !bz) return INVALID_VALUE;
+    if ((int)shared > ((Function*)f)->shared) return INVALID_VALUE;
+    Launch launch{(Function*)f, {(int)blocks, (int)by, (int)bz}, (int)x, (int)y, (int)shared, {}, {}};
     for (int i = 0; i < launch.f->count; ++i) {
         launch.values.push_back(*(uint64_t*)arguments[i]);
         if (!allocated(launch.values.back(), 1)) return ILLEGAL_ADDRESS;
+    }
+    if (launch.f->ints) {
+        int* first = (int*)arguments[launch.f->count];
+        launch.last.assign(first, first + launch.f->ints);
     }
     if (captured) captured->push_back(launch); else run(launch);
     return SUCCESS;

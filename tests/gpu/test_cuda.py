@@ -62,6 +62,20 @@ def test_launches_become_a_graph_once(results: dict[str, Any]) -> None:
     assert results["graphs_of_one_launch"] == 0
 
 
+def test_kernels_of_templates_get_their_grid_shared_memory_and_sizes(
+    results: dict[str, Any],
+) -> None:
+    found = results["template"]
+    assert found["difference"] < 5e-3
+    assert found["grid"] == [2, 1, 3], "two columns of tiles are walked together, a batch of 3"
+    assert found["dynamic_bytes"] == 2 * (128 + 128) * 64 * 2 == 64 * 1024
+    assert found["asked"] == 1
+    assert (
+        found["too_much"].startswith("RunError: ")
+        and "1048576 bytes of shared" in (found["too_much"])
+    )
+
+
 def test_runs_and_launches_are_timed(results: dict[str, Any]) -> None:
     assert len(results["seconds"]) == 4 and min(results["seconds"]) > 0
     assert set(results["profile"]) == {"kernel_0", "kernel_1"}

@@ -10,7 +10,7 @@ from tilewright.build import build_request, make_request
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.errors import BuildError
-from tilewright.runtime.nvrtc import compile_cuda
+from tilewright.runtime.nvrtc import RejectedError, compile_cuda
 from tilewright.schedule.steps import Annotate, ComputeAt, Reorder, Split, Step
 from tilewright.schedule.trace import gene_of
 from tilewright.target import Target
@@ -59,5 +59,8 @@ def spilling(rows: int, columns: int) -> tuple[Step, ...]:
 
 
 def test_the_compilers_log_is_kept() -> None:
-    with pytest.raises(BuildError, match=r"(?s)NVRTC rejects the kernel for sm_90: .*nothing"):
+    with pytest.raises(RejectedError, match=r"NVRTC rejects the kernel for sm_90: .*error: this"):
         compile_cuda("nothing;", "sm_90")
+    with pytest.raises(RejectedError) as caught:
+        compile_cuda("nothing;", "sm_90")
+    assert "\n  nothing;" in caught.value.log and isinstance(caught.value, BuildError)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewright.artifact import Launch
 from tilewright.errors import InputError, RunError
 from tilewright.runtime import Artifact, BufferSpec, Packing
 
@@ -39,6 +42,18 @@ def test_other_bytes_are_refused(data: bytes) -> None:
 def test_header_that_lacks_fields_is_refused() -> None:
     with pytest.raises(RunError, match="damaged"):
         Artifact.from_bytes(b"TWA1\x02\x00\x00\x00{}")
+
+
+def test_launches_keep_their_grid_and_values() -> None:
+    """Those of templates have more to say; what was written before they came is read, too."""
+    plain = Launch("map", 4, (64, 1), (0, -1), 128)
+    native = Launch("tw_0", 6, (128, 1), (0, 1), 50_000, 49_152, (2, 3), (100, -7, 64))
+    assert plain.grid == (4, 1, 1) and native.grid == (6, 2, 3)
+    artifact = replace(example(), launches=(plain, native))
+    assert Artifact.from_bytes(artifact.to_bytes()) == artifact
+    header = artifact.header()
+    header["launches"] = [["map", 4, [64, 1], [0, -1], 128]]
+    assert Artifact.of_header(json.loads(json.dumps(header)), b"").launches == (plain,)
 
 
 def test_sizes() -> None:

@@ -30,6 +30,7 @@ LAYERS = {  # where a part may be, and what it takes when it is called
     "assembler": ("runtime", 2),
     "device": ("runtime", 0),
     "trial": ("measure", 5),
+    "templates": ("cutlass", 2),
 }
 
 

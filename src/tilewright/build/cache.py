@@ -30,8 +30,10 @@ from tilewright.settings import DEFAULT_CACHE_LIMIT
 SUFFIX = ".artifact"
 DIGEST_BYTES = hashlib.sha256().digest_size
 COMPILER_PARTS = (
-    "artifact.py", "expr", "nest", "cost", "schedule", "space", "codegen", "build", "runtime",
+    "artifact.py", "expr", "nest", "cost", "schedule", "space", "codegen", "cutlass", "build",
+    "runtime",
 )  # fmt: skip
+SOURCES = (".py", ".h")
 
 
 @functools.cache
@@ -41,7 +43,8 @@ def compiler_fingerprint() -> str:
     digest = hashlib.sha256()
     for part in COMPILER_PARTS:
         path = root / part
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+        files = [f for f in path.rglob("*") if f.suffix in SOURCES] if path.is_dir() else [path]
+        for file in sorted(files):
             digest.update(file.read_bytes())
     return digest.hexdigest()
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from tilewright.artifact import Artifact, BufferSpec, CodeReport, Packing
+from tilewright.build.native import build_native
 from tilewright.codegen import compile_program
 from tilewright.errors import BuildError
 from tilewright.expr.dag import ComputeDAG
@@ -162,4 +163,6 @@ def _requested(request: bytes, checked: bool) -> Artifact:
         gene = default_gene(Space(dag, target, setting=setting))
     else:
         gene = Gene.of(fields["gene"])
+    if gene.is_native:
+        return build_native(dag, gene, target, fields["name"])
     return build(dag, steps_of(gene), target, fields["name"], setting.prefetch_bytes, checked)

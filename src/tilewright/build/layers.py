@@ -1,4 +1,5 @@
-"""One program in its four printed forms: sketch, trace, loop nest and LLVM IR.
+"""One program in its four printed forms: sketch, trace, loop nest and LLVM IR. A template's program
+has its parameters for a sketch and a trace, and CUDA C++ for IR.
 
     layers = Layers(dag, gene, target, "gemm")
     print(layers.text("nest"))
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen import compile_program
+from tilewright.cutlass import Native, native_of
 from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
@@ -49,13 +51,20 @@ class Layers:
         return str(getattr(self, layer))
 
     @cached_property
+    def native(self) -> Native | None:
+        """The template's program; None where loops are scheduled."""
+        return native_of(self.dag, self.gene, self.target) if self.gene.is_native else None
+
+    @cached_property
     def steps(self) -> list[Step]:
-        """The concrete transform steps."""
-        return steps_of(self.gene)
+        """The concrete transform steps; a template has none."""
+        return [] if self.native is not None else steps_of(self.gene)
 
     @cached_property
     def sketch(self) -> str:
         """The sketch the program comes from: the decisions made here, and the nest without them."""
+        if self.native is not None:
+            return f"template {self.native.match.template}\ndecisions\n{self.trace}"
         if self.decided is None:
             return "No sketch of this version's standard rules gives this program.\n"
         name, rows = sketch_from_json(self.decided.producer)
@@ -68,6 +77,8 @@ class Layers:
     @property
     def sketch_name(self) -> str:
         """What the sketch is called; in words where there is none."""
+        if self.native is not None:
+            return self.native.match.template
         found = self.decided
         return self.sketch if found is None else sketch_from_json(found.producer)[0] or PLAIN
 
@@ -101,16 +112,23 @@ class Layers:
     @cached_property
     def trace(self) -> str:
         """The transform steps, one a line, as Python writes them."""
+        if self.native is not None:
+            values = self.gene.values
+            return "".join(f"  {variable} = {value}\n" for variable, value in values.items())
         return "".join(f"{step}\n" for step in self.steps)
 
     @cached_property
     def nest(self) -> str:
         """The loop nest that code is generated from."""
+        if self.native is not None:
+            return "A template has no loop nest.\n"
         return program_text(self._program)
 
     @cached_property
     def ir(self) -> str:
         """The LLVM IR for the target."""
+        if self.native is not None:
+            return self.native.program(self.name).text
         return compile_program(self._program, self.target).ir
 
     @cached_property

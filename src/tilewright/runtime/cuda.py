@@ -58,8 +58,8 @@ class CudaDevice:
         count = self.call("cuDeviceGetCount")
         if not 0 <= ordinal < count:
             raise TargetError(f"CUDA device {ordinal} is not here, which has {count}. {INSTALL}")
-        device = self.call("cuDeviceGet", ordinal)
-        self.target = self._target(device)
+        device = self._device = self.call("cuDeviceGet", ordinal)
+        self.target = self._target()
         self._context = self.call("cuDevicePrimaryCtxRetain", device)
         self.enter()
         self.stream = self.call("cuStreamCreate", 0)
@@ -112,16 +112,33 @@ class CudaDevice:
             modules.append(self.call("cuModuleLoadData", part.object_code))
             for name in dict.fromkeys(launch.kernel for launch in part.launches):
                 functions[name] = self.call("cuModuleGetFunction", modules[-1], name.encode())
+        for launch in artifact.launches:
+            if launch.dynamic_bytes:
+                self._allow_shared(functions[launch.kernel], launch)
         return CudaProgram(self, modules, functions, artifact.launches)
 
-    def _target(self, device: Any) -> CudaTarget:
-        names = self.driver.CUdevice_attribute
+    def _allow_shared(self, function: Any, launch: Launch) -> None:
+        """Let a kernel have as much shared memory as its launch gives. Raises RunError when the
+        device has less.
+        """
+        most = self._fact("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        if launch.shared_bytes > most:
+            raise RunError(
+                f"{launch.kernel} takes {launch.shared_bytes} bytes of shared memory a block, of "
+                f"which {self.target.name} has {most}; tune on this device"
+            )
+        names = self.driver.CUfunction_attribute
+        attribute = names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        if launch.shared_bytes > self.target.shared_bytes:
+            self.call("cuFuncSetAttribute", function, attribute, launch.dynamic_bytes)
 
-        def fact(name: str) -> int:
-            attribute = getattr(names, f"CU_DEVICE_ATTRIBUTE_{name}")
-            return int(self.call("cuDeviceGetAttribute", attribute, device))
+    def _fact(self, name: str) -> int:
+        attribute = getattr(self.driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(self.call("cuDeviceGetAttribute", attribute, self._device))
 
-        title = self.call("cuDeviceGetName", NAME_BYTES, device).rstrip(b"\0").decode()
+    def _target(self) -> CudaTarget:
+        fact = self._fact
+        title = self.call("cuDeviceGetName", NAME_BYTES, self._device).rstrip(b"\0").decode()
         major, minor = fact("COMPUTE_CAPABILITY_MAJOR"), fact("COMPUTE_CAPABILITY_MINOR")
         return CudaTarget(
             name=re.sub(r"\W+", "-", title).strip("-").lower(),
@@ -225,13 +242,29 @@ class CudaProgram:
         """What enqueues one launch; `addresses` end with that of the scratch memory."""
         function, launch = self._launches[number]
         places = [addresses[a] if a >= 0 else addresses[-1] - 1 - a for a in launch.arguments]
-        # bindings take values with their types
-        arguments = tuple(places), (ctypes.c_void_p,) * len(places)
+        arguments = _Arguments(places, launch.values)
         threads = (*launch.threads, 1)
         return lambda: self.device.call(
-            "cuLaunchKernel", function, launch.blocks, 1, 1, *threads, 0, self.device.stream,
-            arguments, 0,
+            "cuLaunchKernel", function, *launch.grid, *threads, launch.dynamic_bytes,
+            self.device.stream, arguments.address, 0,
         )  # fmt: skip
+
+
+class _Arguments:
+    """What a kernel is called with, in memory: pointers, then a structure of int32 where there are
+    `values`. `address` is where the addresses of all of them are.
+    """
+
+    def __init__(self, places: Sequence[int], values: Sequence[int]) -> None:
+        self._places = (ctypes.c_void_p * len(places))(*places)
+        self._values = (ctypes.c_int32 * len(values))(*values)
+        size = ctypes.sizeof(ctypes.c_void_p)
+        first = ctypes.addressof(self._places)
+        listed = [first + i * size for i in range(len(places))]
+        if values:
+            listed.append(ctypes.addressof(self._values))
+        self._addresses = (ctypes.c_void_p * len(listed))(*listed)
+        self.address = ctypes.addressof(self._addresses)
 
 
 def _addresses(buffers: Sequence[CudaMemory], scratch: CudaMemory) -> tuple[int, ...]:

@@ -19,7 +19,9 @@ import numpy.typing as npt
 from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
 from tilewright.files import own_folder
+from tilewright.headers import folders as template_folders
 from tilewright.runtime.device import Seconds
+from tilewright.runtime.sources import INCLUDE, separated
 from tilewright.target.emulated import CUDA_ON_CPU
 
 HEADERS = Path(__file__).parent / "emulation"
@@ -27,8 +29,13 @@ OPTIONS = (
     "-std=c++17", "-O1", "-w", "-fsanitize=address,bounds", "-fsanitize-sections=tw_shared",
     "-fno-sanitize-recover=all", "-ffp-contract=off",
 )  # fmt: skip
+# Kernels of templates run without the sanitizer, which knows neither their fibers' large stacks nor
+# shared memory of a size given at the launch: memory that cannot be read lies behind every buffer.
+TEMPLATE_OPTIONS = (
+    "-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off", "-DTW_CUDA_HEADERS",
+)  # fmt: skip
+TEMPLATE_HEADER = '#include "tw_'
 TIMEOUT_S = 300
-INCLUDE = "#include"
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -62,30 +69,38 @@ class EmulatedDevice:
         program = EmulatedProgram(artifact.entry)
         source = program.executable.with_suffix(".cpp")
         source.write_text(program_text(artifact, parts, self.seed))
-        command = ["g++", *OPTIONS, f"-I{HEADERS}", str(source), "-o", str(program.executable)]
+        command = ["g++", *_options(source.read_text()), str(source), "-o", str(program.executable)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         if done.returncode:
-            raise RunError(f"g++ rejects {artifact.entry}: {done.stderr[:2000]}")
+            lines = [x for x in done.stderr.splitlines() if "error" in x] or [done.stderr]
+            raise RunError(f"g++ rejects {artifact.entry}: {chr(10).join(lines)[:2000]}")
         return program
 
 
-def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> str:
-    """The kernels with a `main` that reads buffers, runs them and writes the buffers back.
+def _options(text: str) -> list[str]:
+    """How to compile a program. Raises BuildError where headers of templates are missing."""
+    if TEMPLATE_HEADER not in text:
+        return [*OPTIONS, f"-I{HEADERS}"]
+    folders = (HEADERS / "shadow", HEADERS, *template_folders())
+    return [*TEMPLATE_OPTIONS, *(f"-I{folder}" for folder in folders)]
 
-    Every part is in a namespace of its own, since helpers and tables may have equal names.
-    """
+
+def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> str:
+    """The kernels with a `main` that reads buffers, runs them and writes the buffers back."""
     calls = "".join(f"    {_call(launch, len(artifact.buffers))}\n" for launch in artifact.launches)
-    lines = [one.object_code.decode().splitlines() for one in (artifact, *parts)]
-    includes = dict.fromkeys(x for text in lines for x in text if x.startswith(INCLUDE))
-    spaces = [
-        "\n".join([f"namespace p{i} {{", *(x for x in text if x not in includes), "}"])
-        for i, text in enumerate(lines)
-    ]
+    # A network's kernels of templates may be those of several of its parts.
+    includes, spaces = separated(
+        dict.fromkeys(one.object_code.decode() for one in (artifact, *parts))
+    )
     uses = [f"using namespace p{i};" for i in range(len(spaces))]
-    return "\n".join([f'{INCLUDE} "cuda_emulation.h"', *includes, *spaces, *uses, ""]) + (
+    first = [f'{INCLUDE} "cuda_emulation.h"']
+    if any(x.startswith(TEMPLATE_HEADER) for x in includes):
+        first.append(f'{INCLUDE} "warp.h"')
+    return "\n".join([*first, *includes, *spaces, *uses, ""]) + (
         "int main(int, char** path) {\n"
         "    tw::Buffers buffers;\n    buffers.read(path[1]);\n"
         f"    tw::random_state = {seed + 1};\n"
+        "    tw::read_faults();\n"
         f"{calls}    buffers.write(path[1]);\n}}\n"
     )
 
@@ -97,7 +112,11 @@ def _call(launch: Launch, scratch: int) -> str:
         f"buffers({a})" if a >= 0 else f"buffers.part({scratch}, {-1 - a})"
         for a in launch.arguments
     )
-    return f"tw::launch({launch.blocks}, {x}, {y}, [&] {{ {launch.kernel}({arguments}); }});"
+    if launch.values:
+        arguments += f", {{{', '.join(map(str, launch.values))}}}"
+    grid = ", ".join(map(str, launch.grid))
+    call = f"{launch.kernel}({arguments})"
+    return f"tw::launch({{{grid}}}, {x}, {y}, {launch.dynamic_bytes}, [&] {{ {call}; }});"
 
 
 class EmulatedProgram:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,30 +24,70 @@ INSTALL = (
     "compiling for CUDA needs NVRTC, though no GPU: pip install 'tilewright[cuda]' "
     "(cuda-bindings, nvidia-cuda-nvrtc, nvidia-cuda-runtime)"
 )
+SHOWN_ERROR = 300  # characters of an error: those of templates run to thousands
 
 
-def compile_cuda(text: str, architecture: str) -> tuple[bytes, CodeReport]:
-    """The binary for one architecture and what the assembler says of it.
+class RejectedError(BuildError):
+    """NVRTC rejects a program. The message has its first error, `log` is all that it says."""
 
-    Raises BuildError with the compiler's log, or with what to install.
+    def __init__(self, architecture: str, log: str) -> None:
+        super().__init__(f"NVRTC rejects the kernel for {architecture}: {first_error(log)}")
+        self.log = log
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BuildError, (str(self),)  # between processes the message is enough
+
+
+def first_error(log: str) -> str:
+    """The first line that tells of an error, as far as a message has room for it."""
+    lines = [line.strip() for line in log.splitlines()]
+    found = next((x for x in lines if "error" in x), lines[0] if lines else "it says nothing")
+    return found if len(found) <= SHOWN_ERROR else f"{found[:SHOWN_ERROR]}…"
+
+
+def compile_cuda(
+    text: str, architecture: str, folders: Sequence[Path] = (), options: Sequence[str] = ()
+) -> tuple[bytes, CodeReport]:
+    """The binary for one architecture and what the assembler says of it. `folders` are searched for
+    headers, after them that of CUDA's own types.
+
+    Raises RejectedError with what the compiler says, BuildError with what to install.
     """
+    binary, log = _compiled(text, architecture, folders, options)
+    return binary, _report(log)
+
+
+def compile_kernels(
+    text: str, architecture: str, folders: Sequence[Path] = (), options: Sequence[str] = ()
+) -> tuple[bytes, dict[str, CodeReport]]:
+    """The same with what is said of each kernel, by its name."""
+    binary, log = _compiled(text, architecture, folders, options)
+    parts = log.split("Compiling entry function '")[1:]
+    return binary, {part.partition("'")[0]: _report(part) for part in parts}
+
+
+def _compiled(
+    text: str, architecture: str, folders: Sequence[Path], options: Sequence[str]
+) -> tuple[bytes, str]:
+    """The binary, and all that the compiler says."""
     nvrtc = _library()
     error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
     _check(nvrtc, error)
     try:
-        options = [*OPTIONS, f"--gpu-architecture={architecture}", *_include_options()]
-        encoded = [o.encode() for o in options]
+        given = [*OPTIONS, f"--gpu-architecture={architecture}", *options]
+        given += [f"--include-path={folder}" for folder in folders]
+        encoded = [o.encode() for o in (*given, *_include_options())]
         (error,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = _log(nvrtc, program)
         if error != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-            raise BuildError(f"NVRTC rejects the kernel for {architecture}: {log}")
+            raise RejectedError(architecture, log)
         error, size = nvrtc.nvrtcGetCUBINSize(program)
         _check(nvrtc, error)
         binary = bytearray(size)
         _check(nvrtc, nvrtc.nvrtcGetCUBIN(program, binary)[0])
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    return bytes(binary), _report(log)
+    return bytes(binary), log
 
 
 def assembled(code: bytes, target: Target) -> tuple[bytes, CodeReport]:

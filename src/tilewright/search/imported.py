@@ -3,7 +3,7 @@
     database.import_("records.jsonl", ImportCheck(database))
 
 The records keep DAGs and genes as text. Here they are read: a DAG has the hash it comes under, and
-a gene's steps can be applied to its DAG.
+a gene's steps can be applied to its DAG. A template's decisions are numbers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from tilewright.errors import RecordsError, TilewrightError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.serialize import dag_from_json, workload_hash
+from tilewright.gene import read_decisions
 from tilewright.records.database import Database
 from tilewright.records.exchange import Item
 from tilewright.records.rows import Trial, WorkloadRow
@@ -55,6 +56,9 @@ class ImportCheck:
                 return  # adding it says that the workload is missing
             self._dags[row.hash] = self.dag(row)
         try:
+            if trial.gene.is_native:
+                read_decisions(trial.gene.decisions)  # whether they fit, building says
+                return
             State(self._dags[trial.workload_hash]).replay(steps_of(trial.gene))
         except TilewrightError as error:
             what = f"trial {trial.gene.hash}: its gene does not fit"

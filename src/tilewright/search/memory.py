@@ -18,6 +18,9 @@ from tilewright.gene import Gene
 from tilewright.search.evolution import SAMPLE, Scored, fingerprints, named
 from tilewright.space.space import Space
 
+NOWHERE = -1
+"""The sketch of a program that a template makes: it is in no space."""
+
 
 @dataclass(frozen=True)
 class Candidate:

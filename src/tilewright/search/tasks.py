@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from math import log
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -31,9 +31,10 @@ from tilewright.expr.serialize import (
     workload_hash,
 )
 from tilewright.gene import Gene
-from tilewright.records.rows import WorkloadRow
+from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.search.cost_model import CostModel
-from tilewright.search.memory import Candidate, as_population
+from tilewright.search.memory import NOWHERE, Candidate, as_population
+from tilewright.search.native import NativePrograms, candidate
 from tilewright.search.strategies import Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.training_set import TrainingSet
@@ -235,12 +236,14 @@ class TaskSearch:
     exhausted: bool = False
     confirmed: bool = False
     expected_s: float | None = None
+    native: NativePrograms = field(default_factory=NativePrograms)
 
     @staticmethod
     def start(task: TuningTask, space: Space, model: CostModel, make: Maker) -> TaskSearch:
         """A search that has measured nothing."""
         extractor = FeatureExtractor(space)
-        return TaskSearch(task, space, make(space, extractor, model), extractor)
+        native = NativePrograms.of(task.dag, space.target)
+        return TaskSearch(task, space, make(space, extractor, model), extractor, native=native)
 
     @property
     def begun(self) -> bool:
@@ -254,20 +257,24 @@ class TaskSearch:
     def propose(self, seed: int, n: int) -> list[Candidate]:
         """The candidates of the next round; the same ones whenever the state is the same."""
         entropy = [seed, zlib.crc32(self.task.hash.encode()), self.rounds]
-        batch = self.strategy.ask(np.random.default_rng(entropy), n)
+        # What templates offer is as good as measured programs get, so it goes first.
+        batch = self.native.ask(n)
+        if len(batch) < n:
+            batch += self.strategy.ask(np.random.default_rng(entropy), n - len(batch))
         self.exhausted = not batch
         return batch
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Close a round with its results: seconds, or None for a failure."""
-        self.strategy.tell(batch, latencies)
+        self.native.tell(batch)
+        self.strategy.tell(*in_space(batch, latencies))
         self.rounds += 1
         self.trials += len(batch)
-        for candidate, latency in zip(batch, latencies, strict=True):
+        for one, latency in zip(batch, latencies, strict=True):
             if latency is None:
                 self.errors += 1
             else:
-                self.note(latency, candidate.gene)
+                self.note(latency, one.gene)
 
     def note(self, latency: float, gene: Gene) -> None:
         """Consider a measured program for the best ones."""
@@ -284,6 +291,7 @@ class TaskSearch:
         regions_s: Sequence[float | None],
     ) -> None:
         """Add a round to the training set; a failed program has a throughput of 0."""
+        (batch, latencies), (_, regions_s) = (in_space(batch, x) for x in (latencies, regions_s))
         if not batch:
             return
         features, owner = self.extractor.extract(as_population(batch))
@@ -295,3 +303,21 @@ class TaskSearch:
             round_id=self.rounds,
             region_s=np.array(regions_s, np.float64),
         )
+
+    def candidate(self, trial: Trial) -> Candidate | None:
+        """A recorded program as a candidate; None where it is none of this task."""
+        if trial.gene.is_native:
+            return candidate(trial.gene)
+        here = self.space.row_of(trial.gene)
+        if here is None:
+            return None
+        return Candidate.at(here, trial.gene, trial.origin, trial.predicted)
+
+
+T = TypeVar("T")
+
+
+def in_space(batch: Sequence[Candidate], values: Sequence[T]) -> tuple[list[Candidate], list[T]]:
+    """Those candidates that the space has, with their values."""
+    pairs = [(c, v) for c, v in zip(batch, values, strict=True) if c.sketch != NOWHERE]
+    return [c for c, _ in pairs], [v for _, v in pairs]

@@ -311,8 +311,7 @@ class Tuner:
             for t in self.database.trials(search.task.hash, self.machine.fingerprint):
                 if t.seed != self.seed or t.origin == DEFAULT:
                     continue
-                if (here := search.space.row_of(t.gene)) is not None:
-                    one = Candidate.at(here, t.gene, t.origin, t.predicted)
+                if (one := search.candidate(t)) is not None:
                     found.setdefault((index, t.round), []).append(one)
         return found
 

@@ -27,6 +27,7 @@ class CudaTarget(GpuTarget):
         device=Part("tilewright.runtime.cuda:CudaDevice"),
         compiler=Part("tilewright.runtime.nvrtc:compiler"),
         assembler=Part("tilewright.runtime.nvrtc:assembled"),
+        templates=Part("tilewright.cutlass.genes:offered"),
     )
 
     architecture: str

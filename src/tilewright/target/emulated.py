@@ -25,6 +25,7 @@ class EmulatedTarget(GpuTarget):
         dialect=Part("tilewright.codegen.clike.cuda:Cuda"),
         device=Part("tilewright.runtime.emulated:EmulatedDevice"),
         compiler=Part("tilewright.runtime.emulated:compiler"),
+        templates=Part("tilewright.cutlass.genes:offered"),
     )
 
     @classmethod

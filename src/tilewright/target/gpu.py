@@ -70,9 +70,13 @@ class GpuTarget(Target):
 
 
 def gpu_backend(
-    dialect: Part, device: Part, compiler: Part, assembler: Part | None = None
+    dialect: Part,
+    device: Part,
+    compiler: Part,
+    assembler: Part | None = None,
+    templates: Part | None = None,
 ) -> Backend:
-    """The parts for a kind of GPU, of which these four are its own."""
+    """The parts for a kind of GPU, of which these five are its own."""
     return Backend(
         rules=Part("tilewright.space.rules:GPU_RULES"),
         estimate=Part("tilewright.cost.estimate_gpu:gpu_estimate"),
@@ -84,4 +88,5 @@ def gpu_backend(
         dialect=dialect,
         assembler=assembler,
         device=device,
+        templates=templates,
     )

@@ -1,0 +1,334 @@
+"""What a contraction is to a template: its axes in groups, its factors, what follows it.
+
+    found = contraction_of(dag, stage)
+    found.rows, found.columns, found.depth, found.batch     names of axes
+    found.left.tensor, found.left.indices                   x[n, h * 2 + rh - 1, w * 2 + rw - 1, rc]
+
+Read off the mathematics alone (`expr.access`): no operator is named, and neither the order of axes
+nor that of the factors is asked for. A factor is an input or a constant, seen through stages that
+only move elements; zeros around it are a window's border where every test is one of its bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.expr.access import AffineIndex, affine_index
+from tilewright.expr.dag import ComputeDAG, inline_reads
+from tilewright.expr.nodes import (
+    Binary,
+    Cast,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    binary,
+    reads,
+    substitute,
+)
+from tilewright.expr.reference import compute_of, sizes, static_shape
+from tilewright.expr.simplify import Simplifier
+from tilewright.expr.tensors import Compute, Placeholder, is_constant
+
+Axes = tuple[str, ...]
+
+
+class NoMatchError(Exception):
+    """A computation is none that templates have; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A placeholder that is multiplied. `indices` are affine in the contraction's axes; outside of
+    the tensor's bounds the factor is 0, where `bordered`.
+    """
+
+    tensor: Tensor
+    indices: tuple[AffineIndex, ...]
+    bordered: bool
+
+    @property
+    def axes(self) -> frozenset[str]:
+        return frozenset(name for index in self.indices for name, _ in index.coefficients)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every dimension is one of the axes as it is, or has one element."""
+        return all(_is_plain(i) for i in self.indices)
+
+    def dimension(self, axis: str) -> int | None:
+        """The dimension that `axis` indexes; None where there is none."""
+        found = [d for d, i in enumerate(self.indices) if axis in dict(i.coefficients)]
+        return found[0] if len(found) == 1 else None
+
+    def stride(self, axis: str) -> int:
+        """Elements between two neighbouring values of `axis`."""
+        step, row = 0, 1
+        shape = static_shape(self.tensor)
+        for index, extent in zip(reversed(self.indices), reversed(shape), strict=True):
+            step += row * dict(index.coefficients).get(axis, 0)
+            row *= extent
+        return step
+
+
+def _is_plain(index: AffineIndex) -> bool:
+    return index.axis is not None or (not index.coefficients and not index.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """`stage[batch, rows, columns] = sum(left * right)` over `depth`; groups hold the axes of more
+    than one element, the outermost first. `rows` are the left factor's alone, `columns` the right
+    one's.
+    """
+
+    stage: Tensor
+    left: Factor
+    right: Factor
+    batch: Axes
+    rows: Axes
+    columns: Axes
+    depth: Axes
+    extents: Mapping[str, int]
+
+    def size(self, axes: Axes) -> int:
+        """Elements of a group."""
+        return prod(self.extents[a] for a in axes)
+
+    @property
+    def spatial(self) -> Axes:
+        return (*self.batch, *self.rows, *self.columns)
+
+    @property
+    def dtype(self) -> str:
+        """Of both factors."""
+        return self.left.tensor.dtype.name
+
+
+def packed_once(factors: Sequence[Factor], follows: Follows) -> None:
+    """Raises NoMatchError where a constant that is packed for one purpose is read for another."""
+    names = [f.tensor.name for f in factors if is_constant(f.tensor)]
+    names += {r.tensor.name for r in reads(follows.value) if is_constant(r.tensor)}
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if twice:
+        raise NoMatchError(f"{', '.join(twice)} is read for two purposes")
+
+
+def seen_through(dag: ComputeDAG, e: Expr, kept: frozenset[str] = frozenset()) -> Expr:
+    """`e` in terms of placeholders and sums (and stages in `kept`): what else it reads is written
+    out.
+    """
+    stages = {
+        s.name: s
+        for s in dag.stages
+        if s.name not in kept and not isinstance(compute_of(s).body, Reduce)
+    }
+    while any(r.tensor.name in stages for r in reads(e)):
+        e = inline_reads(e, stages)
+    return e
+
+
+def sums(dag: ComputeDAG) -> list[Tensor]:
+    """The stages that reduce, in order."""
+    return [s for s in dag.stages if isinstance(compute_of(s).body, Reduce)]
+
+
+def contraction_of(dag: ComputeDAG, stage: Tensor, swapped: bool = False) -> Contraction:
+    """The contraction that a stage is; `swapped` takes the second factor for the left one. Raises
+    NoMatchError where it is none.
+    """
+    compute = compute_of(stage)
+    body = compute.body
+    if not isinstance(body, Reduce) or body.op != "sum":
+        raise NoMatchError(f"{stage.name} is no sum")
+    product = body.body
+    if not isinstance(product, Binary) or product.op != "mul":
+        raise NoMatchError(f"{stage.name} is no sum of products")
+    extents = _extents(compute)
+    parts = (product.b, product.a) if swapped else (product.a, product.b)
+    left, right = (_factor(dag, part, extents) for part in parts)
+    return grouped(stage, left, right)
+
+
+def grouped(stage: Tensor, left: Factor, right: Factor) -> Contraction:
+    """The contraction of two factors. Raises NoMatchError for axes of no group."""
+    compute = compute_of(stage)
+    extents = _extents(compute)
+    if left.tensor.dtype != right.tensor.dtype:
+        raise NoMatchError(f"{stage.name} multiplies {left.tensor.dtype} by {right.tensor.dtype}")
+    if stage.dtype.name != "float32":
+        raise NoMatchError(f"{stage.name} is summed in {stage.dtype}")
+    spatial = [a.name for a in compute.axes if extents[a.name] > 1]
+    depth = [a.name for a in compute.reduce_axes if extents[a.name] > 1]
+    for axis in depth:
+        if axis not in left.axes or axis not in right.axes:
+            raise NoMatchError(f"{stage.name}: only one factor moves along {axis}")
+    for axis in spatial:
+        if axis not in left.axes and axis not in right.axes:
+            raise NoMatchError(f"{stage.name} does not move along {axis}")
+    return Contraction(
+        stage,
+        left,
+        right,
+        batch=tuple(a for a in spatial if a in left.axes and a in right.axes),
+        rows=tuple(a for a in spatial if a in left.axes and a not in right.axes),
+        columns=tuple(a for a in spatial if a not in left.axes and a in right.axes),
+        depth=tuple(depth),
+        extents=extents,
+    )
+
+
+def _extents(compute: Compute) -> dict[str, int]:
+    axes = (*compute.axes, *compute.reduce_axes)
+    return dict(zip((a.name for a in axes), sizes(axes), strict=True))
+
+
+def _factor(dag: ComputeDAG, part: Expr, extents: Mapping[str, int]) -> Factor:
+    e = seen_through(dag, part)
+    while isinstance(e, Cast) and e.dtype == e.x.dtype:
+        e = e.x
+    condition: Expr | None = None
+    if isinstance(e, Select) and isinstance(e.b, Const) and e.b.value == 0:
+        condition, e = e.cond, e.a
+    if not isinstance(e, Read) or not isinstance(e.tensor.source, Placeholder):
+        raise NoMatchError("a factor is computed, not read")
+    return factor_of(e, condition, extents)
+
+
+def factor_of(read: Read, condition: Expr | None, extents: Mapping[str, int]) -> Factor:
+    """The factor that a read is, 0 where `condition` does not hold. Raises NoMatchError for another
+    condition than that it is inside of its tensor, or indices that are not affine.
+    """
+    simplifier = Simplifier()
+    indices = tuple(affine_index(i, extents, simplifier) for i in read.indices)
+    if any(i is None for i in indices):
+        raise NoMatchError(f"{read.tensor.name} is not read at sums of multiples of axes")
+    live = tuple(_live(i, extents) for i in indices if i is not None)
+    if condition is not None:
+        inside: set[AffineIndex | None] = set()
+        for index, extent in zip(read.indices, static_shape(read.tensor), strict=True):
+            for form in (index, binary("sub", extent - 1, index)):
+                inside.add(affine_index(form, extents, simplifier))
+        for test in _conjuncts(condition):
+            if _at_least_zero(test, extents, simplifier) not in inside:
+                raise NoMatchError(f"{read.tensor.name} is 0 elsewhere than outside of its bounds")
+    return Factor(read.tensor, live, condition is not None)
+
+
+def _live(index: AffineIndex, extents: Mapping[str, int]) -> AffineIndex:
+    """Without axes of one element, whose only value is 0."""
+    kept = tuple((name, k) for name, k in index.coefficients if extents[name] > 1)
+    return AffineIndex(kept, index.offset)
+
+
+def _conjuncts(e: Expr) -> list[Expr]:
+    if isinstance(e, Binary) and e.op == "and":
+        return [*_conjuncts(e.a), *_conjuncts(e.b)]
+    return [e]
+
+
+def _at_least_zero(
+    test: Expr, extents: Mapping[str, int], simplifier: Simplifier
+) -> AffineIndex | None:
+    """The form that a comparison of ints says to be 0 or more."""
+    if not isinstance(test, Binary) or test.a.dtype.name != "int64":
+        return None
+    match test.op:
+        case "ge":
+            form = test.a - test.b
+        case "gt":
+            form = test.a - test.b - 1
+        case "le":
+            form = test.b - test.a
+        case "lt":
+            form = test.b - test.a - 1
+        case _:
+            return None
+    return affine_index(form, extents, simplifier)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an element of a tensor is, in terms of a contraction's axes: `offset` and elements
+    between two neighbours by axis.
+    """
+
+    tensor: Tensor
+    strides: Mapping[str, int]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Follows:
+    """What becomes of a contraction's elements: `value` over its axes, stored at `output`."""
+
+    value: Expr
+    output: Place
+
+
+def what_follows(dag: ComputeDAG, found: Contraction) -> Follows:
+    """The stages after a contraction as one expression. Raises NoMatchError where an element of the
+    output is not made of one element of the contraction.
+    """
+    if len(dag.outputs) != 1:
+        raise NoMatchError("there are several outputs")
+    (output,) = dag.outputs
+    compute = compute_of(output)
+    if output.name == found.stage.name:
+        body: Expr = Read(found.stage, tuple(a.var for a in compute.axes))
+    else:
+        body = seen_through(dag, compute.body)
+    mine = [r for r in reads(body) if r.tensor.name == found.stage.name]
+    others = [r.tensor for r in reads(body) if r.tensor.name != found.stage.name]
+    if not mine or len(set(mine)) > 1:
+        raise NoMatchError(f"{output.name} reads {found.stage.name} at other than one place")
+    if any(not isinstance(t.source, Placeholder) for t in others):
+        raise NoMatchError(f"{output.name} reads what is neither given nor {found.stage.name}")
+    outside = _axes_of(mine[0], compute, found)
+    named: dict[str, Expr] = {
+        a.name: outside.get(a.name, Const(0, a.var.dtype)) for a in compute.axes
+    }
+    value = substitute(body, named)
+    element = Read(output, tuple(named[a.name] for a in compute.axes))
+    return Follows(value, place_of(element, found))
+
+
+def _axes_of(read: Read, compute: Compute, found: Contraction) -> dict[str, Expr]:
+    """The contraction's axis, as a variable, that each axis of the output is."""
+    extents = _extents(compute)
+    simplifier = Simplifier()
+    inner = compute_of(found.stage).axes
+    axes: dict[str, Expr] = {}
+    for axis, index in zip(inner, read.indices, strict=True):
+        if found.extents[axis.name] == 1:
+            continue
+        form = affine_index(index, extents, simplifier)
+        form = None if form is None else _live(form, extents)
+        if form is None or form.axis is None or extents[form.axis] != found.extents[axis.name]:
+            raise NoMatchError(f"{found.stage.name} is not read element by element")
+        axes[form.axis] = axis.var
+    if {a.name for a in compute.axes if extents[a.name] > 1} != set(axes):
+        raise NoMatchError(f"elements of {found.stage.name} are used for several of the output")
+    return axes
+
+
+def place_of(read: Read, found: Contraction) -> Place:
+    """Where a read's element is. Raises NoMatchError for an index that is not affine."""
+    simplifier = Simplifier()
+    strides: dict[str, int] = {}
+    offset, row = 0, 1
+    for index, extent in zip(
+        reversed(read.indices), reversed(static_shape(read.tensor)), strict=True
+    ):
+        form = affine_index(index, found.extents, simplifier)
+        if form is None:
+            raise NoMatchError(f"{read.tensor.name} is not read at sums of multiples of axes")
+        offset += row * form.offset
+        for name, k in _live(form, found.extents).coefficients:
+            strides[name] = strides.get(name, 0) + row * k
+        row *= extent
+    return Place(read.tensor, strides, offset)

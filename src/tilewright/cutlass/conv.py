@@ -1,0 +1,205 @@
+"""Template `cutlass.conv`: convolutions in two directions as implicit matrix products. Rows are
+positions of the output, columns its channels, depth the window's elements and channels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tilewright.cutlass.architectures import Architecture, Shape
+from tilewright.cutlass.contraction import Contraction, NoMatchError
+from tilewright.cutlass.epilogue import COUNT, ELEMENTS
+from tilewright.cutlass.gemm import only_contraction
+from tilewright.cutlass.guidelines import gemm_tiles
+from tilewright.cutlass.parameters import (
+    ACCESS_BYTES,
+    LOOKUP_BYTES,
+    Condition,
+    Number,
+    Parameters,
+    element_bytes,
+    epilogue_bytes,
+    greater,
+    large_registers,
+    loads_of,
+    shared_condition,
+    stage_bytes,
+    thread_registers,
+    tile_conditions,
+)
+from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
+from tilewright.cutlass.windows import (
+    Image,
+    Slide,
+    image_extents,
+    image_of,
+    is_channels_last,
+    packed_image,
+    packed_weights,
+    rows_in_order,
+)
+from tilewright.expr.dag import ComputeDAG
+
+MOST_ACCESSES = 16  # beyond, what an iterator keeps of them is an array in memory
+MOST_WINDOW = 32  # elements of a window in one direction: its iterators keep a mask of so many bits
+
+
+@dataclass(frozen=True)
+class ConvMatch(Match):
+    """`last` is the contraction, `image` how its left factor is read."""
+
+    template: ClassVar[str] = "cutlass.conv"
+    header: ClassVar[str] = "tw_conv.h"
+    sizes: ClassVar[str] = "tw::ConvSizes"
+
+    image: Image
+
+    @property
+    def full(self) -> int:
+        """Elements of the widest access."""
+        return ACCESS_BYTES // element_bytes(self.dtype)
+
+    @property
+    def channels(self) -> int:
+        return image_extents(self.last.left, self.image)[3]
+
+    def natural(self) -> int:
+        """Elements of an access that suits the channels as they lie; 0 where they are not last."""
+        c = self.channels
+        if not is_channels_last(self.last.left, self.image):
+            return 0
+        return min(self.full, c & -c)
+
+    def conditions(self, p: Parameters) -> list[Condition]:
+        where, natural = self.architecture, self.natural()
+        left, right = loads_of(p, self.dtype)
+        narrow = greater(left, right) * (self.full // p.align)
+        slots = (left + right) * 5 // 4
+        used = self.dynamic_bytes(p) + LOOKUP_BYTES
+        return [
+            *tile_conditions(p, where, self.dtype),
+            shared_condition(used, where.shared_bytes, where.name),
+            Condition(
+                "alignment",
+                (p.align <= self.full)
+                & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
+                f"accesses of {p.align} elements suit {self.channels} channels, which allow "
+                f"{natural} as they lie (padded: {self.full})",
+            ),
+            Condition(
+                "accesses of the iterators", narrow <= MOST_ACCESSES,
+                f"a thread has at most {MOST_ACCESSES} accesses of a tile, not {narrow}",
+            ),
+            Condition(
+                "registers of the iterators",
+                large_registers(p, where, self.dtype) + slots <= thread_registers(p),
+                f"what iterators keep of {left} and {right} loads fits beside the accumulators",
+            ),
+            Condition(
+                "padding", (p.pad == 0) | (self.image.channels is not None),
+                "channels to be padded are a dimension",
+            ),
+            Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
+            Condition(
+                "columns of the epilogue", p.block_n % COUNT == 0, f"{p.block_n} are whole accesses"
+            ),
+        ]  # fmt: skip
+
+    def candidates(self) -> list[Parameters]:
+        m, n = self.last.size(self.last.rows), self.last.size(self.last.columns)
+        tiles = gemm_tiles(self.architecture, self.dtype, m, n, 1)
+        natural = self.natural()
+        found = [replace(p, align=natural) for p in tiles if natural]
+        if natural < self.full and self.image.channels is not None:
+            padded = [replace(p, align=self.full, pad=1) for p in tiles]
+            pairs = zip(padded, found, strict=False) if found else ((p,) for p in padded)
+            found = [p for pair in pairs for p in pair]
+        return found
+
+    def dynamic_bytes(self, p: Parameters) -> Number:
+        loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
+        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m))
+
+    def operands(self, p: Parameters) -> list[Operand]:
+        channels = padded_channels(self.channels, p, self.full)
+        left = Operand(self.last.left)
+        if p.pad:
+            left = Operand(self.last.left, packed_image(self.last.left, self.image, channels))
+        return [left, Operand(self.last.right, packed_weights(self.last, self.image, channels, {}))]
+
+    def problem(self, p: Parameters) -> tuple[int, ...]:
+        channels = padded_channels(self.channels, p, self.full)
+        return conv_sizes(self.last, self.image, channels, self.last.size(self.last.columns))
+
+    def grid(self, p: Parameters) -> Shape:
+        m, n = self.last.size(self.last.rows), self.last.size(self.last.columns)
+        return swizzled_grid(-(-m // int(p.block_m)), -(-n // int(p.block_n)), 1, int(p.swizzle))
+
+    def body(self, p: Parameters, name: str) -> str:
+        arguments = [
+            ELEMENTS[self.dtype],
+            p.align,
+            p.align,
+            COUNT,
+            f"cutlass::arch::{self.architecture.tag}",
+            shape_text(p.block_m, p.block_n, p.block_k),
+            shape_text(p.warp_m, p.warp_n, p.block_k),
+            shape_text(*self.architecture.instructions[self.dtype]),
+            p.stages,
+            p.swizzle,
+            "cutlass::arch::OpMultiplyAdd",
+        ]
+        return f"tw::Conv<{', '.join(map(str, arguments))}>"
+
+
+def padded_channels(channels: int, p: Parameters, full: int) -> int:
+    """Channels of the image as the kernel reads it."""
+    return -(-channels // full) * full if p.pad else channels
+
+
+def conv_sizes(found: Contraction, image: Image, channels: int, outputs: int) -> tuple[int, ...]:
+    """`ConvSizes` of tw_conv.h."""
+    n, h, w, _ = image_extents(found.left, image)
+
+    def outside(slide: Slide) -> int:
+        return 1 if slide.out is None else found.extents[slide.out]
+
+    def inside(slide: Slide) -> int:
+        return 1 if slide.inner is None else found.extents[slide.inner]
+
+    two = (image.height, image.width)
+    return (
+        n, h, w, channels, outputs, *map(inside, two), *map(outside, two),
+        *(s.pad for s in two), *(s.stride for s in two), *(s.dilation for s in two),
+    )  # fmt: skip
+
+
+def image_for(found: Contraction) -> tuple[Contraction, Image]:
+    """A contraction with its rows as the kernel counts them, and its image. Raises NoMatchError."""
+    image = image_of(found)
+    found = replace(found, rows=rows_in_order(found, image))
+    for slide in (image.height, image.width):
+        if slide.inner is not None and found.extents[slide.inner] > MOST_WINDOW:
+            raise NoMatchError(f"a window has more than {MOST_WINDOW} elements in one direction")
+    inner = [s.inner for s in (image.height, image.width) if s.inner is not None]
+    own = [] if image.channels is None else [found.left.indices[image.channels].axis]
+    if {*inner, *own} != set(found.depth):
+        raise NoMatchError("the sum is over other than a window and channels")
+    packed_weights(found, image, 8, {})
+    packed_image(found.left, image, 8)
+    return found, image
+
+
+class Conv:
+    """Matches DAGs with one contraction whose one factor is read in windows."""
+
+    name = ConvMatch.template
+
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> ConvMatch:
+        """Raises NoMatchError, which says why."""
+        found, follows = only_contraction(dag, architecture)
+        if found.left.is_plain:
+            raise NoMatchError("no factor is read in windows")
+        found, image = image_for(found)
+        return ConvMatch(dag, architecture, found, follows, image)

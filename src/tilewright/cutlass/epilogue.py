@@ -1,0 +1,229 @@
+"""What follows a contraction as a functor of the kernel (`runtime/templates/tw_epilogue.h`).
+
+    written = Epilogue.of(found, follows, "k")
+    written.text          struct k_result { ... template <int N, class V> void apply(...) ... };
+    written.arguments     the tensors that it reads besides, in order, and the output at the end
+    written.values        its strides and extents, which the launch passes
+
+Sizes are not in the text, so it is the same for every workload of one form. Elements that lie side
+by side along the columns are one access where their addresses allow it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilewright.codegen.clike.cuda import Cuda
+from tilewright.codegen.clike.expressions import Expressions
+from tilewright.cutlass.contraction import Axes, Contraction, Follows, NoMatchError, Place, place_of
+from tilewright.expr.nodes import Expr, Read, Tensor, Var, children, reads
+
+ELEMENTS: Mapping[str, str] = {
+    "float16": "cutlass::half_t", "bfloat16": "cutlass::bfloat16_t", "float32": "float"
+}  # fmt: skip
+COUNT = 8  # columns that a functor sees at a time
+ROW, COLUMN, BATCH = "row", "column", "batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """See the module. `helpers` are functions that the text calls, by name."""
+
+    text: str
+    arguments: tuple[Tensor, ...]
+    values: tuple[int, ...]
+    helpers: Mapping[str, str]
+
+    @staticmethod
+    def of(found: Contraction, follows: Follows, name: str) -> Epilogue:
+        """Raises NoMatchError for what a kernel cannot store or read."""
+        return _Writer(found, follows, name).epilogue()
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes one functor; `values` are what it takes, in the order of their numbers."""
+
+    found: Contraction
+    follows: Follows
+    name: str
+    values: list[int] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    decoded: dict[str, str] = field(default_factory=dict)
+
+    def epilogue(self) -> Epilogue:
+        follows, found = self.follows, self.found
+        given = [r for r in reads(follows.value) if r.tensor.name != found.stage.name]
+        tensors = tuple(dict.fromkeys(r.tensor for r in given))
+        output = follows.output.tensor
+        for tensor in (*tensors, output):
+            if tensor.dtype.name not in ELEMENTS:
+                raise NoMatchError(f"{tensor.name} is {tensor.dtype}, which no functor stores")
+        members = [f"{_element(t)} const* p{i};" for i, t in enumerate(tensors)]
+        texts: dict[Read, str] = {r: "sums[i]" for r in reads(follows.value) if r not in given}
+        for i, read in enumerate(dict.fromkeys(given)):
+            pointer = f"p{tensors.index(read.tensor)}"
+            texts[read] = self._loaded(f"r{i}", pointer, place_of(read, found))
+        used = _variables(follows.value)
+        names = {axis: self._axis(axis) for axis in found.spatial if axis in used}
+        printer = _Printer(Cuda(), {}, names, {}, {}, texts=texts)
+        value = printer.text(follows.value)
+        self._store(output, value)
+        body = "\n".join(f"        {line}" for line in self.lines)
+        declared = "\n".join(f"    {m}" for m in (*members, f"{_element(output)}* out;"))
+        text = (
+            f"struct {self.name}_result {{\n{declared}\n    int const* v;\n"
+            "    template <int N, class Sums>\n    CUTLASS_DEVICE void apply(\n"
+            "        int batch, int row, int column, Sums const& sums) const {"
+            f"\n{body}\n    }}\n}};\n"
+        )
+        return Epilogue(text, (*tensors, output), tuple(self.values), printer.helpers)
+
+    # ---- places -----------------------------------------------------------------------------
+
+    def _number(self, value: int) -> str:
+        """The text for a value that the launch passes."""
+        self.values.append(value)
+        return f"v[{len(self.values) - 1}]"
+
+    def _place(self, place: Place) -> tuple[str, int | None]:
+        """The element at the first of the columns, and how far the next column's is; None where
+        that is not the same for all.
+        """
+        found = self.found
+        terms = [self._number(place.offset)] if place.offset else []
+        step: int | None = 0
+        for name, axes in ((BATCH, found.batch), (ROW, found.rows), (COLUMN, found.columns)):
+            if not any(place.strides.get(a) for a in axes):
+                continue
+            stride = group_stride(place.strides, axes, found.extents)
+            if stride is not None:
+                terms.append(f"int64_t({name}) * {self._number(stride)}")
+                step = stride if name == COLUMN else step
+                continue
+            if name == COLUMN:
+                return "", None
+            for axis in axes:
+                if place.strides.get(axis):
+                    k = self._number(place.strides[axis])
+                    terms.append(f"int64_t({self._axis(axis)}) * {k}")
+        return " + ".join(terms) or "0", step
+
+    def _axis(self, axis: str) -> str:
+        """The name of an axis's value in the functor: what is left of its group's."""
+        found = self.found
+        group, axes = next(
+            (name, axes)
+            for name, axes in ((BATCH, found.batch), (ROW, found.rows), (COLUMN, found.columns))
+            if axis in axes
+        )
+        whole = group if group != COLUMN else "(column + i)"
+        if axis not in self.decoded:
+            inner = found.size(axes[axes.index(axis) + 1 :])
+            text = whole if inner == 1 else f"{whole} / {self._number(inner)}"
+            if axes.index(axis):
+                text = f"{text} % {self._number(found.extents[axis])}"
+            self.decoded[axis] = f"({text})"
+        return self.decoded[axis]
+
+    def _at(self, place: Place) -> str:
+        """The flat index of the element in column `column + i`, whatever its form."""
+        terms = [self._number(place.offset)] if place.offset else []
+        for axis, stride in place.strides.items():
+            if stride:
+                terms.append(f"int64_t({self._axis(axis)}) * {self._number(stride)}")
+        return " + ".join(terms) or "0"
+
+    def _wide(self, place: Place, step: int | None) -> bool:
+        """Whether COUNT columns are side by side, all there, and begin at a multiple of COUNT."""
+        others = [k for a, k in place.strides.items() if a not in self.found.columns]
+        columns = self.found.size(self.found.columns)
+        return step == 1 and all(n % COUNT == 0 for n in (place.offset, columns, *others))
+
+    def _loaded(self, name: str, pointer: str, place: Place) -> str:
+        """The text of one element of a tensor that is read; what is loaded before goes ahead."""
+        start, step = self._place(place)
+        if step is None:
+            return f"tw::widened({pointer}[{self._at(place)}])"
+        if step == 0:
+            self.lines.append(f"float const {name} = tw::widened({pointer}[{start}]);")
+            return name
+        if self._wide(place, step):
+            self.lines.append(f"auto const {name} = tw::load<N>({pointer} + ({start}));")
+            return f"tw::widened({name}[i])"
+        self.lines.append(f"auto const* {name} = {pointer} + ({start});")
+        along = "i" if step == 1 else f"int64_t(i) * {self._number(step)}"
+        return f"tw::widened({name}[{along}])"
+
+    def _store(self, output: Tensor, value: str) -> None:
+        kind = _element(output)
+        start, step = self._place(self.follows.output)
+        loop = ["CUTLASS_PRAGMA_UNROLL", "for (int i = 0; i < N; ++i) {"]
+        if self._wide(self.follows.output, step):
+            self.lines += [f"tw::Vector<{kind}, N> found;", *loop]
+            self.lines += [f"    found[i] = {kind}({value});", "}"]
+            self.lines.append(f"tw::store<N>(out + ({start}), found);")
+            return
+        at = self._at(self.follows.output)
+        if step is not None:
+            at = f"({start}) + " + ("i" if step == 1 else f"int64_t(i) * {self._number(step)}")
+        columns = self._number(self.found.size(self.found.columns))
+        self.lines += [*loop, f"    if (column + i < {columns}) out[{at}] = {kind}({value});", "}"]
+
+
+class _Printer(Expressions):
+    """Scalar expressions; what they read has been given a text. The pragma of unrolling makes what
+    is indexed by `i` registers.
+    """
+
+    __slots__ = ("texts",)
+
+    def __init__(self, *given: object, texts: Mapping[Read, str]) -> None:
+        super().__init__(*given)  # type: ignore[arg-type]
+        self.texts = texts
+
+    def load(self, read: Read) -> str:
+        return self.texts[read]
+
+
+def group_stride(strides: Mapping[str, int], axes: Axes, extents: Mapping[str, int]) -> int | None:
+    """Elements from one value of a group of axes, counted through, to the next; None where that is
+    not the same for all.
+    """
+    step = strides.get(axes[-1], 0) if axes else 0
+    reach = step
+    for axis in reversed(axes):
+        if strides.get(axis, 0) != reach:
+            return None
+        reach *= extents[axis]
+    return step
+
+
+def _element(tensor: Tensor) -> str:
+    return ELEMENTS[tensor.dtype.name]
+
+
+def _variables(e: Expr) -> set[str]:
+    """The axes whose values an expression computes with; those in indices do not count."""
+    match e:
+        case Read():
+            return set()
+        case Var(name):
+            return {name}
+    return set().union(*map(_variables, children(e)))
+
+
+def scalar_function(
+    value: Expr, texts: Mapping[Read, str], name: str
+) -> tuple[str, Mapping[str, str]]:
+    """A function of one accumulator `x` and the bias `b` of its column (`tw_b2b.h`), and the
+    helpers that it calls.
+    """
+    printer = _Printer(Cuda(), {}, {}, {}, {}, texts=texts)
+    text = printer.text(value)
+    return (
+        f"struct {name}_between {{\n"
+        f"    CUTLASS_DEVICE static float of(float x, float b) {{ return {text}; }}\n}};\n",
+        printer.helpers,
+    )

@@ -1,0 +1,253 @@
+"""Template `cutlass.gemm`: matrix products, one or a batch, operands in either order in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tilewright.cutlass.architectures import Architecture, Shape
+from tilewright.cutlass.contraction import (
+    Axes,
+    Contraction,
+    Factor,
+    Follows,
+    NoMatchError,
+    contraction_of,
+    packed_once,
+    sums,
+    what_follows,
+)
+from tilewright.cutlass.epilogue import COUNT, ELEMENTS
+from tilewright.cutlass.guidelines import gemm_tiles
+from tilewright.cutlass.matrices import Packed, View, view
+from tilewright.cutlass.parameters import (
+    ACCESS_BYTES,
+    Condition,
+    Number,
+    Parameters,
+    element_bytes,
+    epilogue_bytes,
+    greater,
+    shared_condition,
+    stage_bytes,
+    tile_conditions,
+)
+from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.tensors import is_constant
+
+MOST_BATCH = 65535  # blocks in a grid's third dimension
+
+
+@dataclass(frozen=True)
+class GemmMatch(Match):
+    """`last` is the contraction; rows are M, columns N, depth K."""
+
+    template: ClassVar[str] = "cutlass.gemm"
+    header: ClassVar[str] = "tw_gemm.h"
+    sizes: ClassVar[str] = "tw::GemmSizes"
+
+    @property
+    def extents(self) -> Shape:
+        """M, N, K of one product."""
+        c = self.last
+        return c.size(c.rows), c.size(c.columns), c.size(c.depth)
+
+    @property
+    def full(self) -> int:
+        """Elements of the widest access."""
+        return ACCESS_BYTES // element_bytes(self.dtype)
+
+    def _side(self, left: bool) -> tuple[Factor, Axes]:
+        c = self.last
+        return (c.left, c.rows) if left else (c.right, c.columns)
+
+    def lies(self, left: bool) -> View | None:
+        """A factor as it lies. A constant does not: it is packed when the function is loaded."""
+        factor, free = self._side(left)
+        if is_constant(factor.tensor):
+            return None
+        c = self.last
+        return view(factor, c.batch, free, c.depth, c.extents)
+
+    def natural(self) -> int:
+        """Elements of an access that suits both factors where they are not padded; 0 where one of
+        them has no such place.
+        """
+        k = self.extents[2]
+        found = min(self.full, k & -k)
+        for left in (True, False):
+            factor, _ = self._side(left)
+            if is_constant(factor.tensor):
+                continue
+            lies = self.lies(left)
+            if lies is None:
+                return 0
+            found = min(found, lies.align)
+        return found
+
+    @property
+    def paddable(self) -> bool:
+        """Whether K can be filled up: its padding is at the end of one dimension."""
+        return len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
+
+    def conditions(self, p: Parameters) -> list[Condition]:
+        where = self.architecture
+        natural = self.natural()
+        return [
+            *tile_conditions(p, where, self.dtype),
+            shared_condition(self.dynamic_bytes(p), where.shared_bytes, where.name),
+            Condition(
+                "alignment",
+                (p.align <= self.full)
+                & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
+                f"accesses of {p.align} elements suit K = {self.extents[2]} and how the factors lie"
+                f", which allows {natural} (padded: {self.full})",
+            ),
+            Condition(
+                "padding", (p.pad == 0) | self.paddable, "K to be padded is the extent of one axis"
+            ),
+            Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
+            Condition(
+                "batch",
+                self.last.size(self.last.batch) <= MOST_BATCH,
+                f"a batch has at most {MOST_BATCH} products",
+            ),
+            Condition(
+                "columns of the epilogue", p.block_n % COUNT == 0, f"{p.block_n} are whole accesses"
+            ),
+        ]
+
+    def candidates(self) -> list[Parameters]:
+        batch = self.last.size(self.last.batch)
+        tiles = gemm_tiles(self.architecture, self.dtype, *self.extents[:2], batch)
+        natural = self.natural()
+        found = [replace(p, align=natural) for p in tiles if natural]
+        if natural < self.full and self.paddable:
+            padded = [replace(p, align=self.full, pad=1) for p in tiles]
+            # Of either kind the best first, in turns.
+            pairs = zip(padded, found, strict=False) if found else ((p,) for p in padded)
+            found = [p for pair in pairs for p in pair]
+        return found
+
+    def dynamic_bytes(self, p: Parameters) -> Number:
+        loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
+        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m))
+
+    def _depth(self, p: Parameters) -> int:
+        """K, padded where it is."""
+        k = self.extents[2]
+        return -(-k // self.full) * self.full if p.pad else k
+
+    def _operand(self, left: bool, p: Parameters) -> tuple[Operand, View]:
+        """What the kernel reads, and how that lies."""
+        c = self.last
+        factor, free = self._side(left)
+        lies = self.lies(left)
+        suits = lies is not None and lies.align == self.full
+        if lies is not None and (not p.pad or (suits and self._depth(p) == self.extents[2])):
+            return Operand(factor), lies
+        k = self._depth(p)
+        axes = (*c.batch, *free, *c.depth)
+        dimensions = [d for d in (factor.dimension(a) for a in axes) if d is not None]
+        last = factor.dimension(c.depth[-1]) if c.depth else None
+        padded = {last: k} if last is not None and len(c.depth) == 1 else {}
+        packed = Packed.of(factor, dimensions, padded)
+        rows = c.size(free)
+        moves = any(factor.stride(a) for a in c.batch)
+        return Operand(factor, packed), View(True, k, rows * k if moves else 0, p.align)  # type: ignore[arg-type]
+
+    def operands(self, p: Parameters) -> list[Operand]:
+        return [self._operand(left, p)[0] for left in (True, False)]
+
+    def problem(self, p: Parameters) -> tuple[int, ...]:
+        m, n, _ = self.extents
+        a, b = (self._operand(left, p)[1] for left in (True, False))
+        return m, n, self._depth(p), a.ld, b.ld, a.step, b.step
+
+    def grid(self, p: Parameters) -> Shape:
+        m, n, _ = self.extents
+        tiles = -(-m // int(p.block_m)), -(-n // int(p.block_n))
+        return swizzled_grid(*tiles, self.last.size(self.last.batch), int(p.swizzle))
+
+    def body(self, p: Parameters, name: str) -> str:
+        a, b = (self._operand(left, p)[1] for left in (True, False))
+        row, column = "cutlass::layout::RowMajor", "cutlass::layout::ColumnMajor"
+        arguments = [
+            ELEMENTS[self.dtype],
+            row if a.k_contiguous else column,
+            p.align,
+            column if b.k_contiguous else row,
+            p.align,
+            COUNT,
+            f"cutlass::arch::{self.architecture.tag}",
+            shape_text(p.block_m, p.block_n, p.block_k),
+            shape_text(p.warp_m, p.warp_n, p.block_k),
+            shape_text(*self.architecture.instructions[self.dtype]),
+            p.stages,
+            p.swizzle,
+            "cutlass::arch::OpMultiplyAdd",
+        ]
+        return f"tw::Gemm<{', '.join(map(str, arguments))}>"
+
+
+class Gemm:
+    """Matches DAGs with one contraction whose factors are read element by element."""
+
+    name = GemmMatch.template
+
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> GemmMatch:
+        """Raises NoMatchError, which says why."""
+        found = only_contraction(dag, architecture)
+        if not (found[0].left.is_plain and found[0].right.is_plain):
+            raise NoMatchError("a factor is read in windows")
+        return GemmMatch(dag, architecture, *found)
+
+
+def only_contraction(dag: ComputeDAG, architecture: Architecture) -> tuple[Contraction, Follows]:
+    """The one contraction of a DAG and what follows it, with the factors in the order in which the
+    columns are side by side in the output. Raises NoMatchError.
+    """
+    stages = sums(dag)
+    if len(stages) != 1:
+        raise NoMatchError(f"there are {len(stages)} sums, not one")
+    both = [contraction_of(dag, stages[0], swapped) for swapped in (False, True)]
+    ordered = [_ordered(dag, found) for found in both]
+    supported(both[0], architecture)
+    packed_once((both[0].left, both[0].right), ordered[0][1])
+    ordered.sort(key=lambda pair: not _last_is_contiguous(*pair))
+    return ordered[0]
+
+
+def _ordered(dag: ComputeDAG, found: Contraction) -> tuple[Contraction, Follows]:
+    """A contraction with the axes of each group as they lie, the outermost first: rows and depth in
+    the left factor, batch and columns in the output.
+    """
+    follows = what_follows(dag, found)
+
+    def outside(axis: str) -> int:
+        return -follows.output.strides.get(axis, 0)
+
+    def inside(axis: str) -> int:
+        return -found.left.stride(axis)
+
+    ordered = replace(
+        found,
+        batch=tuple(sorted(found.batch, key=outside)),
+        rows=tuple(sorted(found.rows, key=inside)),
+        columns=tuple(sorted(found.columns, key=outside)),
+        depth=tuple(sorted(found.depth, key=inside)),
+    )
+    return ordered, follows
+
+
+def _last_is_contiguous(found: Contraction, follows: Follows) -> bool:
+    return any(follows.output.strides.get(a) == 1 for a in found.columns)
+
+
+def supported(found: Contraction, architecture: Architecture) -> None:
+    """Raises NoMatchError for a dtype that the architecture's instructions do not multiply."""
+    if found.dtype not in architecture.instructions:
+        raise NoMatchError(f"{architecture.name} multiplies no {found.dtype} by tensor cores")
+    if not found.depth:
+        raise NoMatchError("there is nothing to be summed")

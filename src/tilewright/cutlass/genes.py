@@ -1,0 +1,157 @@
+"""Genes of templates.
+
+{"producer": {"native": "cutlass.gemm"}, "decisions": {"block": [128, 64, 32], "stages": 3, …}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tilewright.cutlass.architectures import Architecture, architecture_of
+from tilewright.cutlass.b2b_conv import B2bConv
+from tilewright.cutlass.b2b_gemm import B2bGemm
+from tilewright.cutlass.contraction import NoMatchError
+from tilewright.cutlass.conv import Conv
+from tilewright.cutlass.gemm import Gemm
+from tilewright.cutlass.guidelines import MOST
+from tilewright.cutlass.parameters import Parameters, check
+from tilewright.cutlass.template import Match, Program
+from tilewright.errors import ScheduleError
+from tilewright.expr.dag import ComputeDAG
+from tilewright.gene import Gene, compact, read_decisions
+from tilewright.headers import missing
+from tilewright.log import log
+from tilewright.target import Target
+
+
+class Template(Protocol):
+    """What the table has an entry of."""
+
+    name: str
+
+    def match(self, dag: ComputeDAG, architecture: Architecture) -> Match:
+        """Raises NoMatchError, which says why there is none."""
+        ...
+
+
+TEMPLATES: tuple[Template, ...] = (B2bGemm(), B2bConv(), Gemm(), Conv())
+
+# Each decision with the parameters that are its values.
+DECISIONS: Mapping[str, tuple[str, ...]] = {
+    "block": ("block_m", "block_n", "block_k"),
+    "warp": ("warp_m", "warp_n"),
+    "stages": ("stages",),
+    "swizzle": ("swizzle",),
+    "align": ("align",),
+    "pad": ("pad",),
+    "second": ("block_n1", "warp_m1", "warp_n1"),
+    "shared": ("shared",),
+}
+
+
+def matches_of(dag: ComputeDAG, target: Target) -> list[Match]:
+    """Every template that computes the DAG on this target."""
+    where = architecture_of(target)
+    found: list[Match] = []
+    for template in TEMPLATES if where is not None else ():
+        assert where is not None
+        try:
+            found.append(template.match(dag, where))
+        except NoMatchError:
+            continue
+    return found
+
+
+def reasons(dag: ComputeDAG, target: Target) -> dict[str, str]:
+    """Why templates do not compute the DAG, by their names; without those that do."""
+    where = architecture_of(target)
+    if where is None:
+        return {t.name: f"{target} has no tensor cores that templates use" for t in TEMPLATES}
+    found = {}
+    for template in TEMPLATES:
+        try:
+            template.match(dag, where)
+        except NoMatchError as error:
+            found[template.name] = str(error)
+    return found
+
+
+def offered(dag: ComputeDAG, target: Target) -> list[Gene]:
+    """The programs of all templates that compute the DAG, at most MOST in all: the templates in
+    turns, the most promising of each first. None where their headers are not installed; the log
+    says so.
+    """
+    matches = matches_of(dag, target)
+    reason = missing() if matches else None
+    if reason is not None:
+        log.info("templates are not tried: %s", reason)
+        return []
+    lists = [[gene_of(m, p) for p in m.short_list(MOST)] for m in matches]
+    longest = max(map(len, lists), default=0)
+    return [each[i] for i in range(longest) for each in lists if i < len(each)][:MOST]
+
+
+def gene_of(match: Match, p: Parameters) -> Gene:
+    """The gene of an instance."""
+    values: dict[str, int | list[int]] = {}
+    for name, parts in DECISIONS.items():
+        listed = [int(getattr(p, part)) for part in parts]
+        values[name] = listed if len(listed) > 1 else listed[0]
+    return Gene(compact({"native": match.template}), compact(values))
+
+
+@dataclass(frozen=True)
+class Native:
+    """A gene's program: the template's match and the parameters, which are valid."""
+
+    match: Match
+    parameters: Parameters
+
+    def program(self, name: str) -> Program:
+        return self.match.program(self.parameters, name)
+
+
+def native_of(dag: ComputeDAG, gene: Gene, target: Target) -> Native:
+    """What a template's gene stands for. Raises ScheduleError for a gene of no template, one that
+    does not compute the DAG on this target (with the reason), or parameters that cannot be.
+    """
+    try:
+        producer = json.loads(gene.producer)
+    except ValueError as error:
+        raise ScheduleError(f"the producer is not JSON: {error}") from error
+    name = producer.get("native") if isinstance(producer, dict) else None
+    template = next((t for t in TEMPLATES if t.name == name), None)
+    if template is None:
+        known = ", ".join(t.name for t in TEMPLATES)
+        raise ScheduleError(f"no template is called {name!r}; known: {known}")
+    where = architecture_of(target)
+    if where is None:
+        raise ScheduleError(f"{target} has no tensor cores that {name} uses")
+    try:
+        match = template.match(dag, where)
+    except NoMatchError as error:
+        raise ScheduleError(f"{name} does not compute this: {error}") from error
+    parameters = _parameters(read_decisions(gene.decisions), match)
+    check(match.conditions(parameters), str(name))
+    return Native(match, parameters)
+
+
+def _parameters(decisions: Mapping[str, int | list[int]], match: Match) -> Parameters:
+    name = match.template
+    values: dict[str, int] = {}
+    for decision, parts in DECISIONS.items():
+        given = decisions.get(decision)
+        listed = given if isinstance(given, list) else [given]
+        if len(listed) != len(parts) or None in listed:
+            raise ScheduleError(f"{name}: {decision} must have {len(parts)} numbers, not {given}")
+        values |= {part: int(v) for part, v in zip(parts, listed, strict=True) if v is not None}
+    unknown = set(decisions) - set(DECISIONS)
+    if unknown:
+        raise ScheduleError(f"{name} has no decision {', '.join(sorted(unknown))}")
+    zero = [f for f in match.needed if not values[f]]
+    if zero:
+        raise ScheduleError(f"{name}: {', '.join(zero)} must not be 0")
+    return Parameters(**values)

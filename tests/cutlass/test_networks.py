@@ -1,0 +1,138 @@
+"""Networks whose kernels are templates' and sketches', side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import tilewright as tw
+from tilewright.cutlass import offered
+from tilewright.errors import RecordsError
+from tilewright.gene import Gene
+from tilewright.inspection import find_program, write_report
+from tilewright.kernels import build_recorded
+from tilewright.machine import machine_of
+from tilewright.models import Model
+from tilewright.records.database import Database
+from tilewright.records.rows import Trial
+from tilewright.search.imported import ImportCheck
+from tilewright.search.tasks import TuningTask
+from tilewright.target import Target
+from tilewright.tuning_tasks import tasks_of
+
+EMULATED = Target.parse("emulated")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Convolution, relu, max pool, convolution, mean: three channels, in half precision."""
+    rng = np.random.default_rng(0)
+
+    def weights(name: str, *shape: int) -> onnx.TensorProto:
+        values = (rng.integers(-8, 9, shape) / 16).astype(np.float16)
+        return numpy_helper.from_array(values, name)
+
+    nodes = [
+        helper.make_node("Conv", ["x", "w0", "b0"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("MaxPool", ["b"], ["c"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Conv", ["c", "w1", "b1"], ["d"]),
+        helper.make_node("Relu", ["d"], ["y"]),
+    ]
+    given = [weights("w0", 16, 3, 3, 3), weights("b0", 16), weights("w1", 24, 16, 1, 1),
+             weights("b1", 24)]  # fmt: skip
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [1, 3, 10, 10])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)
+    graph = helper.make_graph(nodes, "small", [x], [y], given)
+    file = tmp_path / "small.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), file)
+    return file
+
+
+def record(db: Path, task: TuningTask, genes: list[Gene]) -> None:
+    """As if these programs had been measured, the first one as the best."""
+    machine = machine_of(EMULATED)
+    with Database.open(db) as database:
+        database.add_machine(machine)
+        database.add_workload(task.row)
+        database.add_trials(
+            [
+                Trial(task.hash, machine.fingerprint, gene, 0, 0, (1e-6 * (i + 1),))
+                for i, gene in enumerate(genes)
+            ]
+        )
+
+
+def tasks(model: Path) -> list[TuningTask]:
+    loaded = tw.load(model).for_target(EMULATED)
+    assert isinstance(loaded, Model)
+    return tasks_of(loaded)
+
+
+def test_a_network_mixes_templates_and_sketches(model: Path, tmp_path: Path) -> None:
+    """Its first convolution reads NCHW, packed in memory of the plan; the pool is a sketch's."""
+    db, recorded = tmp_path / "tuning.db", 0
+    for task in tasks(model):
+        genes = offered(task.dag, EMULATED)
+        if genes:
+            record(db, task, genes[:1])
+            recorded += 1
+    assert recorded == 2
+    notes: list[str] = []
+    net = tw.compile(tw.load(model), db, target="emulated", notes=notes.append)
+    kernels = [launch.kernel for launch in net.artifact.launches]
+    assert sum(k.startswith("tw_") for k in kernels) == 3 < len(kernels), "one of them packs"
+    x = (np.random.default_rng(1).integers(-8, 9, (1, 3, 10, 10)) / 8).astype(np.float16)
+    (y,) = net(x)
+    plain = tw.compile(tw.load(model))
+    (expected,) = plain(x)
+    assert np.allclose(y.astype(float), expected.astype(float), rtol=4e-3, atol=4e-3)
+    assert any(k.kernel.startswith("t") and k.seconds >= 0 for k in net.profile((x,), 1).kernels)
+
+
+def test_a_record_that_cannot_be_gives_way_to_the_next(model: Path, tmp_path: Path) -> None:
+    """Tiles that no instruction fits, as no search writes them."""
+    task = next(t for t in tasks(model) if offered(t.dag, EMULATED))
+    good = offered(task.dag, EMULATED)[0]
+    bad = Gene.of(good.text.replace('"warp":[', '"warp":[1'))
+    db = tmp_path / "tuning.db"
+    record(db, task, [bad, good])
+    (match,), kernels = build_recorded([task], db, EMULATED)
+    assert match.gene == good and "trial 1 of" in match.note
+    assert "cutlass." in match.note and "it is not so that" in match.note
+    assert kernels[task.computation].launches[-1].dynamic_bytes > 0
+
+
+def test_records_of_templates_are_exported_and_imported(model: Path, tmp_path: Path) -> None:
+    task = next(t for t in tasks(model) if offered(t.dag, EMULATED))
+    genes = offered(task.dag, EMULATED)[:2]
+    db, other, file = (tmp_path / name for name in ("a.db", "b.db", "records.jsonl"))
+    record(db, task, genes)
+    fingerprint = machine_of(EMULATED).fingerprint
+    with Database.open(db, readonly=True) as database:
+        database.export(file)
+    with Database.open(other) as database:
+        database.import_(file, ImportCheck(database))
+        assert [t.gene for t in database.trials(task.hash, fingerprint)] == genes
+    broken = file.read_text().replace("[[64,", "[[-1,").replace(":[64,", ":[-1,")
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(broken.replace('\\"stages\\":', '\\"stages\\":-'))
+    with Database.open(tmp_path / "c.db") as database, pytest.raises(RecordsError):
+        database.import_(bad, ImportCheck(database))
+
+
+def test_records_of_templates_are_shown(model: Path, tmp_path: Path) -> None:
+    task = next(t for t in tasks(model) if offered(t.dag, EMULATED))
+    db = tmp_path / "tuning.db"
+    record(db, task, offered(task.dag, EMULATED)[:2])
+    with Database.open(db, readonly=True) as database:
+        found = find_program(database)
+    assert found.layers.sketch_name.startswith("cutlass.")
+    assert found.layers.text("sketch").startswith("template cutlass.")
+    page = tmp_path / "report.html"
+    write_report(db, page)
+    assert "cutlass." in page.read_text()
