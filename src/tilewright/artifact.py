@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from itertools import product
 from typing import Any
 
@@ -180,9 +180,9 @@ class Launch:
     threads: tuple[int, int]
     arguments: tuple[int, ...]
     shared_bytes: int = 0
-    dynamic_bytes: int = 0
-    beyond: tuple[int, int] = (1, 1)
-    values: tuple[int, ...] = ()
+    dynamic_bytes: int = field(default=0, repr=False)
+    beyond: tuple[int, int] = field(default=(1, 1), repr=False)
+    values: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def grid(self) -> tuple[int, int, int]:

@@ -103,7 +103,7 @@ def template(device: CudaDevice) -> dict[str, Any]:
     dag = ComputeDAG([relu(batch_matmul(a, b))])
     target = Target.parse("emulated")
     (match,) = matches_of(dag, target)
-    p = Parameters(128, 128, 64, 64, 64, 2, swizzle=2)
+    p = Parameters(128, 128, 64, 64, 32, 2, swizzle=2)
     artifact = build_native(dag, gene_of(match, p), target, "product")
     (launch,) = artifact.launches
     part = binary(artifact)
