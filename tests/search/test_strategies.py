@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from tilewright.schedule.trace import steps_of
 from tilewright.search.cost_model import CostModel
 from tilewright.search.evolution import EvolutionSettings, Scored, named
 from tilewright.search.memory import Candidate, as_population
+from tilewright.search.profiler import PROFILE
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
@@ -104,7 +106,8 @@ def test_candidates_are_valid_programs(name: str, target: Target) -> None:
         row = np.array(c.row)
         assert space.gene(c.sketch, row) == c.gene
         lower(State(space.dag).replay(steps_of(c.gene)), "program")
-        assert c.origin in {"sample", "crossover", CARRIED, RANKED, *target.backend.mutations}
+        known = {"sample", "crossover", PROFILE, CARRIED, RANKED, *target.backend.mutations}
+        assert c.origin in known
         assert c.predicted is None or np.isfinite(c.predicted)
 
 
@@ -172,10 +175,19 @@ def test_exhaustive_search_refuses_large_spaces(target: Target) -> None:
         strategy("exhaustive", Space(conv_layer(), target))
 
 
-def evolution(target: Target, model: Untrained, **shares: float) -> EvolutionStrategy:
+def evolution(target: Target, model: Untrained, **shares: Any) -> EvolutionStrategy:
     space = Space(conv_layer(), target)
     settings = EvolutionSettings(population=256)
     return EvolutionStrategy(space, FeatureExtractor(space), model, settings, **shares)
+
+
+def test_evolution_begins_with_a_profile_where_asked_to(target: Target) -> None:
+    s = evolution(target, Untrained(), profile=5)
+    rng = np.random.default_rng(0)
+    first, second = s.ask(rng, 4), s.ask(rng, 4)
+    assert [c.origin for c in first] == [PROFILE] * 4
+    assert second[0].origin == PROFILE != second[1].origin
+    assert len({c.gene for c in (*first, *second)}) == 8
 
 
 def usual_estimate(s: EvolutionStrategy, quantile: float) -> float:

@@ -138,9 +138,14 @@ class EvolutionStrategy:
         self._profile = ProfileStrategy(self.space, self.extractor, self.profile)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """The best new candidates of an evolution run, and a few that explore."""
-        if self.profile and (listed := self._profile.ask(rng, n)):
-            return listed
+        """What is left of the profile's programs; then the best new candidates of an evolution run,
+        and a few that explore.
+        """
+        listed = self._profile.ask(rng, n) if self.profile else []
+        self._memory.remember(listed)
+        return listed if len(listed) == n else listed + self._evolved(rng, n - len(listed))
+
+    def _evolved(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         size = min(self.settings.population, max(SMALLEST_POPULATION, PER_TRIAL * n))
         self.evolution.settings = replace(self.settings, population=size)
         found = self.evolution.run(rng, self._score, self._parents())
