@@ -75,7 +75,7 @@ class ConvMatch(Match):
         where, natural = self.architecture, self.natural()
         left, right = loads_of(p, self.dtype)
         narrow = greater(left, right) * (self.full // p.align)
-        slots = (left + right) * 5 // 4
+        slots = (left + right) * 3 // 2
         used = self.dynamic_bytes(p) + LOOKUP_BYTES
         return [
             *tile_conditions(p, where, self.dtype),
