@@ -57,6 +57,9 @@ class SimulatedDevice:
     def nest(self, task: TuningTask, gene: Gene) -> str:
         """The text of a gene's program."""
         if gene not in self.nests:
+            if gene.is_native:  # a template's program has no nest
+                self.nests[gene] = gene.text
+                return gene.text
             state = State(task.dag).replay(steps_of(gene))
             self.nests[gene] = program_text(lower(state, "kernel").program)
         return self.nests[gene]
