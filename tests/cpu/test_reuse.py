@@ -55,7 +55,7 @@ def recorded(tmp_path: Path) -> Path:
     target = host_target()
     (task,) = tasks_of(product(64))
     with Database.open(tmp_path / "tuning.db") as database:
-        record_search(database, machine_of(target), target, task, 2.0)
+        record_search(database, machine_of(target), target, task, 4.0)
     return tmp_path / "tuning.db"
 
 
