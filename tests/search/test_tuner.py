@@ -144,12 +144,16 @@ class MoodyMachine(SimulatedMachine):
 def test_a_round_that_was_measured_too_fast_does_not_win(tmp_path: Path) -> None:
     machine = MoodyMachine()
     one = tuner(tmp_path / "t.db", machine)
+    compared = 0
     for search in one.run(Budget(trials=96)):
         trials = list(one.database.trials(search.task.hash))
         really = {t.gene: simulated(t.gene.text).latencies_s[0] for t in trials if t.ok}
+        if search.default not in really:
+            continue  # there is nothing that a mood shows by: here a default program may fail
         assert search.best is not None
         assert really[search.best] <= min(really.values()) / LUCK
-    assert machine.flattered >= 8
+        compared += 1
+    assert machine.flattered >= 8 and compared
 
 
 def test_patience_ends_a_run_and_is_kept_by_one_that_goes_on(tmp_path: Path) -> None:
