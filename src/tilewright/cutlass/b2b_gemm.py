@@ -11,12 +11,10 @@ from tilewright.cutlass.epilogue import COUNT, ELEMENTS
 from tilewright.cutlass.matrices import Packed, view
 from tilewright.cutlass.pairs import Pair, pair_bytes, pair_candidates, pair_conditions, pair_of
 from tilewright.cutlass.parameters import (
-    ACCESS_BYTES,
     FIELDS,
     Condition,
     Number,
     Parameters,
-    element_bytes,
     shared_condition,
 )
 from tilewright.cutlass.template import Match, Operand, shape_text
@@ -31,11 +29,6 @@ class B2bMatch(Match):
     needed: ClassVar[tuple[str, ...]] = tuple(f for f in FIELDS if f not in ("pad", "shared"))
 
     pair: Pair
-
-    @property
-    def full(self) -> int:
-        """Elements of the widest access."""
-        return ACCESS_BYTES // element_bytes(self.dtype)
 
     def bias(self, p: Parameters) -> int:
         """Columns of the first contraction's tile that have a bias (0 where it is padded)."""

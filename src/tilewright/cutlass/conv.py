@@ -9,26 +9,26 @@ from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.contraction import Contraction, NoMatchError
-from tilewright.cutlass.epilogue import COUNT, ELEMENTS
-from tilewright.cutlass.gemm import only_contraction
+from tilewright.cutlass.epilogue import ELEMENTS
+from tilewright.cutlass.gemm import (
+    TiledMatch,
+    columns_condition,
+    only_contraction,
+    swizzle_condition,
+)
 from tilewright.cutlass.guidelines import gemm_tiles
 from tilewright.cutlass.parameters import (
-    ACCESS_BYTES,
     LOOKUP_BYTES,
     Condition,
-    Number,
     Parameters,
-    element_bytes,
-    epilogue_bytes,
     greater,
     large_registers,
     loads_of,
     shared_condition,
-    stage_bytes,
     thread_registers,
     tile_conditions,
 )
-from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
+from tilewright.cutlass.template import Operand, swizzled_grid
 from tilewright.cutlass.windows import (
     Image,
     Slide,
@@ -46,7 +46,7 @@ MOST_WINDOW = 32  # elements of a window in one direction: its iterators keep a 
 
 
 @dataclass(frozen=True)
-class ConvMatch(Match):
+class ConvMatch(TiledMatch):
     """`last` is the contraction, `image` how its left factor is read."""
 
     template: ClassVar[str] = "cutlass.conv"
@@ -54,11 +54,6 @@ class ConvMatch(Match):
     sizes: ClassVar[str] = "tw::ConvSizes"
 
     image: Image
-
-    @property
-    def full(self) -> int:
-        """Elements of the widest access."""
-        return ACCESS_BYTES // element_bytes(self.dtype)
 
     @property
     def channels(self) -> int:
@@ -80,12 +75,8 @@ class ConvMatch(Match):
         return [
             *tile_conditions(p, where, self.dtype),
             shared_condition(used, where.shared_bytes, where.name),
-            Condition(
-                "alignment",
-                (p.align <= self.full)
-                & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
-                f"accesses of {p.align} elements suit {self.channels} channels, which allow "
-                f"{natural} as they lie (padded: {self.full})",
+            self.alignment(
+                p, natural, f"{self.channels} channels, which allow {natural} as they lie"
             ),
             Condition(
                 "accesses of the iterators", narrow <= MOST_ACCESSES,
@@ -100,26 +91,14 @@ class ConvMatch(Match):
                 "padding", (p.pad == 0) | (self.image.channels is not None),
                 "channels to be padded are a dimension",
             ),
-            Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
-            Condition(
-                "columns of the epilogue", p.block_n % COUNT == 0, f"{p.block_n} are whole accesses"
-            ),
+            swizzle_condition(p),
+            columns_condition(p.block_n),
         ]  # fmt: skip
 
     def candidates(self) -> list[Parameters]:
         m, n = self.last.size(self.last.rows), self.last.size(self.last.columns)
         tiles = gemm_tiles(self.architecture, self.dtype, m, n, 1)
-        natural = self.natural()
-        found = [replace(p, align=natural) for p in tiles if natural]
-        if natural < self.full and self.image.channels is not None:
-            padded = [replace(p, align=self.full, pad=1) for p in tiles]
-            pairs = zip(padded, found, strict=False) if found else ((p,) for p in padded)
-            found = [p for pair in pairs for p in pair]
-        return found
-
-    def dynamic_bytes(self, p: Parameters) -> Number:
-        loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
-        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m))
+        return self.aligned(tiles, self.natural(), self.image.channels is not None)
 
     def operands(self, p: Parameters) -> list[Operand]:
         channels = padded_channels(self.channels, p, self.full)
@@ -141,14 +120,7 @@ class ConvMatch(Match):
             ELEMENTS[self.dtype],
             p.align,
             p.align,
-            COUNT,
-            f"cutlass::arch::{self.architecture.tag}",
-            shape_text(p.block_m, p.block_n, p.block_k),
-            shape_text(p.warp_m, p.warp_n, p.block_k),
-            shape_text(*self.architecture.instructions[self.dtype]),
-            p.stages,
-            p.swizzle,
-            "cutlass::arch::OpMultiplyAdd",
+            *self.tile_arguments(p),
         ]
         return f"tw::Conv<{', '.join(map(str, arguments))}>"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -21,11 +22,9 @@ from tilewright.cutlass.epilogue import COUNT, ELEMENTS
 from tilewright.cutlass.guidelines import gemm_tiles
 from tilewright.cutlass.matrices import Packed, View, view
 from tilewright.cutlass.parameters import (
-    ACCESS_BYTES,
     Condition,
     Number,
     Parameters,
-    element_bytes,
     epilogue_bytes,
     greater,
     shared_condition,
@@ -40,7 +39,63 @@ MOST_BATCH = 65535  # blocks in a grid's third dimension
 
 
 @dataclass(frozen=True)
-class GemmMatch(Match):
+class TiledMatch(Match):
+    """What a product and a convolution have in common: one contraction, in tiles of one shape."""
+
+    def alignment(self, p: Parameters, natural: int, what: str) -> Condition:
+        """The condition that accesses suit `what` is read: at most `natural` elements as it lies,
+        the widest where it is padded.
+        """
+        return Condition(
+            "alignment",
+            (p.align <= self.full)
+            & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
+            f"accesses of {p.align} elements suit {what} (padded: {self.full})",
+        )
+
+    def aligned(
+        self, tiles: Sequence[Parameters], natural: int, is_paddable: bool
+    ) -> list[Parameters]:
+        """Tiles with the accesses that they allow: as things lie, and padded where that is wider.
+        Of either kind the best first, in turns.
+        """
+        found = [replace(p, align=natural) for p in tiles if natural]
+        if natural < self.full and is_paddable:
+            padded = [replace(p, align=self.full, pad=1) for p in tiles]
+            pairs = zip(padded, found, strict=False) if found else ((p,) for p in padded)
+            found = [p for pair in pairs for p in pair]
+        return found
+
+    def dynamic_bytes(self, p: Parameters) -> Number:
+        loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
+        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m))
+
+    def tile_arguments(self, p: Parameters) -> list[object]:
+        """The last arguments of the body's C++ template."""
+        return [
+            COUNT,
+            f"cutlass::arch::{self.architecture.tag}",
+            shape_text(p.block_m, p.block_n, p.block_k),
+            shape_text(p.warp_m, p.warp_n, p.block_k),
+            shape_text(*self.architecture.instructions[self.dtype]),
+            p.stages,
+            p.swizzle,
+            "cutlass::arch::OpMultiplyAdd",
+        ]
+
+
+def swizzle_condition(p: Parameters) -> Condition:
+    return Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}")
+
+
+def columns_condition(block_n: Number) -> Condition:
+    return Condition(
+        "columns of the epilogue", block_n % COUNT == 0, f"{block_n} are whole accesses"
+    )
+
+
+@dataclass(frozen=True)
+class GemmMatch(TiledMatch):
     """`last` is the contraction; rows are M, columns N, depth K."""
 
     template: ClassVar[str] = "cutlass.gemm"
@@ -52,11 +107,6 @@ class GemmMatch(Match):
         """M, N, K of one product."""
         c = self.last
         return c.size(c.rows), c.size(c.columns), c.size(c.depth)
-
-    @property
-    def full(self) -> int:
-        """Elements of the widest access."""
-        return ACCESS_BYTES // element_bytes(self.dtype)
 
     def _side(self, left: bool) -> tuple[Factor, Axes]:
         c = self.last
@@ -97,42 +147,25 @@ class GemmMatch(Match):
         return [
             *tile_conditions(p, where, self.dtype),
             shared_condition(self.dynamic_bytes(p), where.shared_bytes, where.name),
-            Condition(
-                "alignment",
-                (p.align <= self.full)
-                & (((p.pad == 1) & (p.align == self.full)) | ((p.pad == 0) & (p.align <= natural))),
-                f"accesses of {p.align} elements suit K = {self.extents[2]} and how the factors lie"
-                f", which allows {natural} (padded: {self.full})",
+            self.alignment(
+                p, natural, f"K = {self.extents[2]} and how the factors lie, which allows {natural}"
             ),
             Condition(
                 "padding", (p.pad == 0) | self.paddable, "K to be padded is the extent of one axis"
             ),
-            Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}"),
+            swizzle_condition(p),
             Condition(
                 "batch",
                 self.last.size(self.last.batch) <= MOST_BATCH,
                 f"a batch has at most {MOST_BATCH} products",
             ),
-            Condition(
-                "columns of the epilogue", p.block_n % COUNT == 0, f"{p.block_n} are whole accesses"
-            ),
+            columns_condition(p.block_n),
         ]
 
     def candidates(self) -> list[Parameters]:
         batch = self.last.size(self.last.batch)
         tiles = gemm_tiles(self.architecture, self.dtype, *self.extents[:2], batch)
-        natural = self.natural()
-        found = [replace(p, align=natural) for p in tiles if natural]
-        if natural < self.full and self.paddable:
-            padded = [replace(p, align=self.full, pad=1) for p in tiles]
-            # Of either kind the best first, in turns.
-            pairs = zip(padded, found, strict=False) if found else ((p,) for p in padded)
-            found = [p for pair in pairs for p in pair]
-        return found
-
-    def dynamic_bytes(self, p: Parameters) -> Number:
-        loop = stage_bytes(p.block_m, p.block_n, p, self.dtype)
-        return greater(loop, epilogue_bytes(p.block_n, p.block_m // p.warp_m))
+        return self.aligned(tiles, self.natural(), self.paddable)
 
     def _depth(self, p: Parameters) -> int:
         """K, padded where it is."""
@@ -179,14 +212,7 @@ class GemmMatch(Match):
             p.align,
             column if b.k_contiguous else row,
             p.align,
-            COUNT,
-            f"cutlass::arch::{self.architecture.tag}",
-            shape_text(p.block_m, p.block_n, p.block_k),
-            shape_text(p.warp_m, p.warp_n, p.block_k),
-            shape_text(*self.architecture.instructions[self.dtype]),
-            p.stages,
-            p.swizzle,
-            "cutlass::arch::OpMultiplyAdd",
+            *self.tile_arguments(p),
         ]
         return f"tw::Gemm<{', '.join(map(str, arguments))}>"
 

@@ -28,8 +28,8 @@ from tilewright.cutlass.contraction import (
     sums,
     what_follows,
 )
-from tilewright.cutlass.epilogue import COUNT, group_stride, scalar_function
-from tilewright.cutlass.gemm import supported
+from tilewright.cutlass.epilogue import group_stride, scalar_function
+from tilewright.cutlass.gemm import columns_condition, supported
 from tilewright.cutlass.guidelines import FEW_BLOCKS, pipelines_of
 from tilewright.cutlass.parameters import (
     Condition,
@@ -275,9 +275,7 @@ def pair_conditions(
             f"both accumulators of a thread, {registers}, and operands fit into "
             f"{thread_registers(p)} registers",
         ),
-        Condition(
-            "columns of the epilogue", p.block_n1 % COUNT == 0, f"{p.block_n1} are whole accesses"
-        ),
+        columns_condition(p.block_n1),
         Condition("residence", (p.shared == 0) | (p.shared == 1), f"0 or 1, not {p.shared}"),
         Condition(
             "padded columns", (p.block_n == n0) | pair.keeps_zeros_finite,

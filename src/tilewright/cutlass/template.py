@@ -23,7 +23,16 @@ from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.contraction import Contraction, Factor, Follows
 from tilewright.cutlass.epilogue import ELEMENTS, Epilogue
 from tilewright.cutlass.matrices import PACKED_THREADS, Packed
-from tilewright.cutlass.parameters import FIELDS, Condition, Number, Parameters, check, valid
+from tilewright.cutlass.parameters import (
+    ACCESS_BYTES,
+    FIELDS,
+    Condition,
+    Number,
+    Parameters,
+    check,
+    element_bytes,
+    valid,
+)
 from tilewright.errors import ScheduleError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
@@ -88,6 +97,11 @@ class Match(ABC):
     @property
     def dtype(self) -> str:
         return self.last.dtype
+
+    @property
+    def full(self) -> int:
+        """Elements of the widest access."""
+        return ACCESS_BYTES // element_bytes(self.dtype)
 
     @abstractmethod
     def conditions(self, p: Parameters) -> list[Condition]:
