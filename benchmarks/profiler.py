@@ -32,16 +32,15 @@ from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, PUBLISHED
 from benchmarks.operators import reported
 from benchmarks.peers.sides import UNTUNED
-from benchmarks.provenance import provenance
 from benchmarks.reuse_networks import measured
 from benchmarks.reuse_records import (
     OutOfTimeError,
     Results,
     add_slices,
     check_time,
+    keep_results,
     read_results,
     timed,
-    write_results,
 )
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import ROUNDS, Deadline, chosen
@@ -81,9 +80,7 @@ def run(options: argparse.Namespace) -> int:
     console = output()
 
     def keep(line: str) -> None:
-        results["summary"] = summary(results)
-        results["provenance"] = provenance()
-        write_results(options.json, results)
+        keep_results(options.json, results, summary(results))
         console.print(line, highlight=False, soft_wrap=True)
 
     try:

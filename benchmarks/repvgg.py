@@ -27,15 +27,14 @@ from benchmarks.networks import BLOCK_S
 from benchmarks.operators import reported
 from benchmarks.peers.process import SideError, SideProcess
 from benchmarks.peers.sides import OURS, UNTUNED
-from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     OutOfTimeError,
     Results,
     add_slices,
     check_time,
+    keep_results,
     read_results,
     timed,
-    write_results,
 )
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import ROUNDS, TOLERANCE, Deadline, compared, in_turns, medians, outputs
@@ -97,9 +96,7 @@ def run(options: argparse.Namespace) -> int:
             check_time(deadline)
             tune(name, options, deadline)
             results["networks"][name] = found = measured(name, options)
-            results["summary"] = summary(results)
-            results["provenance"] = provenance()
-            write_results(options.json, results)
+            keep_results(options.json, results, summary(results))
             console.print(f"{name}: {1 / found['seconds']:.1f} images/s", highlight=False)
     except OutOfTimeError:
         console.print("out of time")

@@ -35,15 +35,14 @@ from benchmarks.networks import BLOCK_S
 from benchmarks.operators import reported
 from benchmarks.peers.process import SideError, SideProcess
 from benchmarks.peers.sides import OURS, UNTUNED
-from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     OutOfTimeError,
     Results,
     add_slices,
     check_time,
+    keep_results,
     read_results,
     timed,
-    write_results,
 )
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import (
@@ -106,9 +105,7 @@ def run(options: argparse.Namespace) -> int:
     console = output()
 
     def keep(line: str) -> None:
-        results["summary"] = summary(results)
-        results["provenance"] = provenance()
-        write_results(options.json, results)
+        keep_results(options.json, results, summary(results))
         console.print(line, highlight=False, soft_wrap=True)
 
     try:

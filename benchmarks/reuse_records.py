@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 import tilewright as tw
 from benchmarks.operator_sets import Workload
+from benchmarks.provenance import provenance
 from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import Deadline
@@ -81,6 +82,15 @@ def write_results(file: Path | None, results: Results) -> None:
     if file is not None:
         with replacing(file) as partial:
             partial.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def keep_results(
+    file: Path | None, results: Results, summary: Results, target: Target | None = None
+) -> None:
+    """Write them with their summary, and with where they come from: this CPU, or the target."""
+    results["summary"] = summary
+    results["provenance"] = provenance(target)
+    write_results(file, results)
 
 
 # ---- places -----------------------------------------------------------------------------------

@@ -51,7 +51,6 @@ from rich.table import Table
 from benchmarks.cases import Case
 from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry, entries, square
 from benchmarks.operators import curve, reported
-from benchmarks.provenance import provenance
 from benchmarks.reuse_records import (
     SEARCH,
     TRIED,
@@ -61,13 +60,13 @@ from benchmarks.reuse_records import (
     add_places,
     add_slices,
     check_time,
+    keep_results,
     places_of,
     read_results,
     seconds_of,
     task_of,
     timed,
     where_of,
-    write_results,
 )
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import Deadline, chosen
@@ -141,9 +140,7 @@ def run(options: argparse.Namespace) -> int:
             found = results["sets"].setdefault(name + where_to, {"operators": {}, "sides": {}})
             one = OperatorSet(name, sets[name], bench, search, deadline)
             for keep in one.steps(found, hops):
-                results["summary"] = summary(results)
-                results["provenance"] = provenance(target)
-                write_results(options.json, results)
+                keep_results(options.json, results, summary(results), target)
                 console.print(keep + where_to, highlight=False, soft_wrap=True)
     except OutOfTimeError:
         console.print("out of time")
