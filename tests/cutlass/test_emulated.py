@@ -111,6 +111,15 @@ def test_barriers_that_are_left_out_are_noticed(
         assert count > 0, f"{name} without barrier {barrier}"
 
 
+def test_more_columns_of_a_warp_than_the_epilogue_has_pointers_for_are_wrong(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As they are on a GPU: the emulation takes the ways that CUDA's own compiler does."""
+    monkeypatch.setattr("tilewright.cutlass.gemm.EPILOGUE_WARP_COLUMNS", 128)
+    wide = program("gemm", product(64, 128, 64), replace(TILES, block_n=128, warp_m=16, warp_n=128))
+    assert Batch.of([wide]).wrong() > [0]
+
+
 def arrays(dag: ComputeDAG, fill: float) -> dict[str, np.ndarray]:
     return {
         t.name: np.full([e for e in t.shape if isinstance(e, int)], fill, t.dtype.numpy)

@@ -52,6 +52,7 @@ def refusal(name: str, parameters: Parameters, *given: object) -> str:
                            "warp_n": 64, "stages": 5}),
         ("alignment", {"align": 16}),
         ("swizzle", {"swizzle": 16}),
+        ("columns of a warp in the epilogue", {"block_n": 128, "warp_m": 16, "warp_n": 128}),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_by_name(name: str, changes: dict[str, int]) -> None:

@@ -1,6 +1,6 @@
 // A libcuda.so.1 without a GPU: device memory is host memory, a kernel is a function of a shared
 // library. What a driver demands is demanded here: a context current in the calling thread, no copy
-// while a stream is captured; a captured launch runs with its graph only.
+// on a stream that is captured; captured work runs with its graph only.
 //
 // The image of a module is the path of a library with `void call_NAME(const int* grid, int x, int y,
 // int shared, void** arguments)`, `int count_NAME` (of pointers among the arguments) and
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,13 +24,23 @@ using Kernel = void (*)(const int*, int, int, int, void**);
 
 struct Function { Kernel call; int count, ints, shared; };
 struct Launch { Function* f; int grid[3], x, y, shared; std::vector<uint64_t> values; std::vector<int> last; };
-using Graph = std::vector<Launch>;
+using Graph = std::vector<std::function<void()>>;
 
 static std::map<std::string, int> counts;
 static std::map<uint64_t, size_t> memory;
 static Graph* captured = nullptr;
 static thread_local bool current = false;
-static int context, stream, pool;
+static int context, streams[2], made, pool;
+static void* capturing = nullptr;
+
+static bool known(void* s) { return s == &streams[0] || s == &streams[1]; }
+
+// Work runs at once, or with its graph.
+static int enqueue(void* s, std::function<void()> work) {
+    if (!known(s)) return INVALID_VALUE;
+    if (s == capturing) captured->push_back(work); else work();
+    return SUCCESS;
+}
 
 static bool allocated(uint64_t at, size_t size) {
     auto found = memory.upper_bound(at);
@@ -69,15 +80,23 @@ API(cuDeviceGetAttribute, int* v, int what, int)
 }
 API(cuDevicePrimaryCtxRetain, void** c, int) *c = &context; return SUCCESS; }
 API(cuCtxSetCurrent, void* c) current = c == &context; return SUCCESS; }
-API(cuStreamCreate, void** s, unsigned) IN_CONTEXT *s = &stream; return SUCCESS; }
-API(cuStreamSynchronize, void*) IN_CONTEXT return captured ? CAPTURE_UNSUPPORTED : SUCCESS; }
+API(cuStreamCreate, void** s, unsigned flags)
+    IN_CONTEXT
+    if (made == 2 || (int)flags != made) return INVALID_VALUE;
+    *s = &streams[made++];
+    return SUCCESS;
+}
+API(cuStreamSynchronize, void* s)
+    IN_CONTEXT
+    return s == capturing ? CAPTURE_UNSUPPORTED : known(s) ? SUCCESS : INVALID_VALUE;
+}
 API(cuDeviceGetDefaultMemPool, void** p, int) *p = &pool; return SUCCESS; }
 API(cuMemPoolSetAttribute, void* p, int what, void* value)
     return p == &pool && what == 4 && *(uint64_t*)value == UINT64_MAX ? SUCCESS : INVALID_VALUE;
 }
 API(cuMemAllocAsync, uint64_t* at, size_t size, void* s)
     IN_CONTEXT
-    if (size == 0 || s != &stream) return INVALID_VALUE;
+    if (size == 0 || !known(s)) return INVALID_VALUE;
     if (size > (size_t)1 << 30) return OUT_OF_MEMORY;
     *at = (uint64_t)aligned_alloc(512, (size + 511) / 512 * 512);
     memset((void*)*at, 0xff, size);
@@ -89,19 +108,29 @@ API(cuMemFreeAsync, uint64_t at, void*)
     free((void*)at);
     return SUCCESS;
 }
-API(cuMemcpyHtoDAsync, uint64_t to, const void* from, size_t size, void*)
+API(cuMemcpyHtoDAsync, uint64_t to, const void* from, size_t size, void* s)
     IN_CONTEXT
-    if (captured) return CAPTURE_UNSUPPORTED;
+    if (s == capturing) return CAPTURE_UNSUPPORTED;
     if (!allocated(to, size)) return ILLEGAL_ADDRESS;
     memcpy((void*)to, from, size);
     return SUCCESS;
 }
-API(cuMemcpyDtoHAsync, void* to, uint64_t from, size_t size, void*)
+API(cuMemcpyDtoHAsync, void* to, uint64_t from, size_t size, void* s)
     IN_CONTEXT
-    if (captured) return CAPTURE_UNSUPPORTED;
+    if (s == capturing) return CAPTURE_UNSUPPORTED;
     if (!allocated(from, size)) return ILLEGAL_ADDRESS;
     memcpy(to, (const void*)from, size);
     return SUCCESS;
+}
+API(cuMemcpyDtoDAsync, uint64_t to, uint64_t from, size_t size, void* s)
+    IN_CONTEXT
+    if (!allocated(to, size) || !allocated(from, size)) return ILLEGAL_ADDRESS;
+    return enqueue(s, [=] { memcpy((void*)to, (void*)from, size); });
+}
+API(cuMemsetD8Async, uint64_t to, unsigned char value, size_t size, void* s)
+    IN_CONTEXT
+    if (!allocated(to, size)) return ILLEGAL_ADDRESS;
+    return enqueue(s, [=] { memset((void*)to, value, size); });
 }
 API(cuModuleLoadData, void** m, const void* image)
     IN_CONTEXT
@@ -125,7 +154,7 @@ API(cuFuncSetAttribute, void* f, int what, int value)
 API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned x, unsigned y,
     unsigned z, unsigned shared, void* s, void** arguments, void** extra)
     IN_CONTEXT
-    if (z != 1 || extra || s != &stream || !blocks || !by || !bz) return INVALID_VALUE;
+    if (z != 1 || extra || !blocks || !by || !bz) return INVALID_VALUE;
     if ((int)shared > ((Function*)f)->shared) return INVALID_VALUE;
     Launch launch{(Function*)f, {(int)blocks, (int)by, (int)bz}, (int)x, (int)y, (int)shared, {}, {}};
     for (int i = 0; i < launch.f->count; ++i) {
@@ -136,16 +165,22 @@ API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned
         int* first = (int*)arguments[launch.f->count];
         launch.last.assign(first, first + launch.f->ints);
     }
-    if (captured) captured->push_back(launch); else run(launch);
-    return SUCCESS;
+    return enqueue(s, [launch]() mutable { run(launch); });
 }
-API(cuStreamBeginCapture, void*, int mode)
+API(cuStreamBeginCapture, void* s, int mode)
     IN_CONTEXT
-    if (captured || mode != 1) return INVALID_VALUE;
+    if (captured || mode != 2 || s != &streams[1]) return INVALID_VALUE;
     captured = new Graph;
+    capturing = s;
     return SUCCESS;
 }
-API(cuStreamEndCapture, void*, void** graph) *graph = captured; captured = nullptr; return SUCCESS; }
+API(cuStreamEndCapture, void* s, void** graph)
+    if (s != capturing) return INVALID_VALUE;
+    *graph = captured;
+    captured = nullptr;
+    capturing = nullptr;
+    return SUCCESS;
+}
 API(cuGraphInstantiateWithFlags, void** made, void* graph, unsigned long long flags)
     if (flags || ((Graph*)graph)->empty()) return INVALID_VALUE;
     *made = new Graph(*(Graph*)graph);
@@ -153,13 +188,17 @@ API(cuGraphInstantiateWithFlags, void** made, void* graph, unsigned long long fl
 }
 API(cuGraphDestroy, void* graph) delete (Graph*)graph; return SUCCESS; }
 API(cuGraphExecDestroy, void* graph) delete (Graph*)graph; return SUCCESS; }
-API(cuGraphLaunch, void* graph, void*)
+API(cuGraphLaunch, void* graph, void* s)
     IN_CONTEXT
-    for (auto& launch : *(Graph*)graph) run(launch);
+    if (s != &streams[0]) return INVALID_VALUE;
+    for (auto& work : *(Graph*)graph) work();
     return SUCCESS;
 }
 API(cuEventCreate, void** e, unsigned) IN_CONTEXT *e = new timespec; return SUCCESS; }
-API(cuEventRecord, void* e, void*) clock_gettime(CLOCK_MONOTONIC, (timespec*)e); return SUCCESS; }
+API(cuEventRecord, void* e, void* s)
+    if (s == capturing) return CAPTURE_UNSUPPORTED;
+    return enqueue(s, [=] { clock_gettime(CLOCK_MONOTONIC, (timespec*)e); });
+}
 API(cuEventDestroy, void* e) delete (timespec*)e; return SUCCESS; }
 API(cuEventElapsedTime, float* ms, void* a, void* b)
     auto *s = (timespec*)a, *t = (timespec*)b;

@@ -12,7 +12,7 @@ from tilewright.cutlass.contraction import Contraction, NoMatchError
 from tilewright.cutlass.epilogue import ELEMENTS
 from tilewright.cutlass.gemm import (
     TiledMatch,
-    columns_condition,
+    epilogue_conditions,
     only_contraction,
     swizzle_condition,
 )
@@ -92,7 +92,7 @@ class ConvMatch(TiledMatch):
                 "channels to be padded are a dimension",
             ),
             swizzle_condition(p),
-            columns_condition(p.block_n),
+            *epilogue_conditions(p.block_n, p.warp_n),
         ]  # fmt: skip
 
     def candidates(self) -> list[Parameters]:

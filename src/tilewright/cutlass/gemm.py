@@ -22,6 +22,7 @@ from tilewright.cutlass.epilogue import COUNT, ELEMENTS
 from tilewright.cutlass.guidelines import gemm_tiles
 from tilewright.cutlass.matrices import Packed, View, view
 from tilewright.cutlass.parameters import (
+    EPILOGUE_WARP_COLUMNS,
     Condition,
     Number,
     Parameters,
@@ -88,10 +89,19 @@ def swizzle_condition(p: Parameters) -> Condition:
     return Condition("swizzle", (p.swizzle >= 1) & (p.swizzle <= 8), f"1 to 8, not {p.swizzle}")
 
 
-def columns_condition(block_n: Number) -> Condition:
-    return Condition(
-        "columns of the epilogue", block_n % COUNT == 0, f"{block_n} are whole accesses"
-    )
+def epilogue_conditions(block_n: Number, warp_n: Number) -> list[Condition]:
+    """Limits of the way of accumulators through shared memory, where halves are written 8 at a
+    time: of more than 64 columns of a warp CUTLASS's compiled kernels write some to others' places
+    (TileIteratorTensorOpMixed of 4.2 takes one pointer for all of them).
+    """
+    return [
+        Condition("columns of the epilogue", block_n % COUNT == 0, f"{block_n} are whole accesses"),
+        Condition(
+            "columns of a warp in the epilogue",
+            warp_n <= EPILOGUE_WARP_COLUMNS,
+            f"a warp has at most {EPILOGUE_WARP_COLUMNS} columns of the result, not {warp_n}",
+        ),
+    ]
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,7 @@ class GemmMatch(TiledMatch):
                 self.last.size(self.last.batch) <= MOST_BATCH,
                 f"a batch has at most {MOST_BATCH} products",
             ),
-            columns_condition(p.block_n),
+            *epilogue_conditions(p.block_n, p.warp_n),
         ]
 
     def candidates(self) -> list[Parameters]:

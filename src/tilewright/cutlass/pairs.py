@@ -29,7 +29,7 @@ from tilewright.cutlass.contraction import (
     what_follows,
 )
 from tilewright.cutlass.epilogue import group_stride, scalar_function
-from tilewright.cutlass.gemm import columns_condition, supported
+from tilewright.cutlass.gemm import epilogue_conditions, supported
 from tilewright.cutlass.guidelines import FEW_BLOCKS, pipelines_of
 from tilewright.cutlass.parameters import (
     Condition,
@@ -118,6 +118,8 @@ def pair_of(dag: ComputeDAG, architecture: Architecture) -> Pair:
     supported(first, architecture)
     if first.batch:
         raise NoMatchError("the first contraction is a batch of several")
+    if not first.columns:
+        raise NoMatchError("the first contraction has one column: nothing to be summed is left")
     middle, bias = _middle(value, outer, first)
     if not isinstance(other, Read) or not isinstance(other.tensor.source, Placeholder):
         raise NoMatchError("a factor of the second contraction is computed, not read")
@@ -275,7 +277,7 @@ def pair_conditions(
             f"both accumulators of a thread, {registers}, and operands fit into "
             f"{thread_registers(p)} registers",
         ),
-        columns_condition(p.block_n1),
+        *epilogue_conditions(p.block_n1, p.warp_n1),
         Condition("residence", (p.shared == 0) | (p.shared == 1), f"0 or 1, not {p.shared}"),
         Condition(
             "padded columns", (p.block_n == n0) | pair.keeps_zeros_finite,

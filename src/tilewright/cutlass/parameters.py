@@ -32,6 +32,7 @@ ACCESS_BYTES = 16  # the widest access of one thread
 # Eight rows at a time are written by all warps that are side by side, each with accesses of 8
 # elements in at most 16 of its lanes a row (CUTLASS's OutputTileOptimalThreadMap).
 EPILOGUE_WARPS, EPILOGUE_COLUMNS = 4, 32
+EPILOGUE_WARP_COLUMNS = 64  # of the result, at most: see `gemm.epilogue_conditions`
 # Bits in which iterators remember which accesses of a tile are inside of the tensor.
 MOST_LOADS, MOST_PREDICATES = 31, 64
 LOOKUP_BYTES = 1024  # static shared memory of a convolution, at most (tw_conv.h)

@@ -11,6 +11,7 @@ failed, the task is `spoilt`, and its process with the device's context should b
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ from tilewright.measure.trial import (
     logical_constants,
 )
 from tilewright.measure.trial_task import TrialTask
-from tilewright.runtime.device import Device
+from tilewright.runtime.device import Device, OtherData
 from tilewright.runtime.devices import open_device
 from tilewright.target import GpuTarget, Target
 
@@ -56,23 +57,23 @@ class _DeviceBuffer:
     def __init__(self, device: Device, spec: BufferSpec) -> None:
         self.spec = spec
         self._device = device
-        self._bytes = np.full(spec.bytes + SLACK_BYTES, SLACK, np.uint8)
-        self.array = self._bytes[: spec.bytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)
-        self.memory = device.allocate(self._bytes.nbytes)
+        self.whole = np.full(spec.bytes + SLACK_BYTES, SLACK, np.uint8)
+        self.array = self.whole[: spec.bytes].view(numpy_dtype(spec.dtype)).reshape(spec.shape)
+        self.memory = device.allocate(self.whole.nbytes)
 
     @property
     def nbytes(self) -> int:
-        return self._bytes.nbytes
+        return self.whole.nbytes
 
     def upload(self) -> None:
         """Copy the array, and intact slack, to the device."""
-        self._bytes[self.spec.bytes :] = SLACK
-        self._device.upload(self._bytes, self.memory)
+        self.whole[self.spec.bytes :] = SLACK
+        self._device.upload(self.whole, self.memory)
 
     def download(self, entry: str) -> Array:
         """The array as the device has it. Raises RunError when its slack was written."""
-        self._device.download(self.memory, self._bytes)
-        if (self._bytes[self.spec.bytes :] != SLACK).any():
+        self._device.download(self.memory, self.whole)
+        if (self.whole[self.spec.bytes :] != SLACK).any():
             raise RunError(f"{entry} wrote outside {self.spec.name} ({self.spec.bytes} bytes)")
         return self.array
 
@@ -86,7 +87,6 @@ class DeviceTask(TrialTask):
         assert isinstance(target, GpuTarget)
         self.device = device_of(target)
         self._l2_bytes = target.l2_bytes
-        self._other: tuple[Array, object] | None = None
         self.constants = {name: given[name] for name in logical_constants(reference)}
         self.given = [_DeviceBuffer(self.device, s) for s in reference.inputs]
         for buffer in self.given:
@@ -115,14 +115,18 @@ class DeviceTask(TrialTask):
             self.spoilt = True
             raise
 
-    def pass_other_data(self) -> None:
-        """Leave the cache as other kernels would: bytes of theirs, then the inputs."""
+    @functools.cached_property
+    def other(self) -> OtherData | None:
+        """What passes between runs in a network; None where the program runs alone."""
+        if self.setting.is_alone:
+            return None
         nbytes = min(self.setting.between_bytes, EVICTING * self._l2_bytes)
-        if self._other is None or self._other[0].nbytes != nbytes:
-            self._other = np.ones(nbytes, np.uint8), self.device.allocate(nbytes)
-        self.device.upload(*self._other)
+        renewed = []
         for buffer in self.given:
-            buffer.upload()
+            twin = self.device.allocate(buffer.nbytes)
+            self.device.upload(buffer.whole, twin)
+            renewed.append((twin, buffer.memory, buffer.nbytes))
+        return OtherData(self.device.allocate(nbytes), nbytes, renewed)
 
 
 class _OnDevice:
@@ -159,11 +163,9 @@ class _OnDevice:
         seconds: list[float] = []
         deadline = time.monotonic() + budget_s
         while not seconds or (len(seconds) < MAX_CALLS and time.monotonic() < deadline):
-            if not self.setting.is_alone:
-                self._task.pass_other_data()
-            # Runs in a row hide what it takes to launch one; each time at most as many as before.
-            count = 1 if not self.setting.is_alone else min(max(1, len(seconds)), MOST_IN_A_ROW)
-            seconds += self.bench(count).tolist()
+            # each time at most as many as before
+            count = min(max(1, len(seconds)), MOST_IN_A_ROW)
+            seconds += self._program.time(*self._memory, count, self._task.other).tolist()
         return np.array(seconds)
 
     def check(self, when: str) -> None:

@@ -6,8 +6,13 @@
 
 Kernels are binaries already (`runtime.nvrtc`). Work goes through one stream of the device's primary
 context, which other libraries of the process use, too. Several launches become a graph, captured
-at the first run and launched as one from then on. Memory comes from the driver's pool, which keeps
-what is given back.
+(on a stream of its own, so that nothing else gets into it) at the first run and launched as one
+from then on. Memory comes from the driver's pool, which keeps what is given back.
+
+What is timed is a graph, too: launching takes Python microseconds, and an event recorded between
+two launches would tell of these (one recorded within a graph keeps the device from going on). Short
+runs are repeated within a graph until the clock's grain and the graph's own launch are small beside
+them; what a part of a graph takes is the difference to a graph without it.
 """
 
 from __future__ import annotations
@@ -16,14 +21,14 @@ import ctypes
 import itertools
 import re
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
-from tilewright.runtime.device import Seconds
+from tilewright.runtime.device import OtherData, Seconds
 from tilewright.target import CudaTarget
 
 INSTALL = (
@@ -32,6 +37,15 @@ INSTALL = (
 )
 KEEP_ALL = 2**64 - 1  # bytes that the pool keeps
 NAME_BYTES = 100
+SAMPLE_S = 100e-6  # of runs in a row that are timed as one
+MOST_COPIES = 64
+GRAIN_S = 1e-7  # of the device's clock, about: no run takes less
+APART = 16  # runs of a graph in which other data passes before each
+STEP_SAMPLES = 5  # of a graph that ends with one launch more than another
+NON_BLOCKING = 1  # a stream that does not wait for the default one
+
+Enqueue: TypeAlias = Callable[[Any], None]
+"""Puts work on the stream that it is given."""
 
 
 def find_driver() -> Any:
@@ -63,6 +77,7 @@ class CudaDevice:
         self._context = self.call("cuDevicePrimaryCtxRetain", device)
         self.enter()
         self.stream = self.call("cuStreamCreate", 0)
+        self.recorder = self.call("cuStreamCreate", NON_BLOCKING)
         pool = self.call("cuDeviceGetDefaultMemPool", device)
         keep = self.driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         self.call("cuMemPoolSetAttribute", pool, keep, self.driver.cuuint64_t(KEEP_ALL))
@@ -177,34 +192,69 @@ class CudaProgram:
     ) -> None:
         self.device = device
         self._launches = [(functions[launch.kernel], launch) for launch in launches]
-        self._graph: tuple[tuple[int, ...], Any] | None = None  # of buffers at these addresses
+        self._graphs: dict[Hashable, Any] = {}  # by what they run
+        self._addresses: tuple[int, ...] = ()  # of the graphs' buffers
+        self._copies, self._row_s = 0, 0.0  # of all launches in a timed graph, and its seconds
         for module in modules:
             weakref.finalize(self, device.driver.cuModuleUnload, module).atexit = False
 
     def run(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> None:
         """Run all kernels and wait. Raises RunError when one fails."""
         self.device.enter()
-        self._runner(buffers, scratch)()
+        self._runner(_addresses(buffers, scratch), 1)(self.device.stream)
         self.device.wait()
 
-    def time(self, buffers: Sequence[CudaMemory], scratch: CudaMemory, count: int) -> Seconds:
-        """Seconds of each of `count` runs, one right after the other."""
-        self.device.enter()
-        return self._timed([self._runner(buffers, scratch)] * count)
-
-    def steps(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> Seconds:
-        """Seconds of each launch."""
+    def time(
+        self,
+        buffers: Sequence[CudaMemory],
+        scratch: CudaMemory,
+        count: int,
+        other: OtherData | None = None,
+    ) -> Seconds:
+        """Seconds of a run, `count` times: short ones as the mean of several in a row, those
+        between which other data passes as the mean of `APART`.
+        """
         self.device.enter()
         addresses = _addresses(buffers, scratch)
-        return self._timed([self._launcher(i, addresses) for i in range(len(self._launches))])
+        if other is not None:
+            return self._apart(addresses, count, other)
+        copies = self._enough(addresses)
+        return self._in_a_row(self._runner(addresses, copies), count) / copies
 
-    def _timed(self, calls: Sequence[Callable[[], None]]) -> Seconds:
+    def steps(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> Seconds:
+        """Seconds of each launch: those by which all launches and the first few of them once more
+        take longer with one more of these.
+        """
+        self.device.enter()
+        addresses = _addresses(buffers, scratch)
+        each, copies = self._each(addresses), self._enough(addresses)
+        graphs = [
+            self._graph(addresses, (copies, i), [*each * copies, *each[:i]])
+            for i in range(len(each) + 1)
+        ]
+        seconds = [self._in_a_row(graph, STEP_SAMPLES).min() for graph in graphs]
+        found: Seconds = np.diff(seconds).clip(0.0)
+        return found
+
+    def _enough(self, addresses: tuple[int, ...]) -> int:
+        """How many runs in a row are timed as one."""
+        while not self._copies or (self._row_s < SAMPLE_S / 2 and self._copies < MOST_COPIES):
+            wanted = round(self._copies * SAMPLE_S / self._row_s) if self._copies else 1
+            self._copies = min(wanted, MOST_COPIES)
+            self._row_s = self._in_a_row(self._runner(addresses, self._copies), 1)[0]
+        return self._copies
+
+    def _in_a_row(self, enqueue: Enqueue, count: int) -> Seconds:
+        """Seconds of each of `count` times. The first one, which would find the device idle and
+        have its launch in the figure, is not timed.
+        """
         call, stream = self.device.call, self.device.stream
-        events = [call("cuEventCreate", 0) for _ in range(len(calls) + 1)]
+        events = [call("cuEventCreate", 0) for _ in range(count + 1)]
         try:
+            enqueue(stream)
             call("cuEventRecord", events[0], stream)
-            for one, event in zip(calls, events[1:], strict=True):
-                one()
+            for event in events[1:]:
+                enqueue(stream)
                 call("cuEventRecord", event, stream)
             self.device.wait()
             pairs = itertools.pairwise(events)
@@ -213,40 +263,65 @@ class CudaProgram:
             for event in events:
                 self.device.driver.cuEventDestroy(event)
 
-    def _runner(self, buffers: Sequence[CudaMemory], scratch: CudaMemory) -> Callable[[], None]:
-        """What enqueues all launches."""
-        addresses = _addresses(buffers, scratch)
-        if len(self._launches) == 1:
-            return self._launcher(0, addresses)
-        if self._graph is None or self._graph[0] != addresses:
-            self._graph = addresses, self._captured(addresses)
-        graph = self._graph[1]
-        return lambda: self.device.call("cuGraphLaunch", graph, self.device.stream)
+    def _apart(self, addresses: tuple[int, ...], count: int, other: OtherData) -> Seconds:
+        """Seconds of `count` runs, before each of which other data passes."""
+        call = self.device.call
 
-    def _captured(self, addresses: tuple[int, ...]) -> Any:
-        """The launches as an executable graph."""
-        call, stream = self.device.call, self.device.stream
-        mode = self.device.driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+        def passing(stream: Any) -> None:
+            call("cuMemsetD8Async", other.memory.address, 0, other.nbytes, stream)
+            for source, to, size in other.renewed:
+                call("cuMemcpyDtoDAsync", to.address, source.address, size, stream)
+
+        work = [passing, *self._each(addresses)]
+        both = self._graph(addresses, ("apart", other.memory.address), work * APART)
+        alone = self._graph(addresses, ("passing", other.memory.address), work[:1] * APART)
+        passing_s = np.median(self._in_a_row(alone, count))
+        found: Seconds = (self._in_a_row(both, count) - passing_s).clip(GRAIN_S) / APART
+        return found
+
+    def _runner(self, addresses: tuple[int, ...], copies: int) -> Enqueue:
+        """What enqueues all launches so many times."""
+        each = self._each(addresses)
+        return each[0] if len(each) * copies == 1 else self._graph(addresses, copies, each * copies)
+
+    def _graph(self, addresses: tuple[int, ...], key: Hashable, work: Sequence[Enqueue]) -> Enqueue:
+        """What enqueues a graph of some work, which is captured once."""
+        if addresses != self._addresses:
+            self._graphs, self._addresses = {}, addresses
+        if key not in self._graphs:
+            graph = self._graphs[key] = self._captured(work)
+            weakref.finalize(self, self.device.driver.cuGraphExecDestroy, graph).atexit = False
+        found = self._graphs[key]
+        return lambda stream: self.device.call("cuGraphLaunch", found, stream)
+
+    def _captured(self, work: Sequence[Enqueue]) -> Any:
+        """Work as an executable graph."""
+        call, stream = self.device.call, self.device.recorder
+        mode = self.device.driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
         call("cuStreamBeginCapture", stream, mode)
         try:
-            for i in range(len(self._launches)):
-                self._launcher(i, addresses)()
-        finally:
-            graph = call("cuStreamEndCapture", stream)
+            for enqueue in work:
+                enqueue(stream)
+        except RunError:
+            self.device.driver.cuStreamEndCapture(stream)
+            raise
+        graph = call("cuStreamEndCapture", stream)
         executable = call("cuGraphInstantiate", graph, 0)
         call("cuGraphDestroy", graph)
-        weakref.finalize(self, self.device.driver.cuGraphExecDestroy, executable).atexit = False
         return executable
 
-    def _launcher(self, number: int, addresses: tuple[int, ...]) -> Callable[[], None]:
-        """What enqueues one launch; `addresses` end with that of the scratch memory."""
+    def _each(self, addresses: tuple[int, ...]) -> list[Enqueue]:
+        """What enqueues each launch; `addresses` end with that of the scratch memory."""
+        return [self._launcher(i, addresses) for i in range(len(self._launches))]
+
+    def _launcher(self, number: int, addresses: tuple[int, ...]) -> Enqueue:
         function, launch = self._launches[number]
         places = [addresses[a] if a >= 0 else addresses[-1] - 1 - a for a in launch.arguments]
         arguments = _Arguments(places, launch.values)
         threads = (*launch.threads, 1)
-        return lambda: self.device.call(
+        return lambda stream: self.device.call(
             "cuLaunchKernel", function, *launch.grid, *threads, launch.dynamic_bytes,
-            self.device.stream, arguments.address, 0,
+            stream, arguments.address, 0,
         )  # fmt: skip
 
 

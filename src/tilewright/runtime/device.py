@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -30,6 +31,17 @@ from tilewright.target import Target
 Seconds = npt.NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class OtherData:
+    """What other programs of a network leave in the caches before a run: `nbytes` of `memory` are
+    written, then inputs anew, as their producers do: `renewed` are (from, to, bytes).
+    """
+
+    memory: Any
+    nbytes: int
+    renewed: Sequence[tuple[Any, Any, int]] = ()
+
+
 class LoadedProgram(Protocol):
     """A program on a device. Its times are those of the device's clock; copies are not in them."""
 
@@ -37,8 +49,12 @@ class LoadedProgram(Protocol):
         """Run all kernels and wait for them."""
         ...
 
-    def time(self, buffers: Sequence[Any], scratch: Any, count: int) -> Seconds:
-        """Seconds of each of `count` runs."""
+    def time(
+        self, buffers: Sequence[Any], scratch: Any, count: int, other: OtherData | None = None
+    ) -> Seconds:
+        """Seconds of a run, `count` times: of one, or the mean of several in a row where the clock
+        is too coarse for one. Other data passes before each run if there is any.
+        """
         ...
 
     def steps(self, buffers: Sequence[Any], scratch: Any) -> Seconds:
@@ -135,7 +151,9 @@ class DeviceFunction(ArrayFunction):
         return alike(inputs, outputs) if out is None else outputs
 
     def bench(self, inputs: Mapping[str, Any] | Sequence[Any], count: int) -> Seconds:
-        """Seconds of each of `count` runs on the device; copies are not in them."""
+        """Seconds of a run on the device, `count` times (see `LoadedProgram.time`); copies are not
+        in them.
+        """
         with self._busy:
             self._take(positional(self._inputs, inputs))
             return self._program.time(self._buffers, self._scratch, count)

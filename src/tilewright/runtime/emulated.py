@@ -20,7 +20,7 @@ from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
 from tilewright.files import own_folder
 from tilewright.headers import folders as template_folders
-from tilewright.runtime.device import Seconds
+from tilewright.runtime.device import OtherData, Seconds
 from tilewright.runtime.sources import INCLUDE, separated
 from tilewright.target.emulated import CUDA_ON_CPU
 
@@ -31,8 +31,10 @@ OPTIONS = (
 )  # fmt: skip
 # Kernels of templates run without the sanitizer, which knows neither their fibers' large stacks nor
 # shared memory of a size given at the launch: memory that cannot be read lies behind every buffer.
+# CUTLASS takes other ways with an old compiler of CUDA, or with none.
 TEMPLATE_OPTIONS = (
     "-std=c++17", "-O1", "-w", "-fpermissive", "-ffp-contract=off", "-DTW_CUDA_HEADERS",
+    "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0",
 )  # fmt: skip
 TEMPLATE_HEADER = '#include "tw_'
 TIMEOUT_S = 300
@@ -130,7 +132,9 @@ class EmulatedProgram:
         """Run all kernels. Raises RunError with what the emulation found."""
         self.steps(buffers, scratch)
 
-    def time(self, buffers: Sequence[Bytes], scratch: Bytes, count: int) -> Seconds:
+    def time(
+        self, buffers: Sequence[Bytes], scratch: Bytes, count: int, other: OtherData | None = None
+    ) -> Seconds:
         """Seconds of each run: to go through a benchmark's code, not to compare."""
         return np.array([self.steps(buffers, scratch).sum() for _ in range(count)])
 

@@ -1,0 +1,551 @@
+"""Bolt's figures and tables on a GPU, in half precision: templates, libraries, our own sketches.
+
+    python -m benchmarks.bolt_gpu --minutes 9 --json bolt_gpu.json
+    python -m benchmarks.bolt_gpu --device emulated --parts 8a,9,table1     every path, small sizes
+
+Of every computation all programs of its templates' short lists are built, checked against PyTorch
+and timed by the device's clock, in graphs; the fastest counts. PyTorch (cuBLAS, cuDNN with its
+algorithms tried, channels last) is timed in a graph, too. Parts, with what each row has:
+
+    8a      products: templates, PyTorch, the profile of the sketches' space (SIMT)
+    8b      3 x 3 convolutions of ResNet-50, batch 32: the same
+    9       bias and activation in the same kernel, and in a kernel of their own
+    table1  two products, table2 two convolutions: in one kernel, and in two
+    table3  channels that are no multiple of 8: as they are, and padded
+    10      whole networks at batch 32, tuned by their profile (--networks has their ONNX files)
+
+The JSON file is written after every row, and rows that it has are not run again (--anew: they are).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from rich.table import Table
+
+import tilewright as tw
+from benchmarks.comparison import mean
+from benchmarks.gpu_lab import Found, Lab, check, random_arrays
+from benchmarks.models.table import CASES, NetworkCase
+from benchmarks.operators import reported
+from benchmarks.provenance import provenance
+from benchmarks.turns import Deadline
+from tilewright.artifact import Array, Artifact
+from tilewright.build.compile import compile_request, make_request
+from tilewright.cli.console import complain, output
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import placeholder
+from tilewright.gene import Gene
+from tilewright.machine import as_target
+from tilewright.runtime.devices import open_device
+from tilewright.text import duration
+
+RESULTS = Path(__file__).parent / "results" / "bolt_gpu.json"
+BATCH = 32
+SKETCHES = 24
+TUNING_MINUTES = 20  # of a network, at most
+Row: TypeAlias = "dict[str, Any]"
+Peer: TypeAlias = "Callable[[Any, Mapping[str, Any]], Any]"
+"""What PyTorch computes, of its modules and of tensors by name."""
+
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "relu": ops.relu, "gelu": ops.gelu, "hardswish": ops.hard_swish, "softplus": ops.softplus,
+}  # fmt: skip
+PRODUCTS = {
+    "2048": (2048, 2048, 2048), "4096": (4096, 4096, 4096), "1280x3072x768": (1280, 3072, 768),
+    "1280x768x3072": (1280, 768, 3072), "1280x768x768": (1280, 768, 768),
+}  # fmt: skip
+CONVOLUTIONS = {
+    "56x56 64": (56, 64, 64), "28x28 128": (28, 128, 128), "14x14 256": (14, 256, 256),
+    "7x7 512": (7, 512, 512),
+}  # fmt: skip
+PAIRS = {  # M, (N, K) of both
+    "2464": (2464, (1, 4), (4, 1)), "16384": (16384, (64, 256), (16, 64)),
+    "32768": (32768, (128, 576), (64, 128)), "128320": (128320, (32, 96), (96, 32)),
+}  # fmt: skip
+CONV_PAIRS = {  # size, channels in and out, stride
+    "224x224 3-48": (224, 3, 48, 2), "112x112 48": (112, 48, 48, 2), "56x56 48": (56, 48, 48, 1),
+    "224x224 3-64": (224, 3, 64, 2), "112x112 64": (112, 64, 64, 2), "56x56 64": (56, 64, 64, 1),
+}  # fmt: skip
+PADDED = {  # batch, height, width, channels in and out, kernel
+    "20x26 46-32 3x3": (32, 20, 26, 46, 32, (3, 3)),
+    "20x26 46-32 5x5": (32, 20, 26, 46, 32, (5, 5)),
+    "14x19 46-32 5x7": (128, 14, 19, 46, 32, (5, 7)),
+    "11x15 46-32 5x7": (288, 11, 15, 46, 32, (5, 7)),
+    "20x26 174-64 3x3": (32, 20, 26, 174, 64, (3, 3)),
+    "20x26 174-64 5x5": (32, 20, 26, 174, 64, (5, 5)),
+}  # fmt: skip
+NETWORKS = ("repvgg-a0-b1", "resnet50-b1")
+
+
+def half(name: str, *shape: int, constant: bool = False) -> Tensor:
+    return placeholder(shape, "float16", name=name, constant=constant)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A computation, and the same by PyTorch."""
+
+    dag: ComputeDAG
+    peer: Peer
+
+
+# ---- problems -------------------------------------------------------------------------------
+
+
+def product(m: int, n: int, k: int, activation: str = "", biased: bool = False) -> Problem:
+    """`[m, k]` by `[k, n]`, with what follows."""
+    y = ops.matmul(half("x", m, k), half("w", k, n, constant=True))
+    y, follow = _followed(y, n, activation, biased)
+    return Problem(ComputeDAG([y]), lambda torch, t: follow(torch, t["x"] @ t["w"], t))
+
+
+def products(m: int, first: tuple[int, int], second: tuple[int, int]) -> Problem:
+    """Two products, each with ReLU."""
+    (n0, k0), (n1, k1) = first, second
+    y = ops.relu(ops.matmul(half("x", m, k0), half("w", k0, n0, constant=True)))
+    y = ops.relu(ops.matmul(y, half("w1", k1, n1, constant=True), name="second"))
+
+    def peer(torch: Any, t: Mapping[str, Any]) -> Any:
+        return torch.relu(torch.relu(t["x"] @ t["w"]) @ t["w1"])
+
+    return Problem(ComputeDAG([y]), peer)
+
+
+def convolution(
+    n: int, height: int, width: int, c: int, o: int, kernel: tuple[int, int],
+    stride: int = 1, activation: str = "", biased: bool = False,
+) -> Problem:  # fmt: skip
+    """A convolution of images with channels last, padded by half of its kernel."""
+    padding = tuple(k // 2 for k in kernel)
+    y = ops.conv(
+        half("x", n, height, width, c), half("w", *kernel, c, o, constant=True),
+        stride=stride, padding=padding,
+    )  # fmt: skip
+    y, follow = _followed(y, o, activation, biased)
+
+    def peer(torch: Any, t: Mapping[str, Any]) -> Any:
+        z = torch.nn.functional.conv2d(_first(t["x"]), t["w"], None, stride, padding)
+        return follow(torch, _last(z), t)
+
+    return Problem(ComputeDAG([y]), peer)
+
+
+def convolutions(n: int, size: int, c: int, o: int, stride: int) -> Problem:
+    """3 x 3 and 1 x 1, each with bias and ReLU."""
+    y = ops.conv(
+        half("x", n, size, size, c), half("w", 3, 3, c, o, constant=True),
+        half("b", o, constant=True), stride=stride, padding=1,
+    )  # fmt: skip
+    w1, b1 = half("w1", 1, 1, o, o, constant=True), half("b1", o, constant=True)
+    y = ops.relu(ops.conv(ops.relu(y), w1, b1, name="second"))
+
+    def peer(torch: Any, t: Mapping[str, Any]) -> Any:
+        conv = torch.nn.functional.conv2d
+        z = conv(_first(t["x"]), t["w"], t["b"], stride, 1)
+        return _last(torch.relu(conv(torch.relu(z), t["w1"], t["b1"])))
+
+    return Problem(ComputeDAG([y]), peer)
+
+
+def pointwise(shape: Sequence[int], activation: str) -> Problem:
+    """Bias and activation alone."""
+    y, follow = _followed(half("y", *shape), shape[-1], activation, True)
+    return Problem(ComputeDAG([y]), lambda torch, t: follow(torch, t["y"], t))
+
+
+def _followed(
+    y: Tensor, columns: int, activation: str, biased: bool
+) -> tuple[Tensor, Callable[..., Any]]:
+    """With a bias and an activation, and how PyTorch adds them."""
+    if biased:
+        y = ops.add(y, half("bias", columns, constant=True))
+    if activation:
+        y = ACTIVATIONS[activation](y)
+
+    def follow(torch: Any, z: Any, t: Mapping[str, Any]) -> Any:
+        z = z + t["bias"] if biased else z
+        return getattr(torch.nn.functional, activation)(z) if activation else z
+
+    return y, follow
+
+
+def _first(x: Any) -> Any:
+    """Channels first by name, last in memory."""
+    return x.permute(0, 3, 1, 2)
+
+
+def _last(y: Any) -> Any:
+    return y.permute(0, 2, 3, 1)
+
+
+# ---- PyTorch --------------------------------------------------------------------------------
+
+
+class Torch:
+    """PyTorch on the GPU, in graphs; on the CPU, to go through the code, as calls."""
+
+    def __init__(self, on_gpu: bool) -> None:
+        import torch
+
+        self.torch = torch
+        self.device = "cuda" if on_gpu else "cpu"
+        torch.backends.cudnn.benchmark = True
+
+    def timed(self, call: Callable[[], Any]) -> tuple[Array, float]:
+        """Its output, and the seconds of a call."""
+        torch = self.torch
+        with torch.inference_mode():
+            found: Array = call().cpu().numpy()
+            if self.device == "cpu":
+                started = time.perf_counter()
+                call()
+                return found, time.perf_counter() - started
+            return found, self._graphed(call)
+
+    def _graphed(self, call: Callable[[], Any], samples: int = 10) -> float:
+        torch = self.torch
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                call()
+        torch.cuda.current_stream().wait_stream(side)
+        copies = 1
+        while True:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                for _ in range(copies):
+                    call()
+            graph.replay()
+            events = [torch.cuda.Event(enable_timing=True) for _ in range(samples + 1)]
+            events[0].record()
+            for event in events[1:]:
+                graph.replay()
+                event.record()
+            torch.cuda.synchronize()
+            spans = itertools.pairwise(events)
+            seconds = float(np.median([1e-3 * a.elapsed_time(b) for a, b in spans]))
+            if seconds >= 1e-4 or copies == 64:
+                return seconds / copies
+            copies = 64 if copies == 1 and seconds < 1e-5 else min(64, copies * 8)
+
+    def problem(self, problem: Problem, arrays: Mapping[str, Array]) -> tuple[Array, float]:
+        """The same of a problem. Weights of convolutions lie as cuDNN likes them."""
+        tensors = {k: self.torch.from_numpy(v).to(self.device) for k, v in arrays.items()}
+        for t in problem.dag.constants:
+            if t.rank == 4:
+                filters = tensors[t.name].permute(3, 2, 0, 1)
+                last = self.torch.channels_last
+                tensors[t.name] = filters.contiguous(memory_format=last)
+        return self.timed(lambda: problem.peer(self.torch, tensors))
+
+
+# ---- parts ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What parts run on."""
+
+    lab: Lab
+    torch: Torch
+    small: bool
+    networks: Path
+    deadline: Deadline
+
+    def shrunk(self, shape: Sequence[int]) -> list[int]:
+        """Sizes for the emulation."""
+        return [min(n, 72) for n in shape] if self.small else list(shape)
+
+    def templates(self, problem: Problem, keep: Callable[[Gene], bool] | None = None) -> Row:
+        """The best template of a problem, and PyTorch."""
+        arrays = random_arrays(problem.dag)
+        expected, torch_s = self.torch.problem(problem, arrays)
+        genes = [g for g in self.lab.templates(problem.dag) if keep is None or keep(g)]
+        found = self.lab.best(problem.dag, genes[: 2 if self.small else None], arrays, expected)
+        return {"torch_s": torch_s, **_row(found)}
+
+    def sketches(self, problem: Problem) -> Row:
+        """The best of the space's own profile."""
+        genes = self.lab.sketches(problem.dag, 1 if self.small else SKETCHES)
+        return _row(self.lab.best(problem.dag, genes, random_arrays(problem.dag)), "simt")
+
+    def default(self, problem: Problem) -> float:
+        """Seconds of the default program."""
+        target = self.lab.device.target
+        built = compile_request(make_request(problem.dag, None, target, "program"))
+        arrays = random_arrays(problem.dag)
+        return self.lab.timed(problem.dag, Artifact.from_bytes(built), arrays)[1]
+
+
+def _row(found: Found | None, name: str = "templates") -> Row:
+    if found is None:
+        return {f"{name}_s": None}
+    return {
+        f"{name}_s": found.seconds,
+        f"{name}_gene": json.loads(found.gene.text),
+        f"{name}_programs": found.programs,
+        f"{name}_failed": found.failed,
+    }
+
+
+Rows: TypeAlias = "Iterator[tuple[str, Callable[[], Row]]]"
+"""Names, and what measures each."""
+Part: TypeAlias = "Callable[[Bench], Rows]"
+
+
+def products_alone(bench: Bench) -> Rows:
+    for name, shape in PRODUCTS.items():
+        m, n, k = bench.shrunk(shape)
+        yield name, partial(_alone, bench, product(m, n, k), 2 * m * n * k)
+
+
+def convolutions_alone(bench: Bench) -> Rows:
+    for name, (size, c, o) in CONVOLUTIONS.items():
+        n, size, c, o = (1, 7, 16, 16) if bench.small else (BATCH, size, c, o)
+        problem = convolution(n, size, size, c, o, (3, 3))
+        yield name, partial(_alone, bench, problem, 2 * n * size * size * c * o * 9)
+
+
+def _alone(bench: Bench, problem: Problem, flops: int) -> Row:
+    return {"flops": flops, **bench.templates(problem), **bench.sketches(problem)}
+
+
+def epilogues(bench: Bench) -> Rows:
+    m, n, k = bench.shrunk((1280, 3072, 768))
+    size, c = (7, 16) if bench.small else (56, 64)
+    images = 1 if bench.small else BATCH
+    kinds: dict[str, tuple[Callable[..., Problem], tuple[int, ...]]] = {
+        "product": (lambda **how: product(m, n, k, **how), (m, n)),
+        "convolution": (
+            lambda **how: convolution(images, size, size, c, c, (3, 3), **how),
+            (images, size, size, c),
+        ),
+    }
+
+    def row(make: Callable[..., Problem], shape: tuple[int, ...], activation: str) -> Row:
+        plain = bench.templates(make())
+        fused = bench.templates(make(activation=activation, biased=True))
+        after_s = bench.default(pointwise(shape, activation))
+        if plain["templates_s"] is None or fused["templates_s"] is None:
+            return fused
+        return {**fused, "apart_s": plain["templates_s"] + after_s, "after_s": after_s}
+
+    for kind, (make, shape) in kinds.items():
+        for activation in ACTIVATIONS:
+            yield f"{kind} {activation}", partial(row, make, shape, activation)
+
+
+def pairs_of_products(bench: Bench) -> Rows:
+    for name, (m, first, second) in PAIRS.items():
+        m = min(m, 200) if bench.small else m
+        parts = [product(m, *sizes, activation="relu") for sizes in (first, second)]
+        yield name, partial(_pair, bench, products(m, first, second), parts)
+
+
+def pairs_of_convolutions(bench: Bench) -> Rows:
+    like: dict[str, Any] = {"activation": "relu", "biased": True}
+    for name, (size, c, o, stride) in CONV_PAIRS.items():
+        n, size = (1, 8) if bench.small else (BATCH, size)
+        after = -(-size // stride)
+        parts = [
+            convolution(n, size, size, c, o, (3, 3), stride, **like),
+            convolution(n, after, after, o, o, (1, 1), **like),
+        ]
+        yield name, partial(_pair, bench, convolutions(n, size, c, o, stride), parts)
+
+
+def _pair(bench: Bench, whole: Problem, parts: Sequence[Problem]) -> Row:
+    """In one kernel, and in two."""
+    found = bench.templates(whole)
+    apart = [bench.templates(part)["templates_s"] for part in parts]
+    return {**found, "apart_s": None if None in apart else sum(apart)}
+
+
+def padding(bench: Bench) -> Rows:
+    def row(sizes: tuple[int, int, int, int, int, tuple[int, int]]) -> Row:
+        n, height, width, c, o, kernel = sizes
+        problem = convolution(*sizes)
+        padded = bench.templates(problem, _is_padded)
+        as_it_is = bench.templates(problem, lambda g: not _is_padded(g))["templates_s"]
+        aligned = convolution(n, height, width, -(-c // 8) * 8, o, kernel)
+        aligned_s = bench.templates(aligned)["templates_s"]
+        return {**padded, "apart_s": as_it_is, "aligned_s": aligned_s}
+
+    for name, sizes in PADDED.items():
+        small = (2, 7, 9, *sizes[3:]) if bench.small else sizes
+        yield name, partial(row, small)
+
+
+def _is_padded(gene: Gene) -> bool:
+    return bool(json.loads(gene.text)["decisions"]["pad"])
+
+
+def networks(bench: Bench) -> Rows:
+    for name in NETWORKS:
+        case = replace(CASES[name], batch=BATCH)
+        file = half_file(case, bench.networks)
+        if file is None:
+            complain(f"{name}: no ONNX file of it in {bench.networks}: left out")
+            continue
+        yield case.name, partial(_network, bench, file, case)
+
+
+def half_file(case: NetworkCase, folder: Path) -> Path | None:
+    """The network in half precision, made of its ONNX file; None where there is none."""
+    made = folder / f"{case.name}-half.onnx"
+    if not made.exists():
+        import onnx
+        from onnxruntime.transformers.float16 import convert_float_to_float16
+
+        from benchmarks.models.export import path_of
+
+        file = path_of(case, folder)
+        if not file.exists():
+            return None
+        onnx.save(convert_float_to_float16(onnx.load(file)), made)
+    return made
+
+
+def _network(bench: Bench, file: Path, case: NetworkCase) -> Row:
+    target = bench.lab.device.target
+    inputs = [x.astype(np.float16) for x in case.inputs()]
+    model = tw.load(file)
+    untuned = tw.compile(model, target=target)
+    untuned_s = float(np.median(untuned.bench(inputs, 10)))
+    db = file.with_suffix(".db")
+    started = time.monotonic()
+    minutes = min(TUNING_MINUTES, bench.deadline.minutes - 0.5)
+    run = tw.tune(model, profile=True, minutes=minutes, db=db, target=target)
+    tuning_s = time.monotonic() - started
+    net = tw.compile(model, db, target=target)
+    (found, *_) = net(*inputs)
+    module = case.module().to(bench.torch.device).half()
+    given = [bench.torch.torch.from_numpy(x).to(bench.torch.device) for x in inputs]
+    if case.network.rank == 2:
+        module = module.to(memory_format=bench.torch.torch.channels_last)
+        given = [x.contiguous(memory_format=bench.torch.torch.channels_last) for x in given]
+    expected, torch_s = bench.torch.timed(lambda: module(*given))
+    check(found, expected, case.name)
+    return {
+        "templates_s": float(np.median(net.bench(inputs, 10))),
+        "untuned_s": untuned_s,
+        "torch_s": torch_s,
+        "tuning_s": tuning_s,
+        "tasks": len(run.tasks),
+        "trials": sum(task.trials for task in run.tasks),
+    }
+
+
+PARTS: Mapping[str, Part] = {
+    "8a": products_alone,
+    "8b": convolutions_alone,
+    "9": epilogues,
+    "table1": pairs_of_products,
+    "table2": pairs_of_convolutions,
+    "table3": padding,
+    "10": networks,
+}
+
+
+# ---- running --------------------------------------------------------------------------------
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmark; the exit status."""
+    line = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    line.add_argument("--parts", default=",".join(PARTS), help="(%(default)s)")
+    line.add_argument("--device", default="cuda", help="a target (%(default)s)")
+    line.add_argument("--networks", type=Path, default=Path("networks"), help="of ONNX files")
+    line.add_argument("--json", type=Path, default=RESULTS, help="(%(default)s)")
+    line.add_argument("--minutes", type=float, default=9.0, help="of this slice (%(default)s)")
+    line.add_argument("--anew", action="store_true", help="without what the file has")
+    options = line.parse_args(words)
+    return reported(lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> int:
+    """What the file lacks."""
+    parts = options.parts.split(",")
+    unknown = [part for part in parts if part not in PARTS]
+    if unknown:
+        raise ValueError(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    deadline = Deadline.after(options.minutes)
+    device = open_device(as_target(options.device))
+    known: Row = {}
+    if options.json.exists() and not options.anew:
+        known = json.loads(options.json.read_text())
+    rows: dict[str, Row] = known.get("rows", {})
+    with Lab.open(device) as lab:
+        is_cuda = device.target.kind == "cuda"
+        bench = Bench(lab, Torch(is_cuda), not is_cuda, options.networks, deadline)
+        for part in parts:
+            for name, measure in PARTS[part](bench):
+                if name in rows.get(part, {}):
+                    continue
+                if deadline.passed:
+                    output().print("out of time")
+                    break
+                started = time.monotonic()
+                rows.setdefault(part, {})[name] = row = measure()
+                _write(options.json, rows, device)
+                output().print(
+                    f"{part} {name}: {line_of(row)} ({time.monotonic() - started:.1f} s)"
+                )
+    shown = Table("part", "figure", "value")
+    for part, figures in summary(rows).items():
+        for figure, value in figures.items():
+            shown.add_row(part, figure, str(value))
+    output().print(shown)
+    return 0
+
+
+def line_of(row: Row) -> str:
+    """A row for people."""
+    times = ("templates", "torch", "simt", "apart", "aligned", "untuned")
+    found = [f"{t} {duration(row[f'{t}_s'])}" for t in times if row.get(f"{t}_s")]
+    return ", ".join(found) or "no program"
+
+
+def _write(file: Path, rows: Mapping[str, Mapping[str, Row]], device: Any) -> None:
+    document = {**provenance(device.target), "summary": summary(rows), "rows": rows}
+    partial = file.with_suffix(".partial")
+    partial.write_text(json.dumps(document, indent=1) + "\n")
+    partial.replace(file)
+
+
+RATIOS = {"torch": "of PyTorch", "simt": "of SIMT", "apart": "of apart", "untuned": "of untuned"}
+
+
+def summary(rows: Mapping[str, Mapping[str, Row]]) -> dict[str, dict[str, float]]:
+    """Geometric means of speed-ups, and the worst ones, by part."""
+    found: dict[str, dict[str, float]] = {}
+    for part, those in rows.items():
+        for other, words in RATIOS.items():
+            ratios = [
+                r[f"{other}_s"] / r["templates_s"]
+                for r in those.values()
+                if r.get("templates_s") and r.get(f"{other}_s")
+            ]
+            if ratios:
+                mine = found.setdefault(part, {})
+                mine[f"{words}, geometric mean"] = round(mean(ratios), 3)
+                mine[f"{words}, worst"] = round(min(ratios), 3)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
