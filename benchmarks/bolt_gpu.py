@@ -425,7 +425,7 @@ def _network(bench: Bench, file: Path, case: NetworkCase) -> Row:
     inputs = [x.astype(np.float16) for x in case.inputs()]
     model = tw.load(file)
     untuned = tw.compile(model, target=target)
-    untuned_s = float(np.median(untuned.bench(inputs, 10)))
+    untuned_s = float(np.median(untuned.function.bench(inputs, 10)))
     db = file.with_suffix(".db")
     started = time.monotonic()
     minutes = min(TUNING_MINUTES, bench.deadline.minutes - 0.5)
@@ -441,7 +441,7 @@ def _network(bench: Bench, file: Path, case: NetworkCase) -> Row:
     expected, torch_s = bench.torch.timed(lambda: module(*given))
     check(found, expected, case.name)
     return {
-        "templates_s": float(np.median(net.bench(inputs, 10))),
+        "templates_s": float(np.median(net.function.bench(inputs, 10))),
         "untuned_s": untuned_s,
         "torch_s": torch_s,
         "tuning_s": tuning_s,

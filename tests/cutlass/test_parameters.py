@@ -61,6 +61,17 @@ def test_what_cannot_be_is_refused_by_name(name: str, changes: dict[str, int]) -
     assert message.startswith(f"cutlass.gemm: {name}: it is not so that ")
 
 
+def test_contiguous_rows_need_a_wider_tile_of_a_warp() -> None:
+    """CUTLASS itself gives wrong numbers."""
+    low = replace(TILES, warp_m=16)
+    assert refusal("gemm", low, product(100, 100, 64)) == ""
+    a, w = half((64, 100), "a"), half((64, 100), "w", True)
+    across = ComputeDAG([ops.matmul(ops.transpose(a, (1, 0)), w)])
+    assert refusal("gemm", replace(TILES, align=4), across) == ""
+    message = refusal("gemm", replace(low, align=4), across)
+    assert message.startswith("cutlass.gemm: rows of a warp: it is not so that a warp has at least")
+
+
 def test_a_device_with_less_shared_memory_refuses() -> None:
     large = Parameters(128, 128, 64, 64, 64, 4)
     dag = product(256, 256, 128)

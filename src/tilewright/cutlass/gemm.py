@@ -37,6 +37,8 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 
 MOST_BATCH = 65535  # blocks in a grid's third dimension
+# Of rows that are contiguous a warp loads 32 at a time: CUTLASS finds no other warp's tile between.
+LEAST_ROWS = 32
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,12 @@ class GemmMatch(TiledMatch):
         """Whether K can be filled up: its padding is at the end of one dimension."""
         return len(self.last.depth) <= 1 or self.extents[2] % self.full == 0
 
+    @property
+    def _has_contiguous_depth(self) -> bool:
+        """Whether the left factor has K contiguous: as it lies, or where it is packed."""
+        lies = self.lies(True)
+        return lies is None or lies.k_contiguous
+
     def conditions(self, p: Parameters) -> list[Condition]:
         where = self.architecture
         natural = self.natural()
@@ -164,6 +172,11 @@ class GemmMatch(TiledMatch):
                 "padding", (p.pad == 0) | self.paddable, "K to be padded is the extent of one axis"
             ),
             swizzle_condition(p),
+            Condition(
+                "rows of a warp",
+                (p.warp_m >= LEAST_ROWS) | self._has_contiguous_depth,
+                f"a warp has at least {LEAST_ROWS} rows where these are contiguous, not {p.warp_m}",
+            ),
             Condition(
                 "batch",
                 self.last.size(self.last.batch) <= MOST_BATCH,

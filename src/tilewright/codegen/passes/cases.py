@@ -147,8 +147,8 @@ class ConditionGroup:
 
     @property
     def runs(self) -> bool:
-        """Whether some condition bounds a loop that runs."""
-        return any(c.runs for c in self.conditions)
+        """Whether the conditions only bound loops that run."""
+        return all(c.runs for c in self.conditions)
 
     @property
     def count(self) -> int:
