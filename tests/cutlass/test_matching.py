@@ -129,6 +129,8 @@ def test_a_middle_value_that_others_need_is_not_kept_from_them() -> None:
     last = ops.matmul(middle, half((32, 32), "w1", True), name="second")
     for outputs in ([ops.add(last, middle)], [middle, last]):
         assert names(ComputeDAG(outputs)) == []
+    single = ops.matmul(ops.matmul(a, half((32, 1), "w", True)), half((1, 8), "w1", True), name="n")
+    assert "nothing to be summed is left" in refused("b2b_gemm", ComputeDAG([single]))
     twice: list[Tensor] = [ops.matmul(middle, middle, name="second")]
     assert names(ComputeDAG(twice)) == []
 

@@ -13,6 +13,7 @@ from problems import (
     SM_80,
     TILES,
     convolution,
+    half,
     match,
     product,
     two_convolutions,
@@ -23,6 +24,8 @@ from tilewright.cutlass.architectures import ARCHITECTURES
 from tilewright.cutlass.parameters import FIELDS, Parameters, check, valid
 from tilewright.cutlass.template import columns_of
 from tilewright.errors import ScheduleError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
 
 
 def refusal(name: str, parameters: Parameters, *given: object) -> str:
