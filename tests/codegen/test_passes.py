@@ -300,6 +300,22 @@ def test_a_version_for_full_tiles_and_one_for_the_rest(bits: int) -> None:
     assert acc.rank == 1
 
 
+def test_a_tile_gets_versions_though_a_loop_that_runs_has_its_guard_too() -> None:
+    """A tile of 192 statements, beside a loop over its rows as a softmax has in a chain."""
+    matrix = Tensor("matrix", (14, 512), FLOAT32)
+    rows = I * 6 + J
+    inside = [rows < 14]
+    tile_ = nest(
+        [("k", 8, S), ("j", 6, U), ("m", 512, V)],
+        under(inside, Store(matrix, (rows, M), X[K], "sum")),
+    )
+    beside = nest([("j", 6, S)], under(inside, Store(Y, (rows,), X[rows] * 2.0)))
+    node = versioned(hoisted_guards(nest([("i", 3, P)], seq(tile_, beside))), 512)
+    extents = [n.extent for n in nodes(node, For) if n.var.name == "j"]
+    assert sorted(extents) == [2, 2, 6, 6]
+    assert stores_under_guards(node) == 0
+
+
 def test_full_tiles_have_no_version_for_a_border_that_only_the_last_tile_meets() -> None:
     """Of 95 rows padded by one: the first tile, the full ones behind it, the last with three rows.
 
