@@ -13,13 +13,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tilewright.artifact import Artifact
 from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
+from tilewright.cutlass import refusal
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
+from tilewright.expr.access import has_data_reuse
 from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
@@ -101,13 +103,15 @@ class PlannedKernel:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A compiled model: its kernels, and the memory of a run. `links` are its contractions that
-    follow each other.
+    follow each other. `untemplated` has contractions that no template of the target computes, by
+    the reason.
     """
 
     target: Target
     kernels: tuple[PlannedKernel, ...]
     memory: MemoryUse
     links: tuple[Link, ...] = ()
+    untemplated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
@@ -147,8 +151,20 @@ def plan_of(
     if isinstance(model, Model):
         linker = Linker(model.partition, artifacts, chosen)
         memory = MemoryUse.of(link(linker), linker.plan.arena_bytes)
-        return Plan(chosen, kernels, memory, model.partition.links)
-    return Plan(chosen, kernels, MemoryUse.of(artifacts[tasks[0].computation]))
+        return Plan(chosen, kernels, memory, model.partition.links, untemplated(tasks, chosen))
+    memory = MemoryUse.of(artifacts[tasks[0].computation])
+    return Plan(chosen, kernels, memory, untemplated=untemplated(tasks, chosen))
+
+
+def untemplated(tasks: Sequence[TuningTask], target: Target) -> dict[str, list[str]]:
+    """Names of tasks with a contraction that none of the target's templates computes, by the
+    reason; nothing where it has no templates.
+    """
+    found: dict[str, list[str]] = {}
+    for task in tasks if target.backend.templates is not None else ():
+        if any(map(has_data_reuse, task.dag.stages)) and (reason := refusal(task.dag, target)):
+            found.setdefault(reason, []).append(task.name)
+    return found
 
 
 def _planned(task: TuningTask, match: Match, artifact: Artifact) -> PlannedKernel:

@@ -79,13 +79,13 @@ class Model:
         """The same network as `target` runs it: contractions share a kernel where it gains by that;
         GPUs run no loops, whose steps are written out.
         """
-        graph = self.partition.graph
-        if target.backend.device is None:
-            chained = partition(graph, target) if self.chains else self.partition
-            return replace(self, partition=chained) if chained.links else self
-        if not any(control_calls(self.partition.calls)):
-            return self
-        return replace(self, partition=partition(simplify(write_out(graph))))
+        cut, graph = self.partition, self.partition.graph
+        if target.backend.device is not None and any(control_calls(cut.calls)):
+            graph = simplify(write_out(graph))
+            cut = partition(graph)
+        if self.chains and (chained := partition(graph, target)).links:
+            cut = chained
+        return self if cut is self.partition else replace(self, partition=cut)
 
     def __str__(self) -> str:
         return str(self.partition)

@@ -12,8 +12,10 @@ from onnx import TensorProto, helper, numpy_helper
 import tilewright as tw
 from tilewright.cutlass import offered
 from tilewright.errors import RecordsError
+from tilewright.expr.operators import matmul
+from tilewright.expr.tensors import placeholder
 from tilewright.gene import Gene
-from tilewright.inspection import find_program, write_report
+from tilewright.inspection import find_program, untemplated, write_report
 from tilewright.kernels import build_recorded
 from tilewright.machine import machine_of
 from tilewright.models import Model
@@ -27,15 +29,25 @@ from tilewright.tuning_tasks import tasks_of
 EMULATED = Target.parse("emulated")
 
 
+def weights(name: str, *shape: int) -> onnx.TensorProto:
+    values = np.random.default_rng(len(name)).integers(-8, 9, shape) / 16
+    return numpy_helper.from_array(values.astype(np.float16), name)
+
+
+def saved(
+    file: Path, nodes: list[onnx.NodeProto], given: list[onnx.TensorProto], *shape: int
+) -> Path:
+    """A network of one input and one output, in half precision."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, shape)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)
+    graph = helper.make_graph(nodes, "small", [x], [y], given)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), file)
+    return file
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """Convolution, relu, max pool, convolution, mean: three channels, in half precision."""
-    rng = np.random.default_rng(0)
-
-    def weights(name: str, *shape: int) -> onnx.TensorProto:
-        values = (rng.integers(-8, 9, shape) / 16).astype(np.float16)
-        return numpy_helper.from_array(values, name)
-
+    """Convolution, relu, max pool, convolution, mean: three channels."""
     nodes = [
         helper.make_node("Conv", ["x", "w0", "b0"], ["a"], pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["a"], ["b"]),
@@ -45,12 +57,22 @@ def model(tmp_path: Path) -> Path:
     ]
     given = [weights("w0", 16, 3, 3, 3), weights("b0", 16), weights("w1", 24, 16, 1, 1),
              weights("b1", 24)]  # fmt: skip
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [1, 3, 10, 10])
-    y = helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)
-    graph = helper.make_graph(nodes, "small", [x], [y], given)
-    file = tmp_path / "small.onnx"
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), file)
-    return file
+    return saved(tmp_path / "small.onnx", nodes, given, 1, 3, 10, 10)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Path:
+    """Two convolutions with relu, the second 1 x 1, then one more that is not."""
+    nodes = [
+        helper.make_node("Conv", ["x", "w0", "b0"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Conv", ["b", "w1", "b1"], ["c"]),
+        helper.make_node("Relu", ["c"], ["d"]),
+        helper.make_node("Conv", ["d", "w2"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    given = [weights("w0", 16, 8, 3, 3), weights("b0", 16), weights("w1", 24, 16, 1, 1),
+             weights("b1", 24), weights("w2", 8, 24, 3, 3)]  # fmt: skip
+    return saved(tmp_path / "pair.onnx", nodes, given, 1, 8, 12, 12)
 
 
 def record(db: Path, task: TuningTask, genes: list[Gene]) -> None:
@@ -92,6 +114,34 @@ def test_a_network_mixes_templates_and_sketches(model: Path, tmp_path: Path) -> 
     (expected,) = plain(x)
     assert np.allclose(y.astype(float), expected.astype(float), rtol=4e-3, atol=4e-3)
     assert any(k.kernel.startswith("t") and k.seconds >= 0 for k in net.profile((x,), 1).kernels)
+
+
+def test_a_pair_is_one_kernel_where_a_template_computes_both(pair: Path, tmp_path: Path) -> None:
+    loaded = tw.load(pair).for_target(EMULATED)
+    assert isinstance(loaded, Model)
+    verdicts = {link.second.inputs[1].shape: link.verdict for link in loaded.partition.links}
+    assert verdicts.pop((1, 1, 16, 24)) == "in one kernel"
+    assert "a border" in verdicts.popitem()[1]
+    assert len(tasks(pair)) == 2 < len(tasks_of(tw.load(pair, chains=False)))
+    both = next(t for t in tasks(pair) if sum("acc" in s.name for s in t.dag.stages) == 2)
+    gene = offered(both.dag, EMULATED)[0]
+    assert "b2b_conv" in gene.text
+    db = tmp_path / "tuning.db"
+    record(db, both, [gene])
+    x = (np.random.default_rng(1).integers(-8, 9, (1, 8, 12, 12)) / 8).astype(np.float16)
+    (y,) = tw.compile(tw.load(pair), db, target="emulated")(x)
+    (expected,) = tw.compile(tw.load(pair))(x)
+    assert np.allclose(y.astype(float), expected.astype(float), rtol=8e-3, atol=8e-3)
+
+
+def test_contractions_without_a_template_are_told_with_the_reason(model: Path) -> None:
+    assert untemplated(tasks(model), EMULATED) == {}
+    a, b = (placeholder((8, 8), name=n) for n in "ab")
+    single = tasks_of(tw.Task([matmul(a, b)], "single"))
+    assert untemplated(single, EMULATED) == {
+        "sm_80 multiplies no float32 by tensor cores": ["single"]
+    }
+    assert untemplated(single, Target.parse("opencl:pocl")) == {}
 
 
 def test_a_record_that_cannot_be_gives_way_to_the_next(model: Path, tmp_path: Path) -> None:

@@ -123,6 +123,9 @@ def print_plan(console: Console, plan: Plan) -> None:
     for verdict, pairs in plan.verdicts.items():
         told = f"Contractions back to back, {verdict}: {'; '.join(pairs)}"
         console.print(told, soft_wrap=True, markup=False, highlight=False)
+    for reason, names in plan.untemplated.items():
+        told = f"Contractions that no template computes ({reason}): {', '.join(names)}"
+        console.print(told, soft_wrap=True, markup=False, highlight=False)
     if plan.latency_s is not None:
         console.print(f"Sum of the recorded latencies: {duration(plan.latency_s)}")
     for k in plan.kernels:

@@ -5,12 +5,21 @@
     gene_of(matches[0], parameters)            a program as records have it
     native_of(dag, gene, target)               match and parameters of such a gene
     offered(dag, target)                       all such programs for a search
+    refusal(dag, target)                       why there is none, or ""
 
 A program is CUDA C++ that instantiates templates of the installed package; nothing is compiled here
 (`build.native`).
 """
 
-from tilewright.cutlass.genes import Native, gene_of, matches_of, native_of, offered, reasons
+from tilewright.cutlass.genes import (
+    Native,
+    gene_of,
+    matches_of,
+    native_of,
+    offered,
+    reasons,
+    refusal,
+)
 from tilewright.cutlass.template import KernelCall, Match, Program
 
 __all__ = [
@@ -23,4 +32,5 @@ __all__ = [
     "native_of",
     "offered",
     "reasons",
+    "refusal",
 ]

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from tilewright.cutlass.architectures import Architecture, architecture_of
 from tilewright.cutlass.b2b_conv import B2bConv
-from tilewright.cutlass.b2b_gemm import B2bGemm
+from tilewright.cutlass.b2b_gemm import B2bGemm, B2bMatch
 from tilewright.cutlass.contraction import NoMatchError
 from tilewright.cutlass.conv import Conv
 from tilewright.cutlass.gemm import Gemm
@@ -24,7 +24,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene, compact, read_decisions
 from tilewright.headers import missing
 from tilewright.log import log
-from tilewright.target import Target
+from tilewright.target import GpuTarget, Target
 
 
 class Template(Protocol):
@@ -38,6 +38,8 @@ class Template(Protocol):
 
 
 TEMPLATES: tuple[Template, ...] = (B2bGemm(), B2bConv(), Gemm(), Conv())
+
+LEAST_BLOCK_ROWS = 64  # of the first contraction, in the smallest block of two of them
 
 # Each decision with the parameters that are its values.
 DECISIONS: Mapping[str, tuple[str, ...]] = {
@@ -77,6 +79,35 @@ def reasons(dag: ComputeDAG, target: Target) -> dict[str, str]:
         except NoMatchError as error:
             found[template.name] = str(error)
     return found
+
+
+def refusal(dag: ComputeDAG, target: Target) -> str:
+    """Why no template computes the DAG; "" where one does."""
+    reason = missing()
+    if reason is None and not matches_of(dag, target):
+        reason = "; ".join(dict.fromkeys(reasons(dag, target)[t.name] for t in (Gemm(), Conv())))
+    return reason or ""
+
+
+def pair_refusal(dag: ComputeDAG, target: Target) -> str:
+    """Why no template computes the two contractions of a DAG in one kernel, or none that gives
+    every multiprocessor a block; "" where one does.
+    """
+    reason = missing()
+    if reason is not None:
+        return reason
+    found = [m for m in matches_of(dag, target) if isinstance(m, B2bMatch)]
+    if not found:
+        why = reasons(dag, target)
+        return "; ".join(
+            dict.fromkeys(why[t.name] for t in (B2bGemm(), B2bConv()) if t.name in why)
+        )
+    assert isinstance(target, GpuTarget)
+    rows = found[0].pair.first.size(found[0].pair.first.rows)
+    if rows < LEAST_BLOCK_ROWS * target.cores:
+        return f"{rows} rows are too few for {target.cores} multiprocessors"
+    lists = (m.short_list(1) for m in found)
+    return "" if any(lists) else "no tile holds all columns of both"
 
 
 def offered(dag: ComputeDAG, target: Target) -> list[Gene]:

@@ -1,4 +1,4 @@
-"""Which contractions stay together in one kernel: those whose intermediate tensor would travel.
+"""Which contractions stay together in one kernel on a CPU: those whose middle value would travel.
 
     conv 1x1, clip  →  depthwise, clip  →  conv 1x1, add        one group of three contractions
 
@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Protocol
 
-from tilewright.expr.access import affine_index, has_data_reuse
+from tilewright.expr.access import LONGEST_CHAIN, affine_index, has_data_reuse
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.nodes import Tensor
@@ -38,8 +39,9 @@ FLOPS_PER_CYCLE = 4.0  # of one lane: two fused multiply-adds
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two contractions, and the value that the second reads of the first. `gain` is the share of
-    their arithmetic's time that not moving it saves; `refusal` says why they stay apart, if so.
+    """Two contractions, and the value that the second reads of the first. `gain` orders
+    links: on a CPU it is the share of their arithmetic's time that not moving the value saves.
+    `refusal` says why they stay apart, if so.
     """
 
     first: Node
@@ -83,6 +85,39 @@ def sums_softmax(nodes: Sequence[Node], reader: Node) -> bool:
     return found is not None and bool(lengths(*sizes(product.reduce_axes)))
 
 
+class Links(Protocol):
+    """What decides which contractions share a kernel, of which one has at most `longest`."""
+
+    @property
+    def longest(self) -> int: ...
+
+    @property
+    def math(self) -> Mapping[Node, NodeMath]: ...
+
+    @property
+    def readers(self) -> Mapping[Value, Sequence[Node]]: ...
+
+    @property
+    def returned(self) -> Collection[Value]: ...
+
+    def link(self, before: Sequence[Node], after: Sequence[Node]) -> Link | None: ...
+
+
+def linked(links: Links, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
+    """The link of two groups of nodes that read each other, refused where others read what is
+    between; None where these are no two contractions.
+    """
+    value = before[-1].output
+    first = next((n for n in reversed(before) if is_contraction(links.math[n])), None)
+    second = next((n for n in after if is_contraction(links.math[n])), None)
+    if first is None or second is None or value not in second.inputs:
+        return None
+    link = Link(first, second, value)
+    if value in links.returned or list(links.readers[value]) != [second]:
+        return replace(link, refusal="others read what is between, too")
+    return link
+
+
 @dataclass(frozen=True, slots=True)
 class Chaining:
     """The links of a graph that runs on `target`: the `math` of its nodes, the `readers` of its
@@ -94,18 +129,16 @@ class Chaining:
     readers: Mapping[Value, Sequence[Node]]
     returned: Collection[Value]
 
+    longest = LONGEST_CHAIN
+
     def link(self, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
         """What is to be said of two groups of nodes, the second of which reads the last value of
         the first; None where these are no two contractions.
         """
-        value = before[-1].output
-        first = next((n for n in reversed(before) if is_contraction(self.math[n])), None)
-        second = next((n for n in after if is_contraction(self.math[n])), None)
-        if first is None or second is None or value not in second.inputs:
-            return None
-        link = Link(first, second, value)
-        if value in self.returned or list(self.readers[value]) != [second]:
-            return replace(link, refusal="others read what is between, too")
+        link = linked(self, before, after)
+        if link is None or link.refusal:
+            return link
+        value = link.value
         if value.bytes <= NEAR * self.target.cores * self.target.l2_bytes:
             return replace(link, refusal="what is between stays in the near caches")
         rows = self._recomputed(link)

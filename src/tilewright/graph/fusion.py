@@ -24,8 +24,9 @@ be repeated otherwise.
 one exit (only its last value is read outside), hence groups never depend on each other in a
 circle.
 
-(4) Two contractions that follow each other share a group where the values between would travel
-(`chaining.py`), with a softmax between them, whose rows may then be of any length.
+(4) Two contractions that follow each other share a group: on a CPU where the values between would
+travel (`chaining.py`), with a softmax between them, whose rows may then be of any length; on a GPU
+where a template computes both (`pairing.py`).
 
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
 large when its operators are written into each other (`expr/written.py`).
@@ -38,12 +39,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from tilewright.expr.access import LONGEST_CHAIN
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.written import Definition
 from tilewright.graph.access import NodeMath
-from tilewright.graph.chaining import Chaining, Link, is_contraction, sums_softmax
+from tilewright.graph.chaining import Chaining, Link, Links, is_contraction, sums_softmax
 from tilewright.graph.ir import Graph, Node, Value
+from tilewright.graph.pairing import Pairing
 from tilewright.target import CpuTarget, Target
 
 LARGEST_REGION = 24
@@ -83,8 +84,8 @@ class Fusion:
 
 
 def fuse(graph: Graph, target: Target | None = None) -> Fusion:
-    """Cut `graph` into groups (see the module); contractions are chained where `target`, a CPU,
-    gains by it.
+    """Cut `graph` into groups (see the module); contractions are chained where `target` gains by
+    it.
     """
     return _Fuser(graph).run(target)
 
@@ -107,7 +108,8 @@ class _Fuser:
                 self.place(node)
         for group in sorted(self.groups(), key=self.position, reverse=True):
             self.join_reader(group)
-        links = self.chain(target) if isinstance(target, CpuTarget) else ()
+        decide = None if target is None else self.links(target)
+        links = () if decide is None else self.chain(decide)
         views = {n.output: n.inputs[0] for n in self.graph.nodes if n in self.views}
         return Fusion(tuple(self.ordered()), views, links)
 
@@ -263,17 +265,25 @@ class _Fuser:
             return True
         return all(m.keeps_rows(m.node.inputs[0]) for m in (*maths, *map(self.math.get, path)) if m)
 
-    def chain(self, target: CpuTarget) -> tuple[Link, ...]:
+    def links(self, target: Target) -> Links | None:
+        """What decides which contractions share a kernel there, if any may."""
+        graph = self.math, self.readers, self.returned
+        if isinstance(target, CpuTarget):
+            return Chaining(target, *graph)
+        pairs = target.backend.pairs
+        return None if pairs is None else Pairing(target, pairs, *graph)
+
+    def chain(self, links: Links) -> tuple[Link, ...]:
         """Step 4: make one group of two whose contractions are worth it, the best pairs first."""
-        chaining = Chaining(target, self.math, self.readers, self.returned)
         pairs = (
             (self.with_scores(group, reader), self.owner[reader].nodes)
             for group in self.groups()
             for reader in self.readers.get(group.exit, [])[:1]
             if group.anchored and reader in self.owner
         )
-        found = [link for pair in pairs if (link := chaining.link(*pair)) is not None]
-        return tuple(self.chained(link) for link in sorted(found, key=lambda x: -x.gain))
+        found = [link for pair in pairs if (link := links.link(*pair)) is not None]
+        found.sort(key=lambda x: -x.gain)
+        return tuple(self.chained(link, links.longest) for link in found)
 
     def with_scores(self, group: FusionGroup, reader: Node) -> list[Node]:
         """The nodes of a group; where it is a softmax of rows too long to be shared, and `reader`
@@ -293,7 +303,7 @@ class _Fuser:
             return group.nodes
         return [*before.nodes, *group.nodes]
 
-    def chained(self, link: Link) -> Link:
+    def chained(self, link: Link, longest: int) -> Link:
         """The link, with its groups made one if it has no refusal."""
         if link.refusal:
             return link
@@ -301,8 +311,8 @@ class _Fuser:
         between = self.owner[self.made[link.value]]
         firsts = [n for g in dict.fromkeys((self.owner[link.first], between)) for n in g.nodes]
         nodes = [*firsts, *second.nodes]
-        if sum(is_contraction(self.math[n]) for n in nodes) > LONGEST_CHAIN:
-            return replace(link, refusal=f"{LONGEST_CHAIN} contractions are a kernel already")
+        if sum(is_contraction(self.math[n]) for n in nodes) > longest:
+            return replace(link, refusal=f"{longest} contractions are a kernel already")
         if self.reductions(nodes) > MOST_REDUCTIONS or not self.fits(FusionGroup(), nodes):
             return replace(link, refusal="the kernel would be too large")
         self.assign(second, firsts)

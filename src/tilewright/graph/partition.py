@@ -19,14 +19,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.nodes import Tensor
 from tilewright.expr.serialize import workload_hash
-from tilewright.expr.tensors import placeholder
 from tilewright.graph.chaining import Link
+from tilewright.graph.dags import dag_of
 from tilewright.graph.fusion import FusionGroup, fuse
 from tilewright.graph.ir import Branches, Graph, Loop, Node, Value
-from tilewright.graph.ops import lower, operands, short_name
+from tilewright.graph.ops import short_name
 from tilewright.target import Target
 
 
@@ -190,7 +188,7 @@ class _Cutter:
         return tuple(call for _, call in sorted(found, key=lambda f: f[0]))
 
     def subgraph(self, group: FusionGroup, times: int) -> Subgraph:
-        dag, values = group_dag(group)
+        dag, values = dag_of(group.nodes)
         key = workload_hash(dag)
         if key not in self.dags:
             self.dags[key] = (_task_name(group, len(self.dags)), dag)
@@ -227,41 +225,6 @@ class _Cutter:
             if root in carried and root is not carried[i]:
                 found[i] = Value(f"{node.output.name}.spare{i}", value.shape, value.dtype)
         return found
-
-
-def group_dag(group: FusionGroup) -> tuple[ComputeDAG, dict[str, Value]]:
-    """The DAG of a group, and the value behind each of its placeholders by name."""
-    first, order = _build(group, {})
-    renamed = {}
-    for prefix, tensors in (("x", first.inputs), ("w", first.constants)):
-        for i, tensor in enumerate(tensors):
-            renamed[order[tensor.name]] = f"{prefix}{i}"
-    dag, values = _build(group, renamed)
-    return dag, values
-
-
-def _build(group: FusionGroup, names: dict[Value, str]) -> tuple[ComputeDAG, dict[str, Value]]:
-    """Lower the nodes of `group` one onto the other; `names` are those of placeholders."""
-    tensors: dict[Value, Tensor] = {}
-    values: dict[str, Value] = {}
-    stages: Counter[str] = Counter()
-
-    def tensor(_: int, value: Value) -> Tensor:
-        if value not in tensors:
-            name = names.get(value, f"p{len(values)}")
-            values[name] = value
-            tensors[value] = placeholder(
-                value.shape, DTYPES[value.dtype], name=name, constant=value.is_constant
-            )
-        return tensors[value]
-
-    for node in group.nodes:
-        name = short_name(node.op)
-        stages[name] += 1
-        name = name if stages[name] == 1 else f"{name}{stages[name]}"
-        given = operands(node.op, node.inputs, tensor)
-        tensors[node.output] = lower(node.op, given, node.attributes, name)
-    return ComputeDAG([tensors[group.exit]]), values
 
 
 def _task_name(group: FusionGroup, number: int) -> str:

@@ -6,7 +6,8 @@
 Targets are at the ground and most parts are above them, so the record names these. A part is loaded
 on first use, by the layer that it belongs to: `space.rules.rules_of`, `cost.estimate.estimator_of`,
 `cost.usage.meter_of`, `codegen.compile_program`, `build.compile.device_code`,
-`runtime.devices.open_device`, `measure.trial_task.trial_task_of`, `search.native.NativePrograms`.
+`runtime.devices.open_device`, `measure.trial_task.trial_task_of`, `search.native.NativePrograms`,
+`graph.pairing.Pairing`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Backend:
     `emitter` makes code of a loop nest, as C in a `dialect`, or in none. `assembler` makes of that
     what the driver loads, where it does not do so itself; `compiler` tells who makes machine code,
     and which version. `device` runs it, unless that is this process; `trial` checks and times
-    candidates. `templates` names the programs that a vendor's templates offer for a computation.
+    candidates. `templates` names the programs that a vendor's templates offer for a computation,
+    `pairs` says why they do not compute two contractions in one kernel ("" where they do).
     """
 
     rules: Part
@@ -52,3 +54,4 @@ class Backend:
     assembler: Part | None = None
     device: Part | None = None
     templates: Part | None = None
+    pairs: Part | None = None

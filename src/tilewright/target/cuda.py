@@ -28,6 +28,7 @@ class CudaTarget(GpuTarget):
         compiler=Part("tilewright.runtime.nvrtc:compiler"),
         assembler=Part("tilewright.runtime.nvrtc:assembled"),
         templates=Part("tilewright.cutlass.genes:offered"),
+        pairs=Part("tilewright.cutlass.genes:pair_refusal"),
     )
 
     architecture: str

@@ -26,6 +26,7 @@ class EmulatedTarget(GpuTarget):
         device=Part("tilewright.runtime.emulated:EmulatedDevice"),
         compiler=Part("tilewright.runtime.emulated:compiler"),
         templates=Part("tilewright.cutlass.genes:offered"),
+        pairs=Part("tilewright.cutlass.genes:pair_refusal"),
     )
 
     @classmethod

@@ -75,8 +75,9 @@ def gpu_backend(
     compiler: Part,
     assembler: Part | None = None,
     templates: Part | None = None,
+    pairs: Part | None = None,
 ) -> Backend:
-    """The parts for a kind of GPU, of which these five are its own."""
+    """The parts for a kind of GPU, of which these six are its own."""
     return Backend(
         rules=Part("tilewright.space.rules:GPU_RULES"),
         estimate=Part("tilewright.cost.estimate_gpu:gpu_estimate"),
@@ -89,4 +90,5 @@ def gpu_backend(
         assembler=assembler,
         device=device,
         templates=templates,
+        pairs=pairs,
     )
