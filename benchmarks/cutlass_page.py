@@ -1,12 +1,14 @@
-"""The sections of docs/performance.md about templates of CUTLASS."""
+"""The sections of docs/performance.md about templates of CUTLASS and Bolt's figures."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import Any
 
+from benchmarks.bolt_gpu import RATIOS
 from benchmarks.cutlass_offline import summary
 from benchmarks.page_words import Content, origin, table
+from tilewright.text import NONE, duration
 
 
 def cutlass_programs(found: Content) -> str:
@@ -64,3 +66,39 @@ def cutlass_referee(found: Content) -> str:
         "nvidia-matmul-heuristics, over that of its own choice, which may split K between blocks; "
         f"a model's figures, no GPU's. {origin(found)}\n\n{table(head, rows)}"
     )
+
+
+TITLES = {
+    "8a": "figure 8a", "8b": "figure 8b", "9": "figure 9", "table1": "table 1",
+    "table2": "table 2", "table3": "table 3", "10": "figure 10",
+}  # fmt: skip
+
+
+def bolt_gpu(found: Content) -> str:
+    """What templates take on a GPU, beside libraries, our own sketches, and two kernels."""
+    head = ["", "templates", *RATIOS.values()]
+    rows = [
+        [f"{TITLES[part]}: {name}", duration(row["templates_s"]), *_ratios(row)]
+        for part, those in found["rows"].items()
+        for name, row in those.items()
+        if row["templates_s"]
+    ]
+    tuned = [
+        f"{name} was tuned in {row['tuning_s']:.0f} s"
+        for name, row in found["rows"].get("10", {}).items()
+    ]
+    return (
+        "## Bolt's figures on a GPU\n\n"
+        "`python -m benchmarks.bolt_gpu`: half precision; the fastest of the short list, checked "
+        "against PyTorch (eager, in a graph; cuBLAS and cuDNN), and how many times faster it is. "
+        "*SIMT* is the profile of our own sketches, which use no tensor cores. *Apart* is, by "
+        "templates again: bias and activation by a kernel of their own (figure 9), the two "
+        "contractions in a kernel each (tables 1 and 2), channels that are not padded (table 3). "
+        f"{'; '.join(tuned)}{'. ' if tuned else ''}{origin(found)}\n\n"
+        f"{table(head, rows)}"
+    )
+
+
+def _ratios(row: Content) -> list[str]:
+    others = (row.get(f"{name}_s") for name in RATIOS)
+    return [f"{s / row['templates_s']:.2f}" if s else NONE for s in others]

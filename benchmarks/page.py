@@ -18,7 +18,7 @@ from benchmarks.chains import HEAD as CHAINS_HEAD
 from benchmarks.chains import RATIOS as CHAINS_RATIOS
 from benchmarks.chains import row as chain_row
 from benchmarks.comparison import mean, operator_of, ratios
-from benchmarks.cutlass_page import cutlass_offline, cutlass_programs, cutlass_referee
+from benchmarks.cutlass_page import bolt_gpu, cutlass_offline, cutlass_programs, cutlass_referee
 from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
@@ -521,6 +521,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "cutlass_programs": cutlass_programs,
     "cutlass_offline": cutlass_offline,
     "cutlass_referee": cutlass_referee,
+    "bolt_gpu": bolt_gpu,
 }
 
 if __name__ == "__main__":
