@@ -125,6 +125,7 @@ def build_recorded(
         if database is not None:
             carrier = Carrier(database, machine_of(target), target)
             matches = [_carried(*pair, carrier) for pair in zip(tasks, matches, strict=True)]
+        matches = [_offered(*pair, target) for pair in zip(tasks, matches, strict=True)]
         while True:
             refused: dict[int, TilewrightError] = {}
             kernels = build_all(tasks, [m.gene for m in matches], target, refused)
@@ -143,6 +144,16 @@ def _carried(task: TuningTask, match: Match, carrier: Carrier) -> Match:
     return replace(match, carried=found.gene, note=note)
 
 
+def _offered(task: TuningTask, match: Match, target: Target) -> Match:
+    """The same, with the first program that templates offer where there is no other: no sketch is
+    as good before it is searched.
+    """
+    part = target.backend.templates
+    if part is None or match.gene is not None:
+        return match
+    return replace(match, offered=next(iter(part.load()(task.dag, target)), None))
+
+
 def _next_best(
     task: TuningTask,
     match: Match,
@@ -153,7 +164,7 @@ def _next_best(
     """What to take instead of a record that cannot be used because of `error`."""
     if match.trial is None:
         note = f"{match.note}, but cannot be used ({error}); using the default program"
-        return replace(match, carried=None, note=note)
+        return replace(match, carried=None, offered=None, note=note)
     assert match.trial.id is not None and database is not None
     ids = (*match.refused, match.trial.id)
     found = Match(None, False, "")
@@ -162,7 +173,7 @@ def _next_best(
     instead = "the default program" if found.trial is None else f"trial {found.trial.id}"
     listed = f"trial{'s' * (len(ids) > 1)} {', '.join(map(str, ids))}"
     note = f"{task.name}: {listed} of {database.name} cannot be used ({error}); using {instead}"
-    return replace(found, note=note, refused=ids)
+    return _offered(task, replace(found, note=note, refused=ids), target)
 
 
 def build_all(

@@ -126,6 +126,8 @@ def test_a_pair_is_one_kernel_where_a_template_computes_both(pair: Path, tmp_pat
     both = next(t for t in tasks(pair) if sum("acc" in s.name for s in t.dag.stages) == 2)
     gene = offered(both.dag, EMULATED)[0]
     assert "b2b_conv" in gene.text
+    (match,), _ = build_recorded([both], None, EMULATED)
+    assert (match.gene, match.program) == (gene, "default"), "what an untuned network runs"
     db = tmp_path / "tuning.db"
     record(db, both, [gene])
     x = (np.random.default_rng(1).integers(-8, 9, (1, 8, 12, 12)) / 8).astype(np.float16)

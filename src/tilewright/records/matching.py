@@ -23,8 +23,9 @@ from tilewright.records.rows import CARRIED, Trial, WorkloadRow, program_kind
 class Match:
     """A trial found for a task; `exact` if of this very machine; `note` says what is amiss.
 
-    `refused` are the ids of better trials that could not be used. `carried` is a program that
-    nobody has measured, which a task without a trial takes from another.
+    `refused` are the ids of better trials that could not be used. A task without a trial has a
+    program that nobody has measured: `carried` from another, or the first that templates of the
+    target offer, its default one.
     """
 
     trial: Trial | None
@@ -32,11 +33,12 @@ class Match:
     note: str
     refused: tuple[int, ...] = ()
     carried: Gene | None = None
+    offered: Gene | None = None
 
     @property
     def gene(self) -> Gene | None:
-        """The program to compile with; None is the default one."""
-        return self.carried if self.trial is None else self.trial.gene
+        """The program to compile with; None is the default one of its space."""
+        return self.carried or self.offered if self.trial is None else self.trial.gene
 
     @property
     def program(self) -> str:
