@@ -521,9 +521,16 @@ def line_of(row: Row) -> str:
 
 
 def _write(file: Path, rows: Mapping[str, Mapping[str, Row]], device: Any) -> None:
-    document = {**provenance(device.target), "summary": summary(rows), "rows": rows}
+    head = {**provenance(device.target), "summary": summary(rows)}
+    parts = [
+        f"  {json.dumps(part)}: {{\n"
+        + ",\n".join(f"   {json.dumps(name)}: {json.dumps(row)}" for name, row in those.items())
+        + "\n  }"
+        for part, those in rows.items()
+    ]
+    text = json.dumps(head, indent=1).removesuffix("\n}")
     partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps(document, indent=1) + "\n")
+    partial.write_text(f'{text},\n "rows": {{\n{",\n".join(parts)}\n }}\n}}\n')
     partial.replace(file)
 
 
