@@ -294,9 +294,11 @@ class Bench:
 def _row(found: Found | None, name: str = "templates") -> Row:
     if found is None:
         return {f"{name}_s": None}
+    gene = json.loads(found.gene.text)
+    kind = "native" if found.gene.is_native else "sketch"
     return {
         f"{name}_s": found.seconds,
-        f"{name}_gene": json.loads(found.gene.text),
+        f"{name}_program": {kind: gene["producer"][kind], **gene["decisions"]},
         f"{name}_programs": found.programs,
         f"{name}_failed": found.failed,
     }
@@ -529,8 +531,9 @@ def _write(file: Path, rows: Mapping[str, Mapping[str, Row]], device: Any) -> No
         for part, those in rows.items()
     ]
     text = json.dumps(head, indent=1).removesuffix("\n}")
+    every = ",\n".join(parts)
     partial = file.with_suffix(".partial")
-    partial.write_text(f'{text},\n "rows": {{\n{",\n".join(parts)}\n }}\n}}\n')
+    partial.write_text(f'{text},\n "rows": {{\n{every}\n }}\n}}\n')
     partial.replace(file)
 
 
