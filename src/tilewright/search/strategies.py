@@ -38,6 +38,7 @@ from tilewright.space.space import Space
 EXHAUSTIVE_LIMIT = 100_000
 PER_TRIAL = 128  # population per program to be measured: a small batch needs a short search
 SMALLEST_POPULATION = 256
+PROFILED = 12  # of a task's profile come before evolution: half of it, a first round's worth
 Option: TypeAlias = tuple[tuple[int, ...], ...]  # of choices: the first column, all values
 NEGLIGIBLE = 0.05  # a smaller share of the prior is not worth its computation
 
@@ -266,7 +267,9 @@ class GuidedScore:
 
 Maker = Callable[[Space, FeatureExtractor, CostModel], Strategy]
 STRATEGIES: dict[str, Maker] = {
-    "evolution": lambda space, extractor, model: EvolutionStrategy(space, extractor, model),
+    "evolution": lambda space, extractor, model: EvolutionStrategy(
+        space, extractor, model, profile=PROFILED
+    ),
     "random": lambda space, extractor, model: RandomStrategy(space),
     "exhaustive": lambda space, extractor, model: ExhaustiveStrategy(space),
     "beam": lambda space, extractor, model: BeamStrategy(space, ModelScore(extractor, model)),

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.cost.features import COLUMNS
+from tilewright.gene import Gene
 from tilewright.log import log
 from tilewright.records.database import Database
 from tilewright.records.machine import Machine
@@ -254,7 +255,8 @@ class Tuner:
         """The candidates of a task's next round: as recorded, or else proposed.
 
         A recorded round may lack candidates that had been recorded before, as default program or
-        by another run. Proposing again finds them, while the settings are still the same.
+        by another run. Proposing again finds them, while the settings are still the same: what is
+        proposed now and recorded of a later round shows that they are not.
         """
         search = self.searches[index]
         recorded = self.recorded.get((index, search.rounds), [])
@@ -264,10 +266,21 @@ class Tuner:
         started = time.monotonic()
         batch = search.propose(self.seed, size)
         self.shares.search += time.monotonic() - started
-        if {c.gene for c in recorded} <= {c.gene for c in batch}:
+        genes = {c.gene for c in batch}
+        if {c.gene for c in recorded} <= genes and genes.isdisjoint(self._later(index)):
             return batch
         self.resuming = False
         return recorded
+
+    def _later(self, index: int) -> set[Gene]:
+        """Programs of a task that are recorded of rounds after its next one."""
+        rounds = self.searches[index].rounds
+        return {
+            c.gene
+            for (task, number), batch in self.recorded.items()
+            if task == index and number > rounds
+            for c in batch
+        }
 
     def _train(self) -> None:
         if self.rows.programs == self.learned:
