@@ -31,6 +31,7 @@ LAYERS = {  # where a part may be, and what it takes when it is called
     "device": ("runtime", 0),
     "trial": ("measure", 5),
     "templates": ("cutlass", 2),
+    "pairs": ("cutlass", 2),
 }
 
 
