@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,7 +37,9 @@ class Template(Protocol):
         ...
 
 
-TEMPLATES: tuple[Template, ...] = (B2bGemm(), B2bConv(), Gemm(), Conv())
+PAIRS: tuple[Template, ...] = (B2bGemm(), B2bConv())
+SINGLE: tuple[Template, ...] = (Gemm(), Conv())
+TEMPLATES = (*PAIRS, *SINGLE)
 
 LEAST_BLOCK_ROWS = 64  # of the first contraction, in the smallest block of two of them
 
@@ -56,37 +58,40 @@ DECISIONS: Mapping[str, tuple[str, ...]] = {
 
 def matches_of(dag: ComputeDAG, target: Target) -> list[Match]:
     """Every template that computes the DAG on this target."""
-    where = architecture_of(target)
-    found: list[Match] = []
-    for template in TEMPLATES if where is not None else ():
-        assert where is not None
-        try:
-            found.append(template.match(dag, where))
-        except NoMatchError:
-            continue
-    return found
+    return _tried(dag, target)[0]
 
 
 def reasons(dag: ComputeDAG, target: Target) -> dict[str, str]:
     """Why templates do not compute the DAG, by their names; without those that do."""
+    return _tried(dag, target)[1]
+
+
+def _tried(
+    dag: ComputeDAG, target: Target, templates: Sequence[Template] = TEMPLATES
+) -> tuple[list[Match], dict[str, str]]:
+    """The templates that compute the DAG, and why the others do not, by their names."""
     where = architecture_of(target)
     if where is None:
-        return {t.name: f"{target} has no tensor cores that templates use" for t in TEMPLATES}
-    found = {}
-    for template in TEMPLATES:
+        return [], {t.name: f"{target} has no tensor cores that templates use" for t in templates}
+    matches: list[Match] = []
+    refused: dict[str, str] = {}
+    for template in templates:
         try:
-            template.match(dag, where)
+            matches.append(template.match(dag, where))
         except NoMatchError as error:
-            found[template.name] = str(error)
-    return found
+            refused[template.name] = str(error)
+    return matches, refused
 
 
 def refusal(dag: ComputeDAG, target: Target) -> str:
-    """Why no template computes the DAG; "" where one does."""
+    """Why no template computes the DAG; "" where one does. Of those for two contractions nothing
+    is told.
+    """
     reason = missing()
-    if reason is None and not matches_of(dag, target):
-        reason = "; ".join(dict.fromkeys(reasons(dag, target)[t.name] for t in (Gemm(), Conv())))
-    return reason or ""
+    if reason is not None:
+        return reason
+    matches, refused = _tried(dag, target)
+    return "" if matches else _told(refused[t.name] for t in SINGLE)
 
 
 def pair_refusal(dag: ComputeDAG, target: Target) -> str:
@@ -96,18 +101,21 @@ def pair_refusal(dag: ComputeDAG, target: Target) -> str:
     reason = missing()
     if reason is not None:
         return reason
-    found = [m for m in matches_of(dag, target) if isinstance(m, B2bMatch)]
-    if not found:
-        why = reasons(dag, target)
-        return "; ".join(
-            dict.fromkeys(why[t.name] for t in (B2bGemm(), B2bConv()) if t.name in why)
-        )
+    matches, refused = _tried(dag, target, PAIRS)
+    pairs = [m for m in matches if isinstance(m, B2bMatch)]
+    if not pairs:
+        return _told(refused.values())
     assert isinstance(target, GpuTarget)
-    rows = found[0].pair.first.size(found[0].pair.first.rows)
+    first = pairs[0].pair.first
+    rows = first.size(first.rows)
     if rows < LEAST_BLOCK_ROWS * target.cores:
         return f"{rows} rows are too few for {target.cores} multiprocessors"
-    lists = (m.short_list(1) for m in found)
-    return "" if any(lists) else "no tile holds all columns of both"
+    return "" if any(m.short_list(1) for m in pairs) else "no tile holds all columns of both"
+
+
+def _told(reasons: Iterable[str]) -> str:
+    """Different reasons, once each."""
+    return "; ".join(dict.fromkeys(reasons))
 
 
 def offered(dag: ComputeDAG, target: Target) -> list[Gene]:

@@ -20,14 +20,13 @@ from typing import Protocol
 from tilewright.expr.access import LONGEST_CHAIN, affine_index, has_data_reuse
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
-from tilewright.expr.nodes import Tensor
 from tilewright.expr.online_softmax import find, lengths
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.simplify import Simplifier
-from tilewright.expr.tensors import Compute, placeholder
+from tilewright.expr.tensors import Compute
 from tilewright.graph.access import NodeMath
+from tilewright.graph.dags import dag_of
 from tilewright.graph.ir import Node, Value
-from tilewright.graph.ops import lower, operands
 from tilewright.target import CpuTarget
 from tilewright.target.speeds import published
 
@@ -69,18 +68,8 @@ def sums_softmax(nodes: Sequence[Node], reader: Node) -> bool:
     """Whether the reader sums products with a softmax, which the nodes make of scores, and can take
     its rows in chunks (`expr/online_softmax.py`).
     """
-    made: dict[Value, Tensor] = {}
-
-    def tensor(_: int, value: Value) -> Tensor:
-        if value not in made:
-            name = f"given{len(made)}"
-            made[value] = placeholder(value.shape, as_dtype(value.dtype), name=name)
-        return made[value]
-
-    for number, node in enumerate((*nodes, reader)):
-        given = operands(node.op, node.inputs, tensor)
-        made[node.output] = lower(node.op, given, node.attributes, f"made{number}")
-    product = compute_of(made[reader.output])
+    dag, _ = dag_of([*nodes, reader])
+    product = compute_of(dag.outputs[0])
     found = find(product, lambda t: t.source if isinstance(t.source, Compute) else None)
     return found is not None and bool(lengths(*sizes(product.reduce_axes)))
 
