@@ -85,8 +85,12 @@ def _extent(rng: np.random.Generator, most: int) -> int:
     return max(8, n // 8 * 8) if rng.random() < 0.4 else n
 
 
-def epilogue(rng: np.random.Generator, y: Tensor, dtype: str, columns: int) -> Tensor:
-    """A few operations on every element, random ones."""
+def epilogue(
+    rng: np.random.Generator, y: Tensor, dtype: str, columns: int, reduces: bool = False
+) -> Tensor:
+    """A few operations on every element, random ones; of some the columns are reduced, if
+    `reduces`.
+    """
     shape = [e for e in y.shape if isinstance(e, int)]
     if rng.random() < 0.5:
         y = ops.add(y, _given([columns], "bias", dtype, constant=bool(rng.random() < 0.7)))
@@ -99,6 +103,12 @@ def epilogue(rng: np.random.Generator, y: Tensor, dtype: str, columns: int) -> T
         y = ops.add(y, _given(shape, "residual", dtype))
     if rng.random() < 0.2:
         y = ops.multiply(y, _given([*shape[:-1], 1], "scale", dtype))
+    if reduces and rng.random() < 0.3:
+        reduced: tuple[Callable[..., Tensor], ...] = (
+            ops.reduce_sum, ops.reduce_mean, ops.reduce_max, ops.reduce_min
+        )  # fmt: skip
+        y = reduced[int(rng.integers(len(reduced)))](y, [-1], keepdims=bool(rng.random() < 0.5))
+        return ops.relu(y) if rng.random() < 0.5 else y
     if rng.random() < 0.2:
         y = ops.cast_to(y, "float32")
     if rng.random() < 0.15:
@@ -119,7 +129,7 @@ def gemm(rng: np.random.Generator, dtype: str) -> Tensor:
         transpose_a=across,
         transpose_b=along,
     )
-    return epilogue(rng, y, dtype, n)
+    return epilogue(rng, y, dtype, n, reduces=True)
 
 
 def _image(rng: np.random.Generator, dtype: str) -> tuple[Tensor, int]:
@@ -146,7 +156,8 @@ def conv(rng: np.random.Generator, dtype: str) -> Tensor:
     x, channels = _image(rng, dtype)
     outputs = _extent(rng, 150)
     kernel = [int(rng.integers(1, 4)), int(rng.integers(2, 4))]
-    return epilogue(rng, _convolved(rng, x, [*kernel, channels, outputs], dtype), dtype, outputs)
+    y = _convolved(rng, x, [*kernel, channels, outputs], dtype)
+    return epilogue(rng, y, dtype, outputs, reduces=True)
 
 
 def b2b_gemm(rng: np.random.Generator, dtype: str) -> Tensor:

@@ -48,6 +48,13 @@ def two_products(m: int = 70, k: int = 40, n0: int = 50, n1: int = 20) -> Comput
     return ComputeDAG([ops.relu(y)])
 
 
+def scores(m: int = 70, n: int = 200, k: int = 136) -> ComputeDAG:
+    """tanh(a w) v + c, v of one column: what is between is reduced over its columns."""
+    y = ops.tanh(ops.matmul(half((m, k), "a"), half((k, n), "w", True)))
+    y = ops.matmul(y, half((n, 1), "v", True), name="second")
+    return ComputeDAG([ops.add(y, half((m, 1), "c"))])
+
+
 def two_convolutions(kernel: int = 1, stride: int = 1, padding: int = 0) -> ComputeDAG:
     """A 3 x 3 convolution, relu, and a second convolution."""
     x, w = half((2, 9, 9, 16), "x"), half((3, 3, 16, 48), "w0", True)

@@ -20,6 +20,7 @@ from problems import (
     half,
     match,
     product,
+    scores,
     two_convolutions,
     two_products,
 )
@@ -118,6 +119,18 @@ def test_more_columns_of_a_warp_than_the_epilogue_has_pointers_for_are_wrong(
     monkeypatch.setattr("tilewright.cutlass.gemm.EPILOGUE_WARP_COLUMNS", 128)
     wide = program("gemm", product(64, 128, 64), replace(TILES, block_n=128, warp_m=16, warp_n=128))
     assert Batch.of([wide]).wrong() > [0]
+
+
+def test_reductions_of_columns_equal_the_mathematics() -> None:
+    """Of several tiles of ragged columns, every reduction, in one launch more."""
+    a, w = half((70, 136), "a"), half((136, 203), "w", True)
+    y = ops.gelu(ops.matmul(a, w))
+    reductions = (ops.reduce_sum, ops.reduce_max, ops.reduce_min, ops.reduce_mean)
+    dags = [ComputeDAG([ops.tanh(reduce(y, [1]))]) for reduce in reductions]
+    batch = Batch.of([program("gemm", dag, TILES) for dag in (*dags, scores())])
+    assert batch.wrong() == [0] * 5
+    assert [len(p.artifact("k").launches) for p in batch.programs] == [2] * 5
+    assert all(p.artifact("k").scratch_bytes >= 4 * 70 * 4 for p in batch.programs)
 
 
 def arrays(dag: ComputeDAG, fill: float) -> dict[str, np.ndarray]:

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from problems import SM_75, SM_80, convolution, half, match, product, two_convolutions, two_products
+from problems import (
+    SM_75,
+    SM_80,
+    convolution,
+    half,
+    match,
+    product,
+    scores,
+    two_convolutions,
+    two_products,
+)
 
 from tilewright.cutlass import matches_of, reasons
 from tilewright.cutlass.contraction import NoMatchError
@@ -58,6 +68,26 @@ def test_windows_are_recognised_by_their_indices() -> None:
     image = match("conv", first).image  # type: ignore[attr-defined]
     assert (image.images, image.channels) == (0, 1), "NCHW is read where it is, and packed"
     assert match("conv", first).short_list(1)[0].pad == 1
+
+
+def test_a_reduction_of_all_columns_is_part_of_the_epilogue() -> None:
+    """Whichever factor's axes they are: these become the columns."""
+    a, w = half((64, 32), "a"), half((32, 24), "w")
+    for axis, columns in ((0, 64), (1, 24)):
+        dag = ComputeDAG([ops.relu(ops.reduce_sum(ops.gelu(ops.matmul(a, w)), [axis]))])
+        found = match("gemm", dag)
+        assert found.last.size(found.last.columns) == columns
+        assert found.follows.reduction is not None and found.follows.reduction.op == "sum"
+    assert "cutlass.gemm" in names(scores()), "a product of one column is a sum"
+    channels = ops.reduce_max(ops.conv(half((2, 9, 9, 8), "x"), half((3, 3, 8, 16), "w")), [-1])
+    assert names(ComputeDAG([channels])) == ["cutlass.conv"]
+    pixels = ops.reduce_max(ops.conv(half((2, 9, 9, 8), "x"), half((3, 3, 8, 16), "w")), [1, 2])
+    assert "not over all columns" in refused("conv", ComputeDAG([pixels]))
+    y = ops.matmul(a, w)
+    centred = ComputeDAG([ops.subtract(y, ops.reduce_mean(y, [1], keepdims=True))])
+    assert "what is neither given nor mean_sum_acc" in refused("gemm", centred)
+    batch = ops.batch_matmul(half((4, 16, 32), "a"), half((4, 32, 24), "b"))
+    assert "not over all columns" in refused("gemm", ComputeDAG([ops.reduce_sum(batch, [0, 2])]))
 
 
 def refused(name: str, dag: ComputeDAG) -> str:

@@ -136,6 +136,33 @@ def test_a_pair_is_one_kernel_where_a_template_computes_both(pair: Path, tmp_pat
     assert np.allclose(y.astype(float), expected.astype(float), rtol=8e-3, atol=8e-3)
 
 
+def test_columns_are_reduced_where_a_product_is_computed(tmp_path: Path) -> None:
+    """Additive attention's scores. What pools a convolution's result is a kernel of its own, of
+    which nothing is told. The sums are too long to be taken row by row anyway.
+    """
+    nodes = [
+        helper.make_node("Conv", ["x", "w0"], ["a"], pads=[1, 1, 1, 1]),
+        helper.make_node("MaxPool", ["a"], ["b"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Flatten", ["b"], ["c"], axis=2),
+        helper.make_node("MatMul", ["c", "w1"], ["d"]),
+        helper.make_node("Tanh", ["d"], ["e"]),
+        helper.make_node("MatMul", ["e", "v"], ["y"]),
+    ]
+    given = [weights("w0", 16, 32, 3, 3), weights("w1", 288, 40), weights("v", 40, 1)]
+    shape = 1, 32, 36, 32
+    file = saved(tmp_path / "scores.onnx", nodes, given, *shape)
+    loaded = tw.load(file).for_target(EMULATED)
+    assert isinstance(loaded, Model)
+    assert [link.verdict for link in loaded.partition.links] == ["in one kernel"]
+    both = next(t for t in tasks(file) if sum("acc" in s.name for s in t.dag.stages) == 2)
+    assert "cutlass.gemm" in offered(both.dag, EMULATED)[0].text
+    net = tw.compile(tw.load(file), target="emulated")
+    x = (np.random.default_rng(1).integers(-8, 9, shape) / 64).astype(np.float16)
+    (y,), (expected,) = net(x), tw.compile(tw.load(file))(x)
+    assert np.allclose(y.astype(float), expected.astype(float), rtol=8e-3, atol=2e-2)
+    assert sum(launch.kernel.endswith("_end") for launch in net.artifact.launches) == 1
+
+
 def test_contractions_without_a_template_are_told_with_the_reason(model: Path) -> None:
     assert untemplated(tasks(model), EMULATED) == {}
     a, b = (placeholder((8, 8), name=n) for n in "ab")

@@ -18,6 +18,7 @@ from math import prod
 from tilewright.expr.access import AffineIndex, affine_index
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.nodes import (
+    Axis,
     Binary,
     Cast,
     Const,
@@ -26,13 +27,14 @@ from tilewright.expr.nodes import (
     Reduce,
     Select,
     Tensor,
+    Var,
     binary,
     reads,
     substitute,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
 from tilewright.expr.simplify import Simplifier
-from tilewright.expr.tensors import Compute, Placeholder, is_constant
+from tilewright.expr.tensors import Placeholder, is_constant
 
 Axes = tuple[str, ...]
 
@@ -112,7 +114,8 @@ class Contraction:
 def packed_once(factors: Sequence[Factor], follows: Follows) -> None:
     """Raises NoMatchError where a constant that is packed for one purpose is read for another."""
     names = [f.tensor.name for f in factors if is_constant(f.tensor)]
-    names += {r.tensor.name for r in reads(follows.value) if is_constant(r.tensor)}
+    given = [r.tensor for e in follows.expressions for r in reads(e)]
+    names += {t.name for t in given if is_constant(t)}
     twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if twice:
         raise NoMatchError(f"{', '.join(twice)} is read for two purposes")
@@ -148,7 +151,7 @@ def contraction_of(dag: ComputeDAG, stage: Tensor, swapped: bool = False) -> Con
     product = body.body
     if not isinstance(product, Binary) or product.op != "mul":
         raise NoMatchError(f"{stage.name} is no sum of products")
-    extents = _extents(compute)
+    extents = _extents((*compute.axes, *compute.reduce_axes))
     parts = (product.b, product.a) if swapped else (product.a, product.b)
     left, right = (_factor(dag, part, extents) for part in parts)
     return grouped(stage, left, right)
@@ -157,7 +160,7 @@ def contraction_of(dag: ComputeDAG, stage: Tensor, swapped: bool = False) -> Con
 def grouped(stage: Tensor, left: Factor, right: Factor) -> Contraction:
     """The contraction of two factors. Raises NoMatchError for axes of no group."""
     compute = compute_of(stage)
-    extents = _extents(compute)
+    extents = _extents((*compute.axes, *compute.reduce_axes))
     if left.tensor.dtype != right.tensor.dtype:
         raise NoMatchError(f"{stage.name} multiplies {left.tensor.dtype} by {right.tensor.dtype}")
     if stage.dtype.name != "float32":
@@ -182,8 +185,7 @@ def grouped(stage: Tensor, left: Factor, right: Factor) -> Contraction:
     )
 
 
-def _extents(compute: Compute) -> dict[str, int]:
-    axes = (*compute.axes, *compute.reduce_axes)
+def _extents(axes: Sequence[Axis]) -> dict[str, int]:
     return dict(zip((a.name for a in axes), sizes(axes), strict=True))
 
 
@@ -263,57 +265,100 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Reduction:
+    """What a row's columns become together: `op` of REDUCTIONS over all of them, then `value` in
+    terms of `stage`, the reduced tensor.
+    """
+
+    op: str
+    stage: Tensor
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Follows:
-    """What becomes of a contraction's elements: `value` over its axes, stored at `output`."""
+    """What becomes of a contraction's elements: `value` over its axes, stored at `output`, or
+    reduced over the columns before that.
+    """
 
     value: Expr
     output: Place
+    reduction: Reduction | None = None
+
+    @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """All that is computed."""
+        return (self.value,) if self.reduction is None else (self.value, self.reduction.value)
 
 
 def what_follows(dag: ComputeDAG, found: Contraction) -> Follows:
-    """The stages after a contraction as one expression. Raises NoMatchError where an element of the
-    output is not made of one element of the contraction.
+    """The stages after a contraction as one expression, or as one up to a reduction over its
+    columns and one from there on. Raises NoMatchError where an element of the output is not made of
+    one element of the contraction, or of one row.
     """
     if len(dag.outputs) != 1:
         raise NoMatchError("there are several outputs")
     (output,) = dag.outputs
-    compute = compute_of(output)
-    if output.name == found.stage.name:
-        body: Expr = Read(found.stage, tuple(a.var for a in compute.axes))
-    else:
-        body = seen_through(dag, compute.body)
-    mine = [r for r in reads(body) if r.tensor.name == found.stage.name]
-    others = [r.tensor for r in reads(body) if r.tensor.name != found.stage.name]
+    compute, last = compute_of(output), sums(dag)[-1]
+    after: Expr = compute.body
+    if output.name == last.name:
+        after = Read(output, tuple(a.var for a in compute.axes))
+
+    def place(names: Mapping[str, Expr]) -> Place:
+        return place_of(Read(output, tuple(names[a.name] for a in compute.axes)), found)
+
+    if last.name == found.stage.name:
+        value, names = _of_elements(dag, after, last, compute.axes)
+        return Follows(value, place(names))
+    reduced = compute_of(last)
+    body = reduced.body
+    assert isinstance(body, Reduce)
+    axes = (*reduced.axes, *reduced.reduce_axes)
+    value, inner = _of_elements(dag, body.body, found.stage, axes)
+    over = {e.name for a in reduced.reduce_axes if isinstance(e := inner[a.name], Var)}
+    if over != set(found.columns):
+        raise NoMatchError(f"{last.name} is not over all columns of {found.stage.name}")
+    of_row, outer = _of_elements(dag, after, last, compute.axes)
+    reduction = Reduction(body.op, last, substitute(of_row, inner))
+    names = {name: substitute(e, inner) for name, e in outer.items()}
+    return Follows(value, place(names), reduction)
+
+
+def _of_elements(
+    dag: ComputeDAG, e: Expr, stage: Tensor, axes: Sequence[Axis]
+) -> tuple[Expr, dict[str, Expr]]:
+    """`e`, over `axes`, as an expression of one element of `stage` and over its axes; and what each
+    of `axes` is there.
+    """
+    body = seen_through(dag, e)
+    mine = [r for r in reads(body) if r.tensor.name == stage.name]
+    others = [r.tensor for r in reads(body) if r.tensor.name != stage.name]
     if not mine or len(set(mine)) > 1:
-        raise NoMatchError(f"{output.name} reads {found.stage.name} at other than one place")
+        raise NoMatchError(f"{stage.name} is read at other than one place")
     if any(not isinstance(t.source, Placeholder) for t in others):
-        raise NoMatchError(f"{output.name} reads what is neither given nor {found.stage.name}")
-    outside = _axes_of(mine[0], compute, found)
-    named: dict[str, Expr] = {
-        a.name: outside.get(a.name, Const(0, a.var.dtype)) for a in compute.axes
-    }
-    value = substitute(body, named)
-    element = Read(output, tuple(named[a.name] for a in compute.axes))
-    return Follows(value, place_of(element, found))
+        raise NoMatchError(f"what is neither given nor {stage.name} is read beside it")
+    extents = _extents(axes)
+    outside = _axes_of(mine[0], axes, extents)
+    names: dict[str, Expr] = {a.name: outside.get(a.name, Const(0, a.var.dtype)) for a in axes}
+    return substitute(body, names), names
 
 
-def _axes_of(read: Read, compute: Compute, found: Contraction) -> dict[str, Expr]:
-    """The contraction's axis, as a variable, that each axis of the output is."""
-    extents = _extents(compute)
+def _axes_of(read: Read, axes: Sequence[Axis], extents: Mapping[str, int]) -> dict[str, Expr]:
+    """The axis of the tensor that is read, as a variable, that each of `axes` is."""
     simplifier = Simplifier()
-    inner = compute_of(found.stage).axes
-    axes: dict[str, Expr] = {}
-    for axis, index in zip(inner, read.indices, strict=True):
-        if found.extents[axis.name] == 1:
+    inner = compute_of(read.tensor).axes
+    found: dict[str, Expr] = {}
+    for axis, index, extent in zip(inner, read.indices, static_shape(read.tensor), strict=True):
+        if extent == 1:
             continue
         form = affine_index(index, extents, simplifier)
         form = None if form is None else _live(form, extents)
-        if form is None or form.axis is None or extents[form.axis] != found.extents[axis.name]:
-            raise NoMatchError(f"{found.stage.name} is not read element by element")
-        axes[form.axis] = axis.var
-    if {a.name for a in compute.axes if extents[a.name] > 1} != set(axes):
-        raise NoMatchError(f"elements of {found.stage.name} are used for several of the output")
-    return axes
+        if form is None or form.axis is None or extents[form.axis] != extent:
+            raise NoMatchError(f"{read.tensor.name} is not read element by element")
+        found[form.axis] = axis.var
+    if {a.name for a in axes if extents[a.name] > 1} != set(found):
+        raise NoMatchError(f"elements of {read.tensor.name} are used for several of the output")
+    return found
 
 
 def place_of(read: Read, found: Contraction) -> Place:

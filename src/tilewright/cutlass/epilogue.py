@@ -2,8 +2,9 @@
 
     written = Epilogue.of(found, follows, "k")
     written.text          struct k_result { ... template <int N, class V> void apply(...) ... };
-    written.arguments     the tensors that it reads besides, in order, and the output at the end
+    written.given         the tensors that it reads besides, in order
     written.values        its strides and extents, which the launch passes
+    written.finish        where columns are reduced: what makes the output of a row's partial values
 
 Sizes are not in the text, so it is the same for every workload of one form. Elements that lie side
 by side along the columns are one access where their addresses allow it.
@@ -12,28 +13,43 @@ by side along the columns are one access where their addresses allow it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from tilewright.codegen.clike.combine import neutral, pair
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.expressions import Expressions
-from tilewright.cutlass.contraction import Axes, Contraction, Follows, NoMatchError, Place, place_of
+from tilewright.cutlass.contraction import (
+    Axes,
+    Contraction,
+    Follows,
+    NoMatchError,
+    Place,
+    Reduction,
+    place_of,
+)
+from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Expr, Read, Tensor, Var, children, reads
 
 ELEMENTS: Mapping[str, str] = {
     "float16": "cutlass::half_t", "bfloat16": "cutlass::bfloat16_t", "float32": "float"
 }  # fmt: skip
+PARTIAL = DTYPES["float32"]  # what a reduction of columns is done and kept in
 COUNT = 8  # columns that a functor sees at a time
 ROW, COLUMN, BATCH = "row", "column", "batch"
 
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """See the module. `helpers` are functions that the text calls, by name."""
+    """See the module. `element` is the C++ type of what it stores; `helpers` are functions that the
+    text calls, by name.
+    """
 
     text: str
-    arguments: tuple[Tensor, ...]
+    given: tuple[Tensor, ...]
+    element: str
     values: tuple[int, ...]
     helpers: Mapping[str, str]
+    finish: Epilogue | None = None
 
     @staticmethod
     def of(found: Contraction, follows: Follows, name: str) -> Epilogue:
@@ -53,32 +69,64 @@ class _Writer:
     decoded: dict[str, str] = field(default_factory=dict)
 
     def epilogue(self) -> Epilogue:
-        follows, found = self.follows, self.found
-        given = [r for r in reads(follows.value) if r.tensor.name != found.stage.name]
-        tensors = tuple(dict.fromkeys(r.tensor for r in given))
+        follows, found, reduction = self.follows, self.found, self.follows.reduction
+        read = [r for r in reads(follows.value) if r.tensor.name != found.stage.name]
+        given = tuple(dict.fromkeys(r.tensor for r in read))
         output = follows.output.tensor
-        for tensor in (*tensors, output):
+        for tensor in (*given, output):
             if tensor.dtype.name not in ELEMENTS:
                 raise NoMatchError(f"{tensor.name} is {tensor.dtype}, which no functor stores")
-        members = [f"{_element(t)} const* p{i};" for i, t in enumerate(tensors)]
-        texts: dict[Read, str] = {r: "sums[i]" for r in reads(follows.value) if r not in given}
-        for i, read in enumerate(dict.fromkeys(given)):
-            pointer = f"p{tensors.index(read.tensor)}"
-            texts[read] = self._loaded(f"r{i}", pointer, place_of(read, found))
+        texts: dict[Read, str] = {r: "sums[i]" for r in reads(follows.value) if r not in read}
+        for i, one in enumerate(dict.fromkeys(read)):
+            pointer = f"p{given.index(one.tensor)}"
+            texts[one] = self._loaded(f"r{i}", pointer, place_of(one, found))
         used = _variables(follows.value)
         names = {axis: self._axis(axis) for axis in found.spatial if axis in used}
         printer = _Printer(Cuda(), {}, names, {}, {}, texts=texts)
         value = printer.text(follows.value)
-        self._store(output, value)
-        body = "\n".join(f"        {line}" for line in self.lines)
-        declared = "\n".join(f"    {m}" for m in (*members, f"{_element(output)}* out;"))
-        text = (
-            f"struct {self.name}_result {{\n{declared}\n    int const* v;\n"
-            "    template <int N, class Sums>\n    CUTLASS_DEVICE void apply(\n"
-            "        int batch, int row, int column, Sums const& sums) const {"
-            f"\n{body}\n    }}\n}};\n"
-        )
-        return Epilogue(text, (*tensors, output), tuple(self.values), printer.helpers)
+        if reduction is None:
+            element, finish = _element(output), None
+            self._store(output, value)
+            members = ["static bool const reduces = false;"]
+        else:
+            element, finish = ELEMENTS[PARTIAL.name], _finish(found, follows, reduction, self.name)
+            members = self._reduce(reduction, value, printer)
+        members += [f"{_element(t)} const* p{i};" for i, t in enumerate(given)]
+        members += [f"{element}* out;", "int const* v;"]
+        total = "" if reduction is None else ", float& total"
+        text = [
+            f"struct {self.name}_result {{",
+            *(f"    {m}" for m in members),
+            "    template <int N, class Sums>",
+            "    CUTLASS_DEVICE void apply(",
+            f"        int batch, int row, int column, Sums const& sums{total}) const {{",
+            *(f"        {line}" for line in self.lines),
+            "    }",
+            "};",
+            "",
+        ]
+        helpers = {**printer.helpers, **({} if finish is None else finish.helpers)}
+        return Epilogue("\n".join(text), given, element, tuple(self.values), helpers, finish)
+
+    def _reduce(self, reduction: Reduction, value: str, printer: Expressions) -> list[str]:
+        """Writes what becomes of a row's columns; what else a functor has that reduces them."""
+        found, op = self.found, reduction.op
+        merged = pair(printer, op, PARTIAL, "total", value)
+        loop = ["CUTLASS_PRAGMA_UNROLL", "for (int i = 0; i < N; ++i) {"]
+        columns = found.size(found.columns)
+        test = "" if columns % COUNT == 0 else f"if (column + i < {self._number(columns)}) "
+        self.lines += [*loop, f"    {test}total = {merged};", "}"]
+        batches, rows = (self._number(found.size(axes)) for axes in (found.batch, found.rows))
+        return [
+            "static bool const reduces = true;",
+            f"CUTLASS_DEVICE static float neutral() {{ return {neutral(printer, op, PARTIAL)}; }}",
+            "CUTLASS_DEVICE static float merge(float a, float b) {",
+            f"    return {pair(printer, op, PARTIAL, 'a', 'b')};",
+            "}",
+            "CUTLASS_DEVICE void keep(int tile, int batch, int row, float total) const {",
+            f"    out[(int64_t(tile) * {batches} + batch) * {rows} + row] = total;",
+            "}",
+        ]
 
     # ---- places -----------------------------------------------------------------------------
 
@@ -185,6 +233,16 @@ class _Printer(Expressions):
 
     def load(self, read: Read) -> str:
         return self.texts[read]
+
+
+def _finish(found: Contraction, follows: Follows, reduction: Reduction, name: str) -> Epilogue:
+    """What makes elements of the output of what the reduction gives: a product of one column."""
+    if not reduction.stage.dtype.is_float or (
+        reduction.op in ("sum", "prod") and reduction.stage.dtype != PARTIAL
+    ):
+        raise NoMatchError(f"{reduction.stage.name} is reduced in {reduction.stage.dtype}")
+    of_rows = replace(found, stage=reduction.stage, columns=())
+    return Epilogue.of(of_rows, Follows(reduction.value, follows.output), f"{name}_finish")
 
 
 def group_stride(strides: Mapping[str, int], axes: Axes, extents: Mapping[str, int]) -> int | None:

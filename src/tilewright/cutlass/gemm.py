@@ -255,27 +255,36 @@ class Gemm:
 
 def only_contraction(dag: ComputeDAG, architecture: Architecture) -> tuple[Contraction, Follows]:
     """The one contraction of a DAG and what follows it, with the factors in the order in which the
-    columns are side by side in the output. Raises NoMatchError.
+    columns are side by side in the output, or are those that a reduction is over. Raises
+    NoMatchError.
     """
     stages = sums(dag)
-    if len(stages) != 1:
-        raise NoMatchError(f"there are {len(stages)} sums, not one")
-    both = [contraction_of(dag, stages[0], swapped) for swapped in (False, True)]
-    ordered = [_ordered(dag, found) for found in both]
-    supported(both[0], architecture)
-    packed_once((both[0].left, both[0].right), ordered[0][1])
+    if len(stages) not in (1, 2):
+        raise NoMatchError(f"there are {len(stages)} sums, not one, or two of which one is of rows")
+    supported(contraction_of(dag, stages[0]), architecture)
+    ordered: list[tuple[Contraction, Follows]] = []
+    refused: list[NoMatchError] = []
+    for swapped in (False, True):
+        try:
+            ordered.append(_ordered(dag, contraction_of(dag, stages[0], swapped)))
+        except NoMatchError as error:
+            refused.append(error)
+    if not ordered:
+        raise refused[0]
     ordered.sort(key=lambda pair: not _last_is_contiguous(*pair))
-    return ordered[0]
+    found, follows = ordered[0]
+    packed_once((found.left, found.right), follows)
+    return found, follows
 
 
 def _ordered(dag: ComputeDAG, found: Contraction) -> tuple[Contraction, Follows]:
     """A contraction with the axes of each group as they lie, the outermost first: rows and depth in
-    the left factor, batch and columns in the output.
+    the left factor, batch and columns in the output (columns that are reduced: in the right one).
     """
     follows = what_follows(dag, found)
 
     def outside(axis: str) -> int:
-        return -follows.output.strides.get(axis, 0)
+        return -follows.output.strides.get(axis, found.right.stride(axis))
 
     def inside(axis: str) -> int:
         return -found.left.stride(axis)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,7 +39,7 @@ class Template(Protocol):
 
 PAIRS: tuple[Template, ...] = (B2bGemm(), B2bConv())
 SINGLE: tuple[Template, ...] = (Gemm(), Conv())
-TEMPLATES = (*PAIRS, *SINGLE)
+TEMPLATES = (*SINGLE, *PAIRS)
 
 LEAST_BLOCK_ROWS = 64  # of the first contraction, in the smallest block of two of them
 
@@ -66,16 +66,14 @@ def reasons(dag: ComputeDAG, target: Target) -> dict[str, str]:
     return _tried(dag, target)[1]
 
 
-def _tried(
-    dag: ComputeDAG, target: Target, templates: Sequence[Template] = TEMPLATES
-) -> tuple[list[Match], dict[str, str]]:
+def _tried(dag: ComputeDAG, target: Target) -> tuple[list[Match], dict[str, str]]:
     """The templates that compute the DAG, and why the others do not, by their names."""
     where = architecture_of(target)
     if where is None:
-        return [], {t.name: f"{target} has no tensor cores that templates use" for t in templates}
+        return [], {t.name: f"{target} has no tensor cores that templates use" for t in TEMPLATES}
     matches: list[Match] = []
     refused: dict[str, str] = {}
-    for template in templates:
+    for template in TEMPLATES:
         try:
             matches.append(template.match(dag, where))
         except NoMatchError as error:
@@ -95,22 +93,23 @@ def refusal(dag: ComputeDAG, target: Target) -> str:
 
 
 def pair_refusal(dag: ComputeDAG, target: Target) -> str:
-    """Why no template computes the two contractions of a DAG in one kernel, or none that gives
-    every multiprocessor a block; "" where one does.
+    """Why no template computes a contraction and what reduces its result in one kernel, or none
+    that gives every multiprocessor a block; "" where one does.
     """
     reason = missing()
     if reason is not None:
         return reason
-    matches, refused = _tried(dag, target, PAIRS)
-    pairs = [m for m in matches if isinstance(m, B2bMatch)]
-    if not pairs:
-        return _told(refused.values())
+    matches, refused = _tried(dag, target)
+    if not matches:
+        return _told(refused[t.name] for t in PAIRS)
+    good = [m for m in matches if m.short_list(1)]
+    if not good:
+        return "no tile holds all columns of both"
     assert isinstance(target, GpuTarget)
-    first = pairs[0].pair.first
-    rows = first.size(first.rows)
-    if rows < LEAST_BLOCK_ROWS * target.cores:
-        return f"{rows} rows are too few for {target.cores} multiprocessors"
-    return "" if any(m.short_list(1) for m in pairs) else "no tile holds all columns of both"
+    rows = [m.pair.first.size(m.pair.first.rows) for m in good if isinstance(m, B2bMatch)]
+    if len(rows) == len(good) and max(rows) < LEAST_BLOCK_ROWS * target.cores:
+        return f"{max(rows)} rows are too few for {target.cores} multiprocessors"
+    return ""
 
 
 def _told(reasons: Iterable[str]) -> str:

@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from tilewright.artifact import Packing
+from tilewright.artifact import Packing, aligned
 from tilewright.codegen.clike.cuda import NUMBERS
 from tilewright.cutlass.architectures import Architecture, Shape
 from tilewright.cutlass.contraction import Contraction, Factor, Follows
-from tilewright.cutlass.epilogue import ELEMENTS, Epilogue
+from tilewright.cutlass.epilogue import ELEMENTS, PARTIAL, Epilogue
 from tilewright.cutlass.matrices import PACKED_THREADS, Packed
 from tilewright.cutlass.parameters import (
     ACCESS_BYTES,
@@ -38,6 +38,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 
 INT32_MAX = 2**31 - 1
+FINISH_THREADS = 128  # of a block that makes the output of partial values (tw_epilogue.h)
 Argument = str | int
 """A tensor by name, or an offset in scratch memory."""
 
@@ -160,17 +161,26 @@ class Match(ABC):
             calls.append(_pack_call(operand, f"{name}_pack", scratch))
             arguments.append(scratch)
             scratch += operand.packed.bytes if operand.packed is not None else 0
-        arguments += [t.name for t in epilogue.arguments]
+        output = self.follows.output.tensor.name
+        finish = epilogue.finish
+        arguments += [*(t.name for t in epilogue.given), scratch if finish else output]
         calls.append(
             KernelCall(
                 name,
                 self.grid(p),
                 int(p.threads),
                 tuple(arguments),
-                (*self.problem(p), *(epilogue.values or (0,))),
+                (*self.problem(p), *_passed(epilogue)),
                 int(self.dynamic_bytes(p)),
             )
         )
+        if finish is not None:
+            tiles, rows = self._partial(p)
+            kept: tuple[Argument, ...] = (scratch, *(t.name for t in finish.given), output)
+            values = (tiles, rows, self.last.size(self.last.rows), *_passed(finish))
+            blocks = -(-rows // FINISH_THREADS)
+            calls.append(KernelCall(f"{name}_end", (blocks, 1, 1), FINISH_THREADS, kept, values))
+            scratch += aligned(tiles * rows * PARTIAL.bytes)
         most = max(abs(value) for call in calls for value in call.values)
         if most > INT32_MAX:
             raise ScheduleError(f"{self.template}: kernels count in int32, which {most} exceeds")
@@ -182,16 +192,19 @@ class Match(ABC):
         text = self._text(p, name, epilogue, operands)
         return Program(text, tuple(calls), packings, scratch)
 
+    def _partial(self, p: Parameters) -> tuple[int, int]:
+        """Of columns that are reduced: tiles side by side, and rows of all of the batch."""
+        c = self.last
+        return -(-c.size(c.columns) // int(p.block_n)), c.size(c.batch) * c.size(c.rows)
+
     def _text(
         self, p: Parameters, name: str, epilogue: Epilogue, operands: Sequence[Operand]
     ) -> str:
         """The source of all kernels."""
         before, helpers = self.before(name)
         element, packs = ELEMENTS[self.dtype], any(o.on_device for o in operands)
-        *read, output = (ELEMENTS[t.dtype.name] for t in epilogue.arguments)
+        finish = epilogue.finish
         pointers = [f"{element} const* o{i}" for i in range(len(operands))]
-        pointers += [f"{kind} const* p{i}" for i, kind in enumerate(read)]
-        members = [*(f"p{i}" for i in range(len(read))), "out", "sizes.v"]
         taken = [f"o{i}" for i in range(len(operands))]
         lines = [
             f'#include "{self.header}"',
@@ -200,20 +213,58 @@ class Match(ABC):
             *dict(sorted({**epilogue.helpers, **helpers}.items())).values(),
             epilogue.text,
             before,
-            f"struct {name}_sizes {{ {self.sizes} problem; int v[{len(epilogue.values) or 1}]; }};",
+            _sizes(name, self.sizes, epilogue),
             *([_pack_kernel(f"{name}_pack", element)] if packs else []),
             f'extern "C" __global__ void __launch_bounds__({p.threads}) {name}(',
-            f"    {', '.join([*pointers, f'{output}* out'])},",
+            f"    {', '.join([*pointers, *_pointers(epilogue)])},",
             f"    __grid_constant__ {name}_sizes const sizes) {{",
             "    TW_SHARED(shared);",
             f"    using Body = {self.body(p, name)};",
             f"    Body::template run<{self.dynamic_bytes(p)}>(",
-            f"        {', '.join(taken)}, sizes.problem, {name}_result{{{', '.join(members)}}},",
+            f"        {', '.join(taken)}, sizes.problem, {_functor(name, epilogue)},",
             "        shared);",
             "}",
+            *([] if finish is None else [_finish_kernel(name, finish)]),
             "",
         ]
         return "\n".join(lines)
+
+
+def _passed(epilogue: Epilogue) -> tuple[int, ...]:
+    """The values of a functor, of which a structure has one at least."""
+    return epilogue.values or (0,)
+
+
+def _sizes(name: str, sizes: str, epilogue: Epilogue) -> str:
+    return f"struct {name}_sizes {{ {sizes} problem; int v[{len(_passed(epilogue))}]; }};"
+
+
+def _pointers(epilogue: Epilogue) -> list[str]:
+    """Parameters of a kernel that a functor's pointers are."""
+    given = [f"{ELEMENTS[t.dtype.name]} const* p{i}" for i, t in enumerate(epilogue.given)]
+    return [*given, f"{epilogue.element}* out"]
+
+
+def _functor(name: str, epilogue: Epilogue) -> str:
+    """A functor made of them and of what the launch passes."""
+    members = [*(f"p{i}" for i in range(len(epilogue.given))), "out", "sizes.v"]
+    return f"{name}_result{{{', '.join(members)}}}"
+
+
+def _finish_kernel(name: str, finish: Epilogue) -> str:
+    """The kernel that puts partial values together and makes the output of them."""
+    end = f"{name}_finish"
+    return "\n".join(
+        [
+            finish.text,
+            _sizes(end, "tw::PartialSizes", finish),
+            f'extern "C" __global__ void __launch_bounds__({FINISH_THREADS}) {name}_end(',
+            f"    {', '.join([f'{ELEMENTS[PARTIAL.name]} const* partial', *_pointers(finish)])},",
+            f"    __grid_constant__ {end}_sizes const sizes) {{",
+            f"    tw::finish<{name}_result>(partial, sizes.problem, {_functor(end, finish)});",
+            "}",
+        ]
+    )
 
 
 def _pack_call(operand: Operand, kernel: str, scratch: int) -> KernelCall:

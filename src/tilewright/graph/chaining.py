@@ -38,9 +38,9 @@ FLOPS_PER_CYCLE = 4.0  # of one lane: two fused multiply-adds
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two contractions, and the value that the second reads of the first. `gain` orders
-    links: on a CPU it is the share of their arithmetic's time that not moving the value saves.
-    `refusal` says why they stay apart, if so.
+    """A contraction and what follows it, and the value that the second reads of the first. `gain`
+    orders links: on a CPU it is the share of their arithmetic's time that not moving the value
+    saves. `refusal` says why they stay apart, if so.
     """
 
     first: Node
@@ -75,10 +75,14 @@ def sums_softmax(nodes: Sequence[Node], reader: Node) -> bool:
 
 
 class Links(Protocol):
-    """What decides which contractions share a kernel, of which one has at most `longest`."""
+    """What decides which contractions share a kernel with what follows them. A kernel has at most
+    `longest` of those nodes that `joins` holds for.
+    """
 
     @property
     def longest(self) -> int: ...
+
+    def joins(self, math: NodeMath) -> bool: ...
 
     @property
     def math(self) -> Mapping[Node, NodeMath]: ...
@@ -93,12 +97,12 @@ class Links(Protocol):
 
 
 def linked(links: Links, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
-    """The link of two groups of nodes that read each other, refused where others read what is
-    between; None where these are no two contractions.
+    """The link of a contraction and the first node after it that joins it, refused where others
+    read what is between; None where there are none.
     """
     value = before[-1].output
     first = next((n for n in reversed(before) if is_contraction(links.math[n])), None)
-    second = next((n for n in after if is_contraction(links.math[n])), None)
+    second = next((n for n in after if links.joins(links.math[n])), None)
     if first is None or second is None or value not in second.inputs:
         return None
     link = Link(first, second, value)
@@ -119,6 +123,9 @@ class Chaining:
     returned: Collection[Value]
 
     longest = LONGEST_CHAIN
+
+    def joins(self, math: NodeMath) -> bool:
+        return is_contraction(math)
 
     def link(self, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
         """What is to be said of two groups of nodes, the second of which reads the last value of

@@ -26,7 +26,7 @@ circle.
 
 (4) Two contractions that follow each other share a group: on a CPU where the values between would
 travel (`chaining.py`), with a softmax between them, whose rows may then be of any length; on a GPU
-where a template computes both (`pairing.py`).
+where a template computes both, or a contraction and the reduction of its columns (`pairing.py`).
 
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
 large when its operators are written into each other (`expr/written.py`).
@@ -283,7 +283,7 @@ class _Fuser:
         )
         found = [link for pair in pairs if (link := links.link(*pair)) is not None]
         found.sort(key=lambda x: -x.gain)
-        return tuple(self.chained(link, links.longest) for link in found)
+        return tuple(self.chained(link, links) for link in found)
 
     def with_scores(self, group: FusionGroup, reader: Node) -> list[Node]:
         """The nodes of a group; where it is a softmax of rows too long to be shared, and `reader`
@@ -303,7 +303,7 @@ class _Fuser:
             return group.nodes
         return [*before.nodes, *group.nodes]
 
-    def chained(self, link: Link, longest: int) -> Link:
+    def chained(self, link: Link, links: Links) -> Link:
         """The link, with its groups made one if it has no refusal."""
         if link.refusal:
             return link
@@ -311,8 +311,8 @@ class _Fuser:
         between = self.owner[self.made[link.value]]
         firsts = [n for g in dict.fromkeys((self.owner[link.first], between)) for n in g.nodes]
         nodes = [*firsts, *second.nodes]
-        if sum(is_contraction(self.math[n]) for n in nodes) > longest:
-            return replace(link, refusal=f"{longest} contractions are a kernel already")
+        if sum(links.joins(self.math[n]) for n in nodes) > links.longest:
+            return replace(link, refusal=f"{links.longest} contractions are a kernel already")
         if self.reductions(nodes) > MOST_REDUCTIONS or not self.fits(FusionGroup(), nodes):
             return replace(link, refusal="the kernel would be too large")
         self.assign(second, firsts)

@@ -2,6 +2,9 @@
 // with its place in the problem, and stores what it makes of them.
 //
 //     functor(batch, row, column, accumulators[N])      columns column .. column + N - 1
+//
+// One that reduces columns makes one value of a row's, which is kept for every tile of columns;
+// `finish` puts those of a row together and stores what a second functor makes of it.
 #pragma once
 
 #include "cutlass/epilogue/threadblock/default_epilogue_tensor_op.h"
@@ -52,11 +55,14 @@ struct Visitor {
     cutlass::MatrixCoord extent;
     int batch, row, column;
     int step_row;
+    int tile, visited_row;  // of a functor that reduces: columns' tile, and the row of `total`
+    float total;
 
     CUTLASS_DEVICE Visitor(
         Functor const& functor, cutlass::MatrixCoord extent, int batch,
         cutlass::MatrixCoord tile, int thread)
-        : functor(functor), extent(extent), batch(batch) {
+        : functor(functor), extent(extent), batch(batch),
+          tile(tile.column() / Existing::Shape::kN) {
         cutlass::MatrixCoord mine = tile + ThreadMap::initial_offset(thread);
         row = mine.row();
         column = mine.column();
@@ -78,14 +84,37 @@ struct Visitor {
     CUTLASS_DEVICE void visit(int, int, int, int number, Fragment const& values) {
         cutlass::MatrixCoord offset = ThreadMap::iteration_offset(number);
         int at_row = step_row + offset.row(), at_column = column + offset.column();
-        if (at_row < extent.row() && at_column < extent.column()) {
+        visited_row = at_row;
+        if (at_row >= extent.row() || at_column >= extent.column()) return;
+        if constexpr (Functor::reduces) {
+            functor.template apply<kElementsPerAccess>(batch, at_row, at_column, values, total);
+        } else {
             functor.template apply<kElementsPerAccess>(batch, at_row, at_column, values);
         }
     }
 
+    CUTLASS_DEVICE void begin_row(int) {
+        if constexpr (Functor::reduces) total = Functor::neutral();
+    }
+
+    // A row's columns are shared by neighbouring lanes of one warp.
+    CUTLASS_DEVICE void end_row(int) {
+        if constexpr (Functor::reduces) {
+            using Detail = typename ThreadMap::Detail;
+            int const lanes = Detail::kAccessWidth;
+            static_assert((lanes & (lanes - 1)) == 0, "lanes of a row are a power of two");
+            static_assert(Detail::RowArrangement::kWarpPartitionsColumn == 1, "a row has one warp");
+            CUTLASS_PRAGMA_UNROLL
+            for (int apart = lanes / 2; apart > 0; apart /= 2) {
+                total = Functor::merge(total, __shfl_xor_sync(0xffffffff, total, apart));
+            }
+            if (threadIdx.x % lanes == 0 && visited_row < extent.row()) {
+                functor.keep(tile, batch, visited_row, total);
+            }
+        }
+    }
+
     CUTLASS_DEVICE void begin_epilogue() {}
-    CUTLASS_DEVICE void begin_row(int) {}
-    CUTLASS_DEVICE void end_row(int) {}
     CUTLASS_DEVICE void end_step(int) {}
     CUTLASS_DEVICE void end_epilogue() {}
 };
@@ -93,6 +122,25 @@ struct Visitor {
 template <class Existing, class Functor>
 using FunctorEpilogue = typename cutlass::epilogue::threadblock::
     EpilogueWithVisitorFromExistingEpilogue<Visitor<Existing, Functor>, Existing>::Epilogue;
+
+int const FINISH_THREADS = 128;
+
+// Partial values: tiles of columns, rows of all matrices of a batch, and of one.
+struct PartialSizes {
+    int tiles, all_rows, rows;
+};
+
+// Every thread makes the output of one row.
+template <class Functor, class Finish>
+CUTLASS_DEVICE void finish(float const* partial, PartialSizes const& sizes, Finish const& finish) {
+    int const number = blockIdx.x * FINISH_THREADS + threadIdx.x;
+    if (number >= sizes.all_rows) return;
+    float total[1] = {Functor::neutral()};
+    for (int tile = 0; tile < sizes.tiles; ++tile) {
+        total[0] = Functor::merge(total[0], partial[int64_t(tile) * sizes.all_rows + number]);
+    }
+    finish.template apply<1>(number / sizes.rows, number % sizes.rows, 0, total);
+}
 
 // What the package's default epilogues want to know of an output operator. Whatever a functor makes
 // of the sums, they go through shared memory as those of halves do, without bank conflicts.

@@ -108,6 +108,10 @@ template <class T>
 inline T __shfl_sync(unsigned, T value, int lane) {
     return tw::shown<T>(tw::exchange(value), lane);
 }
+template <class T>
+inline T __shfl_xor_sync(unsigned, T value, int lanes) {
+    return tw::shuffle_xor(value, lanes);
+}
 inline void __syncwarp(unsigned = 0) { tw::exchange(0); }
 inline void __threadfence() {}
 inline bool __syncthreads_and(bool) {
