@@ -30,7 +30,7 @@ from tilewright.gene import Gene
 from tilewright.search.evolution import Scored, fingerprints, named
 from tilewright.search.memory import Candidate, ProposalMemory
 from tilewright.space.decisions import TileFactors
-from tilewright.space.default import neighbours
+from tilewright.space.default import leading, mixed, neighbours
 from tilewright.space.space import Space
 
 PROFILE = "profile"
@@ -38,10 +38,10 @@ PROGRAMS = 24  # of a task: the paper's "tens of best parameter combinations"
 ROUND = 8  # programs that are recorded together: so many a killed run may have to measure again
 MINOR = 0.01  # of the estimated sum: tasks that cost less have one round
 SAMPLES = 256  # random programs a sketch to begin with
-STEPS = 12  # of which the first is of these, the others are of neighbours of
+STEPS = 12  # of which the first is of these, the others are of children of
 PARENTS = 8  # a sketch, the best by the estimate
 SPREAD = 8  # best programs of all whose decisions every sketch tries
-CHILDREN = 12  # of each parent
+CHILDREN = 12  # of each parent by one decision, and half as many of it and another one
 KEPT = 64  # a sketch, to choose from
 SAME = 4  # of the same sketch and register tile
 # By how much a program is taken for slower for each chosen one that is like it: of the same
@@ -81,22 +81,16 @@ def _pool(space: Space, extractor: FeatureExtractor) -> tuple[Population, Floats
         latency = np.concatenate([latency, extractor.latency(found)])
         _, different = np.unique(fingerprints(every), return_index=True)
         pool, latency = every[different], latency[different]
-        kept = _leading(register_tiles(space, pool), latency, SAME)
-        kept = kept[_leading(pool.sketch[kept], latency[kept], KEPT)]
+        kept = leading(register_tiles(space, pool), latency, SAME)
+        kept = kept[leading(pool.sketch[kept], latency[kept], KEPT)]
         pool, latency = pool[kept], latency[kept]
-        best = _leading(register_tiles(space, pool), latency, 1)
-        parents = best[_leading(pool.sketch[best], latency[best], PARENTS)]
+        best = leading(register_tiles(space, pool), latency, 1)
+        parents = best[leading(pool.sketch[best], latency[best], PARENTS)]
         spread = np.argsort(latency, kind="stable")[:SPREAD]
         near = neighbours(space, pool[parents], rng, CHILDREN)
-        found = concatenate([near, _elsewhere(space, pool[spread], rng)])
+        between = mixed(space, pool[parents], rng, CHILDREN // 2)
+        found = concatenate([near, between, _elsewhere(space, pool[spread], rng)])
     return pool, latency
-
-
-def _leading(kind: Ints, latency: Floats, most: int) -> Ints:
-    """The numbers of the quickest candidates of each kind, at most `most` of it."""
-    order = np.lexsort((latency, kind))
-    begins = np.searchsorted(kind[order], kind[order])
-    return order[np.arange(len(order)) - begins < most]
 
 
 def register_tiles(space: Space, population: Population) -> Ints:

@@ -4,24 +4,30 @@
     default_gene(space) -> its gene
 
 A seeded sample of the search space, ranked by the analytical estimate; the best are then changed
-one decision at a time, and crossed by DAG node, while that makes them better. It is what an untuned
-model runs and the reference that measured candidates are compared with.
+one decision at a time, and crossed, while that makes them better. A few of every sketch are kept
+at first however slow they are: where contractions share a kernel, the sketch of the best program
+of all has few valid programs, and none of these is good at once. It is what an untuned model runs
+and the reference that measured candidates are compared with.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from tilewright.cost.candidates import Population, concatenate
+from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.gene import Gene
 from tilewright.space.candidate_space import CandidateSpace
 
 SAMPLES = 4096
 PARENTS = 256
-CHILDREN = 4  # of each parent with one decision changed, and as many of it and another one
+OF_SKETCH = 8  # of these, of every sketch that is still tried
+STILL = 0.9  # of the sketches, in the next round
+DECISIONS = 6  # for so many of a sketch a parent has one child of each kind more
+SHARE = 0.3  # of its decisions that a child takes from another parent
 ROUNDS = 64  # at most
 STALE = 3  # rounds in a row that make nothing better by GAIN: a good place was reached
 GAIN = 0.005
@@ -37,30 +43,74 @@ def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = 
     """The default program as a candidate of its space, whose `extractor` may be at hand."""
     rng = np.random.default_rng(0)
     extractor = extractor or FeatureExtractor(space)
+    each = 1 + max(len(s.decisions) for s in space.sketches) // DECISIONS
     population = space.sample(rng, SAMPLES)
     latency = extractor.latency(population)
     least, stale = latency.min(), 0
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         if stale == STALE:
             break
-        best = np.argsort(latency, kind="stable")[:PARENTS]
-        parents = population[best]
-        population = concatenate(
-            [parents, neighbours(space, parents, rng, CHILDREN), _crossed(space, parents, rng)]
+        best = _parents(population, latency, STILL**number)
+        parents, latency = population[best], latency[best]
+        children = concatenate(
+            [
+                neighbours(space, parents, rng, each),
+                _crossed(space, parents, rng, each),
+                mixed(space, parents, rng, each),
+            ]
         )
-        latency = np.concatenate([latency[best], extractor.latency(population[len(best) :])])
+        population = concatenate([parents, children])
+        latency = np.concatenate([latency, extractor.latency(children)])
         stale = 0 if latency.min() < (1 - GAIN) * least else stale + 1
         least = latency.min()
     return population[np.argmin(latency, keepdims=True)]
 
 
+def _parents(population: Population, latency: Floats, share: float) -> Ints:
+    """The numbers of the best candidates of a share of the sketches, those that have the best ones,
+    and of the best of all; of those that the estimate takes for equal one.
+    """
+    kinds = np.stack([latency, population.sketch])
+    _, different = np.unique(kinds, axis=1, return_index=True)
+    order = different[np.argsort(latency[different], kind="stable")]
+    sketch = population.sketch[order]
+    sketches, first = np.unique(sketch, return_index=True)
+    tried = sketches[np.argsort(first)][: math.ceil(share * len(sketches))]
+    own = order[leading(sketch, latency[order], OF_SKETCH)]
+    own = own[np.isin(population.sketch[own], tried)]
+    others = order[~np.isin(order, own)]
+    return np.concatenate([own, others[: max(0, PARENTS - len(own))]])
+
+
+def leading(kind: Ints, latency: Floats, most: int) -> Ints:
+    """The numbers of the quickest candidates of each kind, at most `most` of it."""
+    order = np.lexsort((latency, kind))
+    begins = np.searchsorted(kind[order], kind[order])
+    return order[np.arange(len(order)) - begins < most]
+
+
 def _crossed(
-    space: CandidateSpace[Any], parents: Population, rng: np.random.Generator
+    space: CandidateSpace[Any], parents: Population, rng: np.random.Generator, each: int
 ) -> Population:
     """Valid candidates that take each DAG node's decisions from a parent or from another one."""
-    children = parents[np.repeat(np.arange(len(parents)), CHILDREN)]
+    children = _copies(parents, each)
     fathers = parents[rng.integers(0, len(parents), len(children))]
     space.cross(rng, children, fathers, np.arange(len(children)))
+    return children[space.satisfied(children)]
+
+
+def mixed(
+    space: CandidateSpace[Any], parents: Population, rng: np.random.Generator, each: int
+) -> Population:
+    """Valid candidates that take a share of a parent's decisions from another one of its sketch."""
+    children = _copies(parents, each)
+    rows = children.rows.copy()
+    for sketch, at in space.groups(children):
+        other = children.rows[at[rng.integers(0, len(at), len(at))]]
+        for decision in sketch.decisions:
+            taken, span = rng.random(len(at)) < SHARE, space.span(decision)
+            rows[at[taken], span] = other[taken, span]
+    children = Population(rows, children.sketch)
     return children[space.satisfied(children)]
 
 
@@ -70,7 +120,7 @@ def neighbours(
     """Valid candidates that differ from a parent in one decision of its sketch, at most so many of
     each parent.
     """
-    parents = parents[np.repeat(np.arange(len(parents)), each)]
+    parents = _copies(parents, each)
     rows = parents.rows.copy()
     for sketch, at in space.groups(parents):
         which = rng.integers(0, max(1, len(sketch.decisions)), len(at))
@@ -80,3 +130,7 @@ def neighbours(
                 rows[mine, span] = decision.mutate(rng, rows[mine, span])
     children = Population(rows, parents.sketch)
     return children[space.satisfied(children)]
+
+
+def _copies(population: Population, each: int) -> Population:
+    return population[np.repeat(np.arange(len(population)), each)]
