@@ -26,7 +26,7 @@ from tilewright.gene import Gene
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.runtime import nvrtc
-from tilewright.search.native import TEMPLATE, NativePrograms
+from tilewright.search.offered import TEMPLATE, Offered
 from tilewright.target import Target
 from tilewright.target.cpu import host_cpu
 
@@ -86,13 +86,13 @@ def test_templates_take_turns_in_what_is_offered(monkeypatch: pytest.MonkeyPatch
 
 
 def test_programs_are_offered_once() -> None:
-    programs = NativePrograms.of(product(512, 512, 512), A100)
+    programs = Offered.of(product(512, 512, 512), A100)
     first = programs.ask(5)
     assert [c.origin for c in first] == [TEMPLATE] * 5
     assert programs.ask(5) == first, "as long as nobody is told"
     programs.tell(first)
     assert not {c.gene for c in programs.ask(5)} & {c.gene for c in first}
-    assert NativePrograms.of(product(64, 64, 64), host_cpu()).genes == ()
+    assert Offered.of(product(64, 64, 64), host_cpu()).candidates == ()
 
 
 def test_binaries_are_shared_by_workloads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -151,6 +151,26 @@ class ComputeDAG:
         return arrays
 
 
+def divided(dag: ComputeDAG, at: Tensor) -> tuple[ComputeDAG, ComputeDAG] | None:
+    """What makes a stage of the DAG, and the rest, to which that is an input; None where the rest
+    reads other stages of the first, too.
+    """
+    first = ComputeDAG([at])
+    given = Tensor(at.name, at.shape, at.dtype, Placeholder(constant=False))
+    made = {id(t): t for t in (*dag.inputs, *dag.constants, *dag.tables)} | {id(at): given}
+    mine = {t.name for t in first.stages}
+    for stage in dag.stages:
+        if stage.name in mine:
+            continue
+        source = compute_of(stage)
+        if any(id(r.tensor) not in made for r in reads(source.body)):
+            return None
+        made[id(stage)] = replace(
+            stage, source=replace(source, body=_with_tensors(source.body, made))
+        )
+    return first, ComputeDAG([made[id(output)] for output in dag.outputs])
+
+
 def inline_reads(body: Expr, stages: Mapping[str, Tensor]) -> Expr:
     """`body` with each read of one of these stages replaced by the stage's own expression."""
 

@@ -34,7 +34,7 @@ from tilewright.gene import Gene
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.search.cost_model import CostModel
 from tilewright.search.memory import NOWHERE, Candidate, as_population
-from tilewright.search.native import NativePrograms, candidate
+from tilewright.search.offered import PARTS, Offered, of_template
 from tilewright.search.strategies import Maker, Strategy
 from tilewright.search.task_scheduler import TaskInfo
 from tilewright.search.training_set import TrainingSet
@@ -236,14 +236,24 @@ class TaskSearch:
     exhausted: bool = False
     confirmed: bool = False
     expected_s: float | None = None
-    native: NativePrograms = field(default_factory=NativePrograms)
+    offered: Offered = field(default_factory=Offered)
 
     @staticmethod
-    def start(task: TuningTask, space: Space, model: CostModel, make: Maker) -> TaskSearch:
-        """A search that has measured nothing."""
+    def start(
+        task: TuningTask,
+        space: Space,
+        model: CostModel,
+        make: Maker,
+        composed: Gene | None = None,
+    ) -> TaskSearch:
+        """A search that has measured nothing; `composed` is what the records of the task's parts
+        make up.
+        """
         extractor = FeatureExtractor(space)
-        native = NativePrograms.of(task.dag, space.target)
-        return TaskSearch(task, space, make(space, extractor, model), extractor, native=native)
+        found = None if composed is None else space.row_of(composed)
+        first = () if composed is None or found is None else (Candidate.at(found, composed, PARTS),)
+        offered = Offered.of(task.dag, space.target, first)
+        return TaskSearch(task, space, make(space, extractor, model), extractor, offered=offered)
 
     @property
     def begun(self) -> bool:
@@ -257,8 +267,8 @@ class TaskSearch:
     def propose(self, seed: int, n: int) -> list[Candidate]:
         """The candidates of the next round; the same ones whenever the state is the same."""
         entropy = [seed, zlib.crc32(self.task.hash.encode()), self.rounds]
-        # What templates offer is as good as measured programs get, so it goes first.
-        batch = self.native.ask(n)
+        # What is offered is as good as measured programs get, so it goes first.
+        batch = self.offered.ask(n)
         if len(batch) < n:
             batch += self.strategy.ask(np.random.default_rng(entropy), n - len(batch))
         self.exhausted = not batch
@@ -266,7 +276,7 @@ class TaskSearch:
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Close a round with its results: seconds, or None for a failure."""
-        self.native.tell(batch)
+        self.offered.tell(batch)
         self.strategy.tell(*in_space(batch, latencies))
         self.rounds += 1
         self.trials += len(batch)
@@ -307,7 +317,7 @@ class TaskSearch:
     def candidate(self, trial: Trial) -> Candidate | None:
         """A recorded program as a candidate; None where it is none of this task."""
         if trial.gene.is_native:
-            return candidate(trial.gene)
+            return of_template(trial.gene)
         here = self.space.row_of(trial.gene)
         if here is None:
             return None

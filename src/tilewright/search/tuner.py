@@ -32,6 +32,7 @@ from tilewright.search.memory import Candidate
 from tilewright.search.pretraining import pretrain
 from tilewright.search.profiler import ROUND, ProfileStrategy, lengths
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult
+from tilewright.search.reuse.parts import Parts
 from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
@@ -85,10 +86,7 @@ class Tuner:
         self.recorded: dict[tuple[int, int], list[Candidate]] = {}  # by task and round
         self.resuming = True
         make = self.maker or (lambda _: STRATEGIES[self.strategy])
-        self.searches = [
-            TaskSearch.start(task, task.space(self.target, self._all_rules), self.model, make(task))
-            for task in self.tasks
-        ]
+        self.searches = [self._search(task, make(task)) for task in self.tasks]
         self.ledger = Ledger(
             self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares
         )
@@ -102,6 +100,12 @@ class Tuner:
     @property
     def _all_rules(self) -> Sequence[Rule]:
         return (*self.rules, *rules_of(self.target))
+
+    def _search(self, task: TuningTask, make: Maker) -> TaskSearch:
+        space = task.space(self.target, self._all_rules)
+        composed = Parts(self.database, self.machine, self.target).program(task, space)
+        gene = None if composed is None else composed.gene
+        return TaskSearch.start(task, space, self.model, make, gene)
 
     # ---- the run ------------------------------------------------------------------------------
 

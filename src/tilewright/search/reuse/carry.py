@@ -26,6 +26,7 @@ from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.pretraining import pretrain
 from tilewright.search.reuse.correspondence import Correspondence, Named
 from tilewright.search.reuse.family import Family, Operator
+from tilewright.search.reuse.parts import Parts
 from tilewright.search.reuse.plan import Costs
 from tilewright.search.reuse.run import gain_of, well_known
 from tilewright.search.reuse.strategy import KNOWN, WORTH
@@ -58,9 +59,16 @@ class Carrier:
     _models: dict[str, GradientBoostedModel] = field(default_factory=dict)
 
     def program(self, task: TuningTask) -> Carried | None:
-        """The nearest relative's program for a task; None where none promises to be any faster
-        than the untuned one.
+        """What the records of a task's parts make up, or the nearest relative's program; None where
+        none promises to be any faster than the untuned one.
         """
+        composed = Parts(self.database, self.machine, self.target).program(task)
+        if composed is not None:
+            space = task.space(self.target)
+            extractor = FeatureExtractor(space)
+            expected_s = composed.usual * extractor.latency(default_of(space, extractor))[0]
+            is_faster = composed.seconds < expected_s
+            return Carried(composed.gene, " and ".join(composed.sources)) if is_faster else None
         here = Operator.of(task.dag)
 
         def distance(source: TuningTask) -> float:
