@@ -16,7 +16,7 @@ from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, Measure
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.search.tasks import AllFailedError, TuningTask
-from tilewright.target import Target
+from tilewright.target import Target, available_cores
 
 
 @dataclass
@@ -29,7 +29,10 @@ class TaskMeasurer:
     known: dict[str, MeasureTask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.local = LocalMeasurer(runner=self.command, options=self.options)
+        # One core is the runner's; on the others programs are built while a GPU runs some.
+        is_apart = self.target.backend.apart and self.command is None
+        free = available_cores() - 1 if is_apart else None
+        self.local = LocalMeasurer(runner=self.command, options=self.options, free_cores=free)
 
     def measure(
         self,

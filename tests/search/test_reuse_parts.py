@@ -119,7 +119,7 @@ def test_an_untuned_chain_takes_it_where_that_promises(database: Database, secon
     if seconds == 1.0:
         assert found is None
     else:
-        assert found is not None and found.source == "expanded and filtered"
+        assert found is not None and found.source == "expanded, filtered"
 
 
 def test_a_search_begins_with_it(database: Database) -> None:

@@ -20,12 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from llvmlite import binding as llvm
-
 from tilewright.errors import RunError
+from tilewright.lazy import lazy
 from tilewright.runtime.invoke import PYTHON, QUICK, invoke_ir, method, python_symbol
 from tilewright.runtime.symbols import find_symbol
 from tilewright.target import available_cores
+
+llvm = lazy("llvmlite.binding")
 
 SOURCE = Path(__file__).parent / "c"
 ARCHITECTURES = ("x86_64", "aarch64")

@@ -15,9 +15,10 @@ import functools
 import struct
 from collections.abc import Iterable
 
-from llvmlite import binding as llvm
-
 from tilewright.errors import RunError
+from tilewright.lazy import lazy
+
+llvm = lazy("llvmlite.binding")
 
 VECTOR_PREFIX = "_ZGV"
 VECTOR_LIBRARY = "libmvec.so.1"

@@ -6,7 +6,7 @@
 Targets are at the ground and most parts are above them, so the record names these. A part is loaded
 on first use, by the layer that it belongs to: `space.rules.rules_of`, `cost.estimate.estimator_of`,
 `cost.usage.meter_of`, `codegen.compile_program`, `build.compile.device_code`,
-`runtime.devices.open_device`, `measure.trial_task.trial_task_of`, `search.native.NativePrograms`,
+`runtime.devices.open_device`, `measure.trial_task.trial_task_of`, `search.offered.Offered`,
 `graph.pairing.Pairing`.
 """
 
@@ -40,7 +40,8 @@ class Backend:
     what the driver loads, where it does not do so itself; `compiler` tells who makes machine code,
     and which version. `device` runs it, unless that is this process; `trial` checks and times
     candidates. `templates` names the programs that a vendor's templates offer for a computation,
-    `pairs` says why they do not compute two contractions in one kernel ("" where they do).
+    `pairs` says why they do not compute two contractions in one kernel ("" where they do). A kind
+    that is `apart` leaves this machine's cores idle while its programs run.
     """
 
     rules: Part
@@ -55,3 +56,4 @@ class Backend:
     device: Part | None = None
     templates: Part | None = None
     pairs: Part | None = None
+    apart: bool = False

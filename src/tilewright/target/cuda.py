@@ -29,6 +29,7 @@ class CudaTarget(GpuTarget):
         assembler=Part("tilewright.runtime.nvrtc:assembled"),
         templates=Part("tilewright.cutlass.genes:offered"),
         pairs=Part("tilewright.cutlass.genes:pair_refusal"),
+        apart=True,
     )
 
     architecture: str

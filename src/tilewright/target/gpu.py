@@ -76,8 +76,9 @@ def gpu_backend(
     assembler: Part | None = None,
     templates: Part | None = None,
     pairs: Part | None = None,
+    apart: bool = False,
 ) -> Backend:
-    """The parts for a kind of GPU, of which these six are its own."""
+    """The parts for a kind of GPU, of which these are its own."""
     return Backend(
         rules=Part("tilewright.space.rules:GPU_RULES"),
         estimate=Part("tilewright.cost.estimate_gpu:gpu_estimate"),
@@ -91,4 +92,5 @@ def gpu_backend(
         device=device,
         templates=templates,
         pairs=pairs,
+        apart=apart,
     )

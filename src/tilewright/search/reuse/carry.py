@@ -68,7 +68,7 @@ class Carrier:
             extractor = FeatureExtractor(space)
             expected_s = composed.usual * extractor.latency(default_of(space, extractor))[0]
             is_faster = composed.seconds < expected_s
-            return Carried(composed.gene, " and ".join(composed.sources)) if is_faster else None
+            return Carried(composed.gene, ", ".join(composed.sources)) if is_faster else None
         here = Operator.of(task.dag)
 
         def distance(source: TuningTask) -> float:

@@ -1,0 +1,54 @@
+"""Who only runs a GPU's prepared programs needs no LLVM, no records and no cost model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tilewright.build import build
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.space.default import default_of
+from tilewright.space.space import Space
+from tilewright.target import Target
+from workloads import given
+
+BLOCKED = ("llvmlite", "lightgbm", "sqlalchemy", "rich", "typer")
+RUN = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked}:
+            raise ImportError(f"{{name}} is not there")
+
+sys.meta_path.insert(0, Blocked())
+import numpy as np
+from pathlib import Path
+from tilewright.artifact import Artifact
+from tilewright.runtime.devices import loaded
+from tilewright.target import Target
+
+artifact = Artifact.from_bytes(Path("program").read_bytes())
+function = loaded(artifact, Target.parse(artifact.target))
+(y,) = function(np.load("x.npy"))
+np.save("y.npy", y)
+"""
+
+
+def test_a_prepared_program_runs_without_what_makes_programs(tmp_path: Path) -> None:
+    target = Target.parse("emulated")
+    dag = ComputeDAG([ops.softmax(given(24, 40))])
+    space = Space(dag, target)
+    default = default_of(space)
+    trace = space.trace(int(default.sketch[0]), default.rows[0])
+    (tmp_path / "program").write_bytes(build(dag, trace, target, "softmax").to_bytes())
+    x = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    code = RUN.format(blocked=BLOCKED)
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    expected = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
+    assert np.allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5)
