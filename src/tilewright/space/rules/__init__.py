@@ -9,6 +9,7 @@ from tilewright.space.derivation import Rule
 from tilewright.space.rules.chain import CHAIN, CHAINED, LINKED
 from tilewright.space.rules.constant_tensor import UNROLL_CONSTANT_TENSOR
 from tilewright.space.rules.cross_thread import CROSS_THREAD_REDUCTION
+from tilewright.space.rules.gpu_rows import BY_ROWS, ROW_REDUCTION
 from tilewright.space.rules.gpu_tiling import GPU_CACHE_WRITE, GPU_TILING
 from tilewright.space.rules.inline import ALWAYS_INLINE, INLINE_ALL, SKIP
 from tilewright.space.rules.online_softmax import ONLINE_SOFTMAX
@@ -42,6 +43,8 @@ CPU_RULES = (
 
 GPU_RULES = (
     INLINE_ALL,
+    ROW_REDUCTION,
+    BY_ROWS,
     CROSS_THREAD_REDUCTION,
     GPU_CACHE_WRITE,
     GPU_TILING,

@@ -2,8 +2,8 @@
 
     s[i] = Σ_k …    ->    s.rf[i, f] = Σ_r …   thread f;   s[i] = Σ_f s.rf[i, f]   all threads
 
-For reductions with fewer outputs than would keep the device busy. Several rows may share a block:
-each has a row of threads.
+For reductions with fewer outputs than would keep the device busy, and for those of rows that are
+read once, however many. Several rows may share a block: each has a row of threads.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tilewright.expr.nodes import Axis, as_expr
 from tilewright.schedule.steps import Annotate, ComputeAt, RFactor, Split, extent_int
 from tilewright.space.decisions import divisors
 from tilewright.space.derivation import Derivation, Rule, Verdict
-from tilewright.space.predicates import has_more_reduction_parallel
+from tilewright.space.predicates import has_data_reuse, has_more_reduction_parallel
 from tilewright.target import GpuTarget
 
 ROWS = (1, 2, 4, 8)
@@ -36,11 +36,15 @@ def _can_share(d: Derivation) -> Verdict:
     assert isinstance(d.target, GpuTarget)
     if stage.relations or stage.attach is not None or stage.name.endswith((".rf", ".local")):
         return Verdict.NO
-    # enough outputs fill the device with a thread each
-    outputs = d.target.cores * d.target.warp
-    if _axis(d) is None or not has_more_reduction_parallel(stage, outputs):
+    axis = _axis(d)
+    if axis is None:
         return Verdict.NO
-    return Verdict.APPLY
+    # Enough outputs fill the device with a thread each. Where these have no elements in common,
+    # neighbours read different rows, though, and a row's own threads read neighbours.
+    outputs = d.target.cores * d.target.warp
+    streams = not has_data_reuse(stage) and extent_int(axis.extent) >= d.target.warp
+    few = has_more_reduction_parallel(stage, outputs)
+    return Verdict.APPLY if few or streams else Verdict.NO
 
 
 def _share(d: Derivation) -> list[Derivation]:
