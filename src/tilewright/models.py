@@ -77,15 +77,15 @@ class Model:
 
     def for_target(self, target: Target) -> Model:
         """The same network as `target` runs it: contractions share a kernel where it gains by that;
-        GPUs run no loops, whose steps are written out.
+        GPUs run no loops, whose steps are written out, and have other kernels.
         """
-        cut, graph = self.partition, self.partition.graph
-        if target.backend.device is not None and any(control_calls(cut.calls)):
+        graph, on_device = self.partition.graph, target.backend.device is not None
+        if on_device and any(control_calls(self.partition.calls)):
             graph = simplify(write_out(graph))
-            cut = partition(graph)
-        if self.chains and (chained := partition(graph, target)).links:
-            cut = chained
-        return self if cut is self.partition else replace(self, partition=cut)
+        if not (on_device or self.chains):
+            return self
+        cut = partition(graph, target, self.chains)
+        return replace(self, partition=cut) if on_device or cut.links else self
 
     def __str__(self) -> str:
         return str(self.partition)

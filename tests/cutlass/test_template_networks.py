@@ -138,7 +138,7 @@ def test_a_pair_is_one_kernel_where_a_template_computes_both(pair: Path, tmp_pat
 
 def test_columns_are_reduced_where_a_product_is_computed(tmp_path: Path) -> None:
     """Additive attention's scores. What pools a convolution's result is a kernel of its own, of
-    which nothing is told. The sums are too long to be taken row by row anyway.
+    which nothing is told.
     """
     nodes = [
         helper.make_node("Conv", ["x", "w0"], ["a"], pads=[1, 1, 1, 1]),
@@ -161,6 +161,24 @@ def test_columns_are_reduced_where_a_product_is_computed(tmp_path: Path) -> None
     (y,), (expected,) = net(x), tw.compile(tw.load(file))(x)
     assert np.allclose(y.astype(float), expected.astype(float), rtol=8e-3, atol=2e-2)
     assert sum(launch.kernel.endswith("_end") for launch in net.artifact.launches) == 1
+
+
+def test_a_short_contraction_is_a_templates_before_a_softmax(tmp_path: Path) -> None:
+    """On a CPU it is light enough to be computed with the softmax, row by row."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"]),
+        helper.make_node("Softmax", ["a"], ["b"], axis=-1),
+        helper.make_node("MatMul", ["b", "v"], ["y"]),
+    ]
+    given = [weights("w", 64, 96), weights("v", 96, 32)]
+    file = saved(tmp_path / "attention.onnx", nodes, given, 2, 40, 64)
+    made = [bool(offered(task.dag, EMULATED)) for task in tasks(file)]
+    assert made == [True, False, True]
+    net = tw.compile(tw.load(file), target="emulated")
+    x = (np.random.default_rng(1).integers(-8, 9, (2, 40, 64)) / 16).astype(np.float16)
+    (y,), (expected,) = net(x), tw.compile(tw.load(file))(x)
+    assert np.allclose(y.astype(float), expected.astype(float), rtol=8e-3, atol=8e-3)
+    assert len(net.artifact.launches) == 3
 
 
 def test_contractions_without_a_template_are_told_with_the_reason(model: Path) -> None:

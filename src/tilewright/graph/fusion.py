@@ -12,8 +12,8 @@ Four steps, in this order.
 (1) A node joins the group that produces its operand, if the whole region between that operand and
 the place where its readers meet again does so too. It must read the region element by element;
 or row by row, without reusing elements, where the group is light: all stages can then be computed
-in one loop over rows. A transposition that keeps rows whole, or moves rows shorter than a cache
-line, only changes where the group stores.
+in one loop over rows (on a GPU not those after a contraction). A transposition that keeps rows
+whole, or moves rows shorter than a cache line, only changes where the group stores.
 
 (2) Groups without a reduction join the only reader of their result: plain movement joins movement,
 a contraction (which may copy it in the order in which it reads) and any reader that does not lose
@@ -45,7 +45,7 @@ from tilewright.graph.access import NodeMath
 from tilewright.graph.chaining import Chaining, Link, Links, is_contraction, sums_softmax
 from tilewright.graph.ir import Graph, Node, Value
 from tilewright.graph.pairing import Pairing
-from tilewright.target import CpuTarget, Target
+from tilewright.target import CpuTarget, GpuTarget, Target
 
 LARGEST_REGION = 24
 LARGEST_GROUP = 64  # operators; a chain of any length is then compiled in so many equal parts
@@ -83,16 +83,16 @@ class Fusion:
     links: tuple[Link, ...] = ()
 
 
-def fuse(graph: Graph, target: Target | None = None) -> Fusion:
-    """Cut `graph` into groups (see the module); contractions are chained where `target` gains by
-    it.
+def fuse(graph: Graph, target: Target | None = None, chains: bool = True) -> Fusion:
+    """Cut `graph` into groups (see the module), as `target` runs them; with `chains`, contractions
+    share one where it gains by that.
     """
-    return _Fuser(graph).run(target)
+    return _Fuser(graph, target).run(chains)
 
 
 class _Fuser:
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, target: Target | None) -> None:
+        self.graph, self.target = graph, target
         self.order = {node: i for i, node in enumerate(graph.nodes)}
         self.plain = [n for n in graph.nodes if n.control is None]
         self.math = {node: NodeMath.of(node) for node in self.plain}
@@ -102,13 +102,13 @@ class _Fuser:
         self.owner: dict[Node, FusionGroup] = {}
         self.made: dict[Value, Node] = graph.producers()
 
-    def run(self, target: Target | None) -> Fusion:
+    def run(self, chains: bool) -> Fusion:
         for node in self.plain:
             if node not in self.owner and node not in self.views:
                 self.place(node)
         for group in sorted(self.groups(), key=self.position, reverse=True):
             self.join_reader(group)
-        decide = None if target is None else self.links(target)
+        decide = self.links(self.target) if self.target is not None and chains else None
         links = () if decide is None else self.chain(decide)
         views = {n.output: n.inputs[0] for n in self.graph.nodes if n in self.views}
         return Fusion(tuple(self.ordered()), views, links)
@@ -172,8 +172,17 @@ class _Fuser:
         if region is None or node not in region:
             return None
         more = self.reductions(region)
+        if more and self.is_apart(group):
+            return None
         fits = not more or more + self.reductions(group.nodes) <= MOST_REDUCTIONS
         return (group, region) if fits and self.fits(group, region) else None
+
+    def is_apart(self, group: FusionGroup) -> bool:
+        """Whether reductions of what the group makes are kernels of their own anyway: of a
+        contraction on a GPU, which by itself may be a template's.
+        """
+        on_gpu = isinstance(self.target, GpuTarget)
+        return on_gpu and any(is_contraction(self.math[n]) for n in group.nodes)
 
     def reductions(self, nodes: list[Node]) -> int:
         return sum(self.math[n].reductions for n in nodes)

@@ -150,12 +150,13 @@ def control_calls(calls: Sequence[Call]) -> Iterator[LoopCall | ChoiceCall]:
     return (call for call in all_calls(calls) if not isinstance(call, Subgraph))
 
 
-def partition(graph: Graph, target: Target | None = None) -> Partition:
+def partition(graph: Graph, target: Target | None = None, chains: bool = True) -> Partition:
     """Cut `graph` into kernels; a graph that only reshapes or returns constants needs none.
 
-    With `target`, contractions share a kernel where it gains by that.
+    With `target`, as that runs the kernels; with `chains`, contractions share one where it gains by
+    that.
     """
-    cutter = _Cutter(target)
+    cutter = _Cutter(target, chains)
     calls = cutter.calls(graph, 1)
     tasks = tuple(
         KernelTask(name, key, dag, cutter.weights[key]) for key, (name, dag) in cutter.dags.items()
@@ -166,8 +167,8 @@ def partition(graph: Graph, target: Target | None = None) -> Partition:
 class _Cutter:
     """Cuts a graph and those within it; equal subgraphs have one DAG wherever they are."""
 
-    def __init__(self, target: Target | None) -> None:
-        self.target = target
+    def __init__(self, target: Target | None, chains: bool) -> None:
+        self.target, self.chains = target, chains
         self.links: list[Link] = []
         self.dags: dict[str, tuple[str, ComputeDAG]] = {}
         self.weights: Counter[str] = Counter()
@@ -175,7 +176,7 @@ class _Cutter:
 
     def calls(self, graph: Graph, times: int) -> tuple[Call, ...]:
         """The calls of `graph`, which runs `times` times, as far as that is known."""
-        fusion = fuse(graph, self.target)
+        fusion = fuse(graph, self.target, self.chains)
         self.links += fusion.links
         self.views.update(fusion.views)
         order = {v: i for i, node in enumerate(graph.nodes) for v in node.outputs}
