@@ -21,7 +21,7 @@ from tilewright.schedule.steps import Fuse, Step
 from tilewright.space.decisions import Choice, Decision, variables
 from tilewright.target import Target
 
-UNTOLD = ("skip", "always_inline", "linked", "chained")
+UNTOLD = ("skip", "always_inline", "linked", "chained", "row_reduction")
 """Rules that only move on, inline, or do what another one said."""
 
 
