@@ -1,22 +1,27 @@
 """Modules that are imported when something of them is first used.
 
-llvm = lazy("llvmlite.binding")         who only runs a GPU's programs needs no LLVM
+from tilewright.lazy import llvm         who only runs a GPU's programs needs no LLVM
 """
 
 from __future__ import annotations
 
 import importlib
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class _Lazy(ModuleType):
-    """Stands for a module until one of its names is asked for."""
+    """Stands for a module until one of its names is asked for, which raises ImportError where it is
+    not installed.
+    """
 
     def __getattr__(self, name: str) -> Any:
         return getattr(importlib.import_module(self.__name__), name)
 
 
-def lazy(name: str) -> Any:
-    """The module of that name. Raises ImportError when it is used and not installed."""
-    return _Lazy(name)
+if TYPE_CHECKING:
+    from llvmlite import binding as llvm
+else:
+    llvm = _Lazy("llvmlite.binding")
+
+__all__ = ["llvm"]

@@ -35,6 +35,7 @@ ELEMENTS: Mapping[str, str] = {
 }  # fmt: skip
 PARTIAL = DTYPES["float32"]  # what a reduction of columns is done and kept in
 COUNT = 8  # columns that a functor sees at a time
+LOOP = ("CUTLASS_PRAGMA_UNROLL", "for (int i = 0; i < N; ++i) {")  # over these columns
 ROW, COLUMN, BATCH = "row", "column", "batch"
 
 
@@ -112,10 +113,9 @@ class _Writer:
         """Writes what becomes of a row's columns; what else a functor has that reduces them."""
         found, op = self.found, reduction.op
         merged = pair(printer, op, PARTIAL, "total", value)
-        loop = ["CUTLASS_PRAGMA_UNROLL", "for (int i = 0; i < N; ++i) {"]
         columns = found.size(found.columns)
         test = "" if columns % COUNT == 0 else f"if (column + i < {self._number(columns)}) "
-        self.lines += [*loop, f"    {test}total = {merged};", "}"]
+        self.lines += [*LOOP, f"    {test}total = {merged};", "}"]
         batches, rows = (self._number(found.size(axes)) for axes in (found.batch, found.rows))
         return [
             "static bool const reduces = true;",
@@ -207,9 +207,8 @@ class _Writer:
     def _store(self, output: Tensor, value: str) -> None:
         kind = _element(output)
         start, step = self._place(self.follows.output)
-        loop = ["CUTLASS_PRAGMA_UNROLL", "for (int i = 0; i < N; ++i) {"]
         if self._wide(self.follows.output, step):
-            self.lines += [f"tw::Vector<{kind}, N> found;", *loop]
+            self.lines += [f"tw::Vector<{kind}, N> found;", *LOOP]
             self.lines += [f"    found[i] = {kind}({value});", "}"]
             self.lines.append(f"tw::store<N>(out + ({start}), found);")
             return
@@ -217,7 +216,7 @@ class _Writer:
         if step is not None:
             at = f"({start}) + " + ("i" if step == 1 else f"int64_t(i) * {self._number(step)}")
         columns = self._number(self.found.size(self.found.columns))
-        self.lines += [*loop, f"    if (column + i < {columns}) out[{at}] = {kind}({value});", "}"]
+        self.lines += [*LOOP, f"    if (column + i < {columns}) out[{at}] = {kind}({value});", "}"]
 
 
 class _Printer(Expressions):

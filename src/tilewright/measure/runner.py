@@ -16,7 +16,7 @@ from statistics import fmean
 from threadpoolctl import threadpool_limits
 
 from tilewright.artifact import Artifact
-from tilewright.lazy import lazy
+from tilewright.lazy import llvm
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header, Payloads
@@ -27,8 +27,6 @@ from tilewright.measure.trial_task import TrialTask, trial_task_of
 from tilewright.runtime.host import host_architecture
 from tilewright.setting import Setting
 from tilewright.target import CpuTarget, Target, available_cores
-
-llvm = lazy("llvmlite.binding")
 
 # Tasks kept loaded; beyond it the least recently used one is dropped (and loaded again on demand).
 DEFAULT_TASK_BYTES = 1 << 30

@@ -20,12 +20,10 @@ import numpy.typing as npt
 
 from tilewright.artifact import Artifact, timed_entry
 from tilewright.errors import RunError
-from tilewright.lazy import lazy
+from tilewright.lazy import llvm
 from tilewright.runtime.host import check_host, host_architecture
 from tilewright.runtime.native import ALL_THREADS, PARALLEL, native
 from tilewright.runtime.symbols import find_symbol, undefined_symbols
-
-llvm = lazy("llvmlite.binding")
 
 LONGEST_NS = 1 << 62
 Region = tuple[int, int]

@@ -13,11 +13,9 @@ import platform
 
 from tilewright.artifact import Artifact
 from tilewright.errors import RunError
-from tilewright.lazy import lazy
+from tilewright.lazy import llvm
 from tilewright.runtime.symbols import elf_machine
 from tilewright.target import CpuTarget, Target
-
-llvm = lazy("llvmlite.binding")
 
 # ELF machine numbers, by the names that `platform.machine()` uses on Linux.
 MACHINES = {62: "x86_64", 183: "aarch64", 243: "riscv64", 40: "arm", 3: "i386"}

@@ -21,12 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import RunError
-from tilewright.lazy import lazy
+from tilewright.lazy import llvm
 from tilewright.runtime.invoke import PYTHON, QUICK, invoke_ir, method, python_symbol
 from tilewright.runtime.symbols import find_symbol
 from tilewright.target import available_cores
-
-llvm = lazy("llvmlite.binding")
 
 SOURCE = Path(__file__).parent / "c"
 ARCHITECTURES = ("x86_64", "aarch64")

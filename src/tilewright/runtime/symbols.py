@@ -16,9 +16,7 @@ import struct
 from collections.abc import Iterable
 
 from tilewright.errors import RunError
-from tilewright.lazy import lazy
-
-llvm = lazy("llvmlite.binding")
+from tilewright.lazy import llvm
 
 VECTOR_PREFIX = "_ZGV"
 VECTOR_LIBRARY = "libmvec.so.1"

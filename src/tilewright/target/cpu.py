@@ -10,12 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 from tilewright.errors import TargetError
-from tilewright.lazy import lazy
+from tilewright.lazy import llvm
 from tilewright.target.backend import Backend, Part
 from tilewright.target.base import KIB, MIB, SIZE_SUFFIXES, Target
 from tilewright.target.speeds import Speeds, published
-
-llvm = lazy("llvmlite.binding")
 
 X86_TRIPLE = "x86_64-unknown-linux-gnu"
 ARM_TRIPLE = "aarch64-unknown-linux-gnu"

@@ -10,16 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from tilewright.errors import BuildError
-from tilewright.lazy import lazy
+from tilewright.lazy import llvm
 from tilewright.target import CpuTarget
-
-if TYPE_CHECKING:
-    from llvmlite import binding as llvm
-else:
-    llvm = lazy("llvmlite.binding")
 
 CODEGEN_LEVEL = 1
 

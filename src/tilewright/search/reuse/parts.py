@@ -35,19 +35,6 @@ TRIED = 32  # programs of a part, its best: of their sketches one may be that of
 
 
 @dataclass(frozen=True)
-class Composed:
-    """A program made of those of recorded tasks, `sources` by name, which took `seconds` in all.
-    `usual` is what the untuned programs of these took of their estimates, as a factor; 1 where they
-    are not recorded.
-    """
-
-    gene: Gene
-    seconds: float
-    usual: float
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Part:
     """A program of a part: its sketch and decisions, in the names of the whole."""
 
@@ -70,6 +57,33 @@ class _Part:
 
 
 @dataclass(frozen=True)
+class Composed:
+    """A program made of those of recorded tasks."""
+
+    gene: Gene
+    parts: tuple[_Part, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """These tasks, by name."""
+        return tuple(part.name for part in self.parts)
+
+    @property
+    def seconds(self) -> float:
+        """What their programs took in all."""
+        return _seconds(self.parts)
+
+    @property
+    def usual(self) -> float:
+        """What their untuned programs took of their estimates, in the sum; 1 where these are not
+        recorded.
+        """
+        pairs = [pair for pair in (part.untuned_s for part in self.parts) if pair is not None]
+        took, expected = (sum(column) for column in zip(*pairs, strict=True)) if pairs else (1, 1)
+        return took / expected
+
+
+@dataclass(frozen=True)
 class Parts:
     """What a machine's records know of the parts of chains."""
 
@@ -83,12 +97,13 @@ class Parts:
         """
         for dags in divisions(task.dag):
             found = self._programs(dags, task.setting)
-            space = space or (task.space(self.target) if found else None)
+            if not found:
+                continue
+            space = space or task.space(self.target)
             for parts in sorted(product(*found), key=_seconds):
-                gene = None if space is None or not parts else _composed(space, parts)
+                gene = _composed(space, parts)
                 if gene is not None:
-                    names = tuple(part.name for part in parts)
-                    return Composed(gene, _seconds(parts), _usual(parts), names)
+                    return Composed(gene, parts)
         return None
 
     def _programs(self, dags: Sequence[ComputeDAG], setting: Setting) -> list[list[_Part]]:
@@ -133,12 +148,6 @@ class Parts:
 
 def _seconds(parts: Sequence[_Part]) -> float:
     return sum(part.seconds for part in parts)
-
-
-def _usual(parts: Sequence[_Part]) -> float:
-    """What their untuned programs took of their estimates, in the sum."""
-    pairs = [pair for pair in (part.untuned_s for part in parts) if pair is not None]
-    return sum(took for took, _ in pairs) / sum(expected for _, expected in pairs) if pairs else 1.0
 
 
 def divisions(dag: ComputeDAG) -> Iterator[list[ComputeDAG]]:
