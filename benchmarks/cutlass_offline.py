@@ -32,7 +32,7 @@ from benchmarks.turns import Deadline, chosen
 from tilewright.build.native import TOGETHER, prebuild, written
 from tilewright.cutlass import Match, Native, Program
 from tilewright.cutlass.architectures import ARCHITECTURES
-from tilewright.cutlass.contraction import NoMatchError
+from tilewright.expr.contraction import NoMatchError
 from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.guidelines import MOST
 from tilewright.errors import BuildError

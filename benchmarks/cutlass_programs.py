@@ -26,7 +26,7 @@ from benchmarks.turns import Deadline
 from tilewright.artifact import Array, Artifact, BufferSpec, Launch, Packing
 from tilewright.build.native import native_artifact
 from tilewright.cutlass.architectures import ARCHITECTURES
-from tilewright.cutlass.contraction import NoMatchError
+from tilewright.expr.contraction import NoMatchError
 from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.parameters import FIELDS, Parameters, valid
 from tilewright.cutlass.template import Match

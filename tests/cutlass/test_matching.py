@@ -16,7 +16,7 @@ from problems import (
 )
 
 from tilewright.cutlass import matches_of, reasons
-from tilewright.cutlass.contraction import NoMatchError
+from tilewright.expr.contraction import NoMatchError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, select

@@ -76,6 +76,7 @@ def test_columns_are_the_papers_and_ours() -> None:
         "streamed",
         "registers",
         "shared_bytes",
+        "matrix_ops",
         "estimated_compute",
         "estimated_near",
         "estimated_far",

@@ -10,7 +10,20 @@ from tilewright.errors import BuildError
 from tilewright.expr.dtypes import BOOL
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Tensor, substitute, transform, walk
-from tilewright.nest.nodes import EMPTY, Alloc, For, Hoist, If, Node, Seq, Store, bodies, seq
+from tilewright.nest.nodes import (
+    EMPTY,
+    Alloc,
+    For,
+    Hoist,
+    If,
+    Instruction,
+    Node,
+    Seq,
+    Store,
+    bodies,
+    mapped,
+    seq,
+)
 
 Indices: TypeAlias = tuple[Expr, ...]
 Redirection: TypeAlias = Callable[[Tensor, Indices], tuple[Tensor, Indices]]
@@ -63,18 +76,7 @@ def substituted(node: Node, values: dict[str, Expr]) -> Node:
     def on(e: Expr) -> Expr:
         return substitute(e, values)
 
-    match node:
-        case Store(_, indices, value):
-            return replace(node, indices=tuple(map(on, indices)), value=on(value))
-        case If(cond, body):
-            return If(on(cond), substituted(body, values))
-        case Alloc(_, offset, body):
-            return replace(node, offset=tuple(map(on, offset)), body=substituted(body, values))
-        case For(_, extent, body):
-            return replace(node, extent=extent, body=substituted(body, values))
-        case Seq(body):
-            return Seq(tuple(substituted(b, values) for b in body))
-    return node
+    return rebuilt(mapped(node, on), tuple(substituted(b, values) for b in bodies(node)))
 
 
 def redirected(node: Node, access: Redirection) -> Node:
@@ -87,6 +89,9 @@ def redirected(node: Node, access: Redirection) -> Node:
         case Store(tensor, indices, value):
             target, at = access(tensor, tuple(map(on, indices)))
             return replace(node, tensor=target, indices=at, value=on(value))
+        case Instruction(_, Read() as result, operands):
+            place = Read(*access(result.tensor, tuple(map(on, result.indices))))
+            return replace(node, result=place, operands=tuple(map(on, operands)))
         case If(cond, body):
             return If(on(cond), redirected(body, access))
         case Alloc(_, offset, body):

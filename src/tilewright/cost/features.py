@@ -67,6 +67,7 @@ def _columns() -> tuple[tuple[str, str], ...]:
     names += [("iterations", "iterations"), ("loops", "loops"), ("unroll_step", "statements")]
     names += [("padding_waste", "iterations/iteration"), ("streamed", "flag")]
     names += [("registers", "of a thread"), ("shared_bytes", "B of a block")]
+    names += [("matrix_ops", "operations")]
     names += [(f"estimated_{part}", "of the task's usual time") for part in PARTS]
     names += [("estimate", "of the task's usual time")]
     return tuple(names)

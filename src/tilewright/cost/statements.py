@@ -33,20 +33,25 @@ from tilewright.expr.nodes import (
     Extent,
     Read,
     Tensor,
+    Var,
     as_expr,
+    cast,
     free_vars,
     reads,
     select,
 )
 from tilewright.expr.simplify import affine
+from tilewright.nest.instructions import rule_of
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
+    EMPTY,
     THREADS,
     WORKERS,
     Alloc,
     For,
     Hoist,
     If,
+    Instruction,
     Kind,
     Node,
     Operations,
@@ -179,7 +184,7 @@ class Statement:
 def statements(program: Program) -> list[Statement]:
     """All statements of a program, in order."""
     found: list[Statement] = []
-    for root in kernels(program.body):
+    for root in map(_written_out, kernels(program.body)):
         here = list(_walk(root, _Around(owners(root))))
         workers: dict[Kind, Extent] = {}
         for s in here:
@@ -195,6 +200,39 @@ def statements(program: Program) -> list[Statement]:
     for s in found:
         s.shared = {a.tensor.name for a in s.accesses if seen[a.tensor.name] > 1}
     return found
+
+
+def _written_out(node: Node) -> Node:
+    """The nest with loops over the elements of an instruction's result in its place: what it moves
+    and adds up is what cost asks for.
+    """
+    match node:
+        case Seq(body):
+            return Seq(tuple(map(_written_out, body)))
+        case For() | If() | Alloc() | Hoist():
+            return replace(node, body=_written_out(node.body))
+        case Instruction(_, Read() as result):
+            return _elementwise(node, result)
+        case Instruction():
+            return EMPTY
+    return node
+
+
+def _elementwise(node: Instruction, result: Read) -> Node:
+    rule = rule_of(node)
+    count = rule.elements(rule.result, result.tensor.dtype)
+    e = Var(f"{result.tensor.name}.e")
+
+    def moved(read: Read) -> Read:
+        return Read(read.tensor, (*read.indices[:-1], read.indices[-1] + e))
+
+    every = [moved(r) for operand in node.operands for r in reads(operand)]
+    value = reduce(lambda a, b: a + b, (cast(result.dtype, r) for r in every))
+    products = {("matrix", "mad"): rule.products // count} if rule.products else {}
+    update = "sum" if rule.accumulates else None
+    place = moved(result)
+    store = Store(place.tensor, place.indices, value, update, tuple(products.items()))
+    return For(e, count, store, Kind.VECTOR)
 
 
 def owners(root: Node) -> dict[str, str]:

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture
 from tilewright.cutlass.b2b_gemm import B2bMatch, bias_operand
-from tilewright.cutlass.contraction import NoMatchError
 from tilewright.cutlass.conv import conv_sizes, image_for, padded_channels
 from tilewright.cutlass.epilogue import ELEMENTS
 from tilewright.cutlass.pairs import pair_candidates, pair_of
@@ -20,6 +19,7 @@ from tilewright.cutlass.windows import (
     packed_image,
     packed_weights,
 )
+from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
 
 

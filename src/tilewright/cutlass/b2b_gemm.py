@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
-from tilewright.cutlass.contraction import Contraction, Factor, NoMatchError
 from tilewright.cutlass.epilogue import COUNT, ELEMENTS
 from tilewright.cutlass.matrices import Packed, view
 from tilewright.cutlass.pairs import Pair, pair_bytes, pair_candidates, pair_conditions, pair_of
@@ -18,6 +17,7 @@ from tilewright.cutlass.parameters import (
     shared_condition,
 )
 from tilewright.cutlass.template import Match, Operand, shape_text
+from tilewright.expr.contraction import Contraction, Factor, NoMatchError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.reference import static_shape
 

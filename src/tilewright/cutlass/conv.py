@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
-from tilewright.cutlass.contraction import Contraction, NoMatchError
 from tilewright.cutlass.epilogue import ELEMENTS
 from tilewright.cutlass.gemm import (
     TiledMatch,
@@ -39,6 +38,7 @@ from tilewright.cutlass.windows import (
     packed_weights,
     rows_in_order,
 )
+from tilewright.expr.contraction import Contraction, NoMatchError
 from tilewright.expr.dag import ComputeDAG
 
 MOST_ACCESSES = 16  # beyond, what an iterator keeps of them is an array in memory

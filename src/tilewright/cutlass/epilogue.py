@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from tilewright.codegen.clike.combine import neutral, pair
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.codegen.clike.expressions import Expressions
-from tilewright.cutlass.contraction import (
+from tilewright.expr.contraction import (
     Axes,
     Contraction,
     Follows,

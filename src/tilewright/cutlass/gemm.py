@@ -7,17 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tilewright.cutlass.architectures import Architecture, Shape
-from tilewright.cutlass.contraction import (
-    Axes,
-    Contraction,
-    Factor,
-    Follows,
-    NoMatchError,
-    contraction_of,
-    packed_once,
-    sums,
-    what_follows,
-)
 from tilewright.cutlass.epilogue import COUNT, ELEMENTS
 from tilewright.cutlass.guidelines import gemm_tiles
 from tilewright.cutlass.matrices import Packed, View, view
@@ -33,6 +22,17 @@ from tilewright.cutlass.parameters import (
     tile_conditions,
 )
 from tilewright.cutlass.template import Match, Operand, shape_text, swizzled_grid
+from tilewright.expr.contraction import (
+    Axes,
+    Contraction,
+    Factor,
+    Follows,
+    NoMatchError,
+    contraction_of,
+    packed_once,
+    sums,
+    what_follows,
+)
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 

@@ -13,13 +13,13 @@ from typing import Protocol
 from tilewright.cutlass.architectures import Architecture, architecture_of
 from tilewright.cutlass.b2b_conv import B2bConv
 from tilewright.cutlass.b2b_gemm import B2bGemm, B2bMatch
-from tilewright.cutlass.contraction import NoMatchError
 from tilewright.cutlass.conv import Conv
 from tilewright.cutlass.gemm import Gemm
 from tilewright.cutlass.guidelines import MOST
 from tilewright.cutlass.parameters import Parameters, check
 from tilewright.cutlass.template import Match, Program
 from tilewright.errors import ScheduleError
+from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene, compact, read_decisions
 from tilewright.headers import missing

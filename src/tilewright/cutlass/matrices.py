@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from math import gcd, prod
 
 from tilewright.artifact import BufferSpec, Packing, aligned
-from tilewright.cutlass.contraction import Axes, Factor, NoMatchError
 from tilewright.cutlass.epilogue import group_stride
 from tilewright.cutlass.parameters import ACCESS_BYTES, element_bytes
+from tilewright.expr.contraction import Axes, Factor, NoMatchError
 from tilewright.expr.reference import static_shape
 
 PACKED_RANK = 6  # dimensions that tw_pack.h goes through

@@ -14,20 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.cutlass.architectures import Architecture
-from tilewright.cutlass.contraction import (
-    Contraction,
-    Factor,
-    Follows,
-    NoMatchError,
-    contraction_of,
-    factor_of,
-    grouped,
-    packed_once,
-    place_of,
-    seen_through,
-    sums,
-    what_follows,
-)
 from tilewright.cutlass.epilogue import group_stride, scalar_function
 from tilewright.cutlass.gemm import epilogue_conditions, supported
 from tilewright.cutlass.guidelines import FEW_BLOCKS, pipelines_of
@@ -41,6 +27,20 @@ from tilewright.cutlass.parameters import (
     stage_bytes,
     thread_registers,
     tile_conditions,
+)
+from tilewright.expr.contraction import (
+    Contraction,
+    Factor,
+    Follows,
+    NoMatchError,
+    contraction_of,
+    factor_of,
+    grouped,
+    packed_once,
+    place_of,
+    seen_through,
+    sums,
+    what_follows,
 )
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import evaluate

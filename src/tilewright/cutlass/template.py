@@ -20,7 +20,6 @@ import numpy as np
 from tilewright.artifact import Packing, aligned
 from tilewright.codegen.clike.cuda import NUMBERS
 from tilewright.cutlass.architectures import Architecture, Shape
-from tilewright.cutlass.contraction import Contraction, Factor, Follows
 from tilewright.cutlass.epilogue import ELEMENTS, PARTIAL, Epilogue
 from tilewright.cutlass.matrices import PACKED_THREADS, Packed
 from tilewright.cutlass.parameters import (
@@ -34,6 +33,7 @@ from tilewright.cutlass.parameters import (
     valid,
 )
 from tilewright.errors import ScheduleError
+from tilewright.expr.contraction import Contraction, Factor, Follows
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.tensors import is_constant
 

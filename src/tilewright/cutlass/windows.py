@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilewright.cutlass.contraction import Contraction, Factor, NoMatchError
 from tilewright.cutlass.matrices import Packed
 from tilewright.expr.access import AffineIndex
+from tilewright.expr.contraction import Contraction, Factor, NoMatchError
 from tilewright.expr.reference import static_shape
 
 

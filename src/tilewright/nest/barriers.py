@@ -4,8 +4,10 @@
     first_race(kernel)         two accesses without a barrier between them, or None
 
 Two accesses of one shared tensor conflict when one writes, unless the same thread makes both: then
-they have the same indices, and those name every thread loop around. Accesses of two tensors that
-lie in the same bytes (`Alloc.slot`) conflict when one writes. That a shared element is written by
+they have the same indices, and those name every thread loop around. Nor do they conflict in two
+stages of a ring: at `k % 3` and `(k + 2) % 3`, where what the iteration before left is at
+`(k - 1) % 3`. Accesses of two tensors that lie in the same bytes (`Alloc.slot`) conflict when one
+writes. That a shared element is written by
 one thread only is the interpreter's to check.
 """
 
@@ -13,15 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
-from tilewright.expr.nodes import Expr, free_vars, reads
+from tilewright.expr.nodes import Binary, Const, Expr, Read, Var, free_vars, reads, substitute
+from tilewright.expr.simplify import simplify
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
     Barrier,
     For,
     If,
+    Instruction,
     Kind,
     Node,
     Scope,
@@ -29,6 +33,7 @@ from tilewright.nest.nodes import (
     Store,
     bodies,
     seq,
+    touched,
     walk,
 )
 from tilewright.nest.print import expr_text
@@ -54,13 +59,37 @@ class SharedAccess:
         if self.tensor != other.tensor:
             return self.slot is not None and self.slot == other.slot
         if self.indices != other.indices:
-            return True
+            pairs = zip(self.indices, other.indices, strict=True)
+            threads = self.threads | other.threads
+            return not any(
+                _are_apart(a, b) for a, b in pairs if not (free_vars(a) | free_vars(b)) & threads
+            )
         named = frozenset[str]().union(*(free_vars(i) for i in self.indices))
         return not (self.threads | other.threads) <= named
 
     def __str__(self) -> str:
         index = ", ".join(expr_text(i) for i in self.indices)
         return f"{self.tensor}[{index}]"
+
+
+def _are_apart(a: Expr, b: Expr) -> bool:
+    """Whether two indices that do not depend on threads always differ, one of them a stage of a
+    ring. Of how many stages a symbolic nest has, nothing is known: it is not asked for.
+    """
+    if any(isinstance(x, Var) and y == Var(f"{x.name}'") for x, y in ((a, b), (b, a))):
+        return True  # two iterations
+    rings = [e.b for e in (a, b) if isinstance(e, Binary) and e.op == "mod"]
+    if not rings or any(n != rings[0] for n in rings):
+        return False
+    if not isinstance(rings[0], Const):
+        return True
+    step = simplify(_unrolled(a) - _unrolled(b))
+    return isinstance(step, Const) and step.value % rings[0].value != 0
+
+
+def _unrolled(stage: Expr) -> Expr:
+    """What a stage of a ring is the remainder of."""
+    return stage.a if isinstance(stage, Binary) and stage.op == "mod" else stage
 
 
 Pending: TypeAlias = dict[SharedAccess, None]
@@ -76,7 +105,7 @@ def with_barriers(body: Node) -> Node:
 def first_race(kernel: Node) -> tuple[SharedAccess, SharedAccess] | None:
     """The first pair of conflicting accesses that no barrier separates."""
     shared = _shared(kernel)
-    analysis = _SharedAccesses(shared)
+    analysis = _SharedAccesses(shared, _rings(kernel, shared))
     if shared:
         analysis.walk(kernel, {}, Team())
     return analysis.races[0] if analysis.races else None
@@ -89,6 +118,24 @@ def _shared(node: Node) -> dict[str, int | None]:
         for n in walk(node)
         if isinstance(n, Alloc) and n.scope is Scope.SHARED
     }
+
+
+def _rings(kernel: Node, shared: Mapping[str, int | None]) -> frozenset[tuple[str, int]]:
+    """The dimensions of shared tensors in which a loop's iterations have a stage each: some access
+    is at the remainder of its variable, or of some more, and moves by it in no other dimension.
+    """
+    threads = {n.var.name for n in walk(kernel) if isinstance(n, For) and n.kind in RUNS_ONCE}
+    accesses = [
+        (r.tensor.name, r.indices) for n in walk(kernel) for e in touched(n) for r in reads(e)
+    ]
+    return frozenset(
+        (name, d)
+        for name, indices in accesses
+        if name in shared
+        for d, i in enumerate(indices)
+        if isinstance(i, Binary) and i.op == "mod" and not free_vars(i) & threads
+        if not any(free_vars(i) & free_vars(other) for e, other in enumerate(indices) if e != d)
+    )
 
 
 def _clash(
@@ -113,10 +160,15 @@ def _thread_names(store: Store, team: Team) -> frozenset[str]:
 
 
 class _SharedAccesses:
-    """Accesses of the tensors `shared` in a nest, each statement's found once."""
+    """Accesses of the tensors `shared` in a nest, each statement's found once. In `rings` are
+    dimensions of which iterations of a loop have a stage each.
+    """
 
-    def __init__(self, shared: Mapping[str, int | None]) -> None:
+    def __init__(
+        self, shared: Mapping[str, int | None], rings: frozenset[tuple[str, int]] = frozenset()
+    ) -> None:
         self.shared = shared
+        self.rings = rings
         self.races: list[tuple[SharedAccess, SharedAccess]] = []
         self._own: dict[int, Pending] = {}
         self._all: dict[int, Pending] = {}
@@ -135,6 +187,12 @@ class _SharedAccesses:
                 if tensor.name in self.shared:
                     slot = self.shared[tensor.name]
                     found[SharedAccess(tensor.name, slot, indices, True, threads)] = None
+                return found
+            case Instruction(_, Read(tensor, indices), operands):
+                found = self._reads((*indices, *operands), team.variables)
+                if tensor.name in self.shared:
+                    slot = self.shared[tensor.name]
+                    found[SharedAccess(tensor.name, slot, indices, True, team.variables)] = None
                 return found
             case If(cond, _):
                 return self._reads((cond,), team.variables)
@@ -179,7 +237,7 @@ class _SharedAccesses:
         elif _clash(pending, everything):
             placed_node, end = self.place(node, {}, team)
             return seq(Barrier(), placed_node), end
-        if isinstance(node, Store):
+        if isinstance(node, (Store, Instruction)):
             return node, pending | everything
         inner = team.entering(node, {})
         body, end = self.place(node.body, pending | self.own(node, team), inner)
@@ -199,10 +257,27 @@ class _SharedAccesses:
             pending = self.walk(b, pending, inner)
         if _repeats(node) and pending.keys() - start.keys():
             # the next iteration starts with more than the first
-            pending = self.walk(bodies(node)[0], pending, inner)
+            waits = any(isinstance(n, Barrier) for n in walk(node.body))
+            before = node.var - 1 if waits else Var(f"{node.var.name}'")
+            pending = self.walk(node.body, self._at(pending, node.var, before), inner)
+            pending = self._at(pending, node.var, Var(f"{node.var.name}?"))
         return pending
 
+    def _at(self, pending: Pending, var: Var, value: Expr) -> Pending:
+        """The accesses with a value for a variable in rings: what was done in another iteration."""
 
-def _repeats(node: Node) -> bool:
+        def at(access: SharedAccess) -> SharedAccess:
+            indices = [
+                simplify(substitute(i, {var.name: value}))
+                if (access.tensor, d) in self.rings
+                else i
+                for d, i in enumerate(access.indices)
+            ]
+            return replace(access, indices=tuple(indices))
+
+        return {at(access): None for access in pending} if self.rings else pending
+
+
+def _repeats(node: Node) -> TypeGuard[For]:
     """Whether a thread runs the body several times."""
     return isinstance(node, For) and node.kind not in RUNS_ONCE and node.extent != 1

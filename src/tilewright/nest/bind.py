@@ -24,6 +24,7 @@ from tilewright.nest.nodes import (
     For,
     Hoist,
     If,
+    Instruction,
     Kind,
     Node,
     Program,
@@ -70,6 +71,13 @@ class _Binding:
                     indices=tuple(self.expr(i, ranges) for i in indices),
                     value=self.expr(value, ranges),
                     marks=self.marks(node.marks),
+                )
+            case Instruction(_, result, operands):
+                if result is not None:
+                    indices = tuple(self.expr(i, ranges) for i in result.indices)
+                    result = Read(self.tensor(result.tensor), indices)
+                return replace(
+                    node, result=result, operands=tuple(self.expr(e, ranges) for e in operands)
                 )
             case Barrier():
                 return node

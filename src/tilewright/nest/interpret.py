@@ -18,30 +18,17 @@ another thread's could overtake raises VerifyError; so does a barrier that not e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import VerifyError
-from tilewright.expr.evaluate import BINARY, CALLS
-from tilewright.expr.nodes import (
-    Binary,
-    Call,
-    Cast,
-    Const,
-    Expr,
-    Read,
-    Reduce,
-    Select,
-    Tensor,
-    Var,
-)
 from tilewright.expr.tensors import Table
+from tilewright.nest.instructed import Copies, instruct
 from tilewright.nest.lanes import Array, Lanes
 from tilewright.nest.lockstep import lockstep_loops
-from tilewright.nest.memory import BLOCK, THREAD, VIRTUAL, CheckedBuffer, Since, threads
+from tilewright.nest.memory import BLOCK, THREAD, VIRTUAL, CheckedBuffer, Since
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -49,6 +36,7 @@ from tilewright.nest.nodes import (
     For,
     Hoist,
     If,
+    Instruction,
     Kind,
     Node,
     Program,
@@ -57,6 +45,7 @@ from tilewright.nest.nodes import (
     Store,
     bodies,
 )
+from tilewright.nest.place import Buffers, StatementPlace
 from tilewright.nest.print import nest_text
 from tilewright.nest.workers import (
     concrete_extents,
@@ -67,13 +56,6 @@ from tilewright.nest.workers import (
 )
 
 LANES_AT_ONCE = 1 << 18
-UPDATES: dict[str, np.ufunc] = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-}
-Buffers: TypeAlias = Mapping[str, CheckedBuffer]
 
 
 def interpret(
@@ -119,6 +101,7 @@ class _Interpreter:
         # Shared memory by name: it is the same in every iteration that allocates it.
         self.since: dict[str, Since] = {}
         self.slots: dict[int, dict[str, CheckedBuffer]] = {}
+        self.copies = Copies()
         self.team = 1  # lanes that come to a barrier
 
     def _measure(self, node: Node) -> int:
@@ -139,7 +122,7 @@ class _Interpreter:
             case For():
                 self.loop(node, buffers, lanes)
             case If(cond, body):
-                where = _StatementPlace(self.program, node, buffers)
+                where = StatementPlace(self.program, node, buffers)
                 test = np.broadcast_to(where.value(cond, lanes), (lanes.count,))
                 if test.any():
                     self.run(body, buffers, lanes if test.all() else lanes.where(test))
@@ -147,17 +130,20 @@ class _Interpreter:
                 self.alloc(node, buffers, lanes)
             case Store():
                 combined = self.combined.get(id(node), ())
-                _StatementPlace(self.program, node, buffers).store(node, lanes, combined)
+                StatementPlace(self.program, node, buffers).store(node, lanes, combined)
+            case Instruction():
+                where = StatementPlace(self.program, node, buffers)
+                instruct(where, node, lanes, self.team, self.copies)
             case Barrier():
                 if lanes.count != self.team:
-                    _StatementPlace(self.program, node, buffers).fail("not every thread comes here")
+                    StatementPlace(self.program, node, buffers).fail("not every thread comes here")
                 for since in self.since.values():
                     since.forget()
             case Hoist():
                 raise VerifyError(f"program {self.program.name} is symbolic: it has a hoist")
 
     def alloc(self, node: Alloc, buffers: Buffers, lanes: Lanes) -> None:
-        where = _StatementPlace(self.program, node, buffers)
+        where = StatementPlace(self.program, node, buffers)
         slot = f"{node.tensor.name}:window"
         starts = {f"{slot}.{d}": where.value(e, lanes) for d, e in enumerate(node.offset)}
         windows = np.arange(lanes.count)
@@ -170,7 +156,8 @@ class _Interpreter:
             since = self.since.get(node.tensor.name)
             if since is None or len(since.writer) != len(buffer.data):
                 since = self.since[node.tensor.name] = Since.barrier(len(buffer.data))
-            buffer = replace(buffer, since=since)
+            copying = np.zeros(len(buffer.data), np.bool_)
+            buffer = replace(buffer, since=since, copying=copying)
             if node.slot is not None:
                 sharing = self.slots.setdefault(node.slot, {})
                 buffer = sharing[node.tensor.name] = replace(buffer, sharing=sharing)
@@ -204,6 +191,7 @@ class _Interpreter:
         for numbers in groups:
             self.since.clear()
             self.slots.clear()
+            self.copies = Copies()
             inside = lanes.spread(BLOCK, len(numbers)).setting({BLOCK: numbers})
             index = np.unravel_index(numbers, extents)
             self.team = inside.count
@@ -242,118 +230,3 @@ class _Interpreter:
         for number in rng.permutation(prod(extents)):
             index = np.unravel_index(number, extents)
             self.run(region[-1].body, buffers, lanes.setting(dict(zip(names, index, strict=True))))
-
-
-@dataclass(frozen=True, slots=True)
-class _StatementPlace:
-    """A statement with the buffers it sees: evaluates expressions for all lanes at once."""
-
-    program: Program
-    node: Node
-    buffers: Buffers
-
-    def fail(self, problem: str) -> NoReturn:
-        text = nest_text(self.node).splitlines()[0].strip()
-        raise VerifyError(f"program {self.program.name}: {text}: {problem}")
-
-    def store(self, node: Store, lanes: Lanes, combined: tuple[Kind, ...] = ()) -> None:
-        """`combined` are the thread dimensions whose threads reduce to one result."""
-        buffer, at = self.element(node.tensor, node.indices, lanes)
-        value = np.broadcast_to(self.value(node.value, lanes), (lanes.count,))
-        if buffer.since is not None and not buffer.since.writing(at, threads(lanes, combined)):
-            self.fail(f"threads race for an element of {node.tensor.name}: a barrier is missing")
-        self.overwrite(buffer)
-        if node.reduce is None:
-            buffer.data[at] = value.astype(buffer.data.dtype)
-            buffer.written[at] = True
-            return
-        self.check_written(buffer, at)
-        update = UPDATES[node.reduce]
-        if buffer.data.dtype == value.dtype:
-            update.at(buffer.data, at, value)
-            return
-        # Narrow storage rounds after every single update, as the loop would.
-        for i, v in zip(np.broadcast_to(at, (lanes.count,)), value, strict=True):
-            old = buffer.data[i].astype(value.dtype)
-            buffer.data[i] = update(old, v).astype(buffer.data.dtype)
-
-    def overwrite(self, buffer: CheckedBuffer) -> None:
-        """A store ends the lives of what was in the same bytes."""
-        for name, other in buffer.sharing.items():
-            if name == buffer.tensor.name:
-                continue
-            if other.since is not None and other.since.touched:
-                self.fail(f"the bytes of {name} are in use by other threads: a barrier is missing")
-            other.written.fill(False)
-
-    def value(self, e: Expr, lanes: Lanes) -> Array:
-        """Values of `e`: one a lane, or one for all of them."""
-        match e:
-            case Const(value, kind):
-                return np.asarray(value, kind.compute.numpy)
-            case Var(name):
-                return lanes.get(name)
-            case Read(tensor, indices):
-                return self.read(tensor, indices, lanes)
-            case Select(cond, a, b):
-                return self.choose(cond, a, b, lanes)
-            case Binary(op, a, b):
-                found = BINARY[op](self.value(a, lanes), self.value(b, lanes))
-            case Call(fn, args):
-                found = CALLS[fn](*(self.value(x, lanes) for x in args))
-            case Cast(to, x):
-                found = self.value(x, lanes)
-                if to.compute.numpy == np.bool_:
-                    return np.not_equal(found, 0)
-            case Reduce():
-                self.fail("a nest has loops and updates, not reductions in a value")
-        return np.asarray(found).astype(e.dtype.compute.numpy, copy=False)
-
-    def choose(self, cond: Expr, a: Expr, b: Expr, lanes: Lanes) -> Array:
-        """A select; each branch is evaluated only in the lanes that take it."""
-        test = np.broadcast_to(self.value(cond, lanes), (lanes.count,))
-        if test.all():
-            return self.value(a, lanes)
-        if not test.any():
-            return self.value(b, lanes)
-        found = np.empty(lanes.count, a.dtype.compute.numpy)
-        found[test] = self.value(a, lanes.where(test))
-        found[~test] = self.value(b, lanes.where(~test))
-        return found
-
-    def read(self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes) -> Array:
-        buffer, at = self.element(tensor, indices, lanes)
-        self.check_written(buffer, at)
-        if buffer.since is not None and not buffer.since.reading(at, threads(lanes)):
-            self.fail(f"{tensor.name} is read where another thread wrote: a barrier is missing")
-        found: Array = buffer.data[at].astype(tensor.dtype.compute.numpy, copy=False)
-        return found
-
-    def check_written(self, buffer: CheckedBuffer, at: Array) -> None:
-        known = buffer.written[at]
-        if not known.all():
-            first = int(np.broadcast_to(at, known.shape)[~known].flat[0]) % prod(buffer.shape)
-            where = tuple(int(i) for i in np.unravel_index(first, buffer.shape))
-            window = " of its window" if buffer.slot else ""
-            self.fail(f"{buffer.tensor.name} at {list(where)}{window} is read before it is written")
-
-    def element(
-        self, tensor: Tensor, indices: tuple[Expr, ...], lanes: Lanes
-    ) -> tuple[CheckedBuffer, Any]:
-        """The buffer of `tensor` and the flat positions of the element in each lane."""
-        buffer = self.buffers.get(tensor.name)
-        if buffer is None:
-            self.fail(f"{tensor.name} is not declared here")
-        if len(indices) != len(buffer.shape):
-            self.fail(f"{tensor.name} has {len(buffer.shape)} dimensions, {len(indices)} indices")
-        flat: Array = lanes.get(buffer.slot) if buffer.slot else np.zeros(lanes.count, np.int64)
-        for d, (index, extent) in enumerate(zip(indices, buffer.shape, strict=True)):
-            at = self.value(index, lanes)
-            local = at - lanes.get(buffer.offsets[d]) if buffer.offsets else at
-            if local.min() < 0 or local.max() >= extent:
-                wrong = int(local.min()) if local.min() < 0 else int(local.max())
-                self.fail(
-                    f"index {wrong} of dimension {d} of {tensor.name} is outside 0..{extent - 1}"
-                )
-            flat = flat * extent + local
-        return buffer, flat

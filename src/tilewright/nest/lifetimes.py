@@ -18,18 +18,20 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from tilewright.expr.nodes import Expr, reads
+from tilewright.expr.nodes import Expr, Read, reads
 from tilewright.nest.nodes import (
     WORKERS,
     Alloc,
     For,
     Hoist,
     If,
+    Instruction,
     Node,
     Scope,
     Seq,
     Store,
     bodies,
+    expressions,
     walk,
 )
 
@@ -122,17 +124,12 @@ class _Lives:
     _depth: dict[str, int] = field(default_factory=dict)
 
     def visit(self, node: Node) -> None:
+        self.touch(expressions(node))
         match node:
-            case Alloc(tensor, offset) if node.scope is Scope.SHARED:
-                self.touch(offset)
+            case Alloc(tensor) if node.scope is Scope.SHARED:
                 self._depth[tensor.name] = len(self._loops)
-            case Alloc(_, offset):
-                self.touch(offset)
-            case Store(tensor, indices, value):
-                self.touch((*indices, value))
+            case Store(tensor) | Instruction(_, Read(tensor)):
                 self.lives(tensor.name, self.number)
-            case If(cond):
-                self.touch((cond,))
         self.number += 1
         repeats = isinstance(node, For) and node.kind not in WORKERS and node.extent != 1
         if repeats:

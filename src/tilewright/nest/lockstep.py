@@ -13,8 +13,8 @@ and that outlives an iteration, one of these must be certain:
   3. different iterations touch different elements: some index is c * v + rest in all accesses,
      where `rest` spans less than |c| while the outer loops stand still.
 
-A loop inside a kernel around barriers, shared storage or threads is none of them: the threads run
-it together, one iteration after the other.
+A loop inside a kernel around barriers, instructions, shared storage or threads is none of them: the
+threads run it together, one iteration after the other.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tilewright.nest.nodes import (
     Barrier,
     For,
     If,
+    Instruction,
     Kind,
     Node,
     Scope,
@@ -83,7 +84,7 @@ def _is_teamwork(node: Node) -> bool:
             return node.kind in (Kind.VIRTUAL, *THREADS)
         case Alloc():
             return node.scope is Scope.SHARED
-    return isinstance(node, Barrier)
+    return isinstance(node, (Barrier, Instruction))
 
 
 def _accesses(

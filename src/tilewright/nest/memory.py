@@ -71,8 +71,8 @@ class CheckedBuffer:
     """Storage of one tensor, or of one window a lane: flat elements, and which were written.
 
     `slot` and `offsets` are the names under which lanes hold their window's number and start.
-    `since` is what threads did to shared storage since the last barrier, `sharing` all buffers that
-    lie in the same bytes.
+    `since` is what threads did to shared storage since the last barrier, `copying` the elements of
+    it that copies are on their way to, `sharing` all buffers that lie in the same bytes.
     """
 
     tensor: Tensor
@@ -82,6 +82,7 @@ class CheckedBuffer:
     slot: str | None = None
     offsets: tuple[str, ...] = ()
     since: Since | None = None
+    copying: Array | None = None
     sharing: dict[str, CheckedBuffer] = field(default_factory=dict)
 
     @classmethod

@@ -6,6 +6,7 @@
            | Alloc(tensor, offset, body, scope, slot)  storage for [offset, offset + shape)
            | Store(tensor, indices, value, reduce, operations, initial, marks)
            | Barrier()                       every thread of the block has come this far
+           | Instruction(name, result, operands)      one of the table of `instructions`
            | Hoist(loops, live, body)        (symbolic nests only)
 
 Indices stay logical and multi-dimensional (those of the stage's own axes); `Alloc.offset` says
@@ -39,16 +40,19 @@ has is done by thread 0 of that dimension. A virtual thread loop makes several t
 A reduction into an element that no loop of some thread dimension moves combines these threads,
 unless the element is in storage that each of them has for itself; under conditions, a thread for
 which they do not hold takes part and adds nothing.
+
+What loops and stores cannot say, instructions do: what a warp computes together of what its threads
+hold, copies that go on while the thread does. What each does is in the table of `instructions`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from tilewright.expr.nodes import Expr, Extent, Tensor, Var
+from tilewright.expr.nodes import Expr, Extent, Read, Tensor, Var
 from tilewright.nest.marks import MARKS, Marks
 
 
@@ -130,7 +134,8 @@ class Alloc:
 
     The element with logical indices `x` is at `x - offset`. Private to one parallel iteration
     when it stands inside a parallel loop (see `Scope`). Uninitialised. Shared allocations with
-    one `slot` lie in the same bytes, one after the other (`lifetimes`).
+    one `slot` lie in the same bytes, one after the other (`lifetimes`). Rows of a `swizzled` one
+    keep their pieces of 16 bytes in another order (`swizzle`).
     """
 
     tensor: Tensor
@@ -138,6 +143,7 @@ class Alloc:
     body: Node
     scope: Scope = Scope.LOCAL
     slot: int | None = None
+    swizzled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,20 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class Instruction:
+    """What `instructions.INSTRUCTIONS` says of `name`: made of `operands`, `result` is what each
+    thread gets, by the place of its first element (None: it gets nothing).
+
+    An operand is a read, of that element and those after it in its row; a select between such a
+    read and 0; or a number.
+    """
+
+    name: str
+    result: Read | None = None
+    operands: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Hoist:
     """Symbolic nests only: to `body`, a loop of `loops` has extent 1 where its `live` is false."""
 
@@ -171,7 +191,7 @@ class Hoist:
     body: Node
 
 
-Node: TypeAlias = For | Seq | If | Alloc | Store | Barrier | Hoist
+Node: TypeAlias = For | Seq | If | Alloc | Store | Barrier | Instruction | Hoist
 EMPTY = Seq(())
 """A nest that does nothing."""
 
@@ -212,7 +232,7 @@ def bodies(node: Node) -> tuple[Node, ...]:
     match node:
         case Seq(body):
             return body
-        case Store() | Barrier():
+        case Store() | Barrier() | Instruction():
             return ()
         case For() | If() | Alloc() | Hoist():
             return (node.body,)
@@ -223,3 +243,49 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for b in bodies(node):
         yield from walk(b)
+
+
+def expressions(node: Node) -> tuple[Expr, ...]:
+    """What a node computes itself, the indices of what it writes included, not through its body."""
+    match node:
+        case Store():
+            return (*node.indices, node.value)
+        case Instruction():
+            return (*(node.result.indices if node.result is not None else ()), *node.operands)
+        case If():
+            return (node.cond,)
+        case Alloc():
+            return node.offset
+    return ()
+
+
+def touched(node: Node) -> tuple[Expr, ...]:
+    """The same, and as reads the places of what the node writes."""
+    match node:
+        case Store():
+            return (Read(node.tensor, node.indices), node.value)
+        case Instruction():
+            return accessed(node)
+    return expressions(node)
+
+
+def accessed(node: Instruction) -> tuple[Expr, ...]:
+    """An instruction's result, if it has one, and its operands."""
+    return node.operands if node.result is None else (node.result, *node.operands)
+
+
+def mapped(node: Node, change: Callable[[Expr], Expr]) -> Node:
+    """A node with its own expressions changed, those of its body left alone."""
+    match node:
+        case Store():
+            indices = tuple(map(change, node.indices))
+            return replace(node, indices=indices, value=change(node.value))
+        case Instruction(_, result, operands):
+            if result is not None:
+                result = replace(result, indices=tuple(map(change, result.indices)))
+            return replace(node, result=result, operands=tuple(map(change, operands)))
+        case If():
+            return replace(node, cond=change(node.cond))
+        case Alloc():
+            return replace(node, offset=tuple(map(change, node.offset)))
+    return node

@@ -35,12 +35,14 @@ from tilewright.nest.nodes import (
     For,
     Hoist,
     If,
+    Instruction,
     Kind,
     Node,
     Program,
     Scope,
     Seq,
     Store,
+    accessed,
 )
 
 # Infix operators: text and how tightly they bind.
@@ -101,10 +103,13 @@ def _node(node: Node, depth: int) -> list[str]:
         case Alloc(tensor, offset, body, scope, slot):
             remark = "" if scope is Scope.LOCAL else f"  # {scope.value}"
             remark += "" if slot is None else f", slot {slot}"
+            remark += ", swizzled" if node.swizzled else ""
             head = f"{pad}alloc {declaration(tensor)} at {_list(offset)}:{remark}"
             return [head, *_node(body, depth + 1)]
         case Barrier():
             return [f"{pad}barrier"]
+        case Instruction(name):
+            return [f"{pad}{name}({', '.join(map(expr_text, accessed(node)))})"]
         case Store(tensor, indices, value, reduce):
             update = "=" if reduce is None else UPDATES.get(reduce, f"{reduce}=")
             return [f"{pad}{tensor.name}{_list(indices)} {update} {expr_text(value)}"]

@@ -23,6 +23,7 @@ from tilewright.expr.nodes import (
     REDUCTIONS,
     Binary,
     Call,
+    Const,
     Expr,
     Extent,
     Read,
@@ -31,14 +32,29 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
     children,
+    reads,
 )
 from tilewright.expr.tensors import Table
 from tilewright.nest.barriers import first_race
 from tilewright.nest.facts import Facts
+from tilewright.nest.instructions import COPY, INSTRUCTIONS
 from tilewright.nest.lifetimes import first_overlap
 from tilewright.nest.marks import MARKS
-from tilewright.nest.nodes import Alloc, For, Hoist, If, Node, Program, Seq, Store, walk
+from tilewright.nest.nodes import (
+    Alloc,
+    For,
+    Hoist,
+    If,
+    Instruction,
+    Node,
+    Program,
+    Scope,
+    Seq,
+    Store,
+    walk,
+)
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
+from tilewright.nest.swizzle import Swizzle
 from tilewright.nest.workers import check_workers, kernels
 
 
@@ -127,6 +143,8 @@ def _node(node: Node, scope: VerifiedScope) -> None:
             _alloc(node, scope)
         case Store():
             _store(node, scope)
+        case Instruction():
+            _instruction(node, scope)
         case Hoist(loops, live, body):
             head = f"hoist of {', '.join(v.name for v in loops)}"
             if not scope.symbolic:
@@ -184,6 +202,10 @@ def _alloc(node: Alloc, scope: VerifiedScope) -> None:
     head = f"alloc {declaration(node.tensor)}"
     if node.tensor.name in scope.storage:
         scope.fail(head, "a tensor of that name is in scope already")
+    if node.swizzled and node.scope is not Scope.SHARED:
+        scope.fail(head, "only rows of shared storage are swizzled")
+    if node.swizzled and not scope.symbolic:
+        Swizzle.of(node.tensor)
     if len(node.offset) != node.tensor.rank:
         scope.fail(head, f"{len(node.offset)} offsets for {node.tensor.rank} dimensions")
     for extent in node.tensor.shape:
@@ -208,6 +230,41 @@ def _store(node: Store, scope: VerifiedScope) -> None:
         )  # fmt: skip
     _value(node.value, scope, head)
     _marks(node, scope, head)
+
+
+def _instruction(node: Instruction, scope: VerifiedScope) -> None:
+    """Runs of elements inside of their tensors, of the dtypes that the instruction has."""
+    head = nest_text(node)
+    rule = INSTRUCTIONS.get(node.name)
+    if rule is None:
+        scope.fail(head, f"no such instruction; known: {', '.join(INSTRUCTIONS)}")
+    if len(node.operands) != len(rule.operands) or (node.result is None) != (not rule.result):
+        scope.fail(head, f"it has {len(rule.operands)} operands and {bool(rule.result):d} results")
+    if node.result is not None:
+        _run(node.result, rule.result, scope, head)
+        if not scope.storage[node.result.tensor.name].writable:
+            scope.fail(head, f"{node.result.tensor.name} is an input, a constant or a table")
+    for operand, size in zip(node.operands, rule.operands, strict=True):
+        match operand:
+            case Read() if size:
+                _run(operand, size, scope, head)
+            case Select(cond, Read() as read, Const(0 | 0.0)) if node.name.startswith(COPY):
+                _condition(cond, scope, head)
+                _run(read, size, replace(scope, facts=scope.facts.assume(cond)), head)
+            case Const() if not size:
+                continue
+            case _:
+                scope.fail(head, f"{expr_text(operand)} is no operand of it")
+        names = [r.tensor.dtype.name for r in reads(operand)]
+        if rule.dtypes and not set(names) <= set(rule.dtypes):
+            scope.fail(head, f"operands are {' or '.join(rule.dtypes)}, not {', '.join(names)}")
+
+
+def _run(read: Read, size: int, scope: VerifiedScope, head: str) -> None:
+    """The first and the last of so many bytes from an element on."""
+    last = read.indices[-1] + (size // read.tensor.dtype.bytes - 1)
+    _access(read.tensor, read.indices, scope, head)
+    _access(read.tensor, (*read.indices[:-1], last), scope, head)
 
 
 def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: VerifiedScope, head: str) -> None:

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from tilewright.errors import VerifyError
 from tilewright.expr.nodes import Expr, free_vars, reads
+from tilewright.nest.instructions import INSTRUCTIONS
 from tilewright.nest.nodes import (
     THREADS,
     WORKERS,
@@ -23,6 +24,7 @@ from tilewright.nest.nodes import (
     Barrier,
     For,
     If,
+    Instruction,
     Kind,
     Node,
     Program,
@@ -30,6 +32,7 @@ from tilewright.nest.nodes import (
     Seq,
     Store,
     bodies,
+    expressions,
 )
 from tilewright.nest.nodes import walk as nodes
 from tilewright.nest.print import nest_text
@@ -238,6 +241,8 @@ class _Check:
                     self.written_once(node, team)
             case Barrier() if not team.uniform:
                 self.fail(node, "not every thread of the block comes to this barrier")
+            case Instruction():
+                self.instruction(node, team, counts)
         inner = team.entering(node, counts)
         for b in bodies(node):
             self.kernel(b, inner, counts, local, shared)
@@ -252,7 +257,7 @@ class _Check:
             )
         theirs = {loop.var.name for loop in (*team.threads[node.kind], *team.virtual)}
         for n in nodes(body):
-            used = {v for e in _expressions(n) for v in free_vars(e)} & theirs
+            used = {v for e in expressions(n) for v in free_vars(e)} & theirs
             if used:
                 self.fail(node, f"a cooperative loop cannot depend on the thread: {sorted(used)}")
 
@@ -285,6 +290,19 @@ class _Check:
                     "another dimension",
                 )
 
+    def instruction(self, node: Instruction, team: Team, counts: Mapping[Kind, int]) -> None:
+        """What threads do together, or all of them agree on, every thread comes to."""
+        rule = INSTRUCTIONS.get(node.name)
+        if rule is None:
+            self.fail(node, f"no such instruction; known: {', '.join(INSTRUCTIONS)}")
+        if team.cooperative:
+            self.fail(node, "an instruction inside a cooperative loop")
+        together = rule.threads > 1 or not rule.result
+        if together and not team.uniform:
+            self.fail(node, "not every thread of the block comes to this instruction")
+        if rule.threads > 1 and counts and prod(counts.values()) % rule.threads:
+            self.fail(node, f"{prod(counts.values())} threads are no whole warps")
+
     def written_once(self, node: Store, team: Team) -> None:
         """A shared element is one thread's to write: its indices tell the threads around apart."""
         moving = frozenset[str]().union(*(free_vars(i) for i in node.indices))
@@ -296,14 +314,3 @@ class _Check:
                     node, f"every {nest[0].kind.value} of {nest[0].var.name} writes this shared "
                     "element; the threads must share out a loop of its own"
                 )  # fmt: skip
-
-
-def _expressions(node: Node) -> tuple[Expr, ...]:
-    match node:
-        case Store(_, indices, value, _):
-            return (*indices, value)
-        case If(cond, _):
-            return (cond,)
-        case Alloc(_, offset, _):
-            return offset
-    return ()

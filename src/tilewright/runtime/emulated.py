@@ -37,6 +37,7 @@ TEMPLATE_OPTIONS = (
     "-D__CUDACC_VER_MAJOR__=13", "-D__CUDACC_VER_MINOR__=0",
 )  # fmt: skip
 TEMPLATE_HEADER = '#include "tw_'
+WRAPPERS = "#ifndef TW_EMULATION"  # of instructions, for devices that have them
 TIMEOUT_S = 300
 
 Bytes = npt.NDArray[np.uint8]
@@ -98,6 +99,8 @@ def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> st
     first = [f'{INCLUDE} "cuda_emulation.h"']
     if any(x.startswith(TEMPLATE_HEADER) for x in includes):
         first.append(f'{INCLUDE} "warp.h"')
+    if any(WRAPPERS in text for text in spaces):
+        first.append(f'{INCLUDE} "instructions.h"')
     return "\n".join([*first, *includes, *spaces, *uses, ""]) + (
         "int main(int, char** path) {\n"
         "    tw::Buffers buffers;\n    buffers.read(path[1]);\n"

@@ -27,6 +27,7 @@ from tilewright.nest.nodes import Kind, Scope
 
 if TYPE_CHECKING:
     from tilewright.schedule.steps import Step
+    from tilewright.schedule.template_step import Templated
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class State:
 
     `constants` and `tables` are the DAG's until a step puts others in their place; `mapped` says
     what became of which constant. `rounding` is by how much rounding errors exceed those of the
-    DAG's own sums.
+    DAG's own sums. `templated` is what computes everything instead of the stages' loops.
     """
 
     def __init__(self, dag: ComputeDAG) -> None:
@@ -171,6 +172,7 @@ class State:
         self.tables = dag.tables
         self.mapped: dict[str, Mapped] = {}
         self.rounding = 1.0
+        self.templated: Templated | None = None
         self.trace: list[Step] = []
 
     def copy(self) -> State:
@@ -181,11 +183,16 @@ class State:
         other.constants, other.tables = self.constants, self.tables
         other.mapped = dict(self.mapped)
         other.rounding = self.rounding
+        other.templated = self.templated
         other.trace = list(self.trace)
         return other
 
     def apply(self, step: Step) -> State:
         """Apply one step and record it. Raises ScheduleError when it is illegal."""
+        if self.templated is not None:
+            raise ScheduleError(
+                f"{step.name}: {self.templated.template.name} has no loops to change"
+            )
         step.apply(self)
         self.trace.append(step)
         return self

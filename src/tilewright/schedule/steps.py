@@ -17,6 +17,7 @@ one line here.
     Winograd("C", ("h", "w"), 4)  C = sum_{r,s,c}  ->  C.data, C.products, C.inverse; C = a copy
     OnlineSoftmax("C", 64)        C = sum_k p * v  ->  in chunks of 64, each with its own maximum
     SkipZeros("C")                C = sum_k select(k % 2 == 0, ..)  ->  C = sum_{k.q} ..   k = 2*k.q
+    UseTemplate("matmul.…", (128, …))            everything is computed by a template
 
 A fetch that the threads of a block share out is made of these:
 
@@ -49,6 +50,7 @@ from tilewright.schedule.stage_steps import (
     SkipZeros,
 )
 from tilewright.schedule.step import Step, extent_int
+from tilewright.schedule.template_step import UseTemplate
 from tilewright.schedule.winograd_step import Winograd
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "Split",
     "Step",
     "StoreAt",
+    "UseTemplate",
     "Winograd",
     "extent_int",
 ]
@@ -82,6 +85,6 @@ STEPS: dict[str, type[Step]] = {
     for cls in (
         Split, FollowSplit, FollowFusedSplit, Fuse, Reorder, ComputeAt, StoreAt,
         ComputeRoot, ComputeInline, CacheWrite, CacheRead, RFactor, SkipZeros, Winograd,
-        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite,
+        OnlineSoftmax, Annotate, Parallel, SetScope, Mark, LayoutRewrite, UseTemplate,
     )
 }  # fmt: skip

@@ -20,11 +20,13 @@ THREADS = (32, 64, 128, 256, 512)
 
 def access_widths(dtype: DType) -> tuple[int, ...]:
     """Elements that a thread may take at once: up to 16 bytes, as many as one access has."""
-    return (1, 2, 4, 8) if dtype.name == "float16" else (1, 2, 4)
+    return (1, 2, 4, 8) if dtype.is_float and dtype.bits == 16 else (1, 2, 4)
 
 
 def annotate_gpu(d: Derivation) -> list[Derivation]:
     """The sketch with every loop bound; nothing here varies the structure."""
+    if d.state.templated is not None:
+        return [d]
     for stage in list(d.state.stages.values()):
         if stage.attach is None and not stage.relations:
             _bind(d, stage)

@@ -38,11 +38,16 @@ class CudaTarget(GpuTarget):
     def generation(self) -> str:
         return self.architecture
 
+    @property
+    def has_tensor_cores(self) -> bool:
+        return int("".join(filter(str.isdigit, self.architecture)) or 0) >= AMPERE
+
     @classmethod
     def known(cls) -> Mapping[str, CudaTarget]:
         return DEVICES
 
 
+AMPERE = 80  # of sm_80
 LIMITS = {
     "vector_bits": 128,
     "line_bytes": 128,

@@ -29,6 +29,10 @@ class EmulatedTarget(GpuTarget):
         pairs=Part("tilewright.cutlass.genes:pair_refusal"),
     )
 
+    @property
+    def has_tensor_cores(self) -> bool:
+        return True
+
     @classmethod
     def known(cls) -> Mapping[str, EmulatedTarget]:
         return {CUDA_ON_CPU.name: CUDA_ON_CPU}

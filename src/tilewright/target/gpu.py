@@ -47,6 +47,11 @@ class GpuTarget(Target):
     l2_bytes: int
     virtual: int
 
+    @property
+    def has_tensor_cores(self) -> bool:
+        """Whether warps multiply matrices of 16 x 16 by 16 x 8 halves, and copy asynchronously."""
+        return False
+
     @classmethod
     @abstractmethod
     def known(cls) -> Mapping[str, Self]:

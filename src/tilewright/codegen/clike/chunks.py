@@ -125,7 +125,7 @@ class Chunks:
             source = self.write.place(read.tensor.name)
             if self.is_vector_access(source, read.indices, var, width):
                 vector = self.vector_load(read, source, lanes, copied)
-        first = self.write.text(each[0])
+        first = self.write.at(place, each[0])
         if copied and vector:
             args = (place.name, place.space, place.dtype, width, first)
             self.out.line(f"{self.write.dialect.vector_at(*args, constant=False)} = {vector};")
@@ -137,7 +137,7 @@ class Chunks:
                 self.out.line(self.write.dialect.vector_store(*stored))
             else:
                 for index, text in zip(each, texts, strict=True):
-                    self.out.line(self.write.assignment(place, self.write.text(index), text))
+                    self.out.line(self.write.assignment(place, self.write.at(place, index), text))
         self.write.loaded.clear()
 
     def vector_load(
@@ -150,7 +150,8 @@ class Chunks:
             lane = self.write.dialect.lane(name, place.dtype, i, width)
             self.write.loaded[read.tensor.name, index] = lane
         self.vector_types(place.dtype, width)
-        args = (place.name, place.space, place.dtype, width, self.write.text(each[0]), copied)
+        first = self.write.at(place, each[0])
+        args = (place.name, place.space, place.dtype, width, first, copied)
         kind, value = self.write.dialect.vector_load(*args)
         self.out.line(f"const {kind} {name} = {value};")
         return name

@@ -2,20 +2,25 @@
 
     extern "C" __global__ void __launch_bounds__(32)
 
-Halves are a type of a header; vectors of them are structures of our own.
+Narrow floats are types of headers; vectors of them are structures of our own. Instructions of a
+nest are calls of what `cuda_instructions.h` defines; the emulation has functions of these names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
+from pathlib import Path
 from typing import ClassVar
 
-from tilewright.codegen.clike.dialect import Dialect
+from tilewright.codegen.clike.dialect import NARROW, Dialect
 from tilewright.expr.dtypes import DType
 from tilewright.nest.nodes import Kind
 
-HALF_HEADER = "#include <cuda_fp16.h>\n"
+HEADERS = {"float16": "#include <cuda_fp16.h>\n", "bfloat16": "#include <cuda_bf16.h>\n"}
+FROM_FLOAT = {"float16": "__float2half_rn", "bfloat16": "__float2bfloat16_rn"}
+TO_FLOAT = {"float16": "__half2float", "bfloat16": "__bfloat162float"}
+INSTRUCTIONS = Path(__file__).with_name("cuda_instructions.h")
 NUMBERS = """\
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
@@ -36,9 +41,9 @@ class Cuda(Dialect):
 
     name = "CUDA"
     types: ClassVar[Mapping[str, str]] = {
-        "float32": "float", "float64": "double", "float16": "__half", "int64": "long long",
-        "int32": "int", "int16": "short", "int8": "signed char", "uint8": "unsigned char",
-        "bool": "unsigned char",
+        "float32": "float", "float64": "double", "float16": "__half",
+        "bfloat16": "__nv_bfloat16", "int64": "long long", "int32": "int", "int16": "short",
+        "int8": "signed char", "uint8": "unsigned char", "bool": "unsigned char",
     }  # fmt: skip
     spaces: ClassVar[Mapping[str, str]] = {}
     shared = "__shared__ __align__(16)"
@@ -52,36 +57,42 @@ class Cuda(Dialect):
         Kind.THREAD_X: "(int)threadIdx.x",
         Kind.THREAD_Y: "(int)threadIdx.y",
     }
-    half_vector = "tw_half"
+    narrow_vectors: ClassVar[Mapping[str, str]] = {"float16": "tw_half", "bfloat16": "tw_bfloat"}
+    aligned = "__align__(16) "
     shuffle = SHUFFLE
 
     def kernel_head(self, threads: tuple[int, int]) -> str:
         return f'extern "C" __global__ void __launch_bounds__({prod(threads)})'
 
     def preamble(self, dtypes: Collection[str]) -> Sequence[str]:
-        return [HALF_HEADER, NUMBERS] if "float16" in dtypes else [NUMBERS]
+        return [*(text for name, text in HEADERS.items() if name in dtypes), NUMBERS]
+
+    def instructions(self) -> str:
+        return INSTRUCTIONS.read_text()
 
     def function(self, fn: str, kind: DType) -> str:
         return super().function(fn, kind) + ("" if kind.bits == 64 else "f")
 
-    def half_load(self, name: str, space: str, index: str) -> str:
-        return f"__half2float({name}[{index}])"
+    def narrow_load(self, dtype: DType, name: str, space: str, index: str) -> str:
+        return f"{TO_FLOAT[dtype.name]}({name}[{index}])"
 
-    def half_store(self, name: str, space: str, index: str, value: str) -> str:
-        return f"{name}[{index}] = __float2half_rn({value});"
+    def narrow_store(self, dtype: DType, name: str, space: str, index: str, value: str) -> str:
+        return f"{name}[{index}] = {FROM_FLOAT[dtype.name]}({value});"
 
     def vector_definition(self, dtype: DType, width: int) -> str:
-        if dtype.name != "float16":
+        if dtype.name not in NARROW:
             return ""
-        kind = self.vector(dtype, width)
-        return f"struct __align__({width * dtype.bytes}) {kind} {{ __half of[{width}]; }};\n"
+        kind, element = self.vector(dtype, width), self.types[dtype.name]
+        return f"struct __align__({width * dtype.bytes}) {kind} {{ {element} of[{width}]; }};\n"
 
     def vector_value(self, kind: str, elements: Sequence[str]) -> str:
-        if kind.startswith(self.half_vector):
-            return f"{kind}{{{{{', '.join(f'__float2half_rn({e})' for e in elements)}}}}}"
+        for name, vector in self.narrow_vectors.items():
+            if kind.startswith(vector):
+                converted = ", ".join(f"{FROM_FLOAT[name]}({e})" for e in elements)
+                return f"{kind}{{{{{converted}}}}}"
         return f"make_{kind}({', '.join(elements)})"
 
     def lane(self, vector: str, dtype: DType, lane: int, width: int) -> str:
-        if dtype.name == "float16":
-            return f"__half2float({vector}.of[{lane}])"
+        if dtype.name in NARROW:
+            return f"{TO_FLOAT[dtype.name]}({vector}.of[{lane}])"
         return super().lane(vector, dtype, lane, width)

@@ -1,7 +1,7 @@
 """What differs between the dialects of C that kernels are written in.
 
     dialect.barrier                                  "__syncthreads();"
-    dialect.half_load("x", GLOBAL, "i")              "__half2float(x[i])"
+    dialect.narrow_load(FLOAT16, "x", GLOBAL, "i")   "__half2float(x[i])"
 
 A dialect is a class in a file of its own. What this one spells is what they have in common;
 everything else of a kernel is the same text.
@@ -19,6 +19,7 @@ from tilewright.nest.nodes import Kind
 
 GLOBAL, SHARED, PRIVATE, TABLE = "global", "shared", "private", "table"
 VECTOR_BYTES = 16  # of one access
+NARROW = ("float16", "bfloat16")  # what is converted when it is loaded and stored
 FUNCTIONS = {
     "abs": "fabs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf",
     "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint",
@@ -31,7 +32,8 @@ class Dialect(ABC):
 
     `types` are the storage types by dtype, `spaces` the address-space words of pointers. `shared`
     and `table` begin the declaration of a shared array and of a table of constants, `helper` that
-    of a function. `half_vector` begins the name of a vector of halves in memory. `shuffle` defines
+    of a function, `aligned` that of an array that is an instruction's operand. `narrow_vectors`
+    begin the names of vectors of narrow floats in memory. `shuffle` defines
     `tw_shuffle_xor(value, lanes)`, which exchanges values within a warp, where the language can.
     """
 
@@ -46,7 +48,8 @@ class Dialect(ABC):
     barrier_global: ClassVar[str]
     block_index: ClassVar[str]
     thread_index: ClassVar[Mapping[Kind, str]]
-    half_vector: ClassVar[str]
+    narrow_vectors: ClassVar[Mapping[str, str]]
+    aligned: ClassVar[str] = ""
     shuffle: ClassVar[str] = ""
 
     # ---- functions ----------------------------------------------------------------------------
@@ -58,6 +61,10 @@ class Dialect(ABC):
     def preamble(self, dtypes: Collection[str]) -> Sequence[str]:
         """What stands before kernels that store elements of these dtypes."""
         return ()
+
+    def instructions(self) -> str:
+        """Wrappers of the instructions of a nest. Raises BuildError where the language has none."""
+        raise BuildError(f"{self.name} has no instructions of warps")
 
     def function(self, fn: str, kind: DType) -> str:
         """The name of a scalar function. Raises BuildError for one that devices lack."""
@@ -85,18 +92,18 @@ class Dialect(ABC):
         return " ".join(w for w in words if w)
 
     @abstractmethod
-    def half_load(self, name: str, space: str, index: str) -> str:
-        """An element of an array of halves as a float."""
+    def narrow_load(self, dtype: DType, name: str, space: str, index: str) -> str:
+        """An element of an array of narrow floats as a float."""
 
     @abstractmethod
-    def half_store(self, name: str, space: str, index: str, value: str) -> str:
-        """A statement that stores a float as a half."""
+    def narrow_store(self, dtype: DType, name: str, space: str, index: str, value: str) -> str:
+        """A statement that stores a float as a narrow one."""
 
     # ---- vectors ------------------------------------------------------------------------------
 
     def vector(self, dtype: DType, width: int) -> str | None:
         """The type of `width` elements in memory that are one access, None where there is none."""
-        names = {"float32": "float", "int32": "int", "float16": self.half_vector}
+        names = {"float32": "float", "int32": "int", **self.narrow_vectors}
         if dtype.name not in names or width not in (2, 4, 8) or width * dtype.bytes > VECTOR_BYTES:
             return None
         return f"{names[dtype.name]}{width}"

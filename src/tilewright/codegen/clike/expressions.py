@@ -15,11 +15,12 @@ from math import prod
 
 import numpy as np
 
-from tilewright.codegen.clike.dialect import Dialect
+from tilewright.codegen.clike.dialect import NARROW, Dialect
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import DType
 from tilewright.expr.intervals import Interval, interval
 from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Tensor, Var
+from tilewright.nest.swizzle import Swizzle
 
 # Text and how tightly it binds in C.
 INFIX = {
@@ -38,6 +39,12 @@ HELPERS = {
     "mod": "T tw_mod_T(T a, T b) { T r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
 }
 
+SWIZZLED = """\
+HELPER int tw_swizzled(int at, int unit, int shift, int mask) {
+    return at ^ (at >> shift & mask) << unit;
+}
+"""
+
 
 def element_count(tensor: Tensor) -> int:
     """The product of a tensor's extents."""
@@ -46,12 +53,15 @@ def element_count(tensor: Tensor) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a tensor's elements are: its C name, address space, and how indices become one."""
+    """Where a tensor's elements are: its C name, address space, how indices become one, and what
+    becomes of that in swizzled rows.
+    """
 
     name: str
     space: str
     dtype: DType
     flat: Callable[[tuple[Expr, ...]], Expr]
+    swizzle: Swizzle | None = None
 
 
 @dataclass(slots=True)
@@ -196,7 +206,15 @@ class Expressions:
         place = self.place(read.tensor.name)
         index = place.flat(read.indices)
         known = self.loaded.get((read.tensor.name, index))
-        return known if known is not None else self.element(place, self.text(index))
+        return known if known is not None else self.element(place, self.at(place, index))
+
+    def at(self, place: Place, index: Expr) -> str:
+        """A flat index as the text that finds the element."""
+        if place.swizzle is None:
+            return self.text(index)
+        self.helpers["tw_swizzled"] = SWIZZLED.replace("HELPER", self.dialect.helper)
+        s = place.swizzle
+        return f"tw_swizzled({self.text(index)}, {s.unit}, {s.shift}, {s.mask})"
 
     def place(self, tensor: str) -> Place:
         if tensor not in self.places:
@@ -205,12 +223,12 @@ class Expressions:
 
     def element(self, place: Place, index: str) -> str:
         """The element at a flat index, converted from how it is stored."""
-        if place.dtype.name == "float16":
-            return self.dialect.half_load(place.name, place.space, index)
+        if place.dtype.name in NARROW:
+            return self.dialect.narrow_load(place.dtype, place.name, place.space, index)
         return f"{place.name}[{index}]"
 
     def assignment(self, place: Place, index: str, value: str) -> str:
         """A statement that stores a value of the compute type."""
-        if place.dtype.name == "float16":
-            return self.dialect.half_store(place.name, place.space, index, value)
+        if place.dtype.name in NARROW:
+            return self.dialect.narrow_store(place.dtype, place.name, place.space, index, value)
         return f"{place.name}[{index}] = {value};"

@@ -23,24 +23,25 @@ from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import (
-    Expr,
-    Tensor,
-    reads,
-)
+from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, reads
+from tilewright.nest.instructions import COPY
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
     Barrier,
     For,
     If,
+    Instruction,
     Kind,
     Node,
     Scope,
     Seq,
     Store,
+    accessed,
+    expressions,
     walk,
 )
+from tilewright.nest.swizzle import Swizzle
 from tilewright.nest.workers import (
     Team,
     concrete_extents,
@@ -115,6 +116,13 @@ class _Writer:
         self.places = dict(self.outside)
         self.loop_names: dict[str, str] = {}
         self.ranges: dict[str, Interval] = {}
+        self.fragments = frozenset(
+            r.tensor.name
+            for n in walk(self.root)
+            if isinstance(n, Instruction)
+            for e in accessed(n)
+            for r in reads(e)
+        )
         self.shared: list[tuple[str, Tensor, int | None]] = []
         self.scratch: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
@@ -244,6 +252,8 @@ class _Writer:
                 self.visit(node.body, inner, alone)
             case Store():
                 self.store(node, team)
+            case Instruction():
+                self.instruction(node)
             case Barrier():
                 shared_only = not self._global_traffic()
                 barrier = self.dialect.barrier if shared_only else self.dialect.barrier_global
@@ -284,18 +294,43 @@ class _Writer:
         name = self.names.new(tensor.name)
         space = SHARED if node.scope is Scope.SHARED else PRIVATE
         flat = row_major(tensor, node.offset, self.forms)
-        self.places[tensor.name] = Place(name, space, tensor.dtype, flat)
+        swizzle = Swizzle.of(tensor) if node.swizzled else None
+        self.places[tensor.name] = Place(name, space, tensor.dtype, flat, swizzle)
         if space == SHARED:
             self.shared.append((name, tensor, node.slot))
             return
         kind = self.dialect.element(tensor.dtype)
-        self.line(f"{kind} {name}[{element_count(tensor)}];")
+        aligned = self.dialect.aligned if tensor.name in self.fragments else ""
+        self.line(f"{aligned}{kind} {name}[{element_count(tensor)}];")
 
     # ---- statements -------------------------------------------------------------------------
 
+    def instruction(self, node: Instruction) -> None:
+        """A call of the wrapper of an instruction."""
+        self.helpers["instructions"] = self.dialect.instructions()
+        arguments, numbers = [], []
+        for e in accessed(node):
+            match e:
+                case Const():
+                    numbers.append(self.write.text(e))
+                case Select(cond, Read() as read, _):
+                    arguments += [self.address(read), self.write.text(cond)]
+                case Read() if e is not node.result and node.name.startswith(COPY):
+                    arguments += [self.address(e), "true"]
+                case Read():
+                    arguments.append(self.address(e))
+        chosen = f"<{', '.join(numbers)}>" if numbers else ""
+        name = node.name.replace(".", "_")
+        self.line(f"tw_{name}{chosen}({', '.join(arguments)});")
+
+    def address(self, read: Read) -> str:
+        """A pointer to an element."""
+        place = self.write.place(read.tensor.name)
+        return f"{place.name} + {self.write.at(place, place.flat(read.indices))}"
+
     def store(self, node: Store, team: Team) -> None:
         place = self.write.place(node.tensor.name)
-        index = self.write.text(place.flat(node.indices))
+        index = self.write.at(place, place.flat(node.indices))
         combined = tuple(kind for kind in team.combined(node) if kind in self.counts)
         if combined:
             self.combined(node, place, index, combined, self.write.text(node.value), "")
@@ -313,7 +348,7 @@ class _Writer:
         test = " && ".join(self.write.text(c, 3) for c in conds)
         kinds = tuple(kind for kind in team.combined(inner) if kind in self.counts)
         place = self.write.place(inner.tensor.name)
-        index = self.write.text(place.flat(inner.indices))
+        index = self.write.at(place, place.flat(inner.indices))
         neutral = combine.neutral(self.write, inner.reduce, inner.tensor.dtype.compute)
         value = f"{test} ? {self.write.text(inner.value, 1)} : {neutral}"
         if kinds:
@@ -399,13 +434,6 @@ def _tensors(root: Node) -> Iterator[Tensor]:
     """Every tensor that a nest names."""
     for n in walk(root):
         match n:
-            case Store(tensor, indices, value, _):
+            case Store(tensor) | Alloc(tensor) | Instruction(_, Read(tensor)):
                 yield tensor
-                for e in (*indices, value):
-                    yield from (r.tensor for r in reads(e))
-            case If(cond, _):
-                yield from (r.tensor for r in reads(cond))
-            case Alloc(tensor, offset, _):
-                yield tensor
-                for e in offset:
-                    yield from (r.tensor for r in reads(e))
+        yield from (r.tensor for e in expressions(n) for r in reads(e))

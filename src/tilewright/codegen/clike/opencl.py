@@ -41,7 +41,7 @@ class OpenclC(Dialect):
         Kind.THREAD_X: "(int)get_local_id(0)",
         Kind.THREAD_Y: "(int)get_local_id(1)",
     }
-    half_vector = "ushort"
+    narrow_vectors: ClassVar[Mapping[str, str]] = {"float16": "ushort"}
 
     def kernel_head(self, threads: tuple[int, int]) -> str:
         x, y = threads
@@ -50,10 +50,10 @@ class OpenclC(Dialect):
     def element(self, dtype: DType) -> str:
         return "ushort" if dtype.name == "float16" else self.storage(dtype)
 
-    def half_load(self, name: str, space: str, index: str) -> str:
+    def narrow_load(self, dtype: DType, name: str, space: str, index: str) -> str:
         return f"vload_half({index}, {self._halves(name, space, 'const ')})"
 
-    def half_store(self, name: str, space: str, index: str, value: str) -> str:
+    def narrow_store(self, dtype: DType, name: str, space: str, index: str, value: str) -> str:
         return f"vstore_half({value}, {index}, {self._halves(name, space, '')});"
 
     def _halves(self, name: str, space: str, qualifier: str) -> str:

@@ -19,7 +19,20 @@ from collections.abc import Iterator
 from tilewright.codegen.clike.expressions import element_count
 from tilewright.expr.nodes import Binary, Call, Expr, Select, Tensor, free_vars, reads
 from tilewright.expr.nodes import walk as walk_expr
-from tilewright.nest.nodes import WORKERS, Alloc, For, If, Kind, Node, Scope, Store, bodies, walk
+from tilewright.nest.nodes import (
+    WORKERS,
+    Alloc,
+    For,
+    If,
+    Instruction,
+    Kind,
+    Node,
+    Scope,
+    Store,
+    bodies,
+    expressions,
+    walk,
+)
 
 REGISTERS = 256
 """Elements of private storage that may be registers; larger arrays are memory in any case."""
@@ -53,8 +66,8 @@ class Unrolling:
 
     def _count(self, node: Node, copies: int) -> int:
         """Statements that a node becomes; what is around it is written out `copies` times."""
-        if isinstance(node, Store):
-            return 1 + _divisions((*node.indices, node.value))
+        if isinstance(node, (Store, Instruction)):
+            return 1 + _divisions(expressions(node))
         if not isinstance(node, For):
             own = _divisions((node.cond,)) if isinstance(node, If) else 0
             return own + sum(self._count(b, copies) for b in bodies(node))
@@ -75,14 +88,17 @@ class Unrolling:
         return any(
             tensor.name in self._private and any(loop.var.name in free_vars(i) for i in indices)
             for n in walk(loop.body)
-            if isinstance(n, Store)
+            if isinstance(n, (Store, Instruction))
             for tensor, indices in _accesses(n)
         )
 
 
-def _accesses(store: Store) -> Iterator[tuple[Tensor, tuple[Expr, ...]]]:
-    yield store.tensor, store.indices
-    for read in reads(store.value):
+def _accesses(node: Store | Instruction) -> Iterator[tuple[Tensor, tuple[Expr, ...]]]:
+    if isinstance(node, Store):
+        yield node.tensor, node.indices
+    elif node.result is not None:
+        yield node.result.tensor, node.result.indices
+    for read in (r for e in expressions(node) for r in reads(e)):
         yield read.tensor, read.indices
 
 

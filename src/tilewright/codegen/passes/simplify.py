@@ -23,7 +23,7 @@ from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Const, Expr, Select, transform
 from tilewright.expr.simplify import Simplifier
 from tilewright.expr.zero_terms import conjuncts
-from tilewright.nest.nodes import EMPTY, Alloc, For, If, Node, Seq, Store
+from tilewright.nest.nodes import EMPTY, Alloc, For, If, Instruction, Node, Seq, Store, mapped
 
 
 def simplified(node: Node, ranges: Mapping[str, Interval] | None = None) -> Node:
@@ -64,6 +64,8 @@ class _Simplify:
                 if narrow != ranges:
                     value = self.decided(value, narrow)
                 return replace(node, indices=tuple(map(do, indices)), value=do(value))
+            case Instruction():
+                return mapped(node, self.rules(ranges).simplify)
         return node
 
     def loop(self, node: For, ranges: dict[str, Interval], narrow: dict[str, Interval]) -> Node:

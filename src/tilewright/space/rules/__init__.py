@@ -16,6 +16,7 @@ from tilewright.space.rules.online_softmax import ONLINE_SOFTMAX
 from tilewright.space.rules.pack_read import PACK_READ
 from tilewright.space.rules.rfactor import REDUCTION_FACTORISATION
 from tilewright.space.rules.skip_zeros import SKIP_ZEROS
+from tilewright.space.rules.template import TEMPLATE
 from tilewright.space.rules.tiling import (
     ADD_CACHE_WRITE,
     MULTI_LEVEL_TILING,
@@ -42,6 +43,7 @@ CPU_RULES = (
 )
 
 GPU_RULES = (
+    TEMPLATE,
     INLINE_ALL,
     ROW_REDUCTION,
     BY_ROWS,

@@ -1,17 +1,21 @@
 """What a contraction is to a template: its axes in groups, its factors, what follows it.
 
-    found = contraction_of(dag, stage)
+    left, right = factors_of(dag, stage)                    what is multiplied, over its axes
+    found = groups_of(stage, axes_of(left), axes_of(right))
     found.rows, found.columns, found.depth, found.batch     names of axes
+
+    found = contraction_of(dag, stage)                      where both factors are only read
     found.left.tensor, found.left.indices                   x[n, h * 2 + rh - 1, w * 2 + rw - 1, rc]
 
 Read off the mathematics alone (`expr.access`): no operator is named, and neither the order of axes
-nor that of the factors is asked for. A factor is an input or a constant, seen through stages that
-only move elements; zeros around it are a window's border where every test is one of its bounds.
+nor that of the factors is asked for. A factor that is read is an input or a constant, seen through
+stages that only move elements; zeros around it are a window's border where every test is one of its
+bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -29,11 +33,12 @@ from tilewright.expr.nodes import (
     Tensor,
     Var,
     binary,
+    free_vars,
     reads,
     substitute,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.simplify import Simplifier
+from tilewright.expr.simplify import Simplifier, simplify
 from tilewright.expr.tensors import Placeholder, is_constant
 
 Axes = tuple[str, ...]
@@ -76,21 +81,29 @@ class Factor:
             row *= extent
         return step
 
+    @property
+    def offset(self) -> int:
+        """Elements before that at index 0 of every axis."""
+        found, row = 0, 1
+        shape = static_shape(self.tensor)
+        for index, extent in zip(reversed(self.indices), reversed(shape), strict=True):
+            found += row * index.offset
+            row *= extent
+        return found
+
 
 def _is_plain(index: AffineIndex) -> bool:
     return index.axis is not None or (not index.coefficients and not index.offset)
 
 
 @dataclass(frozen=True, slots=True)
-class Contraction:
+class Groups:
     """`stage[batch, rows, columns] = sum(left * right)` over `depth`; groups hold the axes of more
     than one element, the outermost first. `rows` are the left factor's alone, `columns` the right
     one's.
     """
 
     stage: Tensor
-    left: Factor
-    right: Factor
     batch: Axes
     rows: Axes
     columns: Axes
@@ -104,6 +117,14 @@ class Contraction:
     @property
     def spatial(self) -> Axes:
         return (*self.batch, *self.rows, *self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction(Groups):
+    """A contraction of two factors that are read."""
+
+    left: Factor
+    right: Factor
 
     @property
     def dtype(self) -> str:
@@ -145,41 +166,58 @@ def contraction_of(dag: ComputeDAG, stage: Tensor, swapped: bool = False) -> Con
     NoMatchError where it is none.
     """
     compute = compute_of(stage)
-    body = compute.body
+    extents = _extents((*compute.axes, *compute.reduce_axes))
+    left, right = (read_factor(e, extents) for e in factors_of(dag, stage))
+    return grouped(stage, right, left) if swapped else grouped(stage, left, right)
+
+
+def factors_of(dag: ComputeDAG, stage: Tensor) -> tuple[Expr, Expr]:
+    """The two factors whose products a stage sums, over its axes, seen through what is no sum.
+    Raises NoMatchError where it does not.
+    """
+    body = compute_of(stage).body
     if not isinstance(body, Reduce) or body.op != "sum":
         raise NoMatchError(f"{stage.name} is no sum")
     product = body.body
     if not isinstance(product, Binary) or product.op != "mul":
         raise NoMatchError(f"{stage.name} is no sum of products")
-    extents = _extents((*compute.axes, *compute.reduce_axes))
-    parts = (product.b, product.a) if swapped else (product.a, product.b)
-    left, right = (_factor(dag, part, extents) for part in parts)
-    return grouped(stage, left, right)
+    return seen_through(dag, product.a), seen_through(dag, product.b)
 
 
 def grouped(stage: Tensor, left: Factor, right: Factor) -> Contraction:
     """The contraction of two factors. Raises NoMatchError for axes of no group."""
-    compute = compute_of(stage)
-    extents = _extents((*compute.axes, *compute.reduce_axes))
     if left.tensor.dtype != right.tensor.dtype:
         raise NoMatchError(f"{stage.name} multiplies {left.tensor.dtype} by {right.tensor.dtype}")
+    g = groups_of(stage, left.axes, right.axes)
+    return Contraction(g.stage, g.batch, g.rows, g.columns, g.depth, g.extents, left, right)
+
+
+def axes_of(factor: Expr) -> frozenset[str]:
+    """The axes that move a factor."""
+    return frozenset(free_vars(simplify(factor)))
+
+
+def groups_of(stage: Tensor, left: Collection[str], right: Collection[str]) -> Groups:
+    """The groups of a stage's axes, by those that move its factors. Raises NoMatchError for axes of
+    no group, or sums in another type than float32.
+    """
+    compute = compute_of(stage)
+    extents = _extents((*compute.axes, *compute.reduce_axes))
     if stage.dtype.name != "float32":
         raise NoMatchError(f"{stage.name} is summed in {stage.dtype}")
     spatial = [a.name for a in compute.axes if extents[a.name] > 1]
     depth = [a.name for a in compute.reduce_axes if extents[a.name] > 1]
     for axis in depth:
-        if axis not in left.axes or axis not in right.axes:
+        if axis not in left or axis not in right:
             raise NoMatchError(f"{stage.name}: only one factor moves along {axis}")
     for axis in spatial:
-        if axis not in left.axes and axis not in right.axes:
+        if axis not in left and axis not in right:
             raise NoMatchError(f"{stage.name} does not move along {axis}")
-    return Contraction(
+    return Groups(
         stage,
-        left,
-        right,
-        batch=tuple(a for a in spatial if a in left.axes and a in right.axes),
-        rows=tuple(a for a in spatial if a in left.axes and a not in right.axes),
-        columns=tuple(a for a in spatial if a not in left.axes and a in right.axes),
+        batch=tuple(a for a in spatial if a in left and a in right),
+        rows=tuple(a for a in spatial if a in left and a not in right),
+        columns=tuple(a for a in spatial if a not in left and a in right),
         depth=tuple(depth),
         extents=extents,
     )
@@ -189,8 +227,8 @@ def _extents(axes: Sequence[Axis]) -> dict[str, int]:
     return dict(zip((a.name for a in axes), sizes(axes), strict=True))
 
 
-def _factor(dag: ComputeDAG, part: Expr, extents: Mapping[str, int]) -> Factor:
-    e = seen_through(dag, part)
+def read_factor(e: Expr, extents: Mapping[str, int]) -> Factor:
+    """A factor that is read, or 0 outside of its tensor. Raises NoMatchError where it is not."""
     while isinstance(e, Cast) and e.dtype == e.x.dtype:
         e = e.x
     condition: Expr | None = None
@@ -308,23 +346,23 @@ def what_follows(dag: ComputeDAG, found: Contraction) -> Follows:
         return place_of(Read(output, tuple(names[a.name] for a in compute.axes)), found)
 
     if last.name == found.stage.name:
-        value, names = _of_elements(dag, after, last, compute.axes)
+        value, names = of_elements(dag, after, last, compute.axes)
         return Follows(value, place(names))
     reduced = compute_of(last)
     body = reduced.body
     assert isinstance(body, Reduce)
     axes = (*reduced.axes, *reduced.reduce_axes)
-    value, inner = _of_elements(dag, body.body, found.stage, axes)
+    value, inner = of_elements(dag, body.body, found.stage, axes)
     over = {e.name for a in reduced.reduce_axes if isinstance(e := inner[a.name], Var)}
     if over != set(found.columns):
         raise NoMatchError(f"{last.name} is not over all columns of {found.stage.name}")
-    of_row, outer = _of_elements(dag, after, last, compute.axes)
+    of_row, outer = of_elements(dag, after, last, compute.axes)
     reduction = Reduction(body.op, last, substitute(of_row, inner))
     names = {name: substitute(e, inner) for name, e in outer.items()}
     return Follows(value, place(names), reduction)
 
 
-def _of_elements(
+def of_elements(
     dag: ComputeDAG, e: Expr, stage: Tensor, axes: Sequence[Axis]
 ) -> tuple[Expr, dict[str, Expr]]:
     """`e`, over `axes`, as an expression of one element of `stage` and over its axes; and what each

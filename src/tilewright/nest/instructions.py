@@ -1,0 +1,140 @@
+"""What an `Instruction` of a nest does: who does it, with how much, and what comes of it.
+
+    mma.m16n8k16(C[0], A[0], B[0])      a warp: 16 x 8 sums of 16 products, in registers
+    ldmatrix.x4(A[0], s[row, column])   a warp: 4 matrices of 8 x 8, each thread with a row's place
+    cp.async.16(s[i], x[j])             a thread: 16 bytes, there after the wait for their group
+    cp.async.commit_group()             the copies since the last one are a group
+    cp.async.wait_group(1)              all groups but the last one are there
+
+Names are PTX's. Operands are runs of so many bytes along their tensors' last dimension, aligned to
+their size; which element of a fragment each thread holds is a task mapping. The semantics here are
+the interpreter's; the verifier, cost and code generation read the rest of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.expr.dtypes import DType
+from tilewright.nest.lanes import Array
+from tilewright.nest.nodes import Instruction
+from tilewright.nest.task_map import TaskMap, repeat, spatial
+
+WARP = 32
+HALVES = ("float16", "bfloat16")
+NUMBER = 0
+"""Stands for the bytes of an operand that is a number."""
+
+LEFT = repeat(2, 2, order=(1, 0)) * spatial(8, 4) * repeat(1, 2)
+RIGHT = repeat(1, 2) * spatial(8, 4) * repeat(1, 2)
+SUMS = repeat(2, 1) * spatial(8, 4) * repeat(1, 2)
+"""Rows and depth of the left factor of m16n8k16, columns and depth of the right one, rows and
+columns of the sums: which thread of the warp holds which element, and in what order.
+"""
+
+Semantics: TypeAlias = Callable[[Sequence[Array]], Array]
+"""Of warps: what each thread gets (`[warps, 32, elements]`) of the operands, each the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionRule:
+    """One line of the table. `result` and `operands` are bytes of each; `threads` do it together.
+
+    `accumulates`: the result's old elements are the semantics' first operand. `is_deferred`: the
+    result is there after a wait only. `dtypes` are those that operands may have (empty: any), and
+    `products` the multiply-adds of one thread.
+    """
+
+    threads: int = 1
+    result: int = 0
+    operands: tuple[int, ...] = ()
+    semantics: Semantics | None = None
+    accumulates: bool = False
+    is_deferred: bool = False
+    dtypes: tuple[str, ...] = ()
+    products: int = 0
+
+    def elements(self, size: int, dtype: DType) -> int:
+        """How many elements so many bytes are."""
+        return size // dtype.bytes
+
+
+def _multiplied(given: Sequence[Array]) -> Array:
+    sums, left, right = given
+    a, b = _gathered(left, LEFT), _gathered(right, RIGHT)
+    return sums + _scattered(a @ b.swapaxes(1, 2), SUMS)
+
+
+def _places(mapping: TaskMap) -> tuple[Array, ...]:
+    """Of every element, by thread and number: its index in each dimension, `[32, elements]`."""
+    tasks = np.array([mapping.tasks(w) for w in range(WARP)])
+    return tuple(tasks[..., d] for d in range(tasks.shape[-1]))
+
+
+def _gathered(held: Array, mapping: TaskMap) -> Array:
+    """The matrices that warps hold."""
+    shape = [e for e in mapping.shape if isinstance(e, int)]
+    found = np.zeros((len(held), *shape), held.dtype)
+    every: Any = (slice(None), *_places(mapping))
+    found[every] = held
+    return found
+
+
+def _scattered(matrices: Array, mapping: TaskMap) -> Array:
+    """What each thread holds of them."""
+    every: Any = (slice(None), *_places(mapping))
+    found: Array = matrices[every]
+    return found
+
+
+def _matrices(transposed: bool) -> Semantics:
+    """Rows of matrices of 8 x 8, each of a thread, dealt out: thread l gets the elements 2 (l mod
+    4) and the next of row l // 4 of every matrix, of its column where it is transposed.
+    """
+
+    def loaded(given: Sequence[Array]) -> Array:
+        (rows,) = given
+        matrices = rows.reshape(len(rows), -1, 8, 8)
+        if transposed:
+            matrices = matrices.swapaxes(2, 3)
+        dealt = matrices.reshape(len(rows), matrices.shape[1], WARP, 2)
+        return dealt.swapaxes(1, 2).reshape(len(rows), WARP, -1)
+
+    return loaded
+
+
+def _copied(given: Sequence[Array]) -> Array:
+    return given[0]
+
+
+def _copy(size: int) -> InstructionRule:
+    return InstructionRule(1, size, (size,), _copied, is_deferred=True)
+
+
+def _load(transposed: bool) -> InstructionRule:
+    return InstructionRule(WARP, 16, (16,), _matrices(transposed), dtypes=HALVES)
+
+
+COMMIT, WAIT = "cp.async.commit_group", "cp.async.wait_group"
+COPY = "cp.async."
+INSTRUCTIONS: Mapping[str, InstructionRule] = {
+    "mma.m16n8k16": InstructionRule(
+        WARP, 16, (16, 8), _multiplied, accumulates=True, dtypes=HALVES, products=64
+    ),
+    "ldmatrix.x4": _load(transposed=False),
+    "ldmatrix.x4.trans": _load(transposed=True),
+    f"{COPY}4": _copy(4),
+    f"{COPY}8": _copy(8),
+    f"{COPY}16": _copy(16),
+    COMMIT: InstructionRule(),
+    WAIT: InstructionRule(operands=(NUMBER,)),
+}
+
+
+def rule_of(node: Instruction) -> InstructionRule:
+    """Its line in the table. Raises KeyError for an instruction that is not there."""
+    return INSTRUCTIONS[node.name]
