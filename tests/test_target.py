@@ -85,9 +85,22 @@ def test_facts_of_gpus() -> None:
     assert isinstance(h200, CudaTarget) and h200.architecture == "sm_90"
     assert (h200.cores, h200.warp, h200.threads, h200.shared_bytes) == (132, 32, 1024, 48 << 10)
     assert h200.lanes(dtype("float32")) == 4 and h200.lanes(dtype("float16")) == 8
+    assert h200.most_shared_bytes == 227 << 10 and h200.residency.shared_bytes == 228 << 10
     more = Target.parse("opencl:pocl shared=16K cores=2")
     assert (more.shared_bytes, more.cores, more.kind) == (16 << 10, 2, "opencl")
+    assert more.most_shared_bytes == more.shared_bytes
     assert not isinstance(h200, CpuTarget)
+
+
+def test_a_text_names_what_its_architecture_does_not_imply() -> None:
+    """Machines are known by these words, so those of older records stay the same."""
+    h200 = Target.parse("cuda:h200")
+    assert "optin" not in str(h200) and "core_" not in str(h200)
+    assert Target.parse("cuda:b200 " + str(h200).partition(" ")[2]) == replace(h200, name="b200")
+    less = Target.parse("cuda:h200 optin=96K core_blocks=24")
+    assert str(less).endswith(" optin=98304 core_blocks=24") and Target.parse(str(less)) == less
+    new = Target.parse("cuda:new " + str(h200).partition(" ")[2].replace("sm_90", "sm_999"))
+    assert isinstance(new, CudaTarget) and new.most_shared_bytes == 48 << 10
 
 
 def test_lanes() -> None:

@@ -103,6 +103,7 @@ def template(device: CudaDevice) -> dict[str, Any]:
     dag = ComputeDAG([relu(batch_matmul(a, b))])
     target = Target.parse("emulated")
     (match,) = matches_of(dag, target)
+    before = calls("cuFuncSetAttribute")
     p = Parameters(128, 128, 64, 64, 32, 2, swizzle=2)
     artifact = build_native(dag, gene_of(match, p), target, "product")
     (launch,) = artifact.launches
@@ -117,7 +118,7 @@ def template(device: CudaDevice) -> dict[str, Any]:
         "difference": float(np.abs(found - expected).max()),
         "grid": launch.grid,
         "dynamic_bytes": launch.dynamic_bytes,
-        "asked": calls("cuFuncSetAttribute"),
+        "asked": calls("cuFuncSetAttribute") - before,
         "too_much": error_of(lambda: device.load(replace(part, launches=(greedy,)))),
     }
 
@@ -149,6 +150,13 @@ def main() -> None:
     thread.join()
     results["in_another_thread"] = elsewhere
 
+    before = calls("cuFuncSetAttribute")
+    deep = function("gemm_deep", device)
+    results["deep"] = {
+        "difference": difference("gemm_deep", deep),
+        "dynamic_bytes": deep.artifact.launches[0].dynamic_bytes,
+        "asked": calls("cuFuncSetAttribute") - before,
+    }
     results["template"] = template(device)
 
     live, held = LIBRARY.live(), len(two.artifact.buffers) + 1

@@ -214,6 +214,8 @@ CASES: dict[str, Case] = {
     "gemm_half_padded": Case(
         lambda: gemm_relu(27, 24, 13, "float16"), tiled(8, stage="C_acc", aligns=(2, 16))
     ),
+    # 51200 bytes of shared memory
+    "gemm_deep": Case(lambda: gemm_relu(32, 32, 800), tiled(k=(50, 8))),
     "half_relu": Case(lambda: halves(ops.relu), EIGHT_A_THREAD),
     "half_floats": Case(lambda: halves(partial(ops.cast_to, dtype="float32")), EIGHT_A_THREAD),
     "rows_warp": Case(lambda: row_sums(6, 64), combined(32, 2)),

@@ -72,7 +72,8 @@ API(cuDeviceGetName, char* s, int n, int) strncpy(s, "NVIDIA Fake T4", n); retur
 API(cuDeviceGetAttribute, int* v, int what, int)
     static const std::map<int, int> facts = {{16, 40}, {75, 7}, {76, 5}, {10, 32}, {1, 1024},
                                              {8, 49152}, {12, 65536}, {38, 4 << 20},
-                                             {97, 65536}};
+                                             {97, 65536}, {81, 65536}, {39, 1024},
+                                             {82, 65536}, {106, 16}};
     auto found = facts.find(what);
     if (found == facts.end()) return INVALID_VALUE;
     *v = found->second;

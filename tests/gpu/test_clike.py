@@ -72,6 +72,15 @@ def test_reductions_of_one_kernel_meet_in_the_same_memory() -> None:
     assert source.launches[0].shared_bytes == (1 + 48) * 4
 
 
+def test_large_arrays_are_parts_of_one_that_the_launch_gives() -> None:
+    program = CASES["gemm_deep"].lowered().program
+    text, opencl = emit(program, Cuda()).ir, emit(program, OpenclC())
+    assert "tw_dynamic_shared(shared);" in text and "    __shared__" not in text
+    assert "float* const A_C = (float*)(shared + 0);" in text
+    assert "float* const B_C = (float*)(shared + 25600);" in text
+    assert "float A_C[6400];" in opencl.ir and opencl.launches[0].dynamic_bytes == 0
+
+
 def test_types_that_devices_lack_are_named() -> None:
     x = placeholder((4,), "uint16", name="x")
     dag = ComputeDAG([compute((4,), lambda i: x[i], name="y")])

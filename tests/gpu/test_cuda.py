@@ -17,6 +17,7 @@ import pytest
 from tilewright.errors import TargetError
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.target import CudaTarget, Target
+from tilewright.target.gpu import Residency
 
 HERE = Path(__file__).parent
 
@@ -44,6 +45,9 @@ def test_facts_of_the_device(results: dict[str, Any]) -> None:
     assert (target.name, target.architecture, target.cores) == ("nvidia-fake-t4", "sm_75", 40)
     assert (target.warp, target.threads, target.shared_bytes) == (32, 1024, 48 * 1024)
     assert (target.registers, target.l2_bytes) == (65536, 4 << 20)
+    assert target.residency == Residency(1024, 16, 64 << 10, 0, 65536)
+    assert target.most_shared_bytes == 64 << 10
+    assert "optin" not in results["target"], "it has what others of its architecture have"
 
 
 def test_functions_equal_the_math(results: dict[str, Any]) -> None:
@@ -74,6 +78,12 @@ def test_kernels_of_templates_get_their_grid_shared_memory_and_sizes(
         found["too_much"].startswith("RunError: ")
         and "1048576 bytes of shared" in (found["too_much"])
     )
+
+
+def test_kernels_are_allowed_the_shared_memory_of_their_launch(results: dict[str, Any]) -> None:
+    found = results["deep"]
+    assert found["difference"] < 1e-3
+    assert found["dynamic_bytes"] > 48 << 10 and found["asked"] == 1
 
 
 def test_runs_and_launches_are_timed(results: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from gpu_cases import CASES
 
 from tilewright.artifact import Artifact
+from tilewright.codegen.clike.cuda import Cuda
 from tilewright.errors import RunError
 from tilewright.runtime.emulated import EmulatedDevice
 
@@ -17,6 +18,27 @@ DEVICE = EmulatedDevice(seed=3)
 @pytest.mark.parametrize("name", CASES)
 def test_programs_run_and_equal_the_math(name: str) -> None:
     CASES[name].check(CASES[name].artifact(DEVICE.target), DEVICE)
+
+
+@pytest.mark.parametrize("name", ["gemm_half_padded", "rows_block", "rows_scaled", "chain"])
+def test_shared_arrays_may_be_parts_of_what_the_launch_gives(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = CASES[name].artifact(DEVICE.target)
+    monkeypatch.setattr(Cuda, "static_bytes", 0)
+    given = CASES[name].artifact(DEVICE.target)
+    (launch,) = given.launches
+    assert launch.dynamic_bytes == launch.shared_bytes >= declared.launches[0].shared_bytes > 0
+    CASES[name].check(given, DEVICE)
+
+
+def test_a_block_may_have_more_shared_memory_than_arrays_of_a_kernel() -> None:
+    """The case runs with all others, too."""
+    artifact = CASES["gemm_deep"].artifact(DEVICE.target)
+    assert artifact.launches[0].dynamic_bytes == 2 * 16 * 400 * 4 > 48 << 10
+    broken = edited("gemm_deep", "] * B_C[", "] * B_C[6400 + ")
+    with pytest.raises(RunError, match="AddressSanitizer: heap-buffer-overflow"):
+        CASES["gemm_deep"].check(broken, DEVICE)
 
 
 def edited(name: str, old: str, new: str) -> Artifact:

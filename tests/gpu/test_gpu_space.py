@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gpu_cases import CASES
+from gpu_cases import CASES, Case, gemm_relu, tiled
 
 from tilewright.artifact import Artifact
 from tilewright.build import build
 from tilewright.cost.candidates import Population
-from tilewright.cost.resources import resources
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cost.features import INDEX
+from tilewright.cost.resources import resources, runs_on
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import as_expr
@@ -28,6 +30,7 @@ from tilewright.target import GpuTarget, Target
 from workloads import OPERATORS, attention, conv_layer, product
 
 A100 = Target.parse("cuda:a100")
+T4 = Target.parse("cuda:t4")
 MALI = Target.parse("opencl:mali")
 DAGS = {**OPERATORS, "CONV": conv_layer, "TBS": attention}
 
@@ -116,7 +119,7 @@ def test_resources_are_those_of_the_lowered_program(target: GpuTarget) -> None:
             }
             (root,) = {n.rpartition(".")[0] for n in names}
             assert values == {f"{root}.threads": threads, f"{root}.shared": shared}
-            assert threads <= target.threads and shared <= target.shared_bytes
+            assert threads <= target.threads and shared <= target.most_shared_bytes
 
 
 def test_shared_bytes_of_a_schedule_count_slots() -> None:
@@ -125,6 +128,23 @@ def test_shared_bytes_of_a_schedule_count_slots() -> None:
     state = State(case.dag()).replay(case.trace)
     amounts = resources(lower(state, "p").program, MALI)
     assert amounts["y.shared"] == 2 * 48 * 4
+
+
+@pytest.mark.parametrize(("target", "runs"), [(A100, True), (MALI, False), (T4, False)])
+def test_a_block_has_what_its_launch_may_ask_for(target: GpuTarget, runs: bool) -> None:
+    """100 KB of shared memory are more than arrays of a CUDA kernel may have."""
+    case = Case(lambda: gemm_relu(32, 32, 1600), tiled(k=(100, 8)))
+    program = case.lowered().program
+    assert resources(program, target)["D.shared"] == 2 * 16 * 800 * 4
+    assert runs_on(program, target) == runs
+
+
+def test_candidates_take_more_than_a_block_has_without_asking() -> None:
+    for target in (A100, MALI):
+        space = Space(product(512, 512, 512), target)
+        sizes = FeatureExtractor(space).extract(space.sample(np.random.default_rng(0), 512))[0]
+        most = np.exp2(sizes[:, INDEX["shared_bytes"]]).max() - 1.0
+        assert (most > 48 << 10) == (target is A100) and most < target.most_shared_bytes + 1
 
 
 def test_a_few_candidates_are_found_where_few_are_valid() -> None:

@@ -32,9 +32,6 @@ DRAM_BYTES = 12.0
 SECTOR_BYTES = 32.0  # the least that device memory gives
 HIDING_WARPS = 24.0  # warps of a multiprocessor, times independent sums of a thread, hide latencies
 INDEPENDENT = 4.0  # more sums than that in a thread gain nothing
-RESIDENT_THREADS = 2048.0  # of a multiprocessor
-RESIDENT_BLOCKS = 16.0
-RESIDENT_SHARED = 2.0  # a multiprocessor's shared memory, in limits of one block
 BARRIER_CYCLES = 40.0
 LAUNCH_S = 4e-6
 
@@ -72,12 +69,13 @@ def _count(a: Analysis, kind: Kind) -> Floats:
 
 def resident_blocks(a: Analysis, target: GpuTarget, threads: Floats) -> Floats:
     """Blocks that a multiprocessor runs at once, by their threads, shared bytes and registers."""
-    room = np.minimum(RESIDENT_BLOCKS, RESIDENT_THREADS // threads)
+    most = target.residency
+    room = np.minimum(float(most.blocks), most.threads // threads)
     if "shared" in a.resources:
-        amount = np.maximum(a.resources["shared"], 1)
-        room = np.minimum(room, RESIDENT_SHARED * target.shared_bytes // amount)
+        amount = np.maximum(a.resources["shared"] + most.reserved_bytes, 1)
+        room = np.minimum(room, most.shared_bytes // amount)
     if "block_registers" in a.resources:
-        room = np.minimum(room, target.registers // np.maximum(a.resources["block_registers"], 1))
+        room = np.minimum(room, most.registers // np.maximum(a.resources["block_registers"], 1))
     found: Floats = np.maximum(room, 1.0)
     return found
 

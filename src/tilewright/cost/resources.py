@@ -53,7 +53,7 @@ def limit_of(name: str, target: Target) -> int:
     return {
         "threads": target.threads,
         "virtual": target.virtual,
-        "shared": target.shared_bytes,
+        "shared": target.most_shared_bytes,
         "registers": target.thread_registers,
         "block_registers": target.registers,
     }[name.rpartition(".")[2]]

@@ -10,47 +10,46 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewright.target import CudaTarget, Target
-from tilewright.target.base import KIB
-from tilewright.target.emulated import EmulatedTarget
+from tilewright.target.cuda import CORES
+from tilewright.target.emulated import ARCHITECTURE, EmulatedTarget
 
 Shape = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """`tag` is CUTLASS's name of the instructions used, `shared_bytes` what one block can have when
-    its launch asks for it, `block_shared` what blocks of a multiprocessor share. `instructions` are
-    the multiply-adds of a warp (m, n, k) by dtype, `stages` the most tiles in flight.
+    """`tag` is CUTLASS's name of the instructions used. `instructions` are the multiply-adds of a
+    warp (m, n, k) by dtype, `stages` the most tiles in flight.
     """
 
     name: str
     tag: str
-    shared_bytes: int
-    block_shared: int
     stages: int
     instructions: Mapping[str, Shape]
+
+    @property
+    def shared_bytes(self) -> int:
+        """What one block can have when its launch asks for it."""
+        return CORES[self.name][0]
 
 
 TURING: Mapping[str, Shape] = {"float16": (16, 8, 8)}
 AMPERE: Mapping[str, Shape] = {"float16": (16, 8, 16), "bfloat16": (16, 8, 16)}
-# CUDA C++ programming guide, technical specifications by compute capability; 1 KiB of what a
-# multiprocessor has is the system's for every block.
 ARCHITECTURES: Mapping[str, Architecture] = {
     a.name: a
     for a in (
-        Architecture("sm_75", "Sm75", 64 * KIB, 64 * KIB, 2, TURING),
-        Architecture("sm_80", "Sm80", 163 * KIB, 164 * KIB, 5, AMPERE),
-        Architecture("sm_86", "Sm80", 99 * KIB, 100 * KIB, 5, AMPERE),
-        Architecture("sm_87", "Sm80", 163 * KIB, 164 * KIB, 5, AMPERE),
-        Architecture("sm_89", "Sm80", 99 * KIB, 100 * KIB, 5, AMPERE),
-        Architecture("sm_90", "Sm80", 227 * KIB, 228 * KIB, 5, AMPERE),
+        Architecture("sm_75", "Sm75", 2, TURING),
+        Architecture("sm_80", "Sm80", 5, AMPERE),
+        Architecture("sm_86", "Sm80", 5, AMPERE),
+        Architecture("sm_87", "Sm80", 5, AMPERE),
+        Architecture("sm_89", "Sm80", 5, AMPERE),
+        Architecture("sm_90", "Sm80", 5, AMPERE),
     )
 }
-EMULATED = "sm_80"
 
 
 def architecture_of(target: Target) -> Architecture | None:
     """The architecture of a target; None where templates have nothing for it."""
     if isinstance(target, EmulatedTarget):
-        return ARCHITECTURES[EMULATED]
+        return ARCHITECTURES[ARCHITECTURE]
     return ARCHITECTURES.get(target.architecture) if isinstance(target, CudaTarget) else None

@@ -136,7 +136,7 @@ class CudaDevice:
         """Let a kernel have as much shared memory as its launch gives. Raises RunError when the
         device has less.
         """
-        most = self._fact("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        most = self.target.most_shared_bytes
         if launch.shared_bytes > most:
             raise RunError(
                 f"{launch.kernel} takes {launch.shared_bytes} bytes of shared memory a block, of "
@@ -168,6 +168,11 @@ class CudaDevice:
             l2_bytes=fact("L2_CACHE_SIZE"),
             virtual=8,
             architecture=f"sm_{major}{minor}",
+            optin_bytes=fact("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+            core_shared_bytes=fact("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR"),
+            core_threads=fact("MAX_THREADS_PER_MULTIPROCESSOR"),
+            core_blocks=fact("MAX_BLOCKS_PER_MULTIPROCESSOR"),
+            core_registers=fact("MAX_REGISTERS_PER_MULTIPROCESSOR"),
         )
 
 

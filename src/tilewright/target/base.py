@@ -57,8 +57,21 @@ class Target:
         return max(1, self.vector_bits // dtype.bits)
 
     def __str__(self) -> str:
-        words = (f"{key}={getattr(self, name)}" for key, name in self.spec_keys.items())
+        facts = {name: getattr(self, name) for name in self.spec_keys.values()}
+        implied = self.implied(facts)
+        words = (
+            f"{key}={facts[name]}"
+            for key, name in self.spec_keys.items()
+            if name not in implied or facts[name] != implied[name]
+        )
         return f"{self.kind}:{self.name} {' '.join(words)}"
+
+    @classmethod
+    def implied(cls, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Facts that need no word where the others say as much, by field; `facts` may be
+        incomplete.
+        """
+        return {}
 
     @classmethod
     def named(cls, name: str) -> Target:
@@ -81,9 +94,12 @@ class Target:
 
     @classmethod
     def with_facts(cls, name: str, given: dict[str, Any]) -> Target:
-        """The target called `name` with facts replaced; any name when all facts are given."""
-        if set(given) == set(cls.spec_keys.values()):
-            return cls(name=name, **given)
+        """The target called `name` with facts replaced; any name when all facts are given, but
+        those that are implied.
+        """
+        every = {**cls.implied(given), **given}
+        if set(every) == set(cls.spec_keys.values()):
+            return cls(name=name, **every)
         base = cls.named(name)
         facts = {field: getattr(base, field) for field in cls.spec_keys.values()}
         return cls(name=base.name, **(facts | given))

@@ -11,8 +11,10 @@ from typing import ClassVar
 
 from tilewright.target.backend import Backend, Part
 from tilewright.target.base import MIB
-from tilewright.target.cuda import LIMITS
+from tilewright.target.cuda import LIMITS, core_facts
 from tilewright.target.gpu import GpuTarget, gpu_backend
+
+ARCHITECTURE = "sm_80"  # whose instructions and shared memory are emulated
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,10 @@ class EmulatedTarget(GpuTarget):
     @property
     def has_tensor_cores(self) -> bool:
         return True
+
+    @property
+    def most_shared_bytes(self) -> int:
+        return core_facts(ARCHITECTURE, self.shared_bytes, self.registers)["optin_bytes"]
 
     @classmethod
     def known(cls) -> Mapping[str, EmulatedTarget]:

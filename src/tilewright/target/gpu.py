@@ -25,14 +25,31 @@ GPU_KEYS = {
 }
 
 
+BLOCKS_OF_CORE, THREADS_OF_CORE = 16, 2048  # where a device does not say
+BLOCKS_BY_SHARED = 2  # that are resident where each has all the shared memory a block can have
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """What the blocks that a multiprocessor runs at once have together. Of its `shared_bytes` the
+    system keeps `reserved_bytes` for each block; `registers` is 0 where nobody knows.
+    """
+
+    threads: int
+    blocks: int
+    shared_bytes: int
+    reserved_bytes: int
+    registers: int
+
+
 @dataclass(frozen=True, slots=True)
 class GpuTarget(Target):
     """Facts of a device that runs blocks of threads.
 
     `warp` threads of a block run in step. Limits of one block: `threads` in all, `shared_bytes`
-    and `registers` (32 bits each, of all its threads; 0 where the device does not say). One thread
-    has at most `thread_registers`. `l2_bytes` is the cache of all cores (0: none). `virtual` is
-    the most virtual threads worth making of each.
+    (without asking for more) and `registers` (32 bits each, of all its threads; 0 where the device
+    does not say). One thread has at most `thread_registers`. `l2_bytes` is the cache of all cores
+    (0: none). `virtual` is the most virtual threads worth making of each.
     """
 
     spec_keys: ClassVar[Mapping[str, str]] = GPU_KEYS
@@ -51,6 +68,17 @@ class GpuTarget(Target):
     def has_tensor_cores(self) -> bool:
         """Whether warps multiply matrices of 16 x 16 by 16 x 8 halves, and copy asynchronously."""
         return False
+
+    @property
+    def most_shared_bytes(self) -> int:
+        """Shared bytes that a block can have at most."""
+        return self.shared_bytes
+
+    @property
+    def residency(self) -> Residency:
+        """How much runs at once on a multiprocessor."""
+        shared = BLOCKS_BY_SHARED * self.shared_bytes
+        return Residency(THREADS_OF_CORE, BLOCKS_OF_CORE, shared, 0, self.registers)
 
     @classmethod
     @abstractmethod

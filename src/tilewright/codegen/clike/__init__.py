@@ -63,9 +63,12 @@ def emit(program: Program, dialect: Dialect) -> Kernel:
     where = {name: i for i, name in enumerate(buffers)}
     where |= {name: -1 - offset for name, (_, offset) in scratch.items()}
     launches = tuple(
-        Launch(k.name, k.blocks, k.threads, tuple(where[a] for a in k.arguments), k.shared_bytes)
+        Launch(
+            k.name, k.blocks, k.threads, tuple(where[a] for a in k.arguments), k.shared_bytes,
+            k.dynamic_bytes,
+        )
         for k in written
-    )
+    )  # fmt: skip
     text = _text(written, tables, dialect)
     return Kernel(program.name, text, text.encode(), scratch_bytes, launches=launches)
 

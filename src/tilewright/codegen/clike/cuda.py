@@ -16,6 +16,7 @@ from typing import ClassVar
 from tilewright.codegen.clike.dialect import NARROW, Dialect
 from tilewright.expr.dtypes import DType
 from tilewright.nest.nodes import Kind
+from tilewright.target.cuda import STATIC_BYTES
 
 HEADERS = {"float16": "#include <cuda_fp16.h>\n", "bfloat16": "#include <cuda_bf16.h>\n"}
 FROM_FLOAT = {"float16": "__float2half_rn", "bfloat16": "__float2bfloat16_rn"}
@@ -32,6 +33,11 @@ NUMBERS = """\
 SHUFFLE = """\
 #ifndef tw_shuffle_xor
 #define tw_shuffle_xor(value, lanes) __shfl_xor_sync(0xffffffffu, value, lanes)
+#endif
+"""
+DYNAMIC_SHARED = """\
+#ifndef tw_dynamic_shared
+#define tw_dynamic_shared(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
 """
 
@@ -60,6 +66,8 @@ class Cuda(Dialect):
     narrow_vectors: ClassVar[Mapping[str, str]] = {"float16": "tw_half", "bfloat16": "tw_bfloat"}
     aligned = "__align__(16) "
     shuffle = SHUFFLE
+    dynamic_shared = DYNAMIC_SHARED
+    static_bytes = STATIC_BYTES
 
     def kernel_head(self, threads: tuple[int, int]) -> str:
         return f'extern "C" __global__ void __launch_bounds__({prod(threads)})'

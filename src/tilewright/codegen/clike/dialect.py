@@ -35,6 +35,8 @@ class Dialect(ABC):
     of a function, `aligned` that of an array that is an instruction's operand. `narrow_vectors`
     begin the names of vectors of narrow floats in memory. `shuffle` defines
     `tw_shuffle_xor(value, lanes)`, which exchanges values within a warp, where the language can.
+    `dynamic_shared` defines `tw_dynamic_shared(name)`, which declares the bytes of shared memory
+    that a launch gives, where arrays of a known size have `static_bytes` at most.
     """
 
     name: ClassVar[str]
@@ -51,6 +53,8 @@ class Dialect(ABC):
     narrow_vectors: ClassVar[Mapping[str, str]]
     aligned: ClassVar[str] = ""
     shuffle: ClassVar[str] = ""
+    dynamic_shared: ClassVar[str] = ""
+    static_bytes: ClassVar[int] = 0
 
     # ---- functions ----------------------------------------------------------------------------
 

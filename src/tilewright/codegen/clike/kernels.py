@@ -19,6 +19,7 @@ from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
 from tilewright.codegen.clike.lines import INDENT, Lines
 from tilewright.codegen.clike.names import Names
+from tilewright.codegen.clike.shared import SharedMemory
 from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.errors import BuildError
@@ -62,6 +63,7 @@ class KernelText:
     threads: tuple[int, int]
     arguments: tuple[str, ...]
     shared_bytes: int
+    dynamic_bytes: int
     helpers: Mapping[str, str]
     dtypes: frozenset[str]
 
@@ -123,7 +125,7 @@ class _Writer:
             for e in accessed(n)
             for r in reads(e)
         )
-        self.shared: list[tuple[str, Tensor, int | None]] = []
+        self.shared = SharedMemory(self.dialect, self.names)
         self.scratch: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
         self.write = Expressions(
@@ -147,7 +149,10 @@ class _Writer:
         self.indices(self.blocks, self.dialect.block_index)
         self.visit(self.body, Team(), frozenset())
         body = self.out.taken()
-        shared_bytes = self.shared_memory()
+        for text in self.shared.lines():
+            self.line(text)
+        if self.shared.dynamic_bytes:
+            self.helpers["tw_dynamic_shared"] = self.dialect.dynamic_shared
         parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
         head = f"{self.dialect.kernel_head(threads)}\n{name}(\n{parameters})\n{{"
         text = "\n".join([head, *self.out.lines, *body, "}"]) + "\n"
@@ -157,30 +162,11 @@ class _Writer:
             blocks=prod(concrete_extents(self.blocks)),
             threads=threads,
             arguments=arguments,
-            shared_bytes=shared_bytes,
+            shared_bytes=self.shared.bytes,
+            dynamic_bytes=self.shared.dynamic_bytes,
             helpers=self.helpers,
             dtypes=frozenset(t.dtype.name for t in touched.values()),
         )
-
-    def shared_memory(self) -> int:
-        """Declare all shared arrays, those of a slot in the same bytes; returns their size."""
-        sizes: dict[str | int, int] = {}
-        for c_name, tensor, slot in self.shared:
-            size = element_count(tensor) * tensor.dtype.bytes
-            place: str | int = c_name if slot is None else slot
-            sizes[place] = max(size, sizes.get(place, 0))
-        shared = self.dialect.shared
-        arrays = {n: self.names.new("shared") for n in sizes if isinstance(n, int)}
-        for number, array in arrays.items():
-            self.line(f"{shared} {self.dialect.types['uint8']} {array}[{sizes[number]}];")
-        for c_name, tensor, slot in self.shared:
-            kind = self.dialect.element(tensor.dtype)
-            if slot is None:
-                self.line(f"{shared} {kind} {c_name}[{element_count(tensor)}];")
-            else:
-                pointer = self.dialect.pointer(kind, SHARED)
-                self.line(f"{pointer} const {c_name} = ({pointer}){arrays[slot]};")
-        return sum(sizes.values())
 
     def _tables(self) -> set[str]:
         return {n for n, p in self.outside.items() if p.space == TABLE}
@@ -297,7 +283,7 @@ class _Writer:
         swizzle = Swizzle.of(tensor) if node.swizzled else None
         self.places[tensor.name] = Place(name, space, tensor.dtype, flat, swizzle)
         if space == SHARED:
-            self.shared.append((name, tensor, node.slot))
+            self.shared.add(name, tensor, node.slot)
             return
         kind = self.dialect.element(tensor.dtype)
         aligned = self.dialect.aligned if tensor.name in self.fragments else ""
@@ -396,7 +382,7 @@ class _Writer:
             scratch = self.scratch.get(dtype.name, "")
             if not scratch:
                 scratch = self.scratch[dtype.name] = self.names.new(f"{node.tensor.name}_threads")
-                self.shared.append((scratch, Tensor(scratch, (group.threads,), dtype), None))
+                self.shared.add(scratch, Tensor(scratch, (group.threads,), dtype))
         for text in combine.over_threads(
             self.write, node.reduce, dtype, partial, scratch, group, self.thread_number()
         ):

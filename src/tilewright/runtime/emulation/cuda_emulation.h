@@ -246,11 +246,15 @@ inline void give_shared() {
     munmap(dynamic_shared - (whole - dynamic_bytes) / 128 * 128, whole + PAGE);
 }
 #else
+// The address sanitizer knows where it ends.
 inline void take_shared(size_t bytes) {
-    if (bytes) fail("shared memory of a size given at the launch needs TW_CUDA_HEADERS");
+    void* at = nullptr;
+    if (bytes && posix_memalign(&at, 16, bytes)) fail("no memory");
+    dynamic_bytes = bytes;
+    dynamic_shared = static_cast<char*>(at);
 }
 
-inline void give_shared() {}
+inline void give_shared() { free(dynamic_shared); }
 #endif
 
 // `kernel` is a callable that calls the kernel with its arguments. Prints the seconds it takes.
@@ -366,4 +370,5 @@ struct Buffers {
 #define blockDim (tw::block_size)
 #define gridDim (tw::grid_size)
 #define __syncthreads() tw::barrier()
+#define tw_dynamic_shared(name) unsigned char* const name = (unsigned char*)tw::dynamic_shared
 #define tw_shuffle_xor(value, lanes) tw::shuffle_xor(value, lanes)

@@ -202,7 +202,7 @@ class Shapes:
         blocks = np.prod([-(-d.extent // n) for d, n in zip(self.spatial, shape, strict=True)])
         off = np.abs(usage.bytes / usage.blocks - block_bytes)
         if isinstance(self.space.target, GpuTarget):
-            off[usage.bytes / usage.blocks > self.space.target.shared_bytes] = inf
+            off[usage.bytes / usage.blocks > self.space.target.most_shared_bytes] = inf
         off[np.abs(usage.blocks / (blocks * self.repeats) - 1) > ROUNDING] = inf
         found: Ints = trips[off.argmin()]
         return found

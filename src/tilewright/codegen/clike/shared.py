@@ -1,0 +1,89 @@
+"""Shared arrays of a kernel: declared one by one, or parts of one array that the launch gives.
+
+    __shared__ float a[128];          tw_dynamic_shared(shared);
+    __shared__ float b[128];          float* const a = (float*)(shared + 0);
+                                      float* const b = (float*)(shared + 65536);
+
+CUDA has the first form for 48 KiB of a kernel, the second for all that a block can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tilewright.artifact import aligned
+from tilewright.codegen.clike.dialect import SHARED, VECTOR_BYTES, Dialect
+from tilewright.codegen.clike.expressions import element_count
+from tilewright.codegen.clike.names import Names
+from tilewright.expr.nodes import Tensor
+
+
+@dataclass(slots=True)
+class SharedMemory:
+    """The arrays of one kernel; those of a slot have the same bytes."""
+
+    dialect: Dialect
+    names: Names
+    arrays: list[tuple[str, Tensor, int | None]] = field(default_factory=list)
+
+    def add(self, name: str, tensor: Tensor, slot: int | None = None) -> None:
+        """An array that the kernel calls `name`."""
+        self.arrays.append((name, tensor, slot))
+
+    @property
+    def sizes(self) -> dict[str | int, int]:
+        """Bytes by slot, or by the name of an array that has none."""
+        found: dict[str | int, int] = {}
+        for name, tensor, slot in self.arrays:
+            size = element_count(tensor) * tensor.dtype.bytes
+            place: str | int = name if slot is None else slot
+            found[place] = max(size, found.get(place, 0))
+        return found
+
+    @property
+    def dynamic_bytes(self) -> int:
+        """What the launch gives; 0 where all arrays are declared with their sizes."""
+        total = 0
+        for size in self.sizes.values():
+            total = aligned(total, VECTOR_BYTES) + size
+        return total if self.dialect.dynamic_shared and total > self.dialect.static_bytes else 0
+
+    @property
+    def bytes(self) -> int:
+        """What a block takes."""
+        return self.dynamic_bytes or sum(self.sizes.values())
+
+    def lines(self) -> Iterable[str]:
+        """The declarations."""
+        return self._parts() if self.dynamic_bytes else self._declared()
+
+    def _declared(self) -> Iterable[str]:
+        """An array for each name and for each slot."""
+        shared, sizes = self.dialect.shared, self.sizes
+        slots = {n: self.names.new("shared") for n in sizes if isinstance(n, int)}
+        for number, array in slots.items():
+            yield f"{shared} {self.dialect.types['uint8']} {array}[{sizes[number]}];"
+        for name, tensor, slot in self.arrays:
+            if slot is None:
+                kind = self.dialect.element(tensor.dtype)
+                yield f"{shared} {kind} {name}[{element_count(tensor)}];"
+            else:
+                yield self._pointer(name, tensor, slots[slot])
+
+    def _parts(self) -> Iterable[str]:
+        """Parts of one array, each where vectors may be."""
+        whole = self.names.new("shared")
+        yield f"tw_dynamic_shared({whole});"
+        starts: dict[str | int, int] = {}
+        end = 0
+        for place, size in self.sizes.items():
+            starts[place] = aligned(end, VECTOR_BYTES)
+            end = starts[place] + size
+        for name, tensor, slot in self.arrays:
+            start = starts[name if slot is None else slot]
+            yield self._pointer(name, tensor, f"({whole} + {start})")
+
+    def _pointer(self, name: str, tensor: Tensor, to: str) -> str:
+        kind = self.dialect.pointer(self.dialect.element(tensor.dtype), SHARED)
+        return f"{kind} const {name} = ({kind}){to};"
