@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -193,12 +193,20 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class CodeReport:
     """What an assembler said of a GPU program, the most that any of its kernels takes: registers of
-    a thread and the bytes that it keeps in memory for want of them, shared bytes of a block.
+    a thread and the bytes that it spills for want of them, shared bytes of a block. `frame_bytes`
+    are all that a thread keeps in memory: what it spills, and private arrays. What a launch gives a
+    block is not known to an assembler, but to `with_launches`.
     """
 
     registers: int
     spill_bytes: int
     shared_bytes: int
+    frame_bytes: int = 0
+
+    def with_launches(self, launches: Iterable[Launch]) -> CodeReport:
+        """The report of a program that is launched so."""
+        taken = max((launch.shared_bytes for launch in launches), default=0)
+        return replace(self, shared_bytes=max(self.shared_bytes, taken))
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,8 @@ def test_many_programs_are_built_at_once(monkeypatch: pytest.MonkeyPatch, tmp_pa
     gene = gene_of(natives[0].match, natives[0].parameters)
     artifact = build_native(dag, gene, A100, "first")
     assert artifact.launches[-1].kernel.encode() in artifact.object_code
-    assert artifact.report == unit.reports[0]
+    assert artifact.report == unit.reports[0].with_launches(artifact.launches)
+    assert artifact.report.shared_bytes == artifact.launches[-1].dynamic_bytes > 0
 
 
 def test_what_int32_does_not_count_is_refused() -> None:

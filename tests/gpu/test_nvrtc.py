@@ -36,12 +36,32 @@ def test_artifacts_hold_the_binary_and_what_the_assembler_says() -> None:
     assert Artifact.from_bytes(artifact.to_bytes()) == artifact
 
 
-def test_programs_that_spill_much_are_not_worth_running() -> None:
+def test_what_a_launch_gives_is_shared_memory_too() -> None:
+    artifact = CASES["gemm_deep"].artifact(Target.parse("cuda:a100"))
+    assert artifact.report is not None and artifact.launches[0].dynamic_bytes == 51200
+    assert artifact.report.shared_bytes == 51200
+
+
+def test_arrays_in_memory_are_told_from_spills() -> None:
+    """An array of a thread whose index is not known to the compiler lies in its stack frame."""
+    text = (
+        'extern "C" __global__ void kernel(float* x, int n) {\n'
+        "    float a[256];\n    for (int i = 0; i < 256; ++i) a[i] = x[i];\n    x[0] = a[n];\n}\n"
+    )
+    report = compile_cuda(text, "sm_80")[1]
+    assert (report.spill_bytes, report.frame_bytes) == (0, 1024)
+    tight = text.replace("void kernel", "void __launch_bounds__(1024, 2) kernel")
+    tight = tight.replace("x[0] = a[n];", "for (int i = 0; i < 256; ++i) x[i] = a[255 - i];")
+    report = compile_cuda(tight, "sm_80")[1]
+    assert report.registers <= 32 and 0 < report.spill_bytes <= report.frame_bytes
+
+
+def test_programs_that_keep_much_in_memory_are_not_worth_running() -> None:
     """A thread with 512 sums, more than it has registers."""
     target = Target.parse("cuda:t4")
     case = Case(lambda: gemm_relu(64, 64, 4), spilling(8, 64))
     assert case.artifact(target).report is not None  # it may be compiled, if somebody wants it
-    with pytest.raises(BuildError, match=r"kernel spills \d+ bytes of each thread"):
+    with pytest.raises(BuildError, match=r"kernel keeps \d+ bytes of each thread in memory"):
         build_request(make_request(case.dag(), gene_of(case.trace), target, "kernel"))
 
 

@@ -33,8 +33,8 @@ from tilewright.space.default import default_gene
 from tilewright.space.space import Space
 from tilewright.target import Target
 
-SPILLS_WORTH_RUNNING = 512
-"""Bytes of a thread that a program to be measured may spill: half of its registers."""
+FRAME_WORTH_RUNNING = 512
+"""Bytes of a thread that a program to be measured may keep in memory: half of its registers."""
 
 
 def build(
@@ -80,7 +80,7 @@ def compile_lowered(lowered: Lowered, target: Target, prefetch: int = 0) -> tupl
         packings=tuple(packing_of(t, lowered) for t in program.constants),
         scratch_bytes=kernel.scratch_bytes,
         launches=kernel.launches,
-        report=report,
+        report=report and report.with_launches(kernel.launches),
         rounding=lowered.rounding,
     )
     return artifact, kernel.ir
@@ -143,14 +143,14 @@ def compile_request(request: bytes) -> bytes:
 def build_request(request: bytes) -> bytes:
     """The same for a program to be measured, whose results are compared then.
 
-    Raises BuildError also for a GPU program that spills more than SPILLS_WORTH_RUNNING: it would
-    lose.
+    Raises BuildError also for a GPU program whose threads keep more than FRAME_WORTH_RUNNING in
+    memory: it would lose.
     """
     built = _requested(request, checked=False)
-    if built.report is not None and built.report.spill_bytes > SPILLS_WORTH_RUNNING:
+    if built.report is not None and built.report.frame_bytes > FRAME_WORTH_RUNNING:
         raise BuildError(
-            f"{built.entry} spills {built.report.spill_bytes} bytes of each thread to memory, more "
-            f"than {SPILLS_WORTH_RUNNING}; smaller tiles need fewer registers"
+            f"{built.entry} keeps {built.report.frame_bytes} bytes of each thread in memory, more "
+            f"than {FRAME_WORTH_RUNNING}; smaller tiles need fewer registers"
         )
     return built.to_bytes()
 

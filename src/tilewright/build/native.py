@@ -63,6 +63,7 @@ def native_artifact(dag: ComputeDAG, program: Program, target: Target, name: str
     outputs = tuple(_spec(t) for t in dag.outputs)
     where = {spec.name: i for i, spec in enumerate((*inputs, *constants, *outputs))}
     static = 0 if report is None else report.shared_bytes
+    launches = tuple(_launch(call, where, static) for call in program.calls)
     return Artifact(
         entry=name,
         target=str(target),
@@ -72,8 +73,8 @@ def native_artifact(dag: ComputeDAG, program: Program, target: Target, name: str
         outputs=outputs,
         packings=packings,
         scratch_bytes=program.scratch_bytes,
-        launches=tuple(_launch(call, where, static) for call in program.calls),
-        report=report,
+        launches=launches,
+        report=report and report.with_launches(launches),
     )
 
 

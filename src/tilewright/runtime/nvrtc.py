@@ -147,6 +147,7 @@ def _report(log: str) -> CodeReport:
 
     return CodeReport(
         registers=most(r"Used (\d+) registers"),
-        spill_bytes=most(r"(\d+) bytes stack frame"),
+        spill_bytes=most(r"(\d+) bytes spill stores"),
         shared_bytes=most(r"(\d+) bytes smem"),
+        frame_bytes=most(r"(\d+) bytes stack frame"),
     )
