@@ -84,3 +84,16 @@ def test_the_compilers_log_is_kept() -> None:
     with pytest.raises(RejectedError) as caught:
         compile_cuda("nothing;", "sm_90")
     assert "\n  nothing;" in caught.value.log and isinstance(caught.value, BuildError)
+
+
+@pytest.mark.parametrize(("architecture", "compiles"), [("sm_90", True), ("sm_80", False)])
+def test_hoppers_own_instructions_are_there(architecture: str, compiles: bool) -> None:
+    """Only code for `sm_90a` has them; the target says `sm_90`, as the driver and records do."""
+    text = (
+        'extern "C" __global__ void kernel() {\n    asm volatile("wgmma.fence.sync.aligned;");\n}\n'
+    )
+    if compiles:
+        assert compile_cuda(text, architecture)[0][:4] == b"\x7fELF"
+        return
+    with pytest.raises(RejectedError, match=r"for sm_80: .*wgmma.fence"):
+        compile_cuda(text, architecture)

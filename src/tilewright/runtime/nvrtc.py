@@ -3,7 +3,9 @@
     binary, report = compile_cuda(text, "sm_90")     registers, spills, shared memory
     binary, report = assembled(code, target)         the same for a CUDA target's code
 
-Needs the extra `cuda` (`pip install 'tilewright[cuda]'`).
+Code for `sm_90` is made for `sm_90a`, with the instructions of Hopper's tensor cores and memory
+units; devices of compute capability 9.0 run both. Needs the extra `cuda`
+(`pip install 'tilewright[cuda]'`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ INSTALL = (
     "compiling for CUDA needs NVRTC, though no GPU: pip install 'tilewright[cuda]' "
     "(cuda-bindings, nvidia-cuda-nvrtc, nvidia-cuda-runtime)"
 )
+SPECIFIC = {"sm_90": "sm_90a"}  # with all instructions of these devices, and of no later ones
 SHOWN_ERROR = 300  # characters of an error: those of templates run to thousands
 
 
@@ -74,7 +77,8 @@ def _compiled(
     error, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
     _check(nvrtc, error)
     try:
-        given = [*OPTIONS, f"--gpu-architecture={architecture}", *options]
+        built = SPECIFIC.get(architecture, architecture)
+        given = [*OPTIONS, f"--gpu-architecture={built}", *options]
         given += [f"--include-path={folder}" for folder in folders]
         encoded = [o.encode() for o in (*given, *_include_options())]
         (error,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
