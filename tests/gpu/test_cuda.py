@@ -4,11 +4,8 @@ kernels are the emulated ones. What the driver is asked for is real, what it doe
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,27 +16,16 @@ from tilewright.runtime.cuda import CudaDevice
 from tilewright.target import CudaTarget, Target
 from tilewright.target.gpu import Residency
 
-HERE = Path(__file__).parent
+Results = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def results(fake_driver: Callable[[str], Results]) -> Results:
     """What cuda_program.py found."""
-    folder = tmp_path_factory.mktemp("cuda")
-    options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1")]
-    subprocess.run(["g++", *options, str(HERE / "libcuda.cpp")], check=True)
-    done = subprocess.run(
-        [sys.executable, str(HERE / "cuda_program.py"), str(folder)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads((folder / "results.json").read_text())
-    return found
+    return fake_driver("cuda_program.py")
 
 
-def test_facts_of_the_device(results: dict[str, Any]) -> None:
+def test_facts_of_the_device(results: Results) -> None:
     target = Target.parse(results["target"])
     assert isinstance(target, CudaTarget)
     assert (target.name, target.architecture, target.cores) == ("nvidia-fake-t4", "sm_75", 40)
@@ -50,12 +36,12 @@ def test_facts_of_the_device(results: dict[str, Any]) -> None:
     assert "optin" not in results["target"], "it has what others of its architecture have"
 
 
-def test_functions_equal_the_math(results: dict[str, Any]) -> None:
+def test_functions_equal_the_math(results: Results) -> None:
     assert max(*results["two_kernels"], results["gemm"]) < 1e-4
     assert max(results["in_another_thread"]) < 1e-4, "the context is made current there"
 
 
-def test_launches_become_a_graph_once(results: dict[str, Any]) -> None:
+def test_launches_become_a_graph_once(results: Results) -> None:
     """Three runs of two kernels; a single kernel needs no graph."""
     assert results["calls"] == {
         "cuLaunchKernel": 2,
@@ -67,7 +53,7 @@ def test_launches_become_a_graph_once(results: dict[str, Any]) -> None:
 
 
 def test_kernels_of_templates_get_their_grid_shared_memory_and_sizes(
-    results: dict[str, Any],
+    results: Results,
 ) -> None:
     found = results["template"]
     assert found["difference"] < 5e-3
@@ -80,24 +66,24 @@ def test_kernels_of_templates_get_their_grid_shared_memory_and_sizes(
     )
 
 
-def test_kernels_are_allowed_the_shared_memory_of_their_launch(results: dict[str, Any]) -> None:
+def test_kernels_are_allowed_the_shared_memory_of_their_launch(results: Results) -> None:
     found = results["deep"]
     assert found["difference"] < 1e-3
     assert found["dynamic_bytes"] > 48 << 10 and found["asked"] == 1
 
 
-def test_runs_and_launches_are_timed(results: dict[str, Any]) -> None:
+def test_runs_and_launches_are_timed(results: Results) -> None:
     assert len(results["seconds"]) == 4 and min(results["seconds"]) > 0
     assert set(results["profile"]) == {"kernel_0", "kernel_1"}
     # a launch's is a difference of two figures, of a clock that is a CPU's here
     assert min(results["profile"].values()) >= 0
 
 
-def test_memory_goes_back_to_the_pool(results: dict[str, Any]) -> None:
+def test_memory_goes_back_to_the_pool(results: Results) -> None:
     assert results["freed"]
 
 
-def test_the_drivers_errors_are_named(results: dict[str, Any]) -> None:
+def test_the_drivers_errors_are_named(results: Results) -> None:
     errors = results["errors"]
     assert errors["memory"] == "RunError: cuMemAllocAsync failed: CUDA_ERROR_OUT_OF_MEMORY"
     assert errors["image"] == "RunError: cuModuleLoadData failed: CUDA_ERROR_NO_BINARY_FOR_GPU"

@@ -24,7 +24,6 @@ from tilewright.artifact import Artifact, BufferSpec, Launch
 from tilewright.build import compile_ir
 from tilewright.build.library import LibraryNetwork, save
 from tilewright.errors import TargetError
-from tilewright.graph.ir import Array
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
 from tilewright.network.launches import launches_of
@@ -101,9 +100,11 @@ class Network(ArrayFunction):
         return self._loaded
 
     def __call__(
-        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+        self, /, *inputs: Any, out: Sequence[Any] | None = None, **named: Any
     ) -> list[Any]:
-        """The outputs for inputs given by position or by name; see `CompiledFunction.__call__`."""
+        """The outputs for inputs given by position or by name; see `CompiledFunction.__call__`, on
+        a GPU `DeviceFunction.__call__`.
+        """
         return self.function(*inputs, out=out, **named)
 
     @property

@@ -22,12 +22,14 @@ import itertools
 import re
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
+from tilewright.runtime.cuda_arrays import CudaArrays
 from tilewright.runtime.device import OtherData, Seconds
 from tilewright.target import CudaTarget
 
@@ -42,6 +44,7 @@ MOST_COPIES = 64
 GRAIN_S = 1e-7  # of the device's clock, about: no run takes less
 APART = 16  # runs of a graph in which other data passes before each
 STEP_SAMPLES = 5  # of a graph that ends with one launch more than another
+MOST_BOUND = 8  # sets of buffers whose graphs are kept
 NON_BLOCKING = 1  # a stream that does not wait for the default one
 
 Enqueue: TypeAlias = Callable[[Any], None]
@@ -72,6 +75,7 @@ class CudaDevice:
         count = self.call("cuDeviceGetCount")
         if not 0 <= ordinal < count:
             raise TargetError(f"CUDA device {ordinal} is not here, which has {count}. {INSTALL}")
+        self.ordinal = ordinal
         device = self._device = self.call("cuDeviceGet", ordinal)
         self.target = self._target()
         self._context = self.call("cuDevicePrimaryCtxRetain", device)
@@ -81,6 +85,11 @@ class CudaDevice:
         pool = self.call("cuDeviceGetDefaultMemPool", device)
         keep = self.driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         self.call("cuMemPoolSetAttribute", pool, keep, self.driver.cuuint64_t(KEEP_ALL))
+
+    @property
+    def arrays(self) -> CudaArrays:
+        """How it takes arrays in its memory."""
+        return CudaArrays(self)
 
     def call(self, name: str, *arguments: Any) -> Any:
         """What the driver's function returns. Raises RunError with its message."""
@@ -96,6 +105,21 @@ class CudaDevice:
     def wait(self) -> None:
         """Until all work is done. Raises RunError when some of it failed."""
         self.call("cuStreamSynchronize", self.stream)
+
+    def wait_for(self, stream: int) -> None:
+        """Have our stream wait for what another one has to do by now."""
+        event = self.call("cuEventCreate", 0)
+        try:
+            self.call("cuEventRecord", event, self.driver.CUstream(stream))
+            self.call("cuStreamWaitEvent", self.stream, event, 0)
+        finally:
+            self.driver.cuEventDestroy(event)
+
+    def ordinal_of(self, address: int) -> int:
+        """The number of the device whose memory this is. Raises RunError where it is none's."""
+        names = self.driver.CUpointer_attribute
+        what = names.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        return int(self.call("cuPointerGetAttribute", what, address))
 
     def allocate(self, size: int) -> CudaMemory:
         """Memory for `size` bytes. Raises RunError when there is not enough."""
@@ -197,8 +221,7 @@ class CudaProgram:
     ) -> None:
         self.device = device
         self._launches = [(functions[launch.kernel], launch) for launch in launches]
-        self._graphs: dict[Hashable, Any] = {}  # by what they run
-        self._addresses: tuple[int, ...] = ()  # of the graphs' buffers
+        self._bound: dict[tuple[int, ...], _Bound] = {}  # by addresses, the last used is last
         self._copies, self._row_s = 0, 0.0  # of all launches in a timed graph, and its seconds
         for module in modules:
             weakref.finalize(self, device.driver.cuModuleUnload, module).atexit = False
@@ -291,13 +314,10 @@ class CudaProgram:
 
     def _graph(self, addresses: tuple[int, ...], key: Hashable, work: Sequence[Enqueue]) -> Enqueue:
         """What enqueues a graph of some work, which is captured once."""
-        if addresses != self._addresses:
-            self._graphs, self._addresses = {}, addresses
-        if key not in self._graphs:
-            graph = self._graphs[key] = self._captured(work)
-            weakref.finalize(self, self.device.driver.cuGraphExecDestroy, graph).atexit = False
-        found = self._graphs[key]
-        return lambda stream: self.device.call("cuGraphLaunch", found, stream)
+        graphs = self._with(addresses).graphs
+        if key not in graphs:
+            graphs[key] = _Graph(self.device, self._captured(work))
+        return graphs[key]
 
     def _captured(self, work: Sequence[Enqueue]) -> Any:
         """Work as an executable graph."""
@@ -317,7 +337,17 @@ class CudaProgram:
 
     def _each(self, addresses: tuple[int, ...]) -> list[Enqueue]:
         """What enqueues each launch; `addresses` end with that of the scratch memory."""
-        return [self._launcher(i, addresses) for i in range(len(self._launches))]
+        return self._with(addresses).each
+
+    def _with(self, addresses: tuple[int, ...]) -> _Bound:
+        """The launches with these buffers. Callers' arrays come back to a few addresses."""
+        found = self._bound.pop(addresses, None)
+        if found is None:
+            found = _Bound([self._launcher(i, addresses) for i in range(len(self._launches))])
+            for old in [*self._bound][: 1 - MOST_BOUND]:
+                del self._bound[old]
+        self._bound[addresses] = found
+        return found
 
     def _launcher(self, number: int, addresses: tuple[int, ...]) -> Enqueue:
         function, launch = self._launches[number]
@@ -328,6 +358,25 @@ class CudaProgram:
             "cuLaunchKernel", function, *launch.grid, *threads, launch.dynamic_bytes,
             stream, arguments.address, 0,
         )  # fmt: skip
+
+
+class _Graph:
+    """Enqueues an executable graph, which goes with it."""
+
+    def __init__(self, device: CudaDevice, executable: Any) -> None:
+        self._device, self._executable = device, executable
+        weakref.finalize(self, device.driver.cuGraphExecDestroy, executable).atexit = False
+
+    def __call__(self, stream: Any) -> None:
+        self._device.call("cuGraphLaunch", self._executable, stream)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """Launches with the arguments of one set of buffers, and graphs by what they run."""
+
+    each: list[Enqueue]
+    graphs: dict[Hashable, _Graph] = field(default_factory=dict)
 
 
 class _Arguments:

@@ -8,6 +8,7 @@
 What OpenCL, CUDA and the emulation have in common is the `Device` protocol: memory, copies, and a
 loaded program whose kernels run in order. A function has one buffer for every array of its
 interface, and one for scratch memory (of a network, the arena); constants are uploaded once.
+Arrays that are on the device already stay where they are (`DeviceArrays`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ import numpy.typing as npt
 from tilewright.artifact import Array, Artifact, NetworkStep
 from tilewright.errors import InputError
 from tilewright.runtime.constants import Constants, pack, pack_given
-from tilewright.runtime.parameters import ArrayFunction, checked, positional, with_named
+from tilewright.runtime.parameters import (
+    ArrayFunction,
+    Parameter,
+    check_count,
+    checked_one,
+    positional,
+    with_named,
+)
 from tilewright.runtime.profile import Profile, profile
 from tilewright.runtime.tensors import alike
 from tilewright.target import Target
@@ -62,12 +70,37 @@ class LoadedProgram(Protocol):
         ...
 
 
+class DeviceArrays(Protocol):
+    """What a device does with callers' arrays in its memory."""
+
+    def takes(self, value: Any) -> bool:
+        """Whether a value is such an array."""
+        ...
+
+    def borrowed(self, parameter: Parameter, value: Any, written: bool = False) -> Any:
+        """Its memory, as a buffer of one call. Raises InputError for one that does not fit."""
+        ...
+
+    def new(self, parameter: Parameter) -> Any:
+        """An array for an output, uninitialised. Raises RunError where memory is short."""
+        ...
+
+    def check_apart(self, read: Mapping[str, Any], written: Mapping[str, Any]) -> None:
+        """Raise InputError where borrowed memory is written and used otherwise, too."""
+        ...
+
+
 class Device(Protocol):
     """A device; buffers are whatever it says, and are given back when nothing refers to them."""
 
     @property
     def target(self) -> Target:
         """Its facts."""
+        ...
+
+    @property
+    def arrays(self) -> DeviceArrays | None:
+        """How it takes arrays in its memory; None where there are none."""
         ...
 
     def allocate(self, size: int) -> Any:
@@ -134,20 +167,27 @@ class DeviceFunction(ArrayFunction):
         self._ready = True
 
     def __call__(
-        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+        self, /, *inputs: Any, out: Sequence[Any] | None = None, **named: Any
     ) -> list[Any]:
-        """Outputs in the order of `outputs`, in `out` if it is given; tensors of PyTorch's, if an
-        input is one. Raises InputError where an array does not fit.
+        """Outputs in the order of `outputs`, in `out` if it is given.
+
+        Inputs and `out` are arrays of NumPy's, or arrays in this device's memory, which are neither
+        copied nor kept. Without `out`, outputs are arrays on the device if an input is one, else
+        NumPy's; tensors of PyTorch's, if an input is one. Raises InputError where an array does not
+        fit.
         """
         if named:
             inputs = tuple(with_named(self._inputs, inputs, named))
-        outputs = self._taken(out)
+        if out is not None:
+            self._check_outputs(out)
         with self._busy:
-            self._take(inputs)
-            self._program.run(self._buffers, self._scratch)
-            results = self._buffers[len(self._buffers) - len(outputs) :]
-            for buffer, array in zip(results, outputs, strict=True):
-                self.device.download(buffer, array)
+            buffers = self._take(inputs)
+            outputs = self._new(inputs) if out is None else list(out)
+            self._give(outputs, buffers)
+            self._program.run(buffers, self._scratch)
+            for parameter, array in zip(self._outputs, outputs, strict=True):
+                if not self._is_there(array):
+                    self.device.download(buffers[parameter.slot], array)
         return alike(inputs, outputs) if out is None else outputs
 
     def bench(self, inputs: Mapping[str, Any] | Sequence[Any], count: int) -> Seconds:
@@ -155,8 +195,8 @@ class DeviceFunction(ArrayFunction):
         in them.
         """
         with self._busy:
-            self._take(positional(self._inputs, inputs))
-            return self._program.time(self._buffers, self._scratch, count)
+            buffers = self._take(positional(self._inputs, inputs))
+            return self._program.time(buffers, self._scratch, count)
 
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
         """Time every launch within `runs` runs, by the device's clock; see `runtime.profile`.
@@ -164,8 +204,7 @@ class DeviceFunction(ArrayFunction):
         """
         names = [NetworkStep(launch.kernel, 0) for launch in self.artifact.launches]
         with self._busy:
-            self._take(positional(self._inputs, inputs))
-            memory = self._buffers, self._scratch
+            memory = self._take(positional(self._inputs, inputs)), self._scratch
             return profile(
                 self.artifact.steps or names,
                 lambda: self._program.steps(*memory),
@@ -173,21 +212,50 @@ class DeviceFunction(ArrayFunction):
                 runs,
             )
 
-    def _take(self, inputs: Sequence[Any]) -> None:
-        """Upload the inputs."""
+    def _is_there(self, value: Any) -> bool:
+        """Whether it is an array in the device's memory."""
+        arrays = self.device.arrays
+        return arrays is not None and arrays.takes(value)
+
+    def _take(self, inputs: Sequence[Any]) -> list[Any]:
+        """The buffers of a call: inputs that are there, all others uploaded."""
         if not self._ready:
             raise self._not_prepared()
-        arrays = checked(self._inputs, inputs)
+        check_count(self._inputs, inputs)
+        buffers = list(self._buffers)
         for parameter in self._inputs:
-            array = np.ascontiguousarray(arrays[parameter.position])
-            self.device.upload(array, self._buffers[parameter.slot])
+            value = inputs[parameter.position]
+            if self.device.arrays is not None and self._is_there(value):
+                buffers[parameter.slot] = self.device.arrays.borrowed(parameter, value)
+            else:
+                array = np.ascontiguousarray(checked_one(parameter, value))
+                self.device.upload(array, buffers[parameter.slot])
+        return buffers
 
-    def _taken(self, out: Sequence[Array] | None) -> list[Array]:
-        """The arrays that take the outputs."""
-        if out is None:
-            return [np.empty(p.shape, p.dtype) for p in self._outputs]
-        self._check_outputs(out)
-        for parameter, array in zip(self._outputs, out, strict=True):
-            if not array.flags.c_contiguous or not array.flags.writeable:
-                raise InputError(f"output {parameter.name} must be writable and contiguous")
-        return list(out)
+    def _new(self, inputs: Sequence[Any]) -> list[Any]:
+        """Arrays for the outputs, where the inputs are."""
+        arrays = self.device.arrays
+        if arrays is not None and any(map(arrays.takes, inputs)):
+            return [arrays.new(p) for p in self._outputs]
+        return [np.empty(p.shape, p.dtype) for p in self._outputs]
+
+    def _give(self, outputs: Sequence[Any], buffers: list[Any]) -> None:
+        """Put the memory of outputs that are there among the buffers."""
+        arrays = self.device.arrays
+        if arrays is None:
+            return
+        for parameter, array in zip(self._outputs, outputs, strict=True):
+            if arrays.takes(array):
+                buffers[parameter.slot] = arrays.borrowed(parameter, array, written=True)
+        arrays.check_apart(
+            {p.name: buffers[p.slot] for p in self._inputs},
+            {p.name: buffers[p.slot] for p in self._outputs},
+        )
+
+    def _check_output(self, parameter: Parameter, array: Any) -> None:
+        """One that is there is checked when its memory is taken."""
+        if self._is_there(array):
+            return
+        super()._check_output(parameter, array)
+        if not array.flags.c_contiguous or not array.flags.writeable:
+            raise InputError(f"output {parameter.name} must be writable and contiguous")

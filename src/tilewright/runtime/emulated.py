@@ -56,6 +56,7 @@ class EmulatedDevice:
             raise TargetError("the emulation of CUDA needs g++; on Debian: apt-get install g++")
         self.seed = seed
         self.target = CUDA_ON_CPU
+        self.arrays = None  # its memory is the CPU's
 
     def allocate(self, size: int) -> Bytes:
         """A buffer of `size` bytes."""

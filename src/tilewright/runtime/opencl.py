@@ -90,6 +90,7 @@ class OpenclDevice:
         timed = self._cl.command_queue_properties.PROFILING_ENABLE
         self.queue = self._cl.CommandQueue(self.context, properties=timed)
         tools = importlib.import_module("pyopencl.tools")
+        self.arrays = None  # there is no common way to give them
         self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue))
 
     def allocate(self, size: int) -> Any:

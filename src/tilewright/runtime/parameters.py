@@ -75,11 +75,11 @@ class ArrayFunction(ABC):
 
     @abstractmethod
     def __call__(
-        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+        self, /, *inputs: Any, out: Sequence[Any] | None = None, **named: Any
     ) -> list[Any]: ...
 
     def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
+        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Any] | None = None
     ) -> list[Any]:
         """The outputs for inputs by name, or a sequence of them by position.
 
@@ -87,16 +87,19 @@ class ArrayFunction(ABC):
         """
         return self(*positional(self._inputs, inputs), out=out)
 
-    def _check_outputs(self, out: Sequence[Array]) -> None:
+    def _check_outputs(self, out: Sequence[Any]) -> None:
         """Raise InputError unless there is an array of the right kind for each output."""
         if len(out) != len(self._outputs):
             raise InputError(f"{len(out)} output arrays given, {len(self._outputs)} needed")
         for parameter, array in zip(self._outputs, out, strict=True):
-            if not isinstance(array, np.ndarray):
-                raise InputError(
-                    f"output {parameter.name} must be a NumPy array, got {type(array).__name__}"
-                )
-            check_array(parameter, array)
+            self._check_output(parameter, array)
+
+    def _check_output(self, parameter: Parameter, array: Any) -> None:
+        if not isinstance(array, np.ndarray):
+            raise InputError(
+                f"output {parameter.name} must be a NumPy array, got {type(array).__name__}"
+            )
+        check_array(parameter, array)
 
     def _not_prepared(self) -> InputError:
         names = ", ".join(p.source.name for p in self.artifact.packings)
@@ -132,18 +135,25 @@ def with_named(
 
 def checked(parameters: Sequence[Parameter], inputs: Sequence[Any]) -> list[Array]:
     """The inputs as arrays of the right shapes and dtypes. Raises InputError."""
+    check_count(parameters, inputs)
+    return [checked_one(p, inputs[p.position]) for p in parameters]
+
+
+def checked_one(parameter: Parameter, value: Any) -> Array:
+    """One input as an array of the right shape and dtype. Raises InputError."""
+    # A plain array that fits needs no conversion, and no message.
+    plain = type(value) is np.ndarray
+    if not plain or value.shape != parameter.shape or value.dtype != parameter.dtype:
+        value = as_array(parameter, value)
+    array: Array = value
+    return array
+
+
+def check_count(parameters: Sequence[Parameter], inputs: Sequence[Any]) -> None:
+    """Raise InputError unless there is an input for each parameter."""
     if len(inputs) != len(parameters):
         listed = ", ".join(map(str, parameters)) or "none"
         raise InputError(f"{len(inputs)} inputs given, {len(parameters)} needed: {listed}")
-    arrays = []
-    for parameter in parameters:
-        value = inputs[parameter.position]
-        # A plain array that fits needs no conversion, and no message.
-        plain = type(value) is np.ndarray
-        if not plain or value.shape != parameter.shape or value.dtype != parameter.dtype:
-            value = as_array(parameter, value)
-        arrays.append(value)
-    return arrays
 
 
 def check_names(what: str, given: Mapping[str, Any], wanted: Collection[str]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tilewright.artifact import Array
 from tilewright.errors import InputError
 from tilewright.runtime.parameters import ArrayFunction
 
@@ -40,7 +39,7 @@ class FunctionSet(Generic[Function]):
             self._by_shapes[key] = network
 
     def __call__(
-        self, /, *inputs: Any, out: Sequence[Array] | None = None, **named: Any
+        self, /, *inputs: Any, out: Sequence[Any] | None = None, **named: Any
     ) -> list[Any]:
         """The outputs of the network for inputs of these shapes, given by position or by name.
 
@@ -52,7 +51,7 @@ class FunctionSet(Generic[Function]):
         return self.network_for(inputs)(*inputs, out=out)
 
     def run(
-        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Array] | None = None
+        self, inputs: Mapping[str, Any] | Sequence[Any], out: Sequence[Any] | None = None
     ) -> list[Any]:
         """The same for inputs by name, or a sequence of them by position."""
         if isinstance(inputs, Mapping):

@@ -36,15 +36,17 @@ def array_of(tensor: Any) -> Array:
     return array
 
 
-def tensor_of(array: Array) -> Any:
-    """The memory of an array as a tensor."""
+def tensor_of(array: Any) -> Any:
+    """The memory of an array, of NumPy's or on a device, as a tensor."""
     torch = sys.modules["torch"]
+    if not isinstance(array, np.ndarray):
+        return torch.from_dlpack(array)
     if array.dtype == BFLOAT16:
         return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
     return torch.from_numpy(array)
 
 
-def alike(inputs: Iterable[Any], outputs: Sequence[Array]) -> list[Any]:
+def alike(inputs: Iterable[Any], outputs: Sequence[Any]) -> list[Any]:
     """`outputs` as tensors if one of `inputs` is a tensor, else as they are."""
     if any(map(is_tensor, inputs)):
         return [tensor_of(y) for y in outputs]
