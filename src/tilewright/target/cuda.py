@@ -98,6 +98,8 @@ class CudaTarget(GpuTarget):
 
 
 AMPERE = 80  # of sm_80
+
+
 def core_facts(architecture: str, shared_bytes: int, registers: int) -> dict[str, int]:
     """The facts of an architecture's multiprocessors, by field; of one that is not in the table
     cautious ones.

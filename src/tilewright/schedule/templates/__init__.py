@@ -6,8 +6,18 @@ name, since records say what its numbers mean.
 """
 
 from tilewright.schedule.templates.template import Template
-from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
+from tilewright.schedule.templates.tensor_cores import SPLIT_TENSOR_CORES, TENSOR_CORES
+from tilewright.schedule.templates.threads import SPLIT_THREADS, THREADS
 
-TEMPLATES: dict[str, Template] = {t.name: t for t in (TENSOR_CORES,)}
+TEMPLATES: dict[str, Template] = {
+    t.name: t for t in (THREADS, SPLIT_THREADS, TENSOR_CORES, SPLIT_TENSOR_CORES)
+}
 
-__all__ = ["TEMPLATES", "TENSOR_CORES", "Template"]
+__all__ = [
+    "SPLIT_TENSOR_CORES",
+    "SPLIT_THREADS",
+    "TEMPLATES",
+    "TENSOR_CORES",
+    "THREADS",
+    "Template",
+]

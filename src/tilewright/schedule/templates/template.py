@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from tilewright.expr.nodes import Expr, Extent
 from tilewright.nest.nodes import Node
 from tilewright.schedule.templates.anchor import Anchor
+from tilewright.target import Target
 
 Numbers = Mapping[str, Extent]
 
@@ -26,13 +27,13 @@ class Template:
     """A template by its `name`, which ends with its version: records name it.
 
     `options` has the numbers of each parameter; `legal` is what they must satisfy together, and
-    `promising` what is worth a try of that. `body` is the nest over the anchor's own tensors,
-    `refusal` why there is none ("": there is).
+    `promising` what is worth a try of that on a target. `body` is the nest over the anchor's own
+    tensors, `refusal` why there is none ("": there is).
     """
 
     name: str
     options: Mapping[str, tuple[int, ...]]
     legal: Callable[[Anchor, Numbers], Sequence[Expr]]
-    promising: Callable[[Anchor, Numbers], Sequence[Expr]]
+    promising: Callable[[Anchor, Numbers, Target], Sequence[Expr]]
     body: Callable[[Anchor, Numbers], Node]
     refusal: Callable[[Anchor], str]

@@ -12,7 +12,13 @@ from collections.abc import Sequence
 
 from tilewright.errors import ScheduleError
 from tilewright.schedule.template_step import UseTemplate, matched
-from tilewright.schedule.templates import TENSOR_CORES, Template
+from tilewright.schedule.templates import (
+    SPLIT_TENSOR_CORES,
+    SPLIT_THREADS,
+    TENSOR_CORES,
+    THREADS,
+    Template,
+)
 from tilewright.space.decisions import Choice, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.target import GpuTarget, Target
@@ -24,9 +30,10 @@ def _offered(d: Derivation) -> list[Template]:
 
 
 def _of_target(target: Target) -> Sequence[Template]:
-    if isinstance(target, GpuTarget) and target.has_tensor_cores:
-        return (TENSOR_CORES,)
-    return ()
+    if not isinstance(target, GpuTarget):
+        return ()
+    ordinary = (THREADS, SPLIT_THREADS)
+    return (TENSOR_CORES, SPLIT_TENSOR_CORES, *ordinary) if target.has_tensor_cores else ordinary
 
 
 def _takes(d: Derivation, template: Template) -> bool:
@@ -56,7 +63,10 @@ def _with(d: Derivation, template: Template) -> Derivation:
         for parameter, options in template.options.items()
     }
     d.apply(UseTemplate(template.name, tuple(numbers.values())))
-    d.constraints += [*template.legal(anchor, numbers), *template.promising(anchor, numbers)]
+    d.constraints += [
+        *template.legal(anchor, numbers),
+        *template.promising(anchor, numbers, d.target),
+    ]
     d.variant = (*d.variant, template.name)
     d.stage = None
     return d
