@@ -16,8 +16,8 @@ from problems import (
 )
 
 from tilewright.cutlass import matches_of, reasons
-from tilewright.expr.contraction import NoMatchError
 from tilewright.expr import operators as ops
+from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, select
 from tilewright.expr.tensors import compute, placeholder, reduce_axis

@@ -78,6 +78,8 @@ def _are_apart(a: Expr, b: Expr) -> bool:
     """
     if any(isinstance(x, Var) and y == Var(f"{x.name}'") for x, y in ((a, b), (b, a))):
         return True  # two iterations
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a != b
     rings = [e.b for e in (a, b) if isinstance(e, Binary) and e.op == "mod"]
     if not rings or any(n != rings[0] for n in rings):
         return False
@@ -269,7 +271,7 @@ class _SharedAccesses:
         def at(access: SharedAccess) -> SharedAccess:
             indices = [
                 simplify(substitute(i, {var.name: value}))
-                if (access.tensor, d) in self.rings
+                if (access.tensor, d) in self.rings and var.name in free_vars(i)
                 else i
                 for d, i in enumerate(access.indices)
             ]

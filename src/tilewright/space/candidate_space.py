@@ -176,11 +176,11 @@ class CandidateSpace(Generic[P]):
         ]
 
     def sample(self, rng: np.random.Generator, n: int) -> Population:
-        """`n` valid candidates: a uniform sketch, then uniform over its valid rows.
+        """`n` valid candidates: a sketch, then uniform over its valid rows.
 
         Raises ScheduleError when valid rows are not found.
         """
-        sketch = rng.integers(0, len(self.sketches), n)
+        sketch = self.drawn_sketches(rng, n)
         rows = np.empty((n, self.width), np.int64)
         todo = np.arange(n)
         for _ in range(SAMPLE_ROUNDS):
@@ -192,11 +192,15 @@ class CandidateSpace(Generic[P]):
             return self._rare(rng, n)
         return Population(np.delete(rows, todo, axis=0), np.delete(sketch, todo))
 
+    def drawn_sketches(self, rng: np.random.Generator, n: int) -> Ints:
+        """The sketches of `n` candidates to be drawn: uniform."""
+        return rng.integers(0, len(self.sketches), n)
+
     def _rare(self, rng: np.random.Generator, n: int) -> Population:
         """At most `n` of the valid rows among many: where one draw of fifty is valid, all draws for
         a few candidates may fail.
         """
-        drawn = Population(self.draw(rng, MANY), rng.integers(0, len(self.sketches), MANY))
+        drawn = Population(self.draw(rng, MANY), self.drawn_sketches(rng, MANY))
         valid = np.flatnonzero(self.satisfied(drawn))[:n]
         if not len(valid):
             raise ScheduleError(f"no valid candidate in {MANY} draws")
@@ -226,21 +230,23 @@ class CandidateSpace(Generic[P]):
 
     def enumerate(self, limit: int) -> Population:
         """All valid candidates, sketch by sketch. Raises ScheduleError beyond `limit` rows."""
-        parts = []
-        for k, sketch in enumerate(self.sketches):
-            sizes = [len(d.table) for d in sketch.decisions]
-            if math.prod(sizes) > limit:
-                raise ScheduleError(
-                    f"{sketch.name} has {math.prod(sizes)} candidates, more than {limit}; "
-                    "use evolution or random search"
-                )
-            grid = np.indices(sizes).reshape(len(sizes), -1)
-            rows = np.zeros((grid.shape[1], self.width), np.int64)
-            for decision, index in zip(sketch.decisions, grid, strict=True):
-                rows[:, self.span(decision)] = decision.table[index]
-            every = Population(rows, np.full(len(rows), k))
-            parts.append(every[self.satisfied(every)])
-        return concatenate(parts)
+        return concatenate([self.every(k, limit) for k in range(len(self.sketches))])
+
+    def every(self, sketch: int, limit: int) -> Population:
+        """All valid candidates of one sketch. Raises ScheduleError beyond `limit` rows."""
+        decisions, name = self.sketches[sketch].decisions, self.sketches[sketch].name
+        sizes = [len(d.table) for d in decisions]
+        if math.prod(sizes) > limit:
+            raise ScheduleError(
+                f"{name} has {math.prod(sizes)} candidates, more than {limit}; "
+                "use evolution or random search"
+            )
+        grid = np.indices(sizes).reshape(len(sizes), -1)
+        rows = np.zeros((grid.shape[1], self.width), np.int64)
+        for decision, index in zip(decisions, grid, strict=True):
+            rows[:, self.span(decision)] = decision.table[index]
+        found = Population(rows, np.full(len(rows), sketch))
+        return found[self.satisfied(found)]
 
     def valid(self, population: Population) -> Bools:
         """Which candidates satisfy their sketch's decisions and constraints."""

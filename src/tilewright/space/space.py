@@ -36,6 +36,8 @@ from tilewright.space.derivation import Derivation, Rule, derive
 from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 
+TEMPLATE_ROWS = 1 << 16  # of a template, valid or not, at most
+
 
 @dataclass(frozen=True)
 class Sketch(Decided):
@@ -46,6 +48,11 @@ class Sketch(Decided):
     state: State
     rules: tuple[str, ...] = ()
     variant: tuple[str, ...] = ()
+
+    @property
+    def is_template(self) -> bool:
+        """Whether a template computes everything."""
+        return self.state.templated is not None
 
     @cached_property
     def producer(self) -> str:
@@ -134,6 +141,7 @@ class Space(CandidateSpace[Sketch]):
         else:
             derivations = [v for d in derived for v in annotate_gpu(d)]
         self.sketches = tuple(self._sketch(d) for d in derivations)
+        self.sketches = tuple(s for k, s in enumerate(self.sketches) if self._has_any(k, s))
 
     def _sketch(self, d: Derivation) -> Sketch:
         decisions = tuple(d.decisions.values())
@@ -147,6 +155,18 @@ class Space(CandidateSpace[Sketch]):
             rules=d.rules,
             variant=d.variant,
         )
+
+    def _has_any(self, number: int, sketch: Sketch) -> bool:
+        """Whether a sketch has candidates, which is asked of templates only: those have few."""
+        return not sketch.is_template or len(self.every(number, TEMPLATE_ROWS)) > 0
+
+    def drawn_sketches(self, rng: np.random.Generator, n: int) -> Ints:
+        """Uniform, but all templates together are one: they have few candidates."""
+        templates = np.array([s.is_template for s in self.sketches])
+        if not templates.any() or templates.all():
+            return super().drawn_sketches(rng, n)
+        share = np.where(templates, 1 / templates.sum(), 1.0)
+        return rng.choice(len(share), n, p=share / share.sum())
 
     def decided(self, gene: Gene) -> Gene:
         """The gene of this space for the program of concrete steps `gene`, as older records have

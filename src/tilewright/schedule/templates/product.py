@@ -13,12 +13,19 @@ from collections.abc import Callable, Sequence
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
 from tilewright.nest.instructions import COMMIT, WAIT
-from tilewright.nest.nodes import Alloc, Barrier, For, If, Instruction, Kind, Node, seq
+from tilewright.nest.nodes import EMPTY, Alloc, Barrier, For, If, Instruction, Kind, Node, seq
 from tilewright.nest.task_map import repeat
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import Grid
 from tilewright.schedule.templates.template import Numbers
 from tilewright.schedule.templates.tiles import THREAD, Tile
+
+
+def vector(anchor: Anchor) -> str:
+    """Why a product of a matrix and a vector is none of tiles; "" where both are matrices."""
+    if min(anchor.rows, anchor.columns) > 1:
+        return ""
+    return f"it has {anchor.rows} rows and {anchor.columns} columns for each of {anchor.batch}"
 
 
 class Product:
@@ -97,13 +104,17 @@ def pipelined(
         *commit,
         *(seq(t.loaded(begun), t.stored(first)) for t in others),
     )
+
+    def follows(work: Sequence[Node]) -> Node:
+        return If(ahead < steps, seq(*work)) if work else EMPTY
+
     step = seq(
         *([Instruction(WAIT, None, (count - 2,))] if copied else []),
         Barrier(),
-        *([If(ahead < steps, seq(*(t.copied(stage, later) for t in copied)))] if copied else []),
+        follows([t.copied(stage, later) for t in copied]),
         *commit,
-        *(t.loaded(later) for t in others),
+        follows([t.loaded(later) for t in others]),
         used(k % count),
-        *(t.stored(stage) for t in others),
+        follows([t.stored(stage) for t in others]),
     )
     return seq(For(first, count - 1, filled), For(k, steps, step))

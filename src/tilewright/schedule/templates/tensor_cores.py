@@ -23,7 +23,7 @@ from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq
 from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import SPLITS, Grid
-from tilewright.schedule.templates.product import Product, every
+from tilewright.schedule.templates.product import Product, every, vector
 from tilewright.schedule.templates.template import Numbers, Template
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
@@ -48,7 +48,7 @@ def refusal(anchor: Anchor) -> str:
     dtypes = {anchor.left.dtype.name, anchor.right.dtype.name}
     if len(dtypes) > 1 or not dtypes <= set(HALVES):
         return f"factors are {' and '.join(sorted(dtypes))}, not both float16 or both bfloat16"
-    return ""
+    return vector(anchor)
 
 
 def legal(anchor: Anchor, n: Numbers) -> Sequence[Expr]:

@@ -22,7 +22,7 @@ from tilewright.nest.nodes import For, Kind, Node, Store, seq
 from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import SPLITS, Grid
-from tilewright.schedule.templates.product import Product, every
+from tilewright.schedule.templates.product import Product, every, vector
 from tilewright.schedule.templates.template import Numbers, Template
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
@@ -45,7 +45,7 @@ OPTIONS = {
 def refusal(anchor: Anchor) -> str:
     """Why a product is none of threads."""
     names = [o.dtype.name for o in (anchor.left, anchor.right) if not o.dtype.is_float]
-    return f"factors are {' and '.join(names)}, not floats" if names else ""
+    return f"factors are {' and '.join(names)}, not floats" if names else vector(anchor)
 
 
 def legal(anchor: Anchor, n: Numbers) -> Sequence[Expr]:
