@@ -7,8 +7,8 @@ Two accesses of one shared tensor conflict when one writes, unless the same thre
 they have the same indices, and those name every thread loop around. Nor do they conflict in two
 stages of a ring: at `k % 3` and `(k + 2) % 3`, where what the iteration before left is at
 `(k - 1) % 3`. Accesses of two tensors that lie in the same bytes (`Alloc.slot`) conflict when one
-writes. That a shared element is written by
-one thread only is the interpreter's to check.
+writes. That a shared element is written by one thread only, whatever loops of a thread say, is the
+interpreter's to check.
 """
 
 from __future__ import annotations
@@ -44,13 +44,17 @@ RUNS_ONCE = (Kind.BLOCK, Kind.VIRTUAL, *THREADS)
 
 @dataclass(frozen=True, slots=True)
 class SharedAccess:
-    """One access of a shared tensor, its slot and the thread variables around it."""
+    """One access of a shared tensor, its slot and the thread variables around it. In the dimensions
+    `rings` of the tensor its index is a stage; `is_earlier` where that is of another iteration.
+    """
 
     tensor: str
     slot: int | None
     indices: tuple[Expr, ...]
     writes: bool
     threads: frozenset[str]
+    rings: frozenset[int] = frozenset()
+    is_earlier: bool = False
 
     def conflicts(self, other: SharedAccess) -> bool:
         """Whether two threads may touch the same element, one of them writing."""
@@ -58,14 +62,13 @@ class SharedAccess:
             return False
         if self.tensor != other.tensor:
             return self.slot is not None and self.slot == other.slot
-        if self.indices != other.indices:
-            pairs = zip(self.indices, other.indices, strict=True)
-            threads = self.threads | other.threads
-            return not any(
-                _are_apart(a, b) for a, b in pairs if not (free_vars(a) | free_vars(b)) & threads
-            )
-        named = frozenset[str]().union(*(free_vars(i) for i in self.indices))
-        return not (self.threads | other.threads) <= named
+        if any(_are_apart(self.indices[d], other.indices[d]) for d in self.rings):
+            return False
+        threads, named = self.threads | other.threads, [free_vars(i) for i in self.indices]
+        if self.is_earlier or other.is_earlier:
+            # variables of loops have other values there
+            named = [n for n in named if n <= threads]
+        return self.indices != other.indices or not threads <= frozenset[str]().union(*named)
 
     def __str__(self) -> str:
         index = ", ".join(expr_text(i) for i in self.indices)
@@ -73,14 +76,14 @@ class SharedAccess:
 
 
 def _are_apart(a: Expr, b: Expr) -> bool:
-    """Whether two indices that do not depend on threads always differ, one of them a stage of a
-    ring. Of how many stages a symbolic nest has, nothing is known: it is not asked for.
+    """Whether two stages always differ. Of how many stages a symbolic nest has, nothing is known
+    (nor asked).
     """
-    if any(isinstance(x, Var) and y == Var(f"{x.name}'") for x, y in ((a, b), (b, a))):
+    if any(isinstance(x, Var) and y == _other(x) for x, y in ((a, b), (b, a))):
         return True  # two iterations
     if isinstance(a, Const) and isinstance(b, Const):
         return a != b
-    rings = [e.b for e in (a, b) if isinstance(e, Binary) and e.op == "mod"]
+    rings = [e.b for e in (a, b) if _is_remainder(e)]
     if not rings or any(n != rings[0] for n in rings):
         return False
     if not isinstance(rings[0], Const):
@@ -89,9 +92,18 @@ def _are_apart(a: Expr, b: Expr) -> bool:
     return isinstance(step, Const) and step.value % rings[0].value != 0
 
 
+def _other(var: Var) -> Var:
+    """The variable of a loop in some iteration before."""
+    return Var(f"{var.name}'")
+
+
 def _unrolled(stage: Expr) -> Expr:
     """What a stage of a ring is the remainder of."""
-    return stage.a if isinstance(stage, Binary) and stage.op == "mod" else stage
+    return stage.a if _is_remainder(stage) else stage
+
+
+def _is_remainder(e: Expr) -> TypeGuard[Binary]:
+    return isinstance(e, Binary) and e.op == "mod"
 
 
 Pending: TypeAlias = dict[SharedAccess, None]
@@ -122,22 +134,39 @@ def _shared(node: Node) -> dict[str, int | None]:
     }
 
 
-def _rings(kernel: Node, shared: Mapping[str, int | None]) -> frozenset[tuple[str, int]]:
-    """The dimensions of shared tensors in which a loop's iterations have a stage each: some access
-    is at the remainder of its variable, or of some more, and moves by it in no other dimension.
+Rings: TypeAlias = Mapping[str, frozenset[int]]
+"""The dimensions of each shared tensor in which indices are stages."""
+
+
+def _rings(kernel: Node, shared: Mapping[str, int | None]) -> Rings:
+    """The dimensions of shared tensors in which loops' iterations have a stage each: one access is
+    at a remainder, and all are at what is the same for all threads and as long as loops' variables
+    are, none of which moves another dimension.
     """
     threads = {n.var.name for n in walk(kernel) if isinstance(n, For) and n.kind in RUNS_ONCE}
-    accesses = [
-        (r.tensor.name, r.indices) for n in walk(kernel) for e in touched(n) for r in reads(e)
-    ]
-    return frozenset(
-        (name, d)
-        for name, indices in accesses
-        if name in shared
-        for d, i in enumerate(indices)
-        if isinstance(i, Binary) and i.op == "mod" and not free_vars(i) & threads
-        if not any(free_vars(i) & free_vars(other) for e, other in enumerate(indices) if e != d)
-    )
+    found: dict[str, list[tuple[Expr, ...]]] = {name: [] for name in shared}
+    for n in walk(kernel):
+        if isinstance(n, Alloc) and any(map(free_vars, n.offset)):
+            found.pop(n.tensor.name, None)  # the same indices are other elements
+        for read in (r for e in touched(n) for r in reads(e)):
+            if read.tensor.name in found:
+                found[read.tensor.name].append(read.indices)
+
+    def is_stage(indices: tuple[Expr, ...], d: int) -> bool:
+        moving = free_vars(indices[d])
+        others = frozenset[str]().union(*(free_vars(i) for i in (*indices[:d], *indices[d + 1 :])))
+        return not reads(indices[d]) and not moving & (others | threads)
+
+    return {
+        name: frozenset(
+            d
+            for d in range(len(every[0]))
+            if any(_is_remainder(i[d]) for i in every)
+            if all(is_stage(i, d) for i in every)
+        )
+        for name, every in found.items()
+        if every
+    }
 
 
 def _clash(
@@ -162,15 +191,11 @@ def _thread_names(store: Store, team: Team) -> frozenset[str]:
 
 
 class _SharedAccesses:
-    """Accesses of the tensors `shared` in a nest, each statement's found once. In `rings` are
-    dimensions of which iterations of a loop have a stage each.
-    """
+    """Accesses of the tensors `shared` in a nest, each statement's found once."""
 
-    def __init__(
-        self, shared: Mapping[str, int | None], rings: frozenset[tuple[str, int]] = frozenset()
-    ) -> None:
+    def __init__(self, shared: Mapping[str, int | None], rings: Rings | None = None) -> None:
         self.shared = shared
-        self.rings = rings
+        self.rings: Rings = rings or {}
         self.races: list[tuple[SharedAccess, SharedAccess]] = []
         self._own: dict[int, Pending] = {}
         self._all: dict[int, Pending] = {}
@@ -186,27 +211,28 @@ class _SharedAccesses:
             case Store(tensor, indices, value, _):
                 threads = _thread_names(node, team)
                 found = self._reads((*indices, value), threads)
-                if tensor.name in self.shared:
-                    slot = self.shared[tensor.name]
-                    found[SharedAccess(tensor.name, slot, indices, True, threads)] = None
-                return found
+                return found | self._access(tensor.name, indices, True, threads)
             case Instruction(_, Read(tensor, indices), operands):
                 found = self._reads((*indices, *operands), team.variables)
-                if tensor.name in self.shared:
-                    slot = self.shared[tensor.name]
-                    found[SharedAccess(tensor.name, slot, indices, True, team.variables)] = None
-                return found
+                return found | self._access(tensor.name, indices, True, team.variables)
             case If(cond, _):
                 return self._reads((cond,), team.variables)
         return {}
 
     def _reads(self, exprs: Iterable[Expr], threads: frozenset[str]) -> Pending:
-        found = [r for e in exprs for r in reads(e) if r.tensor.name in self.shared]
-        slots = self.shared
-        return {
-            SharedAccess(r.tensor.name, slots[r.tensor.name], r.indices, False, threads): None
-            for r in found
-        }
+        found: Pending = {}
+        for read in (r for e in exprs for r in reads(e)):
+            found |= self._access(read.tensor.name, read.indices, False, threads)
+        return found
+
+    def _access(
+        self, name: str, indices: tuple[Expr, ...], writes: bool, threads: frozenset[str]
+    ) -> Pending:
+        """The access, if the tensor is shared."""
+        if name not in self.shared:
+            return {}
+        rings = self.rings.get(name, frozenset())
+        return {SharedAccess(name, self.shared[name], indices, writes, threads, rings): None}
 
     def all(self, node: Node, team: Team) -> Pending:
         """All accesses under a node."""
@@ -242,8 +268,9 @@ class _SharedAccesses:
         if isinstance(node, (Store, Instruction)):
             return node, pending | everything
         inner = team.entering(node, {})
-        body, end = self.place(node.body, pending | self.own(node, team), inner)
-        return replace(node, body=body), end
+        before = pending | self.own(node, team)
+        body, end = self.place(node.body, before, inner)
+        return replace(node, body=body), before | end if isinstance(node, If) else end
 
     def walk(self, node: Node, pending: Pending, team: Team) -> Pending:
         """Note races in the order of execution; returns the accesses since the last barrier."""
@@ -257,27 +284,38 @@ class _SharedAccesses:
         inner, start = team.entering(node, {}), pending
         for b in bodies(node):
             pending = self.walk(b, pending, inner)
+        if isinstance(node, If):
+            return start | pending  # no barrier, if the condition does not hold
         if _repeats(node) and pending.keys() - start.keys():
             # the next iteration starts with more than the first
-            waits = any(isinstance(n, Barrier) for n in walk(node.body))
-            before = node.var - 1 if waits else Var(f"{node.var.name}'")
+            before = node.var - 1 if _waits(node.body) else _other(node.var)
             pending = self.walk(node.body, self._at(pending, node.var, before), inner)
-            pending = self._at(pending, node.var, Var(f"{node.var.name}?"))
+            after = Var(f"{node.var.name}?")
+            pending = self._at(self._at(pending, node.var, after), _other(node.var), after)
         return pending
 
     def _at(self, pending: Pending, var: Var, value: Expr) -> Pending:
         """The accesses with a value for a variable in rings: what was done in another iteration."""
 
         def at(access: SharedAccess) -> SharedAccess:
-            indices = [
+            indices = tuple(
                 simplify(substitute(i, {var.name: value}))
-                if (access.tensor, d) in self.rings and var.name in free_vars(i)
+                if d in access.rings and var.name in free_vars(i)
                 else i
                 for d, i in enumerate(access.indices)
-            ]
-            return replace(access, indices=tuple(indices))
+            )
+            if indices == access.indices:
+                return access
+            return replace(access, indices=indices, is_earlier=True)
 
         return {at(access): None for access in pending} if self.rings else pending
+
+
+def _waits(node: Node) -> bool:
+    """Whether every run of a node comes to a barrier."""
+    return isinstance(node, Barrier) or (
+        not isinstance(node, If) and any(map(_waits, bodies(node)))
+    )
 
 
 def _repeats(node: Node) -> TypeGuard[For]:
