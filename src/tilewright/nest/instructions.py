@@ -21,7 +21,7 @@ import numpy as np
 
 from tilewright.expr.dtypes import DType
 from tilewright.nest.lanes import Array
-from tilewright.nest.nodes import Instruction
+from tilewright.nest.nodes import Instruction, Scope
 from tilewright.nest.task_map import TaskMap, repeat, spatial
 
 WARP = 32
@@ -45,8 +45,9 @@ class InstructionRule:
     """One line of the table. `result` and `operands` are bytes of each; `threads` do it together.
 
     `accumulates`: the result's old elements are the semantics' first operand. `is_deferred`: the
-    result is there after a wait only. `dtypes` are those that operands may have (empty: any), and
-    `products` the multiply-adds of one thread.
+    result is there after a wait only. `dtypes` are those that operands may have (empty: any), all
+    the same, and the result too, unless it is in `sums`. `scopes` are where the result and the
+    operands lie (None: what the program is given). `products`: multiply-adds of one thread.
     """
 
     threads: int = 1
@@ -56,6 +57,8 @@ class InstructionRule:
     accumulates: bool = False
     is_deferred: bool = False
     dtypes: tuple[str, ...] = ()
+    sums: str = ""
+    scopes: tuple[Scope | None, ...] = ()
     products: int = 0
 
     def elements(self, size: int, dtype: DType) -> int:
@@ -112,19 +115,29 @@ def _copied(given: Sequence[Array]) -> Array:
 
 
 def _copy(size: int) -> InstructionRule:
-    return InstructionRule(1, size, (size,), _copied, is_deferred=True)
+    return InstructionRule(1, size, (size,), _copied, is_deferred=True, scopes=(Scope.SHARED, None))
 
 
 def _load(transposed: bool) -> InstructionRule:
-    return InstructionRule(WARP, 16, (16,), _matrices(transposed), dtypes=HALVES)
+    scopes = (Scope.LOCAL, Scope.SHARED)
+    return InstructionRule(WARP, 16, (16,), _matrices(transposed), dtypes=HALVES, scopes=scopes)
 
 
+MMA = InstructionRule(
+    WARP,
+    16,
+    (16, 8),
+    _multiplied,
+    accumulates=True,
+    dtypes=HALVES,
+    sums="float32",
+    scopes=(Scope.LOCAL,) * 3,
+    products=64,
+)
 COMMIT, WAIT = "cp.async.commit_group", "cp.async.wait_group"
 COPY = "cp.async."
 INSTRUCTIONS: Mapping[str, InstructionRule] = {
-    "mma.m16n8k16": InstructionRule(
-        WARP, 16, (16, 8), _multiplied, accumulates=True, dtypes=HALVES, products=64
-    ),
+    "mma.m16n8k16": MMA,
     "ldmatrix.x4": _load(transposed=False),
     "ldmatrix.x4.trans": _load(transposed=True),
     f"{COPY}4": _copy(4),

@@ -37,7 +37,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table
 from tilewright.nest.barriers import first_race
 from tilewright.nest.facts import Facts
-from tilewright.nest.instructions import COPY, INSTRUCTIONS
+from tilewright.nest.instructions import COPY, INSTRUCTIONS, InstructionRule
 from tilewright.nest.lifetimes import first_overlap
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
@@ -51,6 +51,7 @@ from tilewright.nest.nodes import (
     Scope,
     Seq,
     Store,
+    accessed,
     walk,
 )
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
@@ -60,11 +61,14 @@ from tilewright.nest.workers import check_workers, kernels
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A tensor in scope; `offset` is where its window starts, None for a whole buffer."""
+    """A tensor in scope; `offset` is where its window starts, None for a whole buffer, which has no
+    `scope` either.
+    """
 
     tensor: Tensor
     writable: bool
     offset: tuple[Expr, ...] | None = None
+    scope: Scope | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +216,7 @@ def _alloc(node: Alloc, scope: VerifiedScope) -> None:
         _extent(extent, scope, head, least=1)
     for e in node.offset:
         _index(e, scope, head)
-    storage = Storage(node.tensor, True, node.offset)
+    storage = Storage(node.tensor, True, node.offset, node.scope)
     _node(node.body, replace(scope, storage={**scope.storage, node.tensor.name: storage}))
 
 
@@ -233,7 +237,7 @@ def _store(node: Store, scope: VerifiedScope) -> None:
 
 
 def _instruction(node: Instruction, scope: VerifiedScope) -> None:
-    """Runs of elements inside of their tensors, of the dtypes that the instruction has."""
+    """Runs of elements inside of tensors where the instruction takes them, of its dtypes."""
     head = nest_text(node)
     rule = INSTRUCTIONS.get(node.name)
     if rule is None:
@@ -255,9 +259,32 @@ def _instruction(node: Instruction, scope: VerifiedScope) -> None:
                 continue
             case _:
                 scope.fail(head, f"{expr_text(operand)} is no operand of it")
-        names = [r.tensor.dtype.name for r in reads(operand)]
-        if rule.dtypes and not set(names) <= set(rule.dtypes):
-            scope.fail(head, f"operands are {' or '.join(rule.dtypes)}, not {', '.join(names)}")
+    _tensors(node, rule, scope, head)
+
+
+def _tensors(node: Instruction, rule: InstructionRule, scope: VerifiedScope, head: str) -> None:
+    """Where an instruction's tensors lie, and their dtypes."""
+    runs = [_moved(e) for e in accessed(node) if reads(e)]
+    for tensor, where in zip(runs, rule.scopes, strict=False):
+        if scope.storage[tensor.name].scope is not where:
+            place = "an input or an output" if where is None else f"{where.value} storage"
+            scope.fail(head, f"{tensor.name} is not {place}")
+    if node.result is None:
+        return
+    result, *operands = (t.dtype.name for t in runs)
+    if rule.dtypes and not set(operands) <= set(rule.dtypes):
+        scope.fail(head, f"operands are {' or '.join(rule.dtypes)}, not {', '.join(operands)}")
+    wanted = rule.sums or operands[0]
+    if len(set(operands)) > 1 or result != wanted:
+        of = ", ".join(operands)
+        scope.fail(head, f"it makes {wanted} of operands of one dtype, not {result} of {of}")
+
+
+def _moved(e: Expr) -> Tensor:
+    """The tensor that a result or an operand is of."""
+    read = e.a if isinstance(e, Select) else e
+    assert isinstance(read, Read)
+    return read.tensor
 
 
 def _run(read: Read, size: int, scope: VerifiedScope, head: str) -> None:
