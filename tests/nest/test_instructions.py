@@ -117,7 +117,7 @@ def test_a_wait_leaves_the_last_groups() -> None:
 
     found = interpret(used(3), {"x": ROWS})["y"]
     np.testing.assert_array_equal(found, ROWS[::-1, 3:4].repeat(8, axis=1))
-    with pytest.raises(VerifyError, match="s is used before a wait for the copy to it"):
+    with pytest.raises(VerifyError, match="s is used before a wait for what makes it"):
         interpret(used(4), {"x": ROWS})
 
 
@@ -274,7 +274,7 @@ def test_a_half_warp_is_none() -> None:
     p = program((x,), Y48, alloc(S48, warp(alloc(F, body), 48), Scope.SHARED))
     with pytest.raises(VerifyError, match="48 threads are no whole warps"):
         verify(p)
-    with pytest.raises(VerifyError, match="not every thread of a warp comes here"):
+    with pytest.raises(VerifyError, match="not every thread of 32 comes here"):
         interpret(p, {"x": np.zeros((48, 8), np.float16)})
 
 
@@ -301,8 +301,8 @@ def test_runs_are_aligned_to_their_size() -> None:
 
 
 ORDERS: dict[str, tuple[list[Node], str]] = {
-    "no wait": ([COMMIT, Barrier()], "s is used before a wait for the copy to it"),
-    "no group": ([wait(0), Barrier()], "s is used before a wait for the copy to it"),
+    "no wait": ([COMMIT, Barrier()], "s is used before a wait for what makes it"),
+    "no group": ([wait(0), Barrier()], "s is used before a wait for what makes it"),
     "a wait for all but it": ([COMMIT, wait(1), Barrier()], "s is used before a wait"),
     "no barrier": ([COMMIT, wait(0)], "s is read where another thread wrote: a barrier is missing"),
     "a barrier before the wait": (
@@ -322,7 +322,7 @@ def test_what_copies_make_is_there_after_a_wait_and_a_barrier(name: str) -> None
 def test_nobody_writes_where_a_copy_is_under_way() -> None:
     over = Store(S, (T, E), Const(0.0, FLOAT32))
     p = through_shared(seq(IN_SHARED, COMMIT, For(E, 8, over), wait(0), turned("ldmatrix.x4")))
-    with pytest.raises(VerifyError, match="s is used before a wait for the copy to it"):
+    with pytest.raises(VerifyError, match="s is used before a wait for what makes it"):
         ran(p)
 
 

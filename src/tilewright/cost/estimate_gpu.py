@@ -23,7 +23,7 @@ CYCLE_S = 1 / 1.5e9
 WARPS_PER_CYCLE = 4.0  # that a multiprocessor issues
 MATH_ISSUES = 4.0  # exp, tanh, … take the special units, of which there are fewer
 DIVIDE_ISSUES = 8.0
-MATRIX_ISSUES = 1 / 8  # of a multiply-add on tensor cores
+MATRIX_ISSUES = {"mad": 1 / 8, "group mad": 1 / 16}  # of a multiply-add on tensor cores
 ADDRESS_ISSUES = 0.5  # integers around an access, where unrolling does not fold them
 LOOP_ISSUES = 3.0
 SHARED_BYTES = 128.0  # of shared memory, by a multiprocessor in a cycle
@@ -106,7 +106,7 @@ def issues(a: Analysis, times: Mapping[int, Floats]) -> Floats:
     """Instructions of all threads together; `times` are those of each access outside registers."""
     counts = a.statement.counts
     quick: float = sum(n for (kind, op), n in counts.items() if kind == "float" and op != "math")
-    quick += MATRIX_ISSUES * counts.get(("matrix", "mad"), 0)
+    quick += sum(issues * counts.get(("matrix", op), 0) for op, issues in MATRIX_ISSUES.items())
     slow = MATH_ISSUES * counts.get(("float", "math"), 0)
     slow += (DIVIDE_ISSUES - 1.0) * counts.get(("float", "divmod"), 0)
     found: Floats = a.total * (quick + slow)

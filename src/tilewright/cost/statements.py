@@ -29,6 +29,7 @@ from tilewright.cost.candidates import Ints
 from tilewright.cost.widths import Content, width
 from tilewright.expr.extents import mul, plain, sub
 from tilewright.expr.nodes import (
+    Const,
     Expr,
     Extent,
     Read,
@@ -226,9 +227,15 @@ def _elementwise(node: Instruction, result: Read) -> Node:
     def moved(read: Read) -> Read:
         return Read(read.tensor, (*read.indices[:-1], read.indices[-1] + e))
 
-    every = [moved(r) for operand in node.operands for r in reads(operand)]
-    value = reduce(lambda a, b: a + b, (cast(result.dtype, r) for r in every))
-    products = {("matrix", "mad"): rule.products // count} if rule.products else {}
+    # what a group of warps multiplies passes no thread
+    runs = [
+        e for e, size in zip(node.operands, rule.operands, strict=True) if isinstance(size, int)
+    ]
+    every = [moved(r) for operand in runs for r in reads(operand)]
+    terms = [cast(result.dtype, r) for r in every] or [Const(0.0, result.dtype)]
+    value = reduce(lambda a, b: a + b, terms)
+    kind = "mad" if runs else "group mad"
+    products = {("matrix", kind): rule.products // count} if rule.products else {}
     update = "sum" if rule.accumulates else None
     place = moved(result)
     store = Store(place.tensor, place.indices, value, update, tuple(products.items()))

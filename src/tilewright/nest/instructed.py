@@ -1,20 +1,32 @@
-"""Instructions in the interpreter: what warps do together, and copies that arrive later.
+"""Instructions in the interpreter: what warps do together, and what goes on while they do other
+things.
 
-    copies = Copies()
+    copies: Copies = {}
     instruct(where, node, lanes, team, copies)
 
 The threads of a block run in step, and so do its warps. A copy is made when it is waited for: until
-then nobody may use its elements, and after it, a barrier must come before others do.
+then nobody may use its elements, and after it, a barrier must come before others do. What `wgmma`
+reads is lent to it until then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.expr.nodes import Const, Expr, Read, Select
-from tilewright.nest.instructions import COMMIT, NUMBER, WAIT, WARP, InstructionRule, rule_of
+from tilewright.nest import instructions
+from tilewright.nest.instructions import (
+    COPY,
+    GROUP,
+    NUMBER,
+    WGMMA,
+    InstructionRule,
+    Window,
+    rule_of,
+)
 from tilewright.nest.lanes import Array, Lanes
 from tilewright.nest.memory import THREAD, CheckedBuffer, threads
 from tilewright.nest.nodes import Instruction, Kind
@@ -22,34 +34,49 @@ from tilewright.nest.place import StatementPlace
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
-    """Elements under way: where to, what, and who copies them."""
+class Begun:
+    """What goes on until it is waited for: elements that it makes, those that it reads, and who
+    began it. Its `values` are stored when it is waited for; None: they are there, hidden.
+    """
 
     buffer: CheckedBuffer
     at: Array
-    values: Array
     thread: Array
+    values: Array | None
+    lent: tuple[tuple[CheckedBuffer, Array], ...] = ()
+
+    def mark(self, by: int) -> None:
+        """It begins (1), or is over (-1)."""
+        assert self.buffer.copying is not None
+        self.buffer.copying[self.at] += by
+        for buffer, at in self.lent:
+            if buffer.lent is not None:
+                np.add.at(buffer.lent, at, by)
 
 
 @dataclass(slots=True)
-class Copies:
-    """The copies of the blocks that run: those since the last group, and groups, oldest first."""
+class Groups:
+    """What the blocks that run have begun: since the last group, and by groups, oldest first."""
 
-    open: list[Copied] = field(default_factory=list)
-    groups: list[list[Copied]] = field(default_factory=list)
+    open: list[Begun] = field(default_factory=list)
+    groups: list[list[Begun]] = field(default_factory=list)
 
     def commit(self) -> None:
         self.groups.append(self.open)
         self.open = []
 
     def wait(self, where: StatementPlace, left: int) -> None:
-        """All groups but the last `left` arrive."""
+        """All groups but the last `left` are over."""
         done = max(0, len(self.groups) - left)
-        arrived, self.groups = self.groups[:done], self.groups[done:]
-        for copy in (copy for group in arrived for copy in group):
-            assert copy.buffer.copying is not None
-            copy.buffer.copying[copy.at] = False
-            _write(where, copy)
+        over, self.groups = self.groups[:done], self.groups[done:]
+        for one in (one for group in over for one in group):
+            one.mark(-1)
+            if one.values is not None:
+                _write(where, one.buffer, one.at, one.values, one.thread)
+
+
+Copies: TypeAlias = dict[str, Groups]
+"""By what they are waited for by (`InstructionRule.group`)."""
 
 
 def instruct(
@@ -59,56 +86,115 @@ def instruct(
     a rule.
     """
     rule = rule_of(node)
-    if node.result is None and lanes.count != team:
-        where.fail("not every thread comes here")
-    if node.name == COMMIT:
-        copies.commit()
+    if node.result is None:
+        if lanes.count != team:
+            where.fail("not every thread comes here")
+        _ordered(where, node, lanes, copies)
         return
-    if node.name == WAIT:
-        copies.wait(where, int(where.value(node.operands[0], lanes)))
-        return
-    assert node.result is not None and rule.semantics is not None
-    given = [
+    assert rule.semantics is not None
+    operands = [
         _operand(where, e, size, lanes)
         for e, size in zip(node.operands, rule.operands, strict=True)
         if size != NUMBER
     ]
+    given = [_by_group(where, o.values, rule, lanes) for o in operands]
     buffer, at = _elements(where, node.result, rule.result, lanes)
+    thread = threads(lanes)[:, None]
     if rule.accumulates:
-        where.reading(buffer, at, threads(lanes)[:, None])
-        given.insert(0, buffer.data[at])
-    values = rule.semantics([_by_group(where, g, rule, lanes) for g in given])
-    copy = Copied(buffer, at, values.reshape(at.shape), threads(lanes)[:, None])
-    if rule.is_deferred and buffer.copying is not None:
-        where.writing(buffer, at, copy.thread)
-        buffer.copying[at] = True
-        copies.open.append(copy)
+        if not rule.is_deferred:
+            where.reading(buffer, at, thread)
+        where.check_written(buffer, at)
+        given.insert(0, _by_group(where, buffer.data[at], rule, lanes))
+    values = rule.semantics(given).reshape(at.shape)
+    if not rule.is_deferred:
+        _write(where, buffer, at, values, thread)
+    elif rule.accumulates:
+        # instructions that add to the same sums follow each other
+        buffer.data[at] = values
+        _begin(copies, rule, Begun(buffer, at, thread, None, tuple(o.lent for o in operands)))
     else:
-        _write(where, copy)
+        where.writing(buffer, at, thread)
+        _begin(copies, rule, Begun(buffer, at, thread, values))
 
 
-def _write(where: StatementPlace, copy: Copied) -> None:
-    where.writing(copy.buffer, copy.at, copy.thread)
-    copy.buffer.data[copy.at] = copy.values.astype(copy.buffer.data.dtype)
-    copy.buffer.written[copy.at] = True
+def _ordered(where: StatementPlace, node: Instruction, lanes: Lanes, copies: Copies) -> None:
+    """What all threads do only for its effect on others."""
+    match node.name:
+        case instructions.COMMIT:
+            copies.setdefault(COPY, Groups()).commit()
+        case instructions.GROUP_COMMIT:
+            copies.setdefault(WGMMA, Groups()).commit()
+        case instructions.WAIT | instructions.GROUP_WAIT:
+            group = COPY if node.name == instructions.WAIT else WGMMA
+            left = int(where.value(node.operands[0], lanes))
+            copies.setdefault(group, Groups()).wait(where, left)
+        case instructions.PROXY_FENCE:
+            for buffer in where.buffers.values():
+                if buffer.unfenced is not None:
+                    buffer.unfenced.fill(False)
 
 
-def _operand(where: StatementPlace, e: Expr, size: int, lanes: Lanes) -> Array:
-    """Its elements in each lane, `[lanes, elements]`; zeros where its condition does not hold."""
+def _begin(copies: Copies, rule: InstructionRule, begun: Begun) -> None:
+    begun.mark(1)
+    copies.setdefault(rule.group, Groups()).open.append(begun)
+
+
+def _write(
+    where: StatementPlace, buffer: CheckedBuffer, at: Array, values: Array, thread: Array
+) -> None:
+    where.writing(buffer, at, thread)
+    buffer.data[at] = values.astype(buffer.data.dtype)
+    buffer.written[at] = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """Its elements in each lane, `[lanes, …]`, and where they are."""
+
+    values: Array
+    lent: tuple[CheckedBuffer, Array]
+
+
+def _operand(where: StatementPlace, e: Expr, size: int | Window, lanes: Lanes) -> _Operand:
+    """An operand, 0 where its condition does not hold."""
     match e:
-        case Select(cond, Read() as read, Const()):
+        case Select(cond, Read() as read, Const()) if isinstance(size, int):
             test = np.broadcast_to(where.value(cond, lanes), (lanes.count,))
             shape = lanes.count, size // read.tensor.dtype.bytes
             found = np.zeros(shape, read.dtype.numpy)
             if test.any():
-                found[test] = _operand(where, read, size, lanes.where(test))
-            return found
+                found[test] = _operand(where, read, size, lanes.where(test)).values
+            return _Operand(found, (where.buffers[read.tensor.name], np.zeros(0, np.int64)))
         case Read():
-            buffer, at = _elements(where, e, size, lanes)
-            where.reading(buffer, at, threads(lanes)[:, None])
-            values: Array = buffer.data[at].astype(e.dtype.numpy)
-            return values
+            if isinstance(size, Window):
+                buffer, at = _window(where, e, size, lanes)
+            else:
+                buffer, at = _elements(where, e, size, lanes)
+            thread = threads(lanes).reshape(-1, *(1 for _ in at.shape[1:]))
+            where.reading(buffer, at, thread[:: lanes.count // len(at)])
+            return _Operand(buffer.data[at].astype(e.dtype.numpy), (buffer, at))
     return where.fail("an operand is a read, a select between a read and 0, or a number")
+
+
+def _window(
+    where: StatementPlace, read: Read, window: Window, lanes: Lanes
+) -> tuple[CheckedBuffer, Array]:
+    """The buffer and the flat places of a window, `[groups, outer, depth]`."""
+    buffer, first = where.element(read.tensor, read.indices, lanes)
+    firsts = np.broadcast_to(first, (lanes.count,)).reshape(-1, GROUP)
+    if (firsts != firsts[:, :1]).any():
+        where.fail(f"the threads of a group name different windows of {read.tensor.name}")
+    offsets = window.offsets()
+    rank = offsets.shape[-1]
+    last = offsets[-1, -1].tolist()
+    kept = read.indices[: read.tensor.rank - rank]
+    moved = (i + step for i, step in zip(read.indices[-rank:], last, strict=True))
+    where.element(read.tensor, (*kept, *moved), lanes)
+    steps = np.cumprod([1, *buffer.shape[:0:-1]])[::-1][-rank:]
+    at = firsts[:, :1, None] + (offsets @ steps)[None]
+    if buffer.unfenced is not None and buffer.unfenced[at].any():
+        where.fail(f"a fence is missing after threads wrote {read.tensor.name}")
+    return buffer, at
 
 
 def _elements(
@@ -125,11 +211,14 @@ def _elements(
 
 
 def _by_group(where: StatementPlace, values: Array, rule: InstructionRule, lanes: Lanes) -> Array:
-    """`[lanes, elements]` as `[groups, threads, elements]`, of those who do it together."""
+    """`[lanes, elements]` as `[groups, threads, elements]`, of those who do it together; what they
+    have in common stays as it is.
+    """
     if rule.threads == 1:
         return values[:, None]
     x = THREAD[Kind.THREAD_X]
     numbers = lanes.get(x) if lanes.has(x) else np.zeros(lanes.count, np.int64)
-    if lanes.count % WARP or (numbers.reshape(-1, WARP) % WARP != np.arange(WARP)).any():
-        where.fail("not every thread of a warp comes here")
-    return values.reshape(-1, rule.threads, values.shape[-1])
+    count = rule.threads
+    if lanes.count % count or (numbers.reshape(-1, count) % count != np.arange(count)).any():
+        where.fail(f"not every thread of {count} comes here")
+    return values if values.ndim > 2 else values.reshape(-1, count, values.shape[-1])

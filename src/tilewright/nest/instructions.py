@@ -5,10 +5,16 @@
     cp.async.16(s[i], x[j])             a thread: 16 bytes, there after the wait for their group
     cp.async.commit_group()             the copies since the last one are a group
     cp.async.wait_group(1)              all groups but the last one are there
+    wgmma.m64n128k16.kk(C[0], a[0, 0], b[0, 0])     four warps: 64 x 128 sums of 16 products
 
 Names are PTX's. Operands are runs of so many bytes along their tensors' last dimension, aligned to
-their size; which element of a fragment each thread holds is a task mapping. The semantics here are
-the interpreter's; the verifier, cost and code generation read the rest of the table.
+their size, or windows of shared tiles; which element of a fragment each thread holds is a task
+mapping. The semantics here are the interpreter's; the verifier, cost and code generation read the
+rest of the table.
+
+What `wgmma` begins goes on until its group is waited for: its sums are not to be used before, what
+it reads is not to be written. It reads shared memory by a path of its own, so that threads' writes,
+those of their copies included, have a fence before the barrier in front of it.
 """
 
 from __future__ import annotations
@@ -36,6 +42,37 @@ SUMS = repeat(2, 1) * spatial(8, 4) * repeat(1, 2)
 columns of the sums: which thread of the warp holds which element, and in what order.
 """
 
+GROUP = 4 * WARP
+"""Threads of a warpgroup."""
+
+
+def group_sums(columns: int) -> TaskMap:
+    """Rows and columns of the sums of m64nNk16 by the threads of a warpgroup."""
+    return spatial(4, 1) * repeat(1, columns // 8) * SUMS
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An operand that is `outer` rows (or columns) by `depth` of a tile in shared memory, the same
+    for all who take part; from its first element on, `[outer, depth]`, or `[outer / 64, depth, 64]`
+    where rows of the tile are not along the depth. Rows of the tile have 128 bytes.
+    """
+
+    outer: int
+    depth: int
+    by_depth: bool
+
+    def offsets(self) -> Array:
+        """How far every element is from the first, `[outer, depth, dimensions]`."""
+        outer, depth = np.indices((self.outer, self.depth))
+        if self.by_depth:
+            return np.stack([outer, depth], axis=-1)
+        return np.stack([outer // WINDOW_ROW, depth, outer % WINDOW_ROW], axis=-1)
+
+
+WINDOW_ROW = 64
+"""Halves of a row of 128 bytes."""
+
 Semantics: TypeAlias = Callable[[Sequence[Array]], Array]
 """Of warps: what each thread gets (`[warps, 32, elements]`) of the operands, each the like."""
 
@@ -47,12 +84,13 @@ class InstructionRule:
     `accumulates`: the result's old elements are the semantics' first operand. `is_deferred`: the
     result is there after a wait only. `dtypes` are those that operands may have (empty: any), all
     the same, and the result too, unless it is in `sums`. `scopes` are where the result and the
-    operands lie (None: what the program is given). `products`: multiply-adds of one thread.
+    operands lie (None: what the program is given). `products`: multiply-adds of one thread. A
+    `group` is a name of what its results are waited for by.
     """
 
     threads: int = 1
     result: int = 0
-    operands: tuple[int, ...] = ()
+    operands: tuple[int | Window, ...] = ()
     semantics: Semantics | None = None
     accumulates: bool = False
     is_deferred: bool = False
@@ -60,6 +98,7 @@ class InstructionRule:
     sums: str = ""
     scopes: tuple[Scope | None, ...] = ()
     products: int = 0
+    group: str = ""
 
     def elements(self, size: int, dtype: DType) -> int:
         """How many elements so many bytes are."""
@@ -73,8 +112,9 @@ def _multiplied(given: Sequence[Array]) -> Array:
 
 
 def _places(mapping: TaskMap) -> tuple[Array, ...]:
-    """Of every element, by thread and number: its index in each dimension, `[32, elements]`."""
-    tasks = np.array([mapping.tasks(w) for w in range(WARP)])
+    """Of every element, by thread and number: its index in a dimension, `[threads, elements]`."""
+    assert isinstance(mapping.workers, int)
+    tasks = np.array([mapping.tasks(w) for w in range(mapping.workers)])
     return tuple(tasks[..., d] for d in range(tasks.shape[-1]))
 
 
@@ -115,7 +155,8 @@ def _copied(given: Sequence[Array]) -> Array:
 
 
 def _copy(size: int) -> InstructionRule:
-    return InstructionRule(1, size, (size,), _copied, is_deferred=True, scopes=(Scope.SHARED, None))
+    scopes = Scope.SHARED, None
+    return InstructionRule(1, size, (size,), _copied, is_deferred=True, scopes=scopes, group=COPY)
 
 
 def _load(transposed: bool) -> InstructionRule:
@@ -134,6 +175,26 @@ MMA = InstructionRule(
     scopes=(Scope.LOCAL,) * 3,
     products=64,
 )
+
+
+def _group_multiplied(given: Sequence[Array]) -> Array:
+    sums, left, right = given
+    return sums + _scattered(left @ right.swapaxes(1, 2), group_sums(right.shape[1]))
+
+
+def _of_group(columns: int, left: str, right: str) -> InstructionRule:
+    windows = Window(64, 16, left == "k"), Window(columns, 16, right == "k")
+    return InstructionRule(
+        GROUP, columns * 2, windows, _group_multiplied, accumulates=True, is_deferred=True,
+        dtypes=HALVES, sums="float32", scopes=(Scope.LOCAL, Scope.SHARED, Scope.SHARED),
+        products=8 * columns, group=WGMMA,
+    )  # fmt: skip
+
+
+WGMMA = "wgmma."
+GROUP_FENCE, GROUP_COMMIT, GROUP_WAIT = "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"
+PROXY_FENCE = "fence.proxy.async"
+GROUP_COLUMNS = (64, 128, 192, 256)
 COMMIT, WAIT = "cp.async.commit_group", "cp.async.wait_group"
 COPY = "cp.async."
 INSTRUCTIONS: Mapping[str, InstructionRule] = {
@@ -145,6 +206,16 @@ INSTRUCTIONS: Mapping[str, InstructionRule] = {
     f"{COPY}16": _copy(16),
     COMMIT: InstructionRule(),
     WAIT: InstructionRule(operands=(NUMBER,)),
+    PROXY_FENCE: InstructionRule(),
+    GROUP_FENCE: InstructionRule(),
+    GROUP_COMMIT: InstructionRule(),
+    GROUP_WAIT: InstructionRule(operands=(NUMBER,)),
+    **{
+        f"{WGMMA}m64n{n}k16.{left}{right}": _of_group(n, left, right)
+        for n in GROUP_COLUMNS
+        for left in "km"
+        for right in "km"
+    },
 }
 
 

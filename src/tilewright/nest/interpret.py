@@ -101,7 +101,7 @@ class _Interpreter:
         # Shared memory by name: it is the same in every iteration that allocates it.
         self.since: dict[str, Since] = {}
         self.slots: dict[int, dict[str, CheckedBuffer]] = {}
-        self.copies = Copies()
+        self.copies: Copies = {}
         self.team = 1  # lanes that come to a barrier
 
     def _measure(self, node: Node) -> int:
@@ -152,12 +152,18 @@ class _Interpreter:
             _, windows = np.unique(block, return_inverse=True)
         inside = lanes.setting({slot: windows, **starts})
         buffer = CheckedBuffer.fresh(node.tensor, int(windows.max()) + 1, slot, list(starts))
+        buffer = replace(buffer, copying=np.zeros(len(buffer.data), np.int16))
         if node.scope is Scope.SHARED:
             since = self.since.get(node.tensor.name)
             if since is None or len(since.writer) != len(buffer.data):
                 since = self.since[node.tensor.name] = Since.barrier(len(buffer.data))
-            copying = np.zeros(len(buffer.data), np.bool_)
-            buffer = replace(buffer, since=since, copying=copying)
+            size = len(buffer.data)
+            buffer = replace(
+                buffer,
+                since=since,
+                lent=np.zeros(size, np.int16),
+                unfenced=np.zeros(size, np.bool_),
+            )
             if node.slot is not None:
                 sharing = self.slots.setdefault(node.slot, {})
                 buffer = sharing[node.tensor.name] = replace(buffer, sharing=sharing)
@@ -191,7 +197,7 @@ class _Interpreter:
         for numbers in groups:
             self.since.clear()
             self.slots.clear()
-            self.copies = Copies()
+            self.copies = {}
             inside = lanes.spread(BLOCK, len(numbers)).setting({BLOCK: numbers})
             index = np.unravel_index(numbers, extents)
             self.team = inside.count

@@ -72,7 +72,9 @@ class CheckedBuffer:
 
     `slot` and `offsets` are the names under which lanes hold their window's number and start.
     `since` is what threads did to shared storage since the last barrier, `copying` the elements of
-    it that copies are on their way to, `sharing` all buffers that lie in the same bytes.
+    it that copies are on their way to, `lent` those that an instruction still reads, `unfenced`
+    those written since the last fence between threads and such instructions; `sharing` all buffers
+    that lie in the same bytes.
     """
 
     tensor: Tensor
@@ -83,6 +85,8 @@ class CheckedBuffer:
     offsets: tuple[str, ...] = ()
     since: Since | None = None
     copying: Array | None = None
+    lent: Array | None = None
+    unfenced: Array | None = None
     sharing: dict[str, CheckedBuffer] = field(default_factory=dict)
 
     @classmethod

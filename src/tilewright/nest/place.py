@@ -79,6 +79,10 @@ class StatementPlace:
     def writing(self, buffer: CheckedBuffer, at: Array, thread: Array) -> None:
         """Note that each `thread` writes an element. It must be nobody else's, nor on its way."""
         self.arrived(buffer, at)
+        if buffer.lent is not None and buffer.lent[at].any():
+            self.fail(f"{buffer.tensor.name} is written while an instruction reads it")
+        if buffer.unfenced is not None:
+            buffer.unfenced[at] = True
         if buffer.since is not None and not buffer.since.writing(at, thread):
             self.fail(f"threads race for an element of {buffer.tensor.name}: a barrier is missing")
         self.overwrite(buffer)
@@ -93,7 +97,7 @@ class StatementPlace:
 
     def arrived(self, buffer: CheckedBuffer, at: Array) -> None:
         if buffer.copying is not None and buffer.copying[at].any():
-            self.fail(f"{buffer.tensor.name} is used before a wait for the copy to it")
+            self.fail(f"{buffer.tensor.name} is used before a wait for what makes it")
 
     def overwrite(self, buffer: CheckedBuffer) -> None:
         """A store ends the lives of what was in the same bytes."""

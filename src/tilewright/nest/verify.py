@@ -37,7 +37,7 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table
 from tilewright.nest.barriers import first_race
 from tilewright.nest.facts import Facts
-from tilewright.nest.instructions import COPY, INSTRUCTIONS, InstructionRule
+from tilewright.nest.instructions import COPY, INSTRUCTIONS, InstructionRule, Window
 from tilewright.nest.lifetimes import first_overlap
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
@@ -250,12 +250,17 @@ def _instruction(node: Instruction, scope: VerifiedScope) -> None:
             scope.fail(head, f"{node.result.tensor.name} is an input, a constant or a table")
     for operand, size in zip(node.operands, rule.operands, strict=True):
         match operand:
-            case Read() if size:
+            case Read() if isinstance(size, Window):
+                _window(operand, size, scope, head)
+            case Read() if isinstance(size, int) and size:
                 _run(operand, size, scope, head)
             case Select(cond, Read() as read, Const(0 | 0.0)) if node.name.startswith(COPY):
                 _condition(cond, scope, head)
+                assert isinstance(size, int)
                 _run(read, size, replace(scope, facts=scope.facts.assume(cond)), head)
             case Const() if not size:
+                continue
+            case _ if not size and scope.symbolic:
                 continue
             case _:
                 scope.fail(head, f"{expr_text(operand)} is no operand of it")
@@ -292,6 +297,18 @@ def _run(read: Read, size: int, scope: VerifiedScope, head: str) -> None:
     last = read.indices[-1] + (size // read.tensor.dtype.bytes - 1)
     _access(read.tensor, read.indices, scope, head)
     _access(read.tensor, (*read.indices[:-1], last), scope, head)
+
+
+def _window(read: Read, window: Window, scope: VerifiedScope, head: str) -> None:
+    """The first and the last element of a window."""
+    steps = [0] * read.tensor.rank
+    last = window.offsets()[-1, -1].tolist()
+    if len(last) > len(steps):
+        scope.fail(head, f"{read.tensor.name} is no tile that it takes")
+    steps[-len(last) :] = last
+    _access(read.tensor, read.indices, scope, head)
+    moved = tuple(i + step for i, step in zip(read.indices, steps, strict=True))
+    _access(read.tensor, moved, scope, head)
 
 
 def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: VerifiedScope, head: str) -> None:

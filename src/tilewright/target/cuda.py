@@ -73,6 +73,10 @@ class CudaTarget(GpuTarget):
         return int("".join(filter(str.isdigit, self.architecture)) or 0) >= AMPERE
 
     @property
+    def has_warpgroups(self) -> bool:
+        return self.architecture.startswith("sm_90")
+
+    @property
     def most_shared_bytes(self) -> int:
         return max(self.optin_bytes, self.shared_bytes)
 

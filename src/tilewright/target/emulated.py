@@ -36,6 +36,10 @@ class EmulatedTarget(GpuTarget):
         return True
 
     @property
+    def has_warpgroups(self) -> bool:
+        return True
+
+    @property
     def most_shared_bytes(self) -> int:
         return core_facts(ARCHITECTURE, self.shared_bytes, self.registers)["optin_bytes"]
 

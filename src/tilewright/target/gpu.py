@@ -70,6 +70,11 @@ class GpuTarget(Target):
         return False
 
     @property
+    def has_warpgroups(self) -> bool:
+        """Whether four warps multiply what is in shared memory (`wgmma`)."""
+        return False
+
+    @property
     def most_shared_bytes(self) -> int:
         """Shared bytes that a block can have at most."""
         return self.shared_bytes

@@ -8,13 +8,16 @@ nest are calls of what `cuda_instructions.h` defines; the emulation has function
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import ClassVar
 
+from tilewright.codegen.clike import wgmma
 from tilewright.codegen.clike.dialect import NARROW, Dialect
 from tilewright.expr.dtypes import DType
+from tilewright.nest.instructions import PROXY_FENCE, WGMMA
 from tilewright.nest.nodes import Kind
 from tilewright.target.cuda import STATIC_BYTES
 
@@ -37,7 +40,7 @@ SHUFFLE = """\
 """
 DYNAMIC_SHARED = """\
 #ifndef tw_dynamic_shared
-#define tw_dynamic_shared(name) extern __shared__ __align__(16) unsigned char name[]
+#define tw_dynamic_shared(name) extern __shared__ __align__(1024) unsigned char name[]
 #endif
 """
 
@@ -52,7 +55,7 @@ class Cuda(Dialect):
         "int8": "signed char", "uint8": "unsigned char", "bool": "unsigned char",
     }  # fmt: skip
     spaces: ClassVar[Mapping[str, str]] = {}
-    shared = "__shared__ __align__(16)"
+    shared = "__shared__ __align__({})"
     table = "__constant__"
     helper = "static __device__ __forceinline__"
     restrict = "__restrict__"
@@ -75,8 +78,13 @@ class Cuda(Dialect):
     def preamble(self, dtypes: Collection[str]) -> Sequence[str]:
         return [*(text for name, text in HEADERS.items() if name in dtypes), NUMBERS]
 
-    def instructions(self) -> str:
-        return INSTRUCTIONS.read_text()
+    def instructions(self, name: str, dtype: DType) -> Mapping[str, str]:
+        found = {"instructions": INSTRUCTIONS.read_text()}
+        if name.startswith((WGMMA, PROXY_FENCE)):
+            found["wgmma"] = wgmma.DESCRIPTOR
+        if columns := re.match(rf"{WGMMA}m64n(\d+)", name):
+            found[columns[0]] = wgmma.wrapper(int(columns[1]), dtype.name)
+        return found
 
     def function(self, fn: str, kind: DType) -> str:
         return super().function(fn, kind) + ("" if kind.bits == 64 else "f")

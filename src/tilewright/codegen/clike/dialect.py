@@ -31,7 +31,8 @@ class Dialect(ABC):
     """One language. Elements are moved as they are stored and computed in their compute type.
 
     `types` are the storage types by dtype, `spaces` the address-space words of pointers. `shared`
-    and `table` begin the declaration of a shared array and of a table of constants, `helper` that
+    and `table` begin the declaration of a shared array, which has an alignment, and of a table of
+    constants, `helper` that
     of a function, `aligned` that of an array that is an instruction's operand. `narrow_vectors`
     begin the names of vectors of narrow floats in memory. `shuffle` defines
     `tw_shuffle_xor(value, lanes)`, which exchanges values within a warp, where the language can.
@@ -66,8 +67,10 @@ class Dialect(ABC):
         """What stands before kernels that store elements of these dtypes."""
         return ()
 
-    def instructions(self) -> str:
-        """Wrappers of the instructions of a nest. Raises BuildError where the language has none."""
+    def instructions(self, name: str, dtype: DType) -> Mapping[str, str]:
+        """What defines the wrapper of an instruction whose operands are of a dtype, in parts that
+        have names. Raises BuildError where the language has none.
+        """
         raise BuildError(f"{self.name} has no instructions of warps")
 
     def function(self, fn: str, kind: DType) -> str:

@@ -30,7 +30,7 @@ class OpenclC(Dialect):
         PRIVATE: "__private",
         TABLE: "__constant",
     }
-    shared = "__local __attribute__((aligned(16)))"
+    shared = "__local __attribute__((aligned({})))"
     table = "__constant"
     helper = "inline"
     restrict = "restrict"

@@ -18,6 +18,8 @@ from tilewright.codegen.clike.expressions import element_count
 from tilewright.codegen.clike.names import Names
 from tilewright.expr.nodes import Tensor
 
+WINDOW_BYTES = 1024  # eight swizzled rows, from which windows are counted
+
 
 @dataclass(slots=True)
 class SharedMemory:
@@ -26,10 +28,19 @@ class SharedMemory:
     dialect: Dialect
     names: Names
     arrays: list[tuple[str, Tensor, int | None]] = field(default_factory=list)
+    windows: set[str | int] = field(default_factory=set)
 
-    def add(self, name: str, tensor: Tensor, slot: int | None = None) -> None:
-        """An array that the kernel calls `name`."""
+    def add(
+        self, name: str, tensor: Tensor, slot: int | None = None, is_window: bool = False
+    ) -> None:
+        """An array that the kernel calls `name`; instructions take windows of some."""
         self.arrays.append((name, tensor, slot))
+        if is_window:
+            self.windows.add(name if slot is None else slot)
+
+    def alignment(self, place: str | int) -> int:
+        """To how many bytes the array of a name or a slot is aligned."""
+        return WINDOW_BYTES if place in self.windows else VECTOR_BYTES
 
     @property
     def sizes(self) -> dict[str | int, int]:
@@ -45,8 +56,8 @@ class SharedMemory:
     def dynamic_bytes(self) -> int:
         """What the launch gives; 0 where all arrays are declared with their sizes."""
         total = 0
-        for size in self.sizes.values():
-            total = aligned(total, VECTOR_BYTES) + size
+        for place, size in self.sizes.items():
+            total = aligned(total, self.alignment(place)) + size
         return total if self.dialect.dynamic_shared and total > self.dialect.static_bytes else 0
 
     @property
@@ -63,11 +74,13 @@ class SharedMemory:
         shared, sizes = self.dialect.shared, self.sizes
         slots = {n: self.names.new("shared") for n in sizes if isinstance(n, int)}
         for number, array in slots.items():
-            yield f"{shared} {self.dialect.types['uint8']} {array}[{sizes[number]}];"
+            kind = self.dialect.types["uint8"]
+            yield f"{shared.format(self.alignment(number))} {kind} {array}[{sizes[number]}];"
         for name, tensor, slot in self.arrays:
             if slot is None:
                 kind = self.dialect.element(tensor.dtype)
-                yield f"{shared} {kind} {name}[{element_count(tensor)}];"
+                head = shared.format(self.alignment(name))
+                yield f"{head} {kind} {name}[{element_count(tensor)}];"
             else:
                 yield self._pointer(name, tensor, slots[slot])
 
@@ -78,7 +91,7 @@ class SharedMemory:
         starts: dict[str | int, int] = {}
         end = 0
         for place, size in self.sizes.items():
-            starts[place] = aligned(end, VECTOR_BYTES)
+            starts[place] = aligned(end, self.alignment(place))
             end = starts[place] + size
         for name, tensor, slot in self.arrays:
             start = starts[name if slot is None else slot]

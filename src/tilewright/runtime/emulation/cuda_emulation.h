@@ -249,7 +249,7 @@ inline void give_shared() {
 // The address sanitizer knows where it ends.
 inline void take_shared(size_t bytes) {
     void* at = nullptr;
-    if (bytes && posix_memalign(&at, 16, bytes)) fail("no memory");
+    if (bytes && posix_memalign(&at, 1024, bytes)) fail("no memory");
     dynamic_bytes = bytes;
     dynamic_shared = static_cast<char*>(at);
 }

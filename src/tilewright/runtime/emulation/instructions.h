@@ -2,6 +2,7 @@
 #pragma once
 
 #define TW_EMULATION
+#include <functional>
 #include "shadow/warp.h"
 
 namespace tw {
@@ -41,3 +42,80 @@ inline void tw_cp_async_16(void* to, void const* from, bool inside) {
 inline void tw_cp_async_commit_group() { tw::commit(); }
 template <int left>
 inline void tw_cp_async_wait_group() { tw::wait_copies(left); }
+
+// ---- wgmma ---------------------------------------------------------------------------------
+
+namespace tw {
+
+// What a thread has begun and not waited for: sums are made when it waits, or at once, by chance.
+struct Later { std::vector<std::vector<std::function<void()>>> groups; std::vector<std::function<void()>> open; };
+inline Later later[MOST_THREADS];
+inline void (*const before_later)() = on_block;
+inline const bool forgetting_later = [] {
+    on_block = [] {
+        if (before_later) before_later();
+        for (Later& each : later) each = {};
+    };
+    return true;
+}();
+
+// An element of a window: rows of 128 bytes, whose pieces are swizzled from a multiple of 1024 on.
+template <bool turned, int step>
+inline uint16_t window_element(char const* first, int outer, int depth) {
+    uintptr_t start = (uintptr_t)first, base = start & ~(uintptr_t)1023;
+    uintptr_t at = turned ? start - base + outer / 64 * step + depth * 128 + outer % 64 * 2
+                          : start - base + outer * 128 + depth * 2;
+    at ^= (at >> 7 & 7) << 4;
+    return *(uint16_t const*)(base + at);
+}
+
+template <int N, class As, bool left_turned, bool right_turned, int left_step, int right_step>
+inline void multiply_group(float* c, char const* left, char const* right) {
+    int number = current->number % 128, lane = number % 32;
+    auto sums = [=] {
+        for (int i = 0; i < N / 2; ++i) {
+            int row = number / 32 * 16 + i % 4 / 2 * 8 + lane / 4;
+            int column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+            float sum = c[i];
+            for (int k = 0; k < 16; ++k)
+                sum += float(As{window_element<left_turned, left_step>(left, row, k)}) *
+                    float(As{window_element<right_turned, right_step>(right, column, k)});
+            c[i] = sum;
+        }
+    };
+    later[current->number].open.push_back(sums);
+}
+
+}  // namespace tw
+
+inline void tw_wgmma_fence() { tw::exchange(0); }
+inline void tw_wgmma_commit_group() {
+    tw::Later& mine = tw::later[tw::current->number];
+    if (tw::random_below(2)) {
+        for (auto& each : mine.open) each();
+        mine.open.clear();
+    }
+    mine.groups.push_back(std::move(mine.open));
+    mine.open.clear();
+}
+template <int left>
+inline void tw_wgmma_wait_group() {
+    auto& groups = tw::later[tw::current->number].groups;
+    for (; (int)groups.size() > left; groups.erase(groups.begin()))
+        for (auto& each : groups.front()) each();
+}
+inline void tw_fence_proxy_async() {}
+
+#define TW_WGMMA(N) \
+    template <int lt, int rt, int ls, int rs> \
+    inline void tw_wgmma_m64n##N##k16(float* c, __half const* a, __half const* b) { \
+        tw::multiply_group<N, tw::HalfOf, lt, rt, ls, rs>(c, (char const*)a, (char const*)b); \
+    } \
+    template <int lt, int rt, int ls, int rs> \
+    inline void tw_wgmma_m64n##N##k16(float* c, __nv_bfloat16 const* a, __nv_bfloat16 const* b) { \
+        tw::multiply_group<N, tw::BrainOf, lt, rt, ls, rs>(c, (char const*)a, (char const*)b); \
+    }
+TW_WGMMA(64)
+TW_WGMMA(128)
+TW_WGMMA(192)
+TW_WGMMA(256)

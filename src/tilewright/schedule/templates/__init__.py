@@ -8,9 +8,10 @@ name, since records say what its numbers mean.
 from tilewright.schedule.templates.template import Template
 from tilewright.schedule.templates.tensor_cores import SPLIT_TENSOR_CORES, TENSOR_CORES
 from tilewright.schedule.templates.threads import SPLIT_THREADS, THREADS
+from tilewright.schedule.templates.warpgroups import WARPGROUPS
 
 TEMPLATES: dict[str, Template] = {
-    t.name: t for t in (THREADS, SPLIT_THREADS, TENSOR_CORES, SPLIT_TENSOR_CORES)
+    t.name: t for t in (THREADS, SPLIT_THREADS, TENSOR_CORES, SPLIT_TENSOR_CORES, WARPGROUPS)
 }
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "TEMPLATES",
     "TENSOR_CORES",
     "THREADS",
+    "WARPGROUPS",
     "Template",
 ]

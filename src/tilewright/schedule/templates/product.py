@@ -9,10 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
-from tilewright.nest.instructions import COMMIT, WAIT
+from tilewright.nest.instructions import COMMIT, GROUP_COMMIT, GROUP_WAIT, PROXY_FENCE, WAIT
 from tilewright.nest.nodes import EMPTY, Alloc, Barrier, For, If, Instruction, Kind, Node, seq
 from tilewright.nest.task_map import repeat
 from tilewright.schedule.templates.anchor import Anchor
@@ -30,15 +31,21 @@ def vector(anchor: Anchor) -> str:
 
 class Product:
     """A product by blocks of so many `threads`, whose tiles have `stages` and come by `copies`, if
-    these can do it.
+    these can do it. `windows`: instructions read the tiles, and go on while a thread does not.
     """
 
     def __init__(
-        self, anchor: Anchor, n: Numbers, threads: Extent, stages: Extent, copies: bool
+        self,
+        anchor: Anchor,
+        n: Numbers,
+        threads: Extent,
+        stages: Extent,
+        copies: bool,
+        windows: bool = False,
     ) -> None:
-        self.stages, self.threads = stages, threads
+        self.stages, self.threads, self.windows = stages, threads, windows
         self.grid = Grid(anchor, n["block_m"], n["block_n"], n["block_k"], n.get("split", 1))
-        common = n["block_k"], stages, threads, copies
+        common = n["block_k"], stages, threads, copies, windows
         grid = self.grid
         self.left = Tile(anchor.left, grid.batch, grid.first_row, grid.rows, *common)
         self.right = Tile(anchor.right, grid.batch, grid.first_column, grid.columns, *common)
@@ -56,9 +63,8 @@ class Product:
         """What both tiles take."""
         size = as_expr(0)
         for tile in (self.left, self.right):
-            _, rows, row = tile.tensor.shape
-            size = size + mul(mul(rows, row), tile.operand.dtype.bytes)
-        return size * self.stages
+            size = size + mul(reduce(mul, tile.tensor.shape), tile.operand.dtype.bytes)
+        return size
 
     def nest(
         self, registers: Sequence[Tensor], first: Node, used: Callable[[Expr], Node], last: Node
@@ -67,7 +73,8 @@ class Product:
         then `last`.
         """
         grid, tiles = self.grid, (self.left, self.right)
-        steps = pipelined(tiles, self.stages, grid.steps, grid.first_step, used)
+        pipeline = pipelined_windows if self.windows else pipelined
+        steps = pipeline(tiles, self.stages, grid.steps, grid.first_step, used)
         thread = self.left.private(self.right.private(seq(first, steps, last)))
         for tensor in registers:
             thread = Alloc(tensor, tuple(as_expr(0) for _ in tensor.shape), thread)
@@ -91,30 +98,60 @@ def pipelined(
     waited for in the order in which they began. What comes through registers is loaded before a
     stage is used and stored after it (Hidet, ASPLOS 2023, figure 5).
     """
-    k, first, count = Var("k"), Var("first"), as_expr(stages)
-    depth = tiles[0].depth
-    copied = [t for t in tiles if t.is_copied]
-    others = [t for t in tiles if not t.is_copied]
-    commit = [Instruction(COMMIT)] if copied else []
-    ahead = k + count - 1
-    stage, later = ahead % count, (start + ahead) * depth
-    begun = (start + first) * depth
-    filled = seq(
-        *(t.copied(first, begun) for t in copied),
-        *commit,
-        *(seq(t.loaded(begun), t.stored(first)) for t in others),
-    )
+    p = _Pipeline(tiles, as_expr(stages), steps, start, 1)
+    step = seq(p.waited, Barrier(), p.copies, p.loads, used(p.stage), p.stores)
+    return seq(p.begun, For(p.k, steps, step))
 
-    def follows(work: Sequence[Node]) -> Node:
-        return If(ahead < steps, seq(*work)) if work else EMPTY
 
+def pipelined_windows(
+    tiles: Sequence[Tile], stages: Extent, steps: Extent, start: Expr, used: Callable[[Expr], Node]
+) -> Node:
+    """The same where `used` begins what goes on until its group is waited for, which is when the
+    next one has begun: a stage is filled anew two steps after it was used.
+    """
+    p = _Pipeline(tiles, as_expr(stages), steps, start, 2)
     step = seq(
-        *([Instruction(WAIT, None, (count - 2,))] if copied else []),
+        p.waited,
+        Instruction(PROXY_FENCE),
         Barrier(),
-        follows([t.copied(stage, later) for t in copied]),
-        *commit,
-        follows([t.loaded(later) for t in others]),
-        used(k % count),
-        follows([t.stored(stage) for t in others]),
+        p.loads,
+        used(p.stage),
+        Instruction(GROUP_COMMIT),
+        p.copies,
+        p.stores,
+        Instruction(GROUP_WAIT, None, (as_expr(1),)),
     )
-    return seq(For(first, count - 1, filled), For(k, steps, step))
+    return seq(p.begun, For(p.k, steps, step), Instruction(GROUP_WAIT, None, (as_expr(0),)))
+
+
+class _Pipeline:
+    """The parts of a step, in which the tile of `stages - lag` steps later is fetched."""
+
+    def __init__(
+        self, tiles: Sequence[Tile], stages: Expr, steps: Extent, start: Expr, lag: int
+    ) -> None:
+        self.k, first = Var("k"), Var("first")
+        self.stage = self.k % stages
+        ahead = self.k + stages - lag
+        self._copied = [t for t in tiles if t.is_copied]
+        others = [t for t in tiles if not t.is_copied]
+        stage, later, begun = ahead % stages, (start + ahead) * tiles[0].depth, start + first
+
+        def follows(work: Sequence[Node]) -> Node:
+            return If(ahead < steps, seq(*work)) if work else EMPTY
+
+        self.waited = self._counted(Instruction(WAIT, None, (stages - lag - 1,)))
+        commit = self._counted(Instruction(COMMIT))
+        self.copies = seq(follows([t.copied(stage, later) for t in self._copied]), commit)
+        self.loads = follows([t.loaded(later) for t in others])
+        self.stores = follows([t.stored(stage) for t in others])
+        filled = seq(
+            *(t.copied(first, begun * t.depth) for t in self._copied),
+            commit,
+            *(seq(t.loaded(begun * t.depth), t.stored(first)) for t in others),
+        )
+        self.begun = For(first, stages - lag, filled)
+
+    def _counted(self, node: Node) -> Node:
+        """What there is only where copies are."""
+        return node if self._copied else EMPTY

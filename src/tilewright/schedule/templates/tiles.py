@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 from tilewright.expr.extents import ceildiv, mul
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, Var, as_expr, binary, select
-from tilewright.nest.instructions import COPY
+from tilewright.nest.instructions import COPY, WINDOW_ROW
 from tilewright.nest.nodes import Alloc, For, Instruction, Kind, Node, Scope, Store
 from tilewright.nest.task_map import spatial
 from tilewright.schedule.templates.anchor import Operand
@@ -47,11 +47,18 @@ class Tile:
     stages: Extent
     threads: Extent
     copies: bool
+    windows: bool = False
 
     @cached_property
     def tensor(self) -> Tensor:
-        """`[stage, outer, depth]`, or `[stage, depth, outer]` where memory runs along that."""
-        shape = (self.outer, self.depth) if self.operand.by_depth else (self.depth, self.outer)
+        """`[stage, outer, depth]`; where memory runs along that, `[stage, depth, outer]`, or of
+        `windows`, which have rows of 64 elements, `[stage, outer / 64, depth, 64]`.
+        """
+        shape: tuple[Extent, ...] = self.depth, self.outer
+        if self.operand.by_depth:
+            shape = self.outer, self.depth
+        elif self.windows:
+            shape = quotient(self.outer, WINDOW_ROW), self.depth, WINDOW_ROW
         return Tensor(f"{self.name}.tile", (self.stages, *shape), self.operand.dtype)
 
     @property
@@ -67,12 +74,17 @@ class Tile:
     @property
     def _across(self) -> Extent:
         """Pieces of a row."""
-        return quotient(self.tensor.shape[2], self.operand.piece)
+        return quotient(self.tensor.shape[-1], self.operand.piece)
+
+    @property
+    def _rows(self) -> Extent:
+        """How many rows a stage has."""
+        return reduce(mul, self.tensor.shape[1:-1])
 
     @property
     def _times(self) -> Extent:
         """Pieces of a thread."""
-        return quotient(mul(self.tensor.shape[1], self._across), self.threads)
+        return quotient(mul(self._rows, self._across), self.threads)
 
     @property
     def shared_out(self) -> list[Expr]:
@@ -80,7 +92,7 @@ class Tile:
         threads, across = as_expr(self.threads), as_expr(self._across)
         return [
             (threads % across).eq(0),
-            (as_expr(self.tensor.shape[1]) * across % threads).eq(0),
+            (as_expr(self._rows) * across % threads).eq(0),
         ]
 
     @cached_property
@@ -97,14 +109,26 @@ class Tile:
         """`body` with what a thread has on its way to the tile."""
         return body if self.is_copied else Alloc(self.staging, (as_expr(0), as_expr(0)), body)
 
-    def place(self, outer: Extent, depth: Extent) -> tuple[Expr, Expr]:
+    def place(self, outer: Extent, depth: Extent) -> tuple[Expr, ...]:
         """Where an element is within the tile of a stage."""
-        found = (outer, depth) if self.operand.by_depth else (depth, outer)
-        return as_expr(found[0]), as_expr(found[1])
+        found: tuple[Extent, ...] = depth, outer
+        if self.operand.by_depth:
+            found = outer, depth
+        elif self.windows:
+            found = outer // WINDOW_ROW, depth, outer % WINDOW_ROW
+        return tuple(map(as_expr, found))
+
+    def _of_row(self, row: Expr, at: Expr) -> tuple[Expr, Expr]:
+        """Of an element of a row: its place along the factor's rows (or columns), and the depth."""
+        if self.operand.by_depth:
+            return row, at
+        if self.windows:
+            return row // self.depth * WINDOW_ROW + at, row % self.depth
+        return at, row
 
     def element(self, row: Expr, at: Expr, k: Expr) -> Expr:
         """The factor's element for one of the tile, 0 outside of it."""
-        outer, depth = self.place(row, at)
+        outer, depth = self._of_row(row, at)
         o, d = self.first + outer, k + depth
         _, outers, depths = self.operand.tensor.shape
         inside = binary("and", o < outers, d < depths)
@@ -116,7 +140,7 @@ class Tile:
         size = self.operand.piece * self.operand.dtype.bytes
 
         def piece(_: Expr, row: Expr, at: Expr) -> Node:
-            to = Read(self.tensor, (stage, row, at))
+            to = Read(self.tensor, self._stored_at(stage, row, at))
             return Instruction(f"{COPY}{size}", to, (self.element(row, at, k),))
 
         return self._pieces("copy", piece)
@@ -137,9 +161,16 @@ class Tile:
         return self._pieces(
             "store",
             lambda i, row, at: self._along(
-                e, Store(self.tensor, (stage, row, at + e), Read(self.staging, (i, e)))
+                e,
+                Store(self.tensor, self._stored_at(stage, row, at + e), Read(self.staging, (i, e))),
             ),
         )
+
+    def _stored_at(self, stage: Expr, row: Expr, at: Expr) -> tuple[Expr, ...]:
+        """The indices of an element of a row of the tile."""
+        if self.windows and not self.operand.by_depth:
+            return stage, row // self.depth, row % self.depth, at
+        return stage, row, at
 
     def _along(self, e: Var, store: Store) -> Node:
         return For(e, self.operand.piece, store, Kind.VECTOR)

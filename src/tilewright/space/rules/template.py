@@ -17,6 +17,7 @@ from tilewright.schedule.templates import (
     SPLIT_THREADS,
     TENSOR_CORES,
     THREADS,
+    WARPGROUPS,
     Template,
 )
 from tilewright.space.decisions import Choice, variables
@@ -33,7 +34,9 @@ def _of_target(target: Target) -> Sequence[Template]:
     if not isinstance(target, GpuTarget):
         return ()
     ordinary = (THREADS, SPLIT_THREADS)
-    return (TENSOR_CORES, SPLIT_TENSOR_CORES, *ordinary) if target.has_tensor_cores else ordinary
+    units = (TENSOR_CORES, SPLIT_TENSOR_CORES) if target.has_tensor_cores else ()
+    groups = (WARPGROUPS,) if target.has_warpgroups else ()
+    return (*groups, *units, *ordinary)
 
 
 def _takes(d: Derivation, template: Template) -> bool:

@@ -1,0 +1,106 @@
+"""Matrix products by groups of four warps, as Hopper has them: `wgmma` on tiles in shared memory.
+
+    for k:                                  of tiles as deep as 64 elements, 128 bytes
+      wait for the copy of tile k           a fence, a barrier
+      begin the products of tile k          by the whole group; sums stay in registers
+      copy tile k + stages - 2              to where tile k - 2 was
+      wait for the products of tile k - 1
+
+Neither factor passes through registers, and the next tile's products begin while those of the one
+before end. Tiles are filled as those of `tensor_cores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tilewright.expr.dtypes import FLOAT32
+from tilewright.expr.extents import mul
+from tilewright.expr.nodes import Const, Expr, Read, Tensor, Var, as_expr
+from tilewright.nest.instructions import GROUP, GROUP_FENCE, WARP, WGMMA
+from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq
+from tilewright.schedule.templates import tensor_cores
+from tilewright.schedule.templates.anchor import Anchor
+from tilewright.schedule.templates.grid import Grid
+from tilewright.schedule.templates.product import Product, every
+from tilewright.schedule.templates.template import Numbers, Template
+from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
+from tilewright.target import Target
+
+M, N, K = 64, 128, 16  # of one wgmma
+SUMS = N // 2  # of these, of a thread
+MOST_SUMS = 128
+
+OPTIONS = {
+    "block_m": (64, 128, 256),
+    "block_n": (128, 256),
+    "block_k": (64,),
+    "groups": (1, 2),
+    "stages": (3, 4, 5, 6),
+}
+
+
+def legal(anchor: Anchor, n: Numbers) -> Sequence[Expr]:
+    """Whole tiles of groups, and pieces for all threads."""
+    return _product(anchor, n).whole(mul(n["groups"], M), N)
+
+
+def promising(anchor: Anchor, n: Numbers, target: Target) -> Sequence[Expr]:
+    """As many sums as registers hold, and tiles that shared memory does."""
+    product = _product(anchor, n)
+    sums = as_expr(_down(n)) * quotient(n["block_n"], N) * SUMS
+    return [sums <= MOST_SUMS, product.shared_bytes <= tensor_cores.MOST_SHARED]
+
+
+def _product(anchor: Anchor, n: Numbers) -> Product:
+    return Product(anchor, n, mul(n["groups"], GROUP), n["stages"], copies=True, windows=True)
+
+
+def _down(n: Numbers) -> Expr:
+    """How many wgmma are above each other in the tile of a group."""
+    return as_expr(quotient(n["block_m"], mul(n["groups"], M)))
+
+
+def body(anchor: Anchor, n: Numbers) -> Node:
+    """See the module."""
+    product, down, across = _product(anchor, n), _down(n), quotient(n["block_n"], N)
+    sums = Tensor("sums.part", (down, across, SUMS), FLOAT32)
+    first_row = THREAD // GROUP * (down * M)
+
+    def used(stage: Expr) -> Node:
+        left, right = product.left, product.right
+        majors = "".join("k" if t.operand.by_depth else "m" for t in (left, right))
+
+        def products(part: Expr, i: Expr, j: Expr) -> Node:
+            a = _window(left, stage, first_row + i * M, part * K)
+            b = _window(right, stage, j * N, part * K)
+            name = f"{WGMMA}m{M}n{N}k{K}.{majors}"
+            return Instruction(name, Read(sums, (i, j, as_expr(0))), (a, b))
+
+        parts = quotient(n["block_k"], K)
+        return seq(Instruction(GROUP_FENCE), every((parts, down, across), "product", products))
+
+    zero = Const(0.0, FLOAT32)
+    cleared = every(sums.shape, "clear", lambda *at: Store(sums, at, zero))
+    return product.nest((sums,), cleared, used, _stored(product.grid, sums, first_row))
+
+
+def _window(tile: Tile, stage: Expr, outer: Expr, depth: Expr) -> Expr:
+    return Read(tile.tensor, (stage, *tile.place(outer, depth)))
+
+
+def _stored(grid: Grid, sums: Tensor, first_row: Expr) -> Node:
+    """The sums, each by the thread that has it."""
+    e, lane, warp = Var("store.e"), THREAD % WARP, THREAD // WARP % (GROUP // WARP)
+    down, across, _ = sums.shape
+
+    def pair(i: Expr, j: Expr, c: Expr, half: Expr) -> Node:
+        row = first_row + i * M + warp * 16 + half * 8 + lane // 4
+        column = j * N + c * 8 + lane % 4 * 2 + e
+        store = grid.store(row, column, Read(sums, (i, j, c * 4 + half * 2 + e)))
+        return For(e, 2, store, Kind.VECTOR)
+
+    return every((down, across, N // 8, 2), "store", pair)
+
+
+WARPGROUPS = Template("matmul.warpgroups.1", OPTIONS, legal, promising, body, tensor_cores.refusal)
