@@ -11,7 +11,7 @@ from nest_programs import ZERO, copy, gemm, loops, stencil, variables
 
 from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
-from tilewright.expr.intervals import Interval
+from tilewright.expr.intervals import UNBOUNDED, Interval
 from tilewright.expr.nodes import (
     Binary,
     Expr,
@@ -213,6 +213,21 @@ def test_facts_bound_expressions(facts: Facts, e: Expr, bounds: Interval) -> Non
     assert facts.bounds(e) == bounds
 
 
+def test_what_forms_cannot_show_is_tried() -> None:
+    """The quotient of a row by its image, whose digits are written one by one."""
+    half, thread = Var("half"), Var("thread")
+    facts = Facts.of({"half": Interval(0, 1), "thread": Interval(0, 31)})
+    facts = facts.assume(half * 8 + thread // 4 < 4)
+    e = half * 4 + thread // 8
+    assert facts.tried(e) == Interval(0, 1)
+    assert facts.tried(e * 0 + 3) == Interval(3, 3)
+    assert facts.tried(Var("unbounded")) == UNBOUNDED
+    wide = Facts.of({"thread": Interval(0, 1 << 40)})
+    assert wide.tried(thread) == UNBOUNDED
+    never = facts.assume(thread > 20).tried(thread)
+    assert never.within(0, 0), "no value satisfies all conditions"
+
+
 def test_facts_that_contradict_are_impossible() -> None:
     assert FACTS.assume(A > 9).impossible
     assert FACTS.assume((A + B < 3) & (A >= 4)).impossible
@@ -232,6 +247,9 @@ def test_facts_are_sound(seed: int) -> None:
     p, q = (int(v) for v in rng.integers(-3, 4, 2))
     values = ((a * p + b * q) // 2)[holds]
     bounds = facts.bounds((A * p + B * q) // 2)
+    tried = facts.tried((A * p + B * q) // 2)
+    if values.size:
+        assert tried == Interval(int(values.min()), int(values.max()))
     if values.size and not facts.impossible:
         assert bounds.lo is not None
         assert bounds.hi is not None

@@ -5,17 +5,20 @@
 
 Expressions are read as linear forms over atoms (variables, quotients, remainders, …). A condition
 bounds its form; it narrows the variables in it and every form that contains a multiple of it.
-`bounds` is sound, not always exact.
+`bounds` is sound, not always exact; `tried` is exact, for variables of few values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import TypeAlias
 
+import numpy as np
+
 from tilewright.expr.dtypes import INT64
+from tilewright.expr.evaluate import Array, evaluate
 from tilewright.expr.intervals import (
     ARITHMETIC_BOUNDS,
     UNBOUNDED,
@@ -28,12 +31,24 @@ from tilewright.expr.intervals import (
     point,
     scale,
 )
-from tilewright.expr.nodes import Binary, Call, Const, Expr, Select, Var, as_expr
+from tilewright.expr.nodes import (
+    Binary,
+    Call,
+    Const,
+    Expr,
+    Select,
+    Var,
+    as_expr,
+    free_vars,
+    reads,
+)
 from tilewright.expr.simplify import Simplifier
 
 Form: TypeAlias = dict[Expr, int]
 """Σ coefficient · atom."""
 
+MOST_TRIED = 1 << 22
+"""Combinations of values."""
 NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 # a op b, as bounds of a - b.
 DIFFERENCES = {
@@ -121,6 +136,23 @@ class Facts:
         """Bounds of an int64 expression here."""
         form, constant = self._form(e)
         return add(self._bounds(form), point(constant))
+
+    def tried(self, e: Expr) -> Interval:
+        """Bounds of an int64 expression here, by its values for all that variables may be: of its
+        own, and of those that conditions on them are about. UNBOUNDED where these are too many.
+        """
+        facts = [(_expression(form), bounds) for form, bounds in self.known]
+        for conditions in (facts, []):
+            own = free_vars(e)
+            mine = [c for c in conditions if free_vars(c[0]) & own and not reads(c[0])]
+            names = sorted(own.union(*(free_vars(c) for c, _ in mine)))
+            ranges = [self.ranges.get(name, UNBOUNDED) for name in names]
+            known = [(r.lo, r.hi) for r in ranges if r.lo is not None and r.hi is not None]
+            count = prod(hi - lo + 1 for lo, hi in known)
+            if len(known) == len(names) and count <= MOST_TRIED and not reads(e):
+                values = np.ix_(*(np.arange(lo, hi + 1) for lo, hi in known))
+                return _every(e, mine, dict(zip(names, values, strict=True)))
+        return UNBOUNDED
 
     def _form(self, e: Expr) -> tuple[Form, int]:
         """The linear form and the constant of an int64 expression."""
@@ -232,6 +264,19 @@ class Facts:
                     rest = add(rest, scale(interval(other, ranges), k))
             left = _divided(add(bounds, negate(rest)), c)
             ranges[atom.name] = intersection(ranges.get(atom.name, UNBOUNDED), left)
+
+
+def _every(
+    e: Expr, conditions: list[tuple[Expr, Interval]], values: Mapping[str, Array]
+) -> Interval:
+    """Bounds of an expression for all values that satisfy the conditions; empty if none do."""
+    holds: Array = np.ones(np.broadcast_shapes(*(v.shape for v in values.values())), np.bool_)
+    for condition, bounds in conditions:
+        found = evaluate(condition, values)
+        holds &= found >= (found if bounds.lo is None else bounds.lo)
+        holds &= found <= (found if bounds.hi is None else bounds.hi)
+    every = np.broadcast_to(evaluate(e, values), holds.shape)[holds]
+    return Interval(int(every.min()), int(every.max())) if every.size else Interval(0, -1)
 
 
 def _collect(e: Expr, factor: int, form: Form) -> int:

@@ -6,9 +6,10 @@
 Checked: names are declared, in scope and unique along a path; reads and stores have the rank,
 dtype and int64 indices of their tensor; inputs are not written, every output is; a concrete
 program has int extents, no `Hoist`, no `when`, and every access stays inside its buffer or window,
-by interval arithmetic under the conditions around it. Worker loops, scopes and barriers keep the
-rules of `workers`, a barrier stands between conflicting accesses (`barriers`), and what lies in the
-same bytes lives one after the other (`lifetimes`). The message names the node and its loops.
+by interval arithmetic under the conditions around it, or by trying all values. Worker loops, scopes
+and barriers keep the rules of `workers`, a barrier stands between conflicting accesses
+(`barriers`), and what lies in the same bytes lives one after the other (`lifetimes`). The message
+names the node and its loops.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.tensors import Table
 from tilewright.nest.barriers import first_race
-from tilewright.nest.facts import Facts
+from tilewright.nest.facts import Facts, intersection
 from tilewright.nest.instructions import COPY, INSTRUCTIONS, InstructionRule, Window
 from tilewright.nest.lifetimes import first_overlap
 from tilewright.nest.marks import MARKS
@@ -333,6 +334,8 @@ def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: s
         return
     local = index if storage.offset is None else index - storage.offset[d]
     bounds = scope.facts.bounds(local)
+    if not bounds.within(0, extent - 1):
+        bounds = intersection(bounds, scope.facts.tried(local))
     if not bounds.within(0, extent - 1):
         start = "" if storage.offset is None else f" - ({expr_text(storage.offset[d])})"
         scope.fail(
