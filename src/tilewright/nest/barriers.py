@@ -84,12 +84,14 @@ def _are_apart(a: Expr, b: Expr) -> bool:
     if isinstance(a, Const) and isinstance(b, Const):
         return a != b
     rings = [e.b for e in (a, b) if _is_remainder(e)]
-    if not rings or any(n != rings[0] for n in rings):
+    if any(n != rings[0] for n in rings):
         return False
-    if not isinstance(rings[0], Const):
+    if rings and not isinstance(rings[0], Const):
         return True
     step = simplify(_unrolled(a) - _unrolled(b))
-    return isinstance(step, Const) and step.value % rings[0].value != 0
+    if rings and isinstance(rings[0], Const) and isinstance(step, Const):
+        return step.value % rings[0].value != 0
+    return isinstance(step, Const) and step.value != 0
 
 
 def _other(var: Var) -> Var:
@@ -140,8 +142,8 @@ Rings: TypeAlias = Mapping[str, frozenset[int]]
 
 def _rings(kernel: Node, shared: Mapping[str, int | None]) -> Rings:
     """The dimensions of shared tensors in which loops' iterations have a stage each: one access is
-    at a remainder, and all are at what is the same for all threads and as long as loops' variables
-    are, none of which moves another dimension.
+    at a remainder or a number, and all are at what is the same for all threads and as long as
+    loops' variables are, none of which moves another dimension.
     """
     threads = {n.var.name for n in walk(kernel) if isinstance(n, For) and n.kind in RUNS_ONCE}
     found: dict[str, list[tuple[Expr, ...]]] = {name: [] for name in shared}
@@ -161,7 +163,7 @@ def _rings(kernel: Node, shared: Mapping[str, int | None]) -> Rings:
         name: frozenset(
             d
             for d in range(len(every[0]))
-            if any(_is_remainder(i[d]) for i in every)
+            if any(_is_remainder(i[d]) or isinstance(i[d], Const) for i in every)
             if all(is_stage(i, d) for i in every)
         )
         for name, every in found.items()
