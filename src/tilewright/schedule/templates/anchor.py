@@ -267,4 +267,5 @@ def _is_run(factor: Factor, axis: str, piece: int, groups: Groups) -> bool:
     if step == 0:
         return True
     others = [factor.stride(a) for a in groups.extents if a != axis]
-    return step == 1 and all(s % piece == 0 for s in (*others, factor.offset))
+    along = axis in dict(factor.indices[-1].coefficients)
+    return step == 1 and along and all(s % piece == 0 for s in (*others, factor.offset))
