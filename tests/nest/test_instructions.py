@@ -50,6 +50,7 @@ from tilewright.nest.verify import verify
 
 U = Var("u")
 ROWS = np.arange(32 * 8, dtype=np.float16).reshape(32, 8)
+IN_SHARED = Instruction("cp.async.16", read(S, T, 0), (read(X, T, 0),))
 
 
 def drawn(tensor: Tensor) -> Array:
@@ -104,6 +105,13 @@ def test_copies_arrive_and_are_zero_where_nothing_is(size: int, element: str) ->
     np.testing.assert_array_equal(run(p), expected[::-1])
 
 
+def test_a_copy_of_zeros_has_no_place() -> None:
+    zeros = replace(IN_SHARED, operands=(Const(0.0, FLOAT32),))
+    p = through_shared(seq(Barrier(), zeros, COMMIT, wait(0), Barrier(), turned("ldmatrix.x4")))
+    np.testing.assert_array_equal(run(p), np.zeros((32, 8)))
+    assert nest_text(zeros) == "cp.async.16(s[t, 0], 0.0)\n"
+
+
 def test_a_wait_leaves_the_last_groups() -> None:
     """Two groups, of the columns 0 to 3 and 4 to 7: after a wait for all but one, the first is
     there.
@@ -141,7 +149,7 @@ def test_a_warp_is_32_neighbours_of_a_block() -> None:
 
 # ---- refused before running ------------------------------------------------------------------
 
-IN_SHARED = Instruction("cp.async.16", read(S, T, 0), (read(X, T, 0),))
+
 S48, Y48 = replace(S, shape=(48, 8)), replace(Y, shape=(48, 8))
 REFUSED: dict[str, tuple[Node, str]] = {
     "unknown": (Instruction("mma.m8n8k4"), "no such instruction; known: mma.m16n8k16, ldmatrix"),
@@ -172,7 +180,11 @@ REFUSED: dict[str, tuple[Node, str]] = {
         ),
         "is no operand of it",
     ),
-    "a number for a place": (replace(IN_SHARED, operands=(Const(0.0, FLOAT32),)), "no operand"),
+    "a number for a place": (replace(IN_SHARED, operands=(Const(1.0, FLOAT32),)), "no operand"),
+    "zeros for a place": (
+        replace(turned("ldmatrix.x4"), operands=(Const(0.0, FLOAT32),)),
+        "is no operand of it",
+    ),
     "a place for a number": (
         Instruction("cp.async.wait_group", None, (read(X, T, 0),)),
         "is no operand of it",

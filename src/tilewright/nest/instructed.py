@@ -95,11 +95,13 @@ def instruct(
     operands = [
         _operand(where, e, size, lanes)
         for e, size in zip(node.operands, rule.operands, strict=True)
-        if size != NUMBER
+        if size != NUMBER and not isinstance(e, Const)
     ]
     given = [_by_group(where, o.values, rule, lanes) for o in operands]
     buffer, at = _elements(where, node.result, rule.result, lanes)
     thread = threads(lanes)[:, None]
+    if isinstance(node.operands[0], Const):
+        given = [_by_group(where, np.zeros(at.shape, buffer.data.dtype), rule, lanes)]
     if rule.accumulates:
         if not rule.is_deferred:
             where.reading(buffer, at, thread)

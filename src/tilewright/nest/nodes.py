@@ -174,7 +174,7 @@ class Instruction:
     thread gets, by the place of its first element (None: it gets nothing).
 
     An operand is a read, of that element and those after it in its row; a select between such a
-    read and 0; or a number.
+    read and 0, or 0 where that is never read; or a number.
     """
 
     name: str

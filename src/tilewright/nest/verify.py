@@ -259,7 +259,7 @@ def _instruction(node: Instruction, scope: VerifiedScope) -> None:
                 _condition(cond, scope, head)
                 assert isinstance(size, int)
                 _run(read, size, replace(scope, facts=scope.facts.assume(cond)), head)
-            case Const() if not size:
+            case Const(value) if not size or (value == 0 and node.name.startswith(COPY)):
                 continue
             case _ if not size and scope.symbolic:
                 continue
@@ -280,7 +280,7 @@ def _tensors(node: Instruction, rule: InstructionRule, scope: VerifiedScope, hea
     result, *operands = (t.dtype.name for t in runs)
     if rule.dtypes and not set(operands) <= set(rule.dtypes):
         scope.fail(head, f"operands are {' or '.join(rule.dtypes)}, not {', '.join(operands)}")
-    wanted = rule.sums or operands[0]
+    wanted = rule.sums or (operands[0] if operands else result)
     if len(set(operands)) > 1 or result != wanted:
         of = ", ".join(operands)
         scope.fail(head, f"it makes {wanted} of operands of one dtype, not {result} of {of}")

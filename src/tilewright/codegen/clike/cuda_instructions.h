@@ -37,17 +37,20 @@ static __device__ __forceinline__ void tw_ldmatrix_x4_trans(void* to, const void
                  : "r"(tw_shared_address(row)) : "memory");
 }
 
-// Where a copy is not `inside`, no memory is read: zeros are written.
-#define TW_CP_ASYNC(bytes, cache) \
+// Where a copy is not `inside`, no memory is read: zeros are written. One from nowhere only writes.
+#define TW_CP_ASYNC(bytes, cache, vector) \
     static __device__ __forceinline__ void tw_cp_async_##bytes( \
         void* to, const void* from, bool inside) { \
         asm volatile("cp.async." cache ".shared.global [%0], [%1], %2, %3;" \
                      :: "r"(tw_shared_address(to)), "l"(from), "n"(bytes), \
                         "r"(inside ? bytes : 0) : "memory"); \
+    } \
+    static __device__ __forceinline__ void tw_cp_async_##bytes(void* to) { \
+        *(vector*)to = vector(); \
     }
-TW_CP_ASYNC(4, "ca")
-TW_CP_ASYNC(8, "ca")
-TW_CP_ASYNC(16, "cg")
+TW_CP_ASYNC(4, "ca", int)
+TW_CP_ASYNC(8, "ca", int2)
+TW_CP_ASYNC(16, "cg", int4)
 
 static __device__ __forceinline__ void tw_cp_async_commit_group() {
     asm volatile("cp.async.commit_group;" ::: "memory");

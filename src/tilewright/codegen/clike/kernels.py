@@ -308,6 +308,8 @@ class _Writer:
         sizes = (*([NUMBER] if node.result else []), *rule_of(node).operands)
         for e, size in zip(accessed(node), sizes, strict=True):
             match e:
+                case Const() if node.result is not None:
+                    continue  # zeros, of which there is no place
                 case Const():
                     numbers.append(self.write.text(e))
                 case Select(cond, Read() as read, _):

@@ -39,6 +39,9 @@ inline void tw_cp_async_8(void* to, void const* from, bool inside) {
 inline void tw_cp_async_16(void* to, void const* from, bool inside) {
     tw::copy_later(to, from, 16, inside);
 }
+inline void tw_cp_async_4(void* to) { memset(to, 0, 4); }
+inline void tw_cp_async_8(void* to) { memset(to, 0, 8); }
+inline void tw_cp_async_16(void* to) { memset(to, 0, 16); }
 inline void tw_cp_async_commit_group() { tw::commit(); }
 template <int left>
 inline void tw_cp_async_wait_group() { tw::wait_copies(left); }
