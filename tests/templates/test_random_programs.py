@@ -1,0 +1,33 @@
+"""Random contractions with something before and after them, by random rows of every template."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from benchmarks.template_problems import drawn
+
+from devices import tools
+from tilewright.build.compile import build
+from tilewright.runtime.emulated import EmulatedDevice
+from tilewright.schedule.templates import TEMPLATES
+from tilewright.target import Target
+
+SEEDS, EMULATED = range(12), range(100, 105)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_interpreter_gives_what_the_mathematics_does(name: str, seed: int) -> None:
+    problem, step = drawn(TEMPLATES[name], np.random.default_rng([31, seed]))
+    problem.interpreted(problem.program(step))
+
+
+@tools("g++")
+@pytest.mark.no_cover
+@pytest.mark.parametrize("seed", EMULATED)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_so_does_the_emulation(name: str, seed: int) -> None:
+    problem, step = drawn(TEMPLATES[name], np.random.default_rng([31, seed]))
+    artifact = build(problem.dag, [step], Target.parse("emulated"), "candidate")
+    problem.run(artifact, EmulatedDevice(seed=seed))

@@ -1,0 +1,148 @@
+"""What templates refuse, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tilewright.errors import ScheduleError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import compute, placeholder, reduce_axis
+from tilewright.expr.tensors import max as max_over
+from tilewright.expr.tensors import sum as sum_over
+from tilewright.nest.nodes import Program
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import Split, UseTemplate
+from tilewright.schedule.templates import TENSOR_CORES
+from tilewright.space.space import Space
+from tilewright.target import Target
+
+STEP = UseTemplate(TENSOR_CORES.name, (64, 64, 32, 32, 32, 3))
+
+
+def given(*shape: int, name: str = "x", dtype: str = "float16") -> Tensor:
+    return placeholder(shape, dtype, name=name)
+
+
+A, B = given(40, 24, name="a"), given(24, 48, name="b")
+
+
+def product(a: Tensor = A, b: Tensor = B) -> Tensor:
+    return ops.matmul(a, b)
+
+
+def by_template(dag: ComputeDAG, *steps: UseTemplate) -> Program:
+    return lower(State(dag).replay(steps or (STEP,)), "program").program
+
+
+def largest() -> ComputeDAG:
+    k = reduce_axis(24, "k")
+    return ComputeDAG([compute((40,), lambda i: max_over(A[i, k], k), name="m")])
+
+
+def sums() -> ComputeDAG:
+    k = reduce_axis(24, "k")
+    return ComputeDAG([compute((40,), lambda i: sum_over(A[i, k], k), name="s")])
+
+
+def two_outputs() -> ComputeDAG:
+    y = product()
+    return ComputeDAG([ops.relu(y, name="r"), ops.tanh(y, name="t")])
+
+
+def two_readers() -> ComputeDAG:
+    y = product()
+    return ComputeDAG([ops.add(y, ops.transpose(product(ops.relu(A), B), (0, 1)), name="sum")])
+
+
+def mirrored() -> ComputeDAG:
+    """Every element of the output takes two of the product."""
+    y = product()
+    return ComputeDAG([compute((40, 48), lambda i, j: y[i, j] + y[39 - i, j], name="m")])
+
+
+def used_twice() -> ComputeDAG:
+    y = product()
+    return ComputeDAG([compute((40, 96), lambda i, j: y[i, j % 48], name="m")])
+
+
+def chain() -> ComputeDAG:
+    return ComputeDAG([product(product(), given(48, 8, name="c"))])
+
+
+def of(left: str, right: str) -> ComputeDAG:
+    """The product of factors of these dtypes."""
+    a, b = given(40, 24, name="a", dtype=left), given(24, 48, name="b", dtype=right)
+    k = reduce_axis(24, "k")
+    return ComputeDAG([compute((40, 48), lambda i, j: sum_over(a[i, k] * b[k, j], k), name="y")])
+
+
+def integers() -> ComputeDAG:
+    a, b = given(40, 24, name="a", dtype="int8"), given(24, 48, name="b", dtype="int8")
+    return ComputeDAG([product(a, b)])
+
+
+REFUSED: dict[str, tuple[Callable[[], ComputeDAG], str]] = {
+    "two outputs": (two_outputs, "there are several outputs"),
+    "two products": (chain, "2 stages reduce, not one"),
+    "two products added": (two_readers, "2 stages reduce, not one"),
+    "no sum": (largest, "m is no sum"),
+    "no product": (sums, "s is no sum of products"),
+    "nothing reduced": (lambda: ComputeDAG([ops.relu(A)]), "0 stages reduce, not one"),
+    "float32": (lambda: of("float32", "float32"), "factors are float32, not both float16 or both"),
+    "two dtypes": (lambda: of("float16", "bfloat16"), "factors are bfloat16 and float16, not both"),
+    "integers": (integers, "is summed in int32"),
+    "two places of a product": (mirrored, "is read at other than one place"),
+    "an element used twice": (used_twice, "not read element by element"),
+    "a softmax in front": (
+        lambda: ComputeDAG([product(ops.softmax(A, name="p"))]),
+        "3 stages reduce, not one",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_product_of_halves_is_refused(name: str) -> None:
+    make, message = REFUSED[name]
+    with pytest.raises(ScheduleError, match=f"^{TENSOR_CORES.name}: .*{message}"):
+        by_template(make())
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_no_sketch_offers_it(name: str) -> None:
+    make, _ = REFUSED[name]
+    dag = make()
+    space = Space(dag, Target.parse("cuda:a100"))
+    assert not any(TENSOR_CORES.name in s.variant for s in space.sketches)
+
+
+def test_values_are_among_the_options() -> None:
+    dag = ComputeDAG([product()])
+    with pytest.raises(ScheduleError, match="block_m is one of 64, 128, 256, not 48"):
+        by_template(dag, replace(STEP, values=(48, 64, 32, 32, 32, 3)))
+    with pytest.raises(ScheduleError, match="has the parameters block_m, block_n"):
+        by_template(dag, replace(STEP, values=(64, 64, 32)))
+    with pytest.raises(ScheduleError, match=r"has no program of \{'block_m': 64, .*'warp_n': 128"):
+        by_template(dag, replace(STEP, values=(64, 64, 32, 32, 128, 3)))
+
+
+def test_names_have_versions() -> None:
+    dag = ComputeDAG([product()])
+    for name in ("matmul.tensor_cores", "matmul.tensor_cores.0", "wmma.1"):
+        with pytest.raises(ScheduleError, match=f"no template '{name}'; known: matmul.tensor_cor"):
+            by_template(dag, replace(STEP, template=name))
+
+
+def test_a_template_is_a_whole_schedule() -> None:
+    dag = ComputeDAG([product()])
+    split = Split(dag.stages[0].name, "i", (4,))
+    with pytest.raises(ScheduleError, match="is the only step of a schedule"):
+        State(dag).replay([split, STEP])
+    for after in (STEP, split):
+        with pytest.raises(ScheduleError, match=r"matmul.tensor_cores.1 has no loops to change"):
+            State(dag).replay([STEP, after])
