@@ -32,11 +32,11 @@ from benchmarks.turns import Deadline, chosen
 from tilewright.build.native import TOGETHER, prebuild, written
 from tilewright.cutlass import Match, Native, Program
 from tilewright.cutlass.architectures import ARCHITECTURES
-from tilewright.expr.contraction import NoMatchError
 from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.guidelines import MOST
 from tilewright.errors import BuildError
 from tilewright.expr import operators as ops
+from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder

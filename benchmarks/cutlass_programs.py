@@ -26,11 +26,11 @@ from benchmarks.turns import Deadline
 from tilewright.artifact import Array, Artifact, BufferSpec, Launch, Packing
 from tilewright.build.native import native_artifact
 from tilewright.cutlass.architectures import ARCHITECTURES
-from tilewright.expr.contraction import NoMatchError
 from tilewright.cutlass.genes import TEMPLATES
 from tilewright.cutlass.parameters import FIELDS, Parameters, valid
 from tilewright.cutlass.template import Match
 from tilewright.expr import operators as ops
+from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder

@@ -24,9 +24,8 @@ from tilewright.errors import ScheduleError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.extents import ceildiv
-from tilewright.expr.nodes import Const, Tensor
+from tilewright.expr.nodes import Tensor
 from tilewright.expr.reference import static_shape
-from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import placeholder
 from tilewright.measure.gate import OutputGate
 from tilewright.measure.task import tolerance_of
@@ -40,6 +39,8 @@ from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.template_step import matched
 from tilewright.schedule.templates import Template
 from tilewright.schedule.templates.anchor import anchor_of
+from tilewright.space.space import Space
+from tilewright.target import Target
 
 ROWS = (1, 2, 7, 8, 16, 17, 24, 31, 32, 40, 64, 65, 96, 100, 130)
 DEPTHS = (1, 2, 5, 8, 16, 17, 24, 32, 33, 40, 64, 72, 90, 100, 136)
@@ -54,7 +55,8 @@ ROUNDED = ("tanh", "sigmoid", "gelu")
 TILE, MOST_BLOCKS = 64, 6
 """Interpreting blocks takes a second or so."""
 DTYPES = ("float16", "float16", "bfloat16", "float32")
-MOST_STEPS, MOST_DRAWS = 400, 100
+H200 = Target.parse("cuda:h200")
+MOST_DRAWS, MOST_ROWS = 200, 1 << 16
 """Draws of rows and of problems after which a template is taken to have no program."""
 T = TypeVar("T")
 
@@ -126,16 +128,18 @@ def drawn_problem(rng: np.random.Generator, dtype: str) -> Problem:
 
 
 def drawn_step(template: Template, dag: ComputeDAG, rng: np.random.Generator) -> UseTemplate | None:
-    """A row of the template's space that is legal and promising, all as likely; None where there is
-    none. Raises ScheduleError, which says why, where the template does not take the DAG.
+    """A row of the template's space, all as likely; None where there is none. Raises ScheduleError,
+    which says why, where the template does not take the DAG.
     """
-    anchor = matched(State(dag), template)
-    for _ in range(MOST_STEPS):
-        numbers = {p: int(rng.choice(options)) for p, options in template.options.items()}
-        conditions = [*template.legal(anchor, numbers), *template.promising(anchor, numbers)]
-        if all(isinstance(c, Const) and c.value for c in map(simplify, conditions)):
-            return UseTemplate(template.name, tuple(numbers.values()))
-    return None
+    matched(State(dag), template)
+    space = Space(dag, H200)
+    numbers = [k for k, s in enumerate(space.sketches) if template.name in s.variant]
+    every = space.every(numbers[0], MOST_ROWS) if numbers else space.nobody
+    if not len(every):
+        return None
+    (step,) = space.trace(numbers[0], every.rows[int(rng.integers(len(every)))])
+    assert isinstance(step, UseTemplate)
+    return step
 
 
 class _Draw:

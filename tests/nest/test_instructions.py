@@ -30,7 +30,7 @@ from tilewright.errors import VerifyError
 from tilewright.expr.dtypes import FLOAT32, dtype
 from tilewright.expr.nodes import Const, Tensor, Var, select
 from tilewright.expr.reference import static_shape
-from tilewright.nest.instructions import INSTRUCTIONS
+from tilewright.nest.instructions import INSTRUCTIONS, PROXY_FENCE, WGMMA
 from tilewright.nest.interpret import interpret
 from tilewright.nest.lanes import Array
 from tilewright.nest.nodes import (
@@ -365,7 +365,8 @@ def test_they_print_like_calls() -> None:
 
 
 def test_all_are_tested() -> None:
-    assert set(INSTRUCTIONS) == {
+    of_warps = {n for n in INSTRUCTIONS if not n.startswith((WGMMA, PROXY_FENCE))}
+    assert of_warps == {
         "mma.m16n8k16", "ldmatrix.x4", "ldmatrix.x4.trans", "cp.async.4", "cp.async.8",
         "cp.async.16", "cp.async.commit_group", "cp.async.wait_group",
     }  # fmt: skip

@@ -182,7 +182,7 @@ BUGS: dict[str, Bug] = {
     "a wait too short": Bug(
         on(WAIT, waiting_less),
         edited(r"wait_group<1>", "wait_group<2>"),
-        "is used before a wait for the copy to it",
+        "is used before a wait for what makes it",
     ),
     "no wait": Bug(
         without(WAIT), edited(r"tw_cp_async_wait_group<1>\(\);", ""), "is used before a wait"

@@ -12,7 +12,7 @@ from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.schedule.templates import TEMPLATES
 from tilewright.target import Target
 
-SEEDS, EMULATED = range(12), range(100, 105)
+SEEDS, EMULATED = range(6), range(100, 102)
 
 
 @pytest.mark.no_cover

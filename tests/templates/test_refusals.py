@@ -18,7 +18,7 @@ from tilewright.nest.nodes import Program
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Split, UseTemplate
-from tilewright.schedule.templates import TENSOR_CORES
+from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -87,6 +87,12 @@ def integers() -> ComputeDAG:
     return ComputeDAG([product(a, b)])
 
 
+def squares() -> ComputeDAG:
+    """Every row is a product of its own."""
+    x, k = given(3, 40, name="x"), reduce_axis(40, "k")
+    return ComputeDAG([compute((3,), lambda i: sum_over(x[i, k] * x[i, k], k), name="s")])
+
+
 REFUSED: dict[str, tuple[Callable[[], ComputeDAG], str]] = {
     "two outputs": (two_outputs, "there are several outputs"),
     "two products": (chain, "2 stages reduce, not one"),
@@ -95,6 +101,11 @@ REFUSED: dict[str, tuple[Callable[[], ComputeDAG], str]] = {
     "no product": (sums, "s is no sum of products"),
     "nothing reduced": (lambda: ComputeDAG([ops.relu(A)]), "0 stages reduce, not one"),
     "float32": (lambda: of("float32", "float32"), "factors are float32, not both float16 or both"),
+    "a vector": (
+        lambda: ComputeDAG([product(A, given(24, 1, name="v"))]),
+        "it has 1 rows and 40 columns for each of 1",
+    ),
+    "a vector of each": (squares, "it has 1 rows and 1 columns for each of 3"),
     "two dtypes": (lambda: of("float16", "bfloat16"), "factors are bfloat16 and float16, not both"),
     "integers": (integers, "is summed in int32"),
     "two places of a product": (mirrored, "is read at other than one place"),
@@ -134,7 +145,7 @@ def test_values_are_among_the_options() -> None:
 def test_names_have_versions() -> None:
     dag = ComputeDAG([product()])
     for name in ("matmul.tensor_cores", "matmul.tensor_cores.0", "wmma.1"):
-        with pytest.raises(ScheduleError, match=f"no template '{name}'; known: matmul.tensor_cor"):
+        with pytest.raises(ScheduleError, match=f"no template '{name}'; known: matmul.threads.1"):
             by_template(dag, replace(STEP, template=name))
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tilewright.codegen.clike import combine
+from tilewright.codegen.clike.calls import call_text, named, windows
 from tilewright.codegen.clike.chunks import Chunks
 from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
@@ -25,8 +26,7 @@ from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Const, Expr, Read, Select, Tensor, reads
-from tilewright.nest.instructions import COPY, NUMBER, Window, rule_of
+from tilewright.expr.nodes import Expr, Read, Tensor, reads
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -39,7 +39,6 @@ from tilewright.nest.nodes import (
     Scope,
     Seq,
     Store,
-    accessed,
     expressions,
     walk,
 )
@@ -119,20 +118,9 @@ class _Writer:
         self.places = dict(self.outside)
         self.loop_names: dict[str, str] = {}
         self.ranges: dict[str, Interval] = {}
-        self.windows = frozenset(
-            r.tensor.name
-            for n in walk(self.root)
-            if isinstance(n, Instruction)
-            for e, size in zip(n.operands, rule_of(n).operands, strict=True)
-            if isinstance(size, Window)
-            for r in reads(e)
-        )
+        self.windows = windows(self.root)
         self.fragments = frozenset(
-            r.tensor.name
-            for n in walk(self.root)
-            if isinstance(n, Instruction)
-            for e in accessed(n)
-            for r in reads(e)
+            r.tensor.name for n in walk(self.root) if isinstance(n, Instruction) for r in named(n)
         )
         self.shared = SharedMemory(self.dialect, self.names)
         self.scratch: dict[str, str] = {}
@@ -302,46 +290,9 @@ class _Writer:
 
     def instruction(self, node: Instruction) -> None:
         """A call of the wrapper of an instruction."""
-        dtypes = [r.tensor.dtype for e in accessed(node) for r in reads(e)] or [FLOAT32]
+        dtypes = [r.tensor.dtype for r in named(node)] or [FLOAT32]
         self.helpers.update(self.dialect.instructions(node.name, dtypes[-1]))
-        arguments, numbers = [], []
-        sizes = (*([NUMBER] if node.result else []), *rule_of(node).operands)
-        for e, size in zip(accessed(node), sizes, strict=True):
-            match e:
-                case Const() if node.result is not None:
-                    continue  # zeros, of which there is no place
-                case Const():
-                    numbers.append(self.write.text(e))
-                case Select(cond, Read() as read, _):
-                    arguments += [self.address(read), self.write.text(cond)]
-                case Read() if isinstance(size, Window):
-                    arguments.append(self.window(e))
-                case Read() if e is not node.result and node.name.startswith(COPY):
-                    arguments += [self.address(e), "true"]
-                case Read():
-                    arguments.append(self.address(e))
-        self.line(f"{self.called(node, numbers)}({', '.join(arguments)});")
-
-    def called(self, node: Instruction, numbers: list[str]) -> str:
-        """The name of a wrapper, with what it must know when it is compiled."""
-        name, windows = node.name, [s for s in rule_of(node).operands if isinstance(s, Window)]
-        if windows:
-            name, _, _ = name.rpartition(".")
-            tensors = [r.tensor for r in reads(node.operands[0]) + reads(node.operands[1])]
-            numbers = [str(int(not w.by_depth)) for w in windows]
-            numbers += [str(window_step(t, w)) for t, w in zip(tensors, windows, strict=True)]
-        chosen = f"<{', '.join(numbers)}>" if numbers else ""
-        return f"tw_{name.replace('.', '_')}{chosen}"
-
-    def window(self, read: Read) -> str:
-        """A pointer to where a window begins: instructions swizzle by themselves."""
-        place = self.write.place(read.tensor.name)
-        return f"{place.name} + {self.write.text(place.flat(read.indices))}"
-
-    def address(self, read: Read) -> str:
-        """A pointer to an element."""
-        place = self.write.place(read.tensor.name)
-        return f"{place.name} + {self.write.at(place, place.flat(read.indices))}"
+        self.line(call_text(node, self.write))
 
     def store(self, node: Store, team: Team) -> None:
         place = self.write.place(node.tensor.name)
@@ -436,14 +387,6 @@ class _Writer:
         self.line("#pragma unroll")
         with self.scope(f"for (int {name} = 0; {name} < {node.extent}; ++{name})"):
             self.visit(node.body, team, alone)
-
-
-def window_step(tensor: Tensor, window: Window) -> int:
-    """Bytes from 64 elements across a window to the next; where rows are along the depth, none."""
-    if window.by_depth:
-        return tensor.dtype.bytes
-    *_, depth, row = (e for e in tensor.shape if isinstance(e, int))
-    return depth * row * tensor.dtype.bytes
 
 
 def _needs(node: Node, kind: Kind) -> bool:

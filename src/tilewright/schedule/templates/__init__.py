@@ -8,18 +8,13 @@ name, since records say what its numbers mean.
 from tilewright.schedule.templates.template import Template
 from tilewright.schedule.templates.tensor_cores import SPLIT_TENSOR_CORES, TENSOR_CORES
 from tilewright.schedule.templates.threads import SPLIT_THREADS, THREADS
-from tilewright.schedule.templates.warpgroups import WARPGROUPS
+from tilewright.schedule.templates.warpgroups import SPLIT_WARPGROUPS, WARPGROUPS
 
+ORDINARY = (THREADS, SPLIT_THREADS)
+WITH_TENSOR_CORES = (TENSOR_CORES, SPLIT_TENSOR_CORES)
+WITH_WARPGROUPS = (WARPGROUPS, SPLIT_WARPGROUPS)
 TEMPLATES: dict[str, Template] = {
-    t.name: t for t in (THREADS, SPLIT_THREADS, TENSOR_CORES, SPLIT_TENSOR_CORES, WARPGROUPS)
+    t.name: t for t in (*ORDINARY, *WITH_TENSOR_CORES, *WITH_WARPGROUPS)
 }
 
-__all__ = [
-    "SPLIT_TENSOR_CORES",
-    "SPLIT_THREADS",
-    "TEMPLATES",
-    "TENSOR_CORES",
-    "THREADS",
-    "WARPGROUPS",
-    "Template",
-]
+__all__ = ["ORDINARY", "TEMPLATES", "WITH_TENSOR_CORES", "WITH_WARPGROUPS", "Template"]

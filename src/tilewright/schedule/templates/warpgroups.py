@@ -13,6 +13,7 @@ before end. Tiles are filled as those of `tensor_cores`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.extents import mul
@@ -21,7 +22,7 @@ from tilewright.nest.instructions import GROUP, GROUP_FENCE, WARP, WGMMA
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq
 from tilewright.schedule.templates import tensor_cores
 from tilewright.schedule.templates.anchor import Anchor
-from tilewright.schedule.templates.grid import Grid
+from tilewright.schedule.templates.grid import SPLITS, Grid
 from tilewright.schedule.templates.product import Product, every
 from tilewright.schedule.templates.template import Numbers, Template
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
@@ -49,7 +50,11 @@ def promising(anchor: Anchor, n: Numbers, target: Target) -> Sequence[Expr]:
     """As many sums as registers hold, and tiles that shared memory does."""
     product = _product(anchor, n)
     sums = as_expr(_down(n)) * quotient(n["block_n"], N) * SUMS
-    return [sums <= MOST_SUMS, product.shared_bytes <= tensor_cores.MOST_SHARED]
+    return [
+        sums <= MOST_SUMS,
+        product.shared_bytes <= tensor_cores.MOST_SHARED,
+        *product.grid.filling(target.cores),
+    ]
 
 
 def _product(anchor: Anchor, n: Numbers) -> Product:
@@ -104,3 +109,6 @@ def _stored(grid: Grid, sums: Tensor, first_row: Expr) -> Node:
 
 
 WARPGROUPS = Template("matmul.warpgroups.1", OPTIONS, legal, promising, body, tensor_cores.refusal)
+SPLIT_WARPGROUPS = replace(
+    WARPGROUPS, name="matmul.warpgroups_split.1", options={**OPTIONS, "split": SPLITS}
+)

@@ -12,14 +12,7 @@ from collections.abc import Sequence
 
 from tilewright.errors import ScheduleError
 from tilewright.schedule.template_step import UseTemplate, matched
-from tilewright.schedule.templates import (
-    SPLIT_TENSOR_CORES,
-    SPLIT_THREADS,
-    TENSOR_CORES,
-    THREADS,
-    WARPGROUPS,
-    Template,
-)
+from tilewright.schedule.templates import ORDINARY, WITH_TENSOR_CORES, WITH_WARPGROUPS, Template
 from tilewright.space.decisions import Choice, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.target import GpuTarget, Target
@@ -33,10 +26,11 @@ def _offered(d: Derivation) -> list[Template]:
 def _of_target(target: Target) -> Sequence[Template]:
     if not isinstance(target, GpuTarget):
         return ()
-    ordinary = (THREADS, SPLIT_THREADS)
-    units = (TENSOR_CORES, SPLIT_TENSOR_CORES) if target.has_tensor_cores else ()
-    groups = (WARPGROUPS,) if target.has_warpgroups else ()
-    return (*groups, *units, *ordinary)
+    return (
+        *(WITH_WARPGROUPS if target.has_warpgroups else ()),
+        *(WITH_TENSOR_CORES if target.has_tensor_cores else ()),
+        *ORDINARY,
+    )
 
 
 def _takes(d: Derivation, template: Template) -> bool:

@@ -1,0 +1,185 @@
+"""Products of warpgroups: their sums and windows are NVIDIA's, and what is left out is found."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilewright.errors import VerifyError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.nodes import Const, Expr, Tensor
+from tilewright.expr.tensors import placeholder
+from tilewright.headers import folders
+from tilewright.nest.instructions import (
+    GROUP_COLUMNS,
+    GROUP_COMMIT,
+    GROUP_WAIT,
+    PROXY_FENCE,
+    WAIT,
+    Window,
+    group_sums,
+)
+from tilewright.nest.interpret import interpret
+from tilewright.nest.nodes import EMPTY, For, Instruction, Node, Program, Seq, bodies, seq
+from tilewright.nest.swizzle import Swizzle
+from tilewright.nest.verify import verify
+from tilewright.schedule.lower import lower
+from tilewright.schedule.state import State
+from tilewright.schedule.steps import UseTemplate
+
+FLOAT16 = DTYPES["float16"]
+ROWS, COLUMNS, DEPTH = 70, 90, 330  # of which one block has 64 x 128, in six steps
+
+
+def product(left_turned: bool = False, right_turned: bool = False) -> ComputeDAG:
+    """relu(a b) of halves; a turned factor is stored the other way round."""
+
+    def factor(rows: int, columns: int, turned: bool, name: str) -> Tensor:
+        shape = (columns, rows) if turned else (rows, columns)
+        found = placeholder(shape, "float16", name=name)
+        return ops.transpose(found, (1, 0)) if turned else found
+
+    a = factor(ROWS, DEPTH, left_turned, "a")
+    b = factor(DEPTH, COLUMNS, right_turned, "b")
+    return ComputeDAG([ops.relu(ops.matmul(a, b))])
+
+
+def program(dag: ComputeDAG, stages: int = 4) -> Program:
+    step = UseTemplate("matmul.warpgroups.1", (64, 128, 64, 1, stages))
+    return lower(State(dag).replay([step]), "product").program
+
+
+def run(dag: ComputeDAG, candidate: Program) -> None:
+    """The results are the mathematics', exactly: they are small integers."""
+    rng = np.random.default_rng(7)
+    given = {t.name: rng.integers(-1, 2, t.shape).astype(np.float16) for t in dag.inputs}
+    (found,) = interpret(candidate, given).values()
+    (expected,) = dag.evaluate(given).values()
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("left_turned", [False, True])
+@pytest.mark.parametrize("right_turned", [False, True])
+@pytest.mark.parametrize("stages", [3, 4])
+def test_either_way_round(left_turned: bool, right_turned: bool, stages: int) -> None:
+    dag = product(left_turned, right_turned)
+    candidate = program(dag, stages)
+    verify(candidate)
+    run(dag, candidate)
+
+
+def changed(node: Node, change: Callable[[Node], Node]) -> Node:
+    """A nest with every node changed, those inside first."""
+    inner = tuple(changed(b, change) for b in bodies(node))
+    if isinstance(node, Seq):
+        node = seq(*inner)
+    elif inner:
+        node = replace(node, body=inner[0])  # type: ignore[call-arg,arg-type]
+    return change(node)
+
+
+def without(name: str) -> Callable[[Node], Node]:
+    return lambda node: EMPTY if isinstance(node, Instruction) and node.name == name else node
+
+
+def waiting_less(name: str) -> Callable[[Node], Node]:
+    """Every wait leaves one group more."""
+
+    def change(node: Node) -> Node:
+        if not isinstance(node, Instruction) or node.name != name:
+            return node
+        (left,) = node.operands
+        assert isinstance(left, Const)
+        more: tuple[Expr, ...] = (replace(left, value=left.value + 1),)
+        return replace(node, operands=more)
+
+    return change
+
+
+PLANTED: dict[str, tuple[Callable[[Node], Node], str]] = {
+    "no fence": (without(PROXY_FENCE), "a fence is missing after threads wrote"),
+    "no commit": (without(GROUP_COMMIT), "while an instruction reads it"),
+    "a wait for products too short": (waiting_less(GROUP_WAIT), "while an instruction reads it"),
+    "a wait for copies too short": (waiting_less(WAIT), "before a wait for what makes it"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_bugs_are_found(name: str) -> None:
+    change, message = PLANTED[name]
+    dag = product()
+    candidate = program(dag)
+    broken = replace(candidate, body=changed(candidate.body, change))
+    with pytest.raises(VerifyError, match=message):
+        run(dag, broken)
+
+
+def test_a_group_comes_as_a_whole_and_takes_windows_of_tiles() -> None:
+    candidate = program(product())
+
+    def fewer(node: Node) -> Node:
+        is_threads = isinstance(node, For) and node.var.name == "thread"
+        return replace(node, extent=64) if is_threads else node  # type: ignore[type-var]
+
+    with pytest.raises(VerifyError, match="64 threads are no whole"):
+        verify(replace(candidate, body=changed(candidate.body, fewer)))
+
+
+# ---- NVIDIA's -------------------------------------------------------------------------------
+
+MAJORS = {True: "K", False: "MN"}
+
+
+@pytest.fixture(scope="module")
+def layouts(tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
+    """What CuTe's headers say: of every number of columns which element each sum of a thread is, then
+    of windows of 64 x 64 in both directions where every element is.
+    """
+    folder: Path = tmp_path_factory.mktemp("cute")
+    shown = "\n".join(
+        f"    show(MMA_Traits<SM90_64x{n}x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>>"
+        "::CLayout{});"
+        for n in GROUP_COLUMNS
+    )
+    atoms = "\n".join(
+        f"    show(as_position_independent_swizzle_layout(tile_to_shape("
+        f"GMMA::Layout_{major}_SW128_Atom<half_t>{{}}, Shape<_64, _64>{{}})));"
+        for major in MAJORS.values()
+    )
+    (folder / "layouts.cpp").write_text(
+        "#include <cstdio>\n#include <cute/tensor.hpp>\n"
+        "#include <cute/atom/mma_traits_sm90_gmma.hpp>\nusing namespace cute;\n"
+        "template <class L> void show(L const& l) {\n"
+        "    for (int i = 0; i < size<0>(l); ++i)\n"
+        '        for (int j = 0; j < size<1>(l); ++j) printf("%d ", int(l(i, j)));\n'
+        '    printf("\\n");\n}\n'
+        f"int main() {{\n{shown}\n{atoms}\n}}\n"
+    )
+    command = ["g++", "-std=c++17", "-w", *(f"-I{f}" for f in folders()), "layouts.cpp", "-o", "a"]
+    subprocess.run(command, cwd=folder, check=True)
+    text = subprocess.run([folder / "a"], check=True, capture_output=True, text=True).stdout
+    return [list(map(int, line.split())) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("number", range(len(GROUP_COLUMNS)))
+def test_sums_are_nvidias(layouts: list[list[int]], number: int) -> None:
+    mapping = group_sums(GROUP_COLUMNS[number])
+    places = sorted((w, n, row + column * 64) for (row, column), w, n in mapping.places())
+    assert [element for _, _, element in places] == layouts[number]
+
+
+@pytest.mark.parametrize("by_depth", [True, False])
+def test_windows_are_nvidias(layouts: list[list[int]], by_depth: bool) -> None:
+    """64 x 64 of a tile, in swizzled rows of 128 bytes."""
+    window = Window(64, 64, by_depth)
+    tile = Tensor("tile", (64, 64) if by_depth else (1, 64, 64), FLOAT16)
+    steps = np.array([64, 1] if by_depth else [64 * 64, 64, 1])
+    places = Swizzle.of(tile)(window.offsets() @ steps)
+    assert places.reshape(-1).tolist() == layouts[len(GROUP_COLUMNS) + (not by_depth)]
