@@ -139,8 +139,8 @@ MAJORS = {True: "K", False: "MN"}
 
 @pytest.fixture(scope="module")
 def layouts(tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
-    """What CuTe's headers say: of every number of columns which element each sum of a thread is, then
-    of windows of 64 x 64 in both directions where every element is.
+    """What CuTe's headers say: of every number of columns which element each sum of a thread is,
+    then of windows of 64 x 64 in both directions where every element is.
     """
     folder: Path = tmp_path_factory.mktemp("cute")
     shown = "\n".join(
