@@ -134,7 +134,7 @@ def drawn_step(template: Template, dag: ComputeDAG, rng: np.random.Generator) ->
     matched(State(dag), template)
     space = Space(dag, H200)
     numbers = [k for k, s in enumerate(space.sketches) if template.name in s.variant]
-    every = space.every(numbers[0], MOST_ROWS) if numbers else space.nobody
+    every = space.listed(numbers[0], MOST_ROWS) if numbers else space.nobody
     if not len(every):
         return None
     (step,) = space.trace(numbers[0], every.rows[int(rng.integers(len(every)))])

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.build.compile import compile_lowered, packing_of
+from tilewright.expr.reference import static_shape
 from tilewright.nest.interpret import interpret
 from tilewright.runtime import CompiledFunction
 from tilewright.schedule.lower import Lowered
@@ -26,8 +27,10 @@ Backend: TypeAlias = Callable[[Lowered, Arrays], dict[str, Array]]
 
 def packed(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:
     """The program's constants in the layouts that it wants."""
-    packings = {t.name: packing_of(t, lowered) for t in lowered.program.constants}
-    return {name: p.apply(arrays[p.source.name]) for name, p in packings.items()}
+    packings = {t: packing_of(t, lowered) for t in lowered.program.constants}
+    return {
+        t.name: p.apply(arrays[p.source.name]).reshape(static_shape(t)) for t, p in packings.items()
+    }
 
 
 def interpreted(lowered: Lowered, arrays: Arrays) -> dict[str, Array]:

@@ -266,6 +266,15 @@ def wide_matmul(b: Builder) -> Tensor | None:
     return ops.dense(x, w, name=b.name("wide"))
 
 
+def matmul_of_batches(b: Builder) -> Tensor | None:
+    batch, rows, depth = b.among((2, 3)), b.extent(13), b.among((5, 140, 260))
+    x = b.given((batch, rows, depth))
+    y = b.given((batch, depth, b.among((2, 17, 33))), constant=b.chance(0.3))
+    if b.chance(0.3):
+        x = ops.elementwise(lambda v: v * 2.0 + 1.0, x, name=b.name("scaled"))
+    return ops.batch_matmul(x, y, name=b.name("batches"))
+
+
 def convolution(b: Builder) -> Tensor | None:
     x = b.pick(b.among((3, 4)))
     rank = x.rank - 2
@@ -459,8 +468,31 @@ def random_dag(rng: np.random.Generator, turn: int) -> tuple[ComputeDAG, bool]:
 def random_case(rng: np.random.Generator, turn: int) -> Case:
     """A random DAG with values for everything it is given; see `random_dag`."""
     dag, exact = random_dag(rng, turn)
-    arrays: dict[str, Array] = {}
-    for t in (*dag.inputs, *dag.constants):
-        values = rng.integers(-3, 4, shape_of(t))
-        arrays[t.name] = values.astype(t.dtype.numpy)
-    return Case(dag, arrays, exact)
+    return Case(dag, values_of(rng, dag), exact)
+
+
+def values_of(rng: np.random.Generator, dag: ComputeDAG) -> dict[str, Array]:
+    """Small integers for everything a DAG is given."""
+    tensors = (*dag.inputs, *dag.constants)
+    return {t.name: rng.integers(-3, 4, shape_of(t)).astype(t.dtype.numpy) for t in tensors}
+
+
+CONTRACTIONS: tuple[Move, ...] = (matmul, wide_matmul, convolution, matmul_of_batches)
+
+
+def random_contraction(rng: np.random.Generator, turn: int) -> Case:
+    """One contraction, at times of what is computed, and at times with something after it."""
+    b = Builder(rng)
+    while True:
+        b.made, b.is_exact = [], True
+        if b.chance(0.4):
+            b.pick(b.among((2, 3, 4)))
+            b.made.append(b.among((unary, padding, transpose))(b) or b.made[0])
+        product = CONTRACTIONS[turn % len(CONTRACTIONS)](b)
+        if product is not None:
+            break
+    b.made.append(product)
+    if b.chance(0.5):
+        b.made.append(b.among((unary, binary, transpose, reshape))(b) or product)
+    dag = ComputeDAG([b.made[-1]])
+    return Case(dag, values_of(rng, dag), b.is_exact)

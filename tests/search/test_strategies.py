@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,27 @@ from tilewright.schedule.trace import steps_of
 from tilewright.search.cost_model import CostModel
 from tilewright.search.evolution import EvolutionSettings, Scored, named
 from tilewright.search.memory import Candidate, as_population
+from tilewright.search.offered import TEMPLATE as ROW
 from tilewright.search.profiler import PROFILE
 from tilewright.search.reuse.correspondence import Named
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.strategy import RANKED, Relative, ReuseStrategy
-from tilewright.search.strategies import STRATEGIES, EvolutionStrategy, Strategy, in_turns
+from tilewright.search.strategies import (
+    STRATEGIES,
+    TEMPLATES,
+    EvolutionStrategy,
+    Strategy,
+    in_turns,
+    rules_of_strategy,
+)
 from tilewright.search.tasks import TaskSearch, TuningTask
 from tilewright.search.training_set import TrainingSet
 from tilewright.space.decisions import Decision
+from tilewright.space.derivation import Rule
+from tilewright.space.rules import CPU_RULES, GPU_RULES, TEMPLATE
 from tilewright.space.space import Space
 from tilewright.target import Target
-from workloads import conv_layer, given
+from workloads import conv_layer, given, product
 
 
 class Untrained:
@@ -56,9 +67,16 @@ class PrefersWideVectors(Untrained):
         return score
 
 
-def small(target: Target) -> Space:
-    """A space that can be listed."""
+def small(target: Target, name: str = "") -> Space:
+    """A space that can be listed; for a search among templates, one that has some."""
+    if name == TEMPLATES:
+        return with_templates(target)
     return Space(ComputeDAG([ops.matmul(given(4, 3, name="a"), given(3, 2, name="b"))]), target)
+
+
+def with_templates(target: Target, rules: Sequence[Rule] = CPU_RULES) -> Space:
+    """Of a product, a hundred rows of a template."""
+    return Space(product(64, 128, 64), target, [TEMPLATE, *rules])
 
 
 def tiny(target: Target) -> Space:
@@ -88,7 +106,7 @@ def told(s: Strategy, batch: Sequence[Candidate]) -> None:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
-    space = small(target)
+    space = small(target, name)
     s, rng = strategy(name, space), np.random.default_rng(0)
     seen: list[str] = []
     for _ in range(5):
@@ -101,12 +119,12 @@ def test_no_program_is_proposed_twice(name: str, target: Target) -> None:
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_candidates_are_valid_programs(name: str, target: Target) -> None:
-    space = small(target)
+    space = small(target, name)
     for c in strategy(name, space).ask(np.random.default_rng(1), 16):
         row = np.array(c.row)
         assert space.gene(c.sketch, row) == c.gene
         lower(State(space.dag).replay(steps_of(c.gene)), "program")
-        known = {"sample", "crossover", PROFILE, CARRIED, RANKED, *target.backend.mutations}
+        known = {"sample", "crossover", PROFILE, CARRIED, RANKED, ROW, *target.backend.mutations}
         assert c.origin in known
         assert c.predicted is None or np.isfinite(c.predicted)
 
@@ -114,7 +132,7 @@ def test_candidates_are_valid_programs(name: str, target: Target) -> None:
 @pytest.mark.parametrize("name", MAKERS)
 def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> None:
     """After a restart: the records are told, in whatever rounds they were measured."""
-    space = tiny(target)
+    space = with_templates(target, ()) if name == TEMPLATES else tiny(target)
     first = strategy("random", space).ask(np.random.default_rng(2), 8)
     s = strategy(name, space)
     told(s, first)
@@ -125,7 +143,7 @@ def test_recorded_programs_are_not_proposed_again(name: str, target: Target) -> 
 @pytest.mark.parametrize("name", MAKERS)
 def test_proposals_repeat_by_seed_and_history(name: str, target: Target) -> None:
     def run(seed: int) -> list[str]:
-        s = strategy(name, small(target))
+        s = strategy(name, small(target, name))
         traces = []
         for round_ in range(3):
             batch = s.ask(np.random.default_rng([seed, round_]), 6)
@@ -173,6 +191,53 @@ def iter_all(s: Strategy, rng: np.random.Generator) -> list[Candidate]:
 def test_exhaustive_search_refuses_large_spaces(target: Target) -> None:
     with pytest.raises(ScheduleError, match="use evolution or random search"):
         strategy("exhaustive", Space(conv_layer(), target))
+
+
+def test_templates_are_measured_in_the_order_of_the_estimate_until_all_are(target: Target) -> None:
+    space = with_templates(target)
+    s, rng = strategy(TEMPLATES, space), np.random.default_rng(8)
+    found = list(iter_all(s, rng))
+    numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_template]
+    listed = sum(len(space.listed(k, 1000)) for k in numbers)
+    assert 0 < len(found) == listed <= 200 and {c.sketch for c in found} == set(numbers)
+    latency = FeatureExtractor(space).latency(as_population(found))
+    assert (np.diff(latency) >= 0).all()
+
+
+def test_a_task_without_a_template_is_searched_by_evolution(
+    target: Target, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        s = strategy(TEMPLATES, Space(tiny(target).dag, target, [TEMPLATE, *CPU_RULES]))
+    assert isinstance(s, EvolutionStrategy)
+    assert "no template computes relu" in caplog.text
+    usual = strategy("evolution", tiny(target))
+    both = (one.ask(np.random.default_rng(0), 8) for one in (s, usual))
+    assert [c.gene for c in next(both)] == [c.gene for c in next(both)]
+
+
+def test_only_that_search_has_templates_where_the_target_has_none_of_its_own(
+    target: Target,
+) -> None:
+    assert rules_of_strategy("evolution", target) == CPU_RULES
+    assert rules_of_strategy(TEMPLATES, target) == (TEMPLATE, *CPU_RULES)
+    assert rules_of_strategy(TEMPLATES, Target.parse("cuda:h100")) == GPU_RULES
+
+
+def test_rows_of_templates_are_a_share_of_evolutions_batches(target: Target) -> None:
+    space = with_templates(target)
+    s = EvolutionStrategy(space, FeatureExtractor(space), Untrained(), template=0.5)
+    rng, order = np.random.default_rng(0), []
+    rows = list(iter_all(strategy(TEMPLATES, space), rng))
+    for _ in range(ceil(len(rows) / 8)):
+        batch = s.ask(rng, 16)
+        mine = [c for c in batch if c.origin == ROW]
+        assert len(mine) <= 8
+        order += [c.gene for c in mine]
+        told(s, batch)
+    known = {c.gene for c in rows}
+    assert set(order) <= known and len(order) > len(rows) / 2, "evolution may come before"
+    assert ROW not in {c.origin for c in s.ask(rng, 16)}
 
 
 def evolution(target: Target, model: Untrained, **shares: Any) -> EvolutionStrategy:

@@ -12,6 +12,7 @@ from tilewright.space.decisions import (
     WASTE,
     Choice,
     Decision,
+    Rows,
     TileFactors,
     another,
     divisors,
@@ -32,6 +33,8 @@ DECISIONS: dict[str, Decision] = {
     "steps": Choice("c.unroll", "c", "pragma", (0, 16, 64, 512), ordered=True),
     "places": Choice("c.at", "c", "location", (0, 1, 2)),
     "fixed": Choice("c.at", "c", "location", (1,)),
+    "rows": Rows("c.tiles", "c", ((6, 64, 2), (6, 64, 1), (12, 32, 1), (14, 16, 3))),
+    "one row": Rows("c.tiles", "c", ((6, 64),)),
 }
 MANY = {n: d for n, d in DECISIONS.items() if len(d.table) > 1}
 
@@ -169,3 +172,11 @@ def chi_square_z(counts: np.ndarray) -> float:
     statistic = ((counts - expected) ** 2 / expected).sum()
     freedom = len(counts) - 1
     return float((statistic - freedom) / np.sqrt(2 * freedom))
+
+
+def test_rows_move_to_those_that_differ_little() -> None:
+    decision = DECISIONS["rows"]
+    start = np.repeat([[6, 64, 1]], 2048, axis=0)
+    found = encode(decision, decision.mutate(np.random.default_rng(0), start))
+    _, other, near, far = np.bincount(found, minlength=4)  # by 1, 2, 3 numbers
+    assert 3 < other / near < 5 and 3 < near / far < 5

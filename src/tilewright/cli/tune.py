@@ -87,8 +87,10 @@ Strategy: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="How to search: evolution (learns which programs are worth measuring), random, beam "
-        "(one decision after another), or exhaustive (tiny spaces only).",
+        help="How to search: evolution (learns which programs are worth measuring), templates (all "
+        "programs of nests written by hand, at most a few hundred a task; a task without one is "
+        "searched by evolution), random, beam (one decision after another), or exhaustive (tiny "
+        "spaces only).",
     ),
 ]
 Reuse: TypeAlias = Annotated[

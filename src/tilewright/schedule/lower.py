@@ -56,25 +56,10 @@ from tilewright.nest.nodes import (
 )
 from tilewright.nest.operations import operations
 from tilewright.schedule.bounds import Bounds, infer_bounds, loop_ranges, loop_var
+from tilewright.schedule.layout import Layout
 from tilewright.schedule.stage_steps import neutral
 from tilewright.schedule.state import Mapped, SplitRelation, Stage, State
 from tilewright.schedule.step import extent_int
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How a packed constant is made: dimension d of `source` is split into `splits[d]`, the
-    parts (of all dimensions, in order) are then permuted by `permutation`.
-    """
-
-    source: Tensor
-    splits: tuple[tuple[Extent, ...], ...]
-    permutation: tuple[int, ...]
-
-    @property
-    def packed_shape(self) -> tuple[Extent, ...]:
-        parts = [p for split in self.splits for p in split]
-        return tuple(parts[i] for i in self.permutation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +81,7 @@ def lower(state: State, name: str, bounds: Bounds | None = None) -> Lowered:
     are known.
     """
     if state.templated is not None:
-        return Lowered(state.templated.program(name), {})
+        return Lowered(state.templated.program(name), dict(state.templated.layouts))
     return _Lowering(state, infer_bounds(state) if bounds is None else bounds).run(name)
 
 

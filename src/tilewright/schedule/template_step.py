@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tilewright.errors import ScheduleError
@@ -11,6 +11,7 @@ from tilewright.expr.nodes import Const, Extent
 from tilewright.expr.simplify import simplify
 from tilewright.nest.bind import bind
 from tilewright.nest.nodes import Program
+from tilewright.schedule.layout import Layout
 from tilewright.schedule.state import State
 from tilewright.schedule.step import Step
 from tilewright.schedule.templates import TEMPLATES, Template
@@ -25,11 +26,20 @@ class Templated:
     anchor: Anchor
     numbers: dict[str, Extent]
 
+    @property
+    def layouts(self) -> dict[str, Layout]:
+        """How its constants are packed; those not listed are as given."""
+        return self.template.layouts(self.anchor, self.numbers)
+
     def program(self, name: str) -> Program:
         """The program, of which nothing is left open where the numbers are ints."""
-        dag = self.anchor.dag
+        dag, layouts = self.anchor.dag, self.layouts
         body = self.anchor.fused(self.template.body(self.anchor, self.numbers))
-        found = Program(name, dag.inputs, dag.constants, dag.tables, dag.outputs, body)
+        constants = tuple(
+            replace(c, shape=layouts[c.name].packed_shape) if c.name in layouts else c
+            for c in dag.constants
+        )
+        found = Program(name, dag.inputs, constants, dag.tables, dag.outputs, body)
         return bind(found, {}) if self.is_concrete else found
 
     @property

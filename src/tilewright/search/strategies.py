@@ -10,6 +10,7 @@ exhausted. `STRATEGIES` names them.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +34,13 @@ from tilewright.search.evolution import (
 )
 from tilewright.search.memory import Candidate, ProposalMemory, as_population, unscored
 from tilewright.search.profiler import ProfileStrategy
+from tilewright.search.template_rows import TemplateStrategy, has_templates
+from tilewright.space.derivation import Rule
+from tilewright.space.rules import TEMPLATE, rules_of
 from tilewright.space.space import Space
+from tilewright.target import Target
+
+log = logging.getLogger(__name__)
 
 EXHAUSTIVE_LIMIT = 100_000
 PER_TRIAL = 128  # population per program to be measured: a small batch needs a short search
@@ -114,7 +121,8 @@ class EvolutionStrategy:
     explores. And `vary` is for the best program with one choice made otherwise, in turns: what pays
     with the right tiles only (stores past the caches) looks bad in random programs, and a model of
     these never proposes it with the right ones. `profile` programs of the task's profile come
-    before all of these.
+    before all of these. Where templates compute the task, `template` of every batch are their rows,
+    the most promising first, until all have been measured.
     """
 
     space: Space
@@ -125,9 +133,11 @@ class EvolutionStrategy:
     explore: float = 0.15
     vary: float = 0.06
     profile: int = 0
+    template: float = 0.3
 
     def __post_init__(self) -> None:
         self._memory = ProposalMemory(self.space)
+        self._templates = TemplateStrategy(self.space, self.extractor)
         self._varied: Counter[Option] = Counter()
         self._random = RandomStrategy(self.space)
         self._random._memory = self._memory
@@ -139,10 +149,12 @@ class EvolutionStrategy:
         self._profile = ProfileStrategy(self.space, self.extractor, self.profile)
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
-        """What is left of the profile's programs; then the best new candidates of an evolution run,
-        and a few that explore.
+        """What is left of the templates' rows and of the profile's programs; then the best new
+        candidates of an evolution run, and a few that explore.
         """
-        listed = self._profile.ask(rng, n) if self.profile else []
+        listed = self._templates.ask(rng, ceil(self.template * n))
+        if self.profile:
+            listed += self._profile.ask(rng, n - len(listed))
         self._memory.remember(listed)
         return listed if len(listed) == n else listed + self._evolved(rng, n - len(listed))
 
@@ -184,6 +196,7 @@ class EvolutionStrategy:
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results; a new best counts as a win of the operator that made it."""
         self._memory.remember(batch)
+        self._templates.tell(batch, latencies)
         self._profile.tell(batch, latencies)
         self._score.measured += len(batch)
         if self.measured:
@@ -266,11 +279,34 @@ class GuidedScore:
 
 
 Maker = Callable[[Space, FeatureExtractor, CostModel], Strategy]
+
+
+def _evolution(space: Space, extractor: FeatureExtractor, model: CostModel) -> Strategy:
+    return EvolutionStrategy(space, extractor, model, profile=PROFILED)
+
+
+def _templates(space: Space, extractor: FeatureExtractor, model: CostModel) -> Strategy:
+    """Templates alone; evolution for a task that none computes."""
+    if has_templates(space):
+        return TemplateStrategy(space, extractor)
+    names = ", ".join(t.name for t in space.dag.outputs)
+    log.info("no template computes %s, which evolution searches", names)
+    return _evolution(space, extractor, model)
+
+
+TEMPLATES = "templates"
 STRATEGIES: dict[str, Maker] = {
-    "evolution": lambda space, extractor, model: EvolutionStrategy(
-        space, extractor, model, profile=PROFILED
-    ),
+    "evolution": _evolution,
     "random": lambda space, extractor, model: RandomStrategy(space),
     "exhaustive": lambda space, extractor, model: ExhaustiveStrategy(space),
     "beam": lambda space, extractor, model: BeamStrategy(space, ModelScore(extractor, model)),
+    TEMPLATES: _templates,
 }
+
+
+def rules_of_strategy(strategy: str, target: Target) -> tuple[Rule, ...]:
+    """The sketch rules of a target with which a strategy searches: with templates, even where they
+    are none of the target's own.
+    """
+    own = rules_of(target)
+    return (TEMPLATE, *own) if strategy == TEMPLATES and TEMPLATE not in own else own

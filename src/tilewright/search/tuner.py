@@ -33,7 +33,7 @@ from tilewright.search.pretraining import pretrain
 from tilewright.search.profiler import ROUND, ProfileStrategy, lengths
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult
 from tilewright.search.reuse.parts import Parts
-from tilewright.search.strategies import STRATEGIES, Maker
+from tilewright.search.strategies import STRATEGIES, Maker, rules_of_strategy
 from tilewright.search.task_scheduler import TaskScheduler, unit_trials
 from tilewright.search.tasks import (
     Measurer,
@@ -91,7 +91,7 @@ class Tuner:
             self.database, self.machine.fingerprint, self.measurer, self.seed, self.shares
         )
         self.defaults = DefaultPrograms(
-            self.ledger, self.searches, self.target, bool(self.rules), self.disturbance
+            self.ledger, self.searches, self.target, self._has_own_rules, self.disturbance
         )
         self.trials = 0
         self.default_programs, self.default_share = 0, 1.0
@@ -99,7 +99,11 @@ class Tuner:
 
     @property
     def _all_rules(self) -> Sequence[Rule]:
-        return (*self.rules, *rules_of(self.target))
+        return (*self.rules, *rules_of_strategy(self.strategy, self.target))
+
+    @property
+    def _has_own_rules(self) -> bool:
+        return len(self._all_rules) > len(rules_of(self.target))
 
     def _search(self, task: TuningTask, make: Maker) -> TaskSearch:
         space = task.space(self.target, self._all_rules)

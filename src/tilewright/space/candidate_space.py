@@ -230,23 +230,23 @@ class CandidateSpace(Generic[P]):
 
     def enumerate(self, limit: int) -> Population:
         """All valid candidates, sketch by sketch. Raises ScheduleError beyond `limit` rows."""
-        return concatenate([self.every(k, limit) for k in range(len(self.sketches))])
+        return concatenate([self.listed(k, limit) for k in range(len(self.sketches))])
 
-    def every(self, sketch: int, limit: int) -> Population:
+    def listed(self, number: int, limit: int) -> Population:
         """All valid candidates of one sketch. Raises ScheduleError beyond `limit` rows."""
-        decisions, name = self.sketches[sketch].decisions, self.sketches[sketch].name
-        sizes = [len(d.table) for d in decisions]
+        sketch = self.sketches[number]
+        sizes = [len(d.table) for d in sketch.decisions]
         if math.prod(sizes) > limit:
             raise ScheduleError(
-                f"{name} has {math.prod(sizes)} candidates, more than {limit}; "
+                f"{sketch.name} has {math.prod(sizes)} candidates, more than {limit}; "
                 "use evolution or random search"
             )
         grid = np.indices(sizes).reshape(len(sizes), -1)
         rows = np.zeros((grid.shape[1], self.width), np.int64)
-        for decision, index in zip(decisions, grid, strict=True):
+        for decision, index in zip(sketch.decisions, grid, strict=True):
             rows[:, self.span(decision)] = decision.table[index]
-        found = Population(rows, np.full(len(rows), sketch))
-        return found[self.satisfied(found)]
+        every = Population(rows, np.full(len(rows), number))
+        return every[self.satisfied(every)]
 
     def valid(self, population: Population) -> Bools:
         """Which candidates satisfy their sketch's decisions and constraints."""

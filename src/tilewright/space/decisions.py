@@ -2,6 +2,7 @@
 
     TileFactors("conv.f", "conv", extent=256, levels=4)  columns conv.f#1, conv.f#2, conv.f#3
     Choice("conv.unroll", "conv", "pragma", (0, 16, 64)) column  conv.unroll
+    Rows("conv.tiles", "conv", ((6, 64), (12, 32)))      columns conv.tiles#1, conv.tiles#2
 
 A decision owns its set of valid values (`table`, one row a value), so sampling is uniform over
 valid values, and cardinality, encoding, neighbours and mutation follow from it. All of them work
@@ -24,6 +25,7 @@ from tilewright.gene import variables as named_variables
 INNERMOST_LIMIT = 64  # elements of one register-tile axis (a reduction has no such limit)
 WASTE = 16  # an axis may be exceeded by a sixteenth of its extent
 SHORT = 7  # from which extent on it may be by one
+NEARER = 4.0
 
 Mutation: TypeAlias = Callable[[np.random.Generator, Ints], Ints]
 """Neighbours of rows (`[n, k]`): valid, and different where possible."""
@@ -278,3 +280,36 @@ class Choice:
         step = np.where(rng.random(len(rows)) < 0.5, -1, 1)
         there = at + step
         return table[np.where((there < 0) | (there >= m), at - step, there)]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Several numbers together, one of the rows of `values`, which all have as many."""
+
+    name: str
+    stage: str
+    values: tuple[tuple[int, ...], ...]
+    is_choice: ClassVar[bool] = False
+
+    @property
+    def mutations(self) -> Mapping[str, Mutation]:
+        return {"tile": self.mutate}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return named_variables(self.name, len(self.values[0]))
+
+    @property
+    def table(self) -> Ints:
+        return np.unique(np.array(self.values, np.int64), axis=0)
+
+    def mutate(self, rng: np.random.Generator, rows: Ints) -> Ints:
+        """Another row; one that differs in a number more is drawn NEARER times less often."""
+        table = self.table
+        if len(table) == 1:
+            return rows.copy()
+        differ = (table[encode(self, rows), None] != table[None]).sum(2)
+        weight = np.where(differ > 0, NEARER**-differ, 1e-30)
+        drawn = np.log(rng.random(weight.shape)) / weight
+        there: Ints = table[drawn.argmax(axis=1)]
+        return there

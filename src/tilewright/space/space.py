@@ -158,7 +158,7 @@ class Space(CandidateSpace[Sketch]):
 
     def _has_any(self, number: int, sketch: Sketch) -> bool:
         """Whether a sketch has candidates, which is asked of templates only: those have few."""
-        return not sketch.is_template or len(self.every(number, TEMPLATE_ROWS)) > 0
+        return not sketch.is_template or len(self.listed(number, TEMPLATE_ROWS)) > 0
 
     def drawn_sketches(self, rng: np.random.Generator, n: int) -> Ints:
         """Uniform, but all templates together are one: they have few candidates."""

@@ -5,16 +5,18 @@ targets that have it (`space/rules/template.py`). Whose nest changes gets anothe
 name, since records say what its numbers mean.
 """
 
+from tilewright.schedule.templates.cpu_matmul import REGISTERS
 from tilewright.schedule.templates.template import Template
 from tilewright.schedule.templates.tensor_cores import SPLIT_TENSOR_CORES, TENSOR_CORES
 from tilewright.schedule.templates.threads import SPLIT_THREADS, THREADS
 from tilewright.schedule.templates.warpgroups import SPLIT_WARPGROUPS, WARPGROUPS
 
+ON_CPUS = (REGISTERS,)
 ORDINARY = (THREADS, SPLIT_THREADS)
 WITH_TENSOR_CORES = (TENSOR_CORES, SPLIT_TENSOR_CORES)
 WITH_WARPGROUPS = (WARPGROUPS, SPLIT_WARPGROUPS)
 TEMPLATES: dict[str, Template] = {
-    t.name: t for t in (*ORDINARY, *WITH_TENSOR_CORES, *WITH_WARPGROUPS)
+    t.name: t for t in (*ON_CPUS, *ORDINARY, *WITH_TENSOR_CORES, *WITH_WARPGROUPS)
 }
 
-__all__ = ["ORDINARY", "TEMPLATES", "WITH_TENSOR_CORES", "WITH_WARPGROUPS", "Template"]
+__all__ = ["ON_CPUS", "ORDINARY", "TEMPLATES", "WITH_TENSOR_CORES", "WITH_WARPGROUPS", "Template"]

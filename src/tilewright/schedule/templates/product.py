@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import TypeAlias
 
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
@@ -17,9 +18,34 @@ from tilewright.nest.instructions import COMMIT, GROUP_COMMIT, GROUP_WAIT, PROXY
 from tilewright.nest.nodes import EMPTY, Alloc, Barrier, For, If, Instruction, Kind, Node, seq
 from tilewright.nest.task_map import repeat
 from tilewright.schedule.templates.anchor import Anchor
-from tilewright.schedule.templates.grid import Grid
-from tilewright.schedule.templates.template import Numbers
+from tilewright.schedule.templates.grid import SPLITS, Grid
+from tilewright.schedule.templates.template import Numbers, Options, Row, Template, rows_where
 from tilewright.schedule.templates.tiles import THREAD, Tile
+from tilewright.target import Target
+
+Conditions: TypeAlias = Callable[[Anchor, Numbers], Sequence[Expr]]
+
+
+def in_blocks(
+    name: str,
+    options: Options,
+    legal: Conditions,
+    promising: Callable[[Anchor, Numbers, Target], Sequence[Expr]],
+    body: Callable[[Anchor, Numbers], Node],
+    refusal: Callable[[Anchor], str],
+) -> tuple[Template, Template]:
+    """A template, and the same with the depth split between blocks."""
+
+    def one(full_name: str, parameters: Options) -> Template:
+        def rows(anchor: Anchor, target: Target) -> list[Row]:
+            return rows_where(
+                parameters, lambda n: [*legal(anchor, n), *promising(anchor, n, target)]
+            )
+
+        return Template(full_name, parameters, legal, rows, body, refusal)
+
+    split = {**options, "split": SPLITS}
+    return one(f"matmul.{name}.1", options), one(f"matmul.{name}_split.1", split)
 
 
 def vector(anchor: Anchor) -> str:

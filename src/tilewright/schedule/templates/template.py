@@ -2,24 +2,37 @@
 
     TENSOR_CORES.refusal(anchor)                          why it does not take it, or ""
     TENSOR_CORES.options["block_m"]                       the numbers that a parameter may be
+    TENSOR_CORES.rows(anchor, target)                     those worth a try, one of each a row
     TENSOR_CORES.body(anchor, {"block_m": 128, …})        the nest, with ints or with decisions
 
 Options are the hardware's, not the problem's: extents need not divide (Hidet, ASPLOS 2023, section
-4.3). A step of a schedule names the template and its numbers (`template_step`); a rule of the space
-makes decisions of them.
+4.3). A step of a schedule names the template and its numbers (`template_step`) and knows no target;
+a rule of the space asks for the rows of its target and makes decisions of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
 
-from tilewright.expr.nodes import Expr, Extent
+import numpy as np
+
+from tilewright.expr.evaluate import ColumnProgram
+from tilewright.expr.nodes import Expr, Extent, Var
 from tilewright.nest.nodes import Node
+from tilewright.schedule.layout import Layout
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.target import Target
 
-Numbers = Mapping[str, Extent]
+Numbers: TypeAlias = Mapping[str, Extent]
+Row: TypeAlias = tuple[int, ...]
+Options: TypeAlias = Mapping[str, tuple[int, ...]]
+
+
+def _as_given(anchor: Anchor, numbers: Numbers) -> dict[str, Layout]:
+    return {}
 
 
 @dataclass(frozen=True)
@@ -27,13 +40,28 @@ class Template:
     """A template by its `name`, which ends with its version: records name it.
 
     `options` has the numbers of each parameter; `legal` is what they must satisfy together, and
-    `promising` what is worth a try of that on a target. `body` is the nest over the anchor's own
-    tensors, `refusal` why there is none ("": there is).
+    `rows` has what is worth a try of that, a number of each parameter in order. `body` is the nest
+    over the anchor's own tensors, `refusal` why there is none ("": there is). `layouts` says how
+    constants are packed, by name. The nest is another one for each value of `structural`
+    parameters, which are never decisions.
     """
 
     name: str
-    options: Mapping[str, tuple[int, ...]]
+    options: Options
     legal: Callable[[Anchor, Numbers], Sequence[Expr]]
-    promising: Callable[[Anchor, Numbers, Target], Sequence[Expr]]
+    rows: Callable[[Anchor, Target], Iterable[Row]]
     body: Callable[[Anchor, Numbers], Node]
     refusal: Callable[[Anchor], str]
+    layouts: Callable[[Anchor, Numbers], dict[str, Layout]] = _as_given
+    structural: tuple[str, ...] = ()
+
+
+def rows_where(options: Options, tests: Callable[[Numbers], Sequence[Expr]]) -> list[Row]:
+    """All rows of options that satisfy `tests`."""
+    rows = np.array(list(product(*options.values())), np.int64)
+    conditions = tests({name: Var(name) for name in options})
+    values = ColumnProgram(conditions).run(dict(zip(options, rows.T, strict=True)))
+    valid = np.ones(len(rows), bool)
+    for condition in conditions:
+        valid &= values[condition]
+    return [tuple(row) for row in rows[valid].tolist()]

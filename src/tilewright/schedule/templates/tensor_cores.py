@@ -13,7 +13,6 @@ computed, or has no pieces of four bytes, comes through registers (`product.pipe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.extents import mul
@@ -22,9 +21,9 @@ from tilewright.nest.instructions import HALVES, WARP
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq
 from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
-from tilewright.schedule.templates.grid import SPLITS, Grid
-from tilewright.schedule.templates.product import Product, every, vector
-from tilewright.schedule.templates.template import Numbers, Template
+from tilewright.schedule.templates.grid import Grid
+from tilewright.schedule.templates.product import Product, every, in_blocks, vector
+from tilewright.schedule.templates.template import Numbers
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
 
@@ -155,7 +154,6 @@ def _loaded(fragment: Tensor, number: Expr, tile: Tile, at: tuple[Expr, ...]) ->
     return Instruction(name, Read(fragment, (number, as_expr(0))), (Read(tile.tensor, at),))
 
 
-TENSOR_CORES = Template("matmul.tensor_cores.1", OPTIONS, legal, promising, body, refusal)
-SPLIT_TENSOR_CORES = replace(
-    TENSOR_CORES, name="matmul.tensor_cores_split.1", options={**OPTIONS, "split": SPLITS}
+TENSOR_CORES, SPLIT_TENSOR_CORES = in_blocks(
+    "tensor_cores", OPTIONS, legal, promising, body, refusal
 )

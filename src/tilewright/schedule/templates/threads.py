@@ -13,7 +13,6 @@ memory is read by pieces which meet in no bank. Every factor that is a float wil
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.extents import mul
@@ -21,9 +20,9 @@ from tilewright.expr.nodes import Cast, Const, Expr, Extent, Read, Tensor, Var, 
 from tilewright.nest.nodes import For, Kind, Node, Store, seq
 from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
-from tilewright.schedule.templates.grid import SPLITS, Grid
-from tilewright.schedule.templates.product import Product, every, vector
-from tilewright.schedule.templates.template import Numbers, Template
+from tilewright.schedule.templates.grid import Grid
+from tilewright.schedule.templates.product import Product, every, in_blocks, vector
+from tilewright.schedule.templates.template import Numbers
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
 
@@ -151,7 +150,4 @@ def _stored(grid: Grid, down: Side, across: Side, sums: Tensor) -> Node:
     return every(runs, "store", run)
 
 
-THREADS = Template("matmul.threads.1", OPTIONS, legal, promising, body, refusal)
-SPLIT_THREADS = replace(
-    THREADS, name="matmul.threads_split.1", options={**OPTIONS, "split": SPLITS}
-)
+THREADS, SPLIT_THREADS = in_blocks("threads", OPTIONS, legal, promising, body, refusal)

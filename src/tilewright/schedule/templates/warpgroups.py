@@ -13,7 +13,6 @@ before end. Tiles are filled as those of `tensor_cores`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.extents import mul
@@ -22,9 +21,9 @@ from tilewright.nest.instructions import GROUP, GROUP_FENCE, WARP, WGMMA
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq
 from tilewright.schedule.templates import tensor_cores
 from tilewright.schedule.templates.anchor import Anchor
-from tilewright.schedule.templates.grid import SPLITS, Grid
-from tilewright.schedule.templates.product import Product, every
-from tilewright.schedule.templates.template import Numbers, Template
+from tilewright.schedule.templates.grid import Grid
+from tilewright.schedule.templates.product import Product, every, in_blocks
+from tilewright.schedule.templates.template import Numbers
 from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
 
@@ -108,7 +107,6 @@ def _stored(grid: Grid, sums: Tensor, first_row: Expr) -> Node:
     return every((down, across, N // 8, 2), "store", pair)
 
 
-WARPGROUPS = Template("matmul.warpgroups.1", OPTIONS, legal, promising, body, tensor_cores.refusal)
-SPLIT_WARPGROUPS = replace(
-    WARPGROUPS, name="matmul.warpgroups_split.1", options={**OPTIONS, "split": SPLITS}
+WARPGROUPS, SPLIT_WARPGROUPS = in_blocks(
+    "warpgroups", OPTIONS, legal, promising, body, tensor_cores.refusal
 )

@@ -60,4 +60,4 @@ def rules_of(target: Target) -> tuple[Rule, ...]:
     return rules
 
 
-__all__ = ["CPU_RULES", "GPU_RULES", "rules_of"]
+__all__ = ["CPU_RULES", "GPU_RULES", "TEMPLATE", "rules_of"]

@@ -2,20 +2,29 @@
 
     C[i, j] = Σ_k A[i, k]·B[k, j]    ->    template matmul.tensor_cores.1, block_m, block_n, …
 
-What is before and after the contraction becomes a part of the template's program. Its parameters
-are decisions like others, of few values each, so that all of them can be tried.
+What is before and after the contraction becomes a part of the template's program. The rows of
+parameters that are worth a try on the target are one decision: they are few, and can all be tried.
+Where a parameter changes the nest's structure, there is a sketch for each of its values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.errors import ScheduleError
+from tilewright.expr.nodes import Extent
 from tilewright.schedule.template_step import UseTemplate, matched
-from tilewright.schedule.templates import ORDINARY, WITH_TENSOR_CORES, WITH_WARPGROUPS, Template
-from tilewright.space.decisions import Choice, variables
+from tilewright.schedule.templates import (
+    ON_CPUS,
+    ORDINARY,
+    WITH_TENSOR_CORES,
+    WITH_WARPGROUPS,
+    Template,
+)
+from tilewright.schedule.templates.template import Row
+from tilewright.space.decisions import Rows, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict
-from tilewright.target import GpuTarget, Target
+from tilewright.target import CpuTarget, GpuTarget, Target
 
 
 def _offered(d: Derivation) -> list[Template]:
@@ -25,7 +34,7 @@ def _offered(d: Derivation) -> list[Template]:
 
 def _of_target(target: Target) -> Sequence[Template]:
     if not isinstance(target, GpuTarget):
-        return ()
+        return ON_CPUS if isinstance(target, CpuTarget) else ()
     return (
         *(WITH_WARPGROUPS if target.has_warpgroups else ()),
         *(WITH_TENSOR_CORES if target.has_tensor_cores else ()),
@@ -47,24 +56,34 @@ def _can_use(d: Derivation) -> Verdict:
 
 
 def _use(d: Derivation) -> list[Derivation]:
-    return [_with(d.fork(), template) for template in _offered(d)]
+    return [one for template in _offered(d) for one in _structures(d, template)]
 
 
-def _with(d: Derivation, template: Template) -> Derivation:
+def _structures(d: Derivation, template: Template) -> Iterator[Derivation]:
+    """A sketch for every value of the structural parameters."""
+    anchor = matched(d.state, template)
+    found: dict[Row, list[Row]] = {}
+    names = list(template.options)
+    for row in template.rows(anchor, d.target):
+        numbers = dict(zip(names, row, strict=True))
+        fixed = tuple(numbers.pop(name) for name in template.structural)
+        found.setdefault(fixed, []).append(tuple(numbers.values()))
+    for values, rows in found.items():
+        yield _with(d.fork(), template, dict(zip(template.structural, values, strict=True)), rows)
+
+
+def _with(
+    d: Derivation, template: Template, fixed: Mapping[str, int], rows: Sequence[Row]
+) -> Derivation:
     anchor = matched(d.state, template)
     stage, short = anchor.groups.stage.name, template.name.split(".")[1]
-    numbers = {
-        parameter: variables(
-            d.decide(Choice(f"{stage}.{short}.{parameter}", stage, "tile", options, ordered=True))
-        )[0]
-        for parameter, options in template.options.items()
-    }
-    d.apply(UseTemplate(template.name, tuple(numbers.values())))
-    d.constraints += [
-        *template.legal(anchor, numbers),
-        *template.promising(anchor, numbers, d.target),
-    ]
-    d.variant = (*d.variant, template.name)
+    named = ".".join([stage, short, *(f"{name}={value}" for name, value in fixed.items())])
+    free = [name for name in template.options if name not in fixed]
+    decision = d.decide(Rows(named, stage, tuple(rows)))
+    numbers: dict[str, Extent] = dict(fixed)
+    numbers.update(zip(free, variables(decision), strict=True))
+    d.apply(UseTemplate(template.name, tuple(numbers[name] for name in template.options)))
+    d.variant = (*d.variant, template.name, *(f"{name} {value}" for name, value in fixed.items()))
     d.stage = None
     return d
 

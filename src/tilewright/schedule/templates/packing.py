@@ -1,0 +1,59 @@
+"""How the right factor of a product is packed when a function is made.
+
+    w[rh, rw, rc, f]  ->  [batch, tile of columns, depth, column of the tile]
+
+Only a constant that is read as it is, once: each of its dimensions is an axis of the contraction.
+"""
+
+from __future__ import annotations
+
+from tilewright.expr.extents import ceildiv
+from tilewright.expr.nodes import Const, Extent, Read, Tensor, Var, reads
+from tilewright.expr.tensors import is_constant
+from tilewright.schedule.layout import Layout
+from tilewright.schedule.step import extent_int
+from tilewright.schedule.templates.anchor import Anchor
+
+
+def constant_layout(anchor: Anchor, columns: Extent) -> Layout | None:
+    """The layout in tiles of so many columns; None where there is none."""
+    read, groups = anchor.right.value, anchor.groups
+    if not isinstance(read, Read) or not is_constant(read.tensor) or len(groups.columns) != 1:
+        return None
+    others = (*reads(anchor.left.value), *reads(anchor.after))
+    if any(r.tensor.name == read.tensor.name for r in others):
+        return None
+    order = [*groups.batch, "tile", *groups.depth, *groups.columns]
+    splits: list[tuple[Extent, ...]] = []
+    names: list[str] = []
+    for index, extent in zip(read.indices, read.tensor.shape, strict=True):
+        match index:
+            case Var(axis) if axis in groups.columns:
+                splits.append((ceildiv(extent, columns), columns))
+                names += ["tile", axis]
+            case Var(axis) if axis in order and groups.extents[axis] == extent_int(extent):
+                splits.append((extent,))
+                names.append(axis)
+            case Const(0) if extent == 1:
+                splits.append((extent,))
+                names.append("")
+            case _:
+                return None
+    if len(set(names) - {""}) < len([n for n in names if n]) or set(order) - set(names):
+        return None
+    permutation = tuple(sorted(range(len(names)), key=lambda i: _place(order, names[i])))
+    tiles = ceildiv(anchor.columns, columns)
+    return Layout(
+        read.tensor, tuple(splits), permutation, (anchor.batch, tiles, anchor.depth, columns)
+    )
+
+
+def _place(order: list[str], name: str) -> int:
+    return order.index(name) if name else -1
+
+
+def packed(layout: Layout) -> Tensor:
+    """The tensor that a program reads."""
+    return Tensor(
+        layout.source.name, layout.packed_shape, layout.source.dtype, layout.source.source
+    )

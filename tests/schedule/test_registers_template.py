@@ -1,0 +1,79 @@
+"""The nest of products in registers, how its constants are packed, and what is no row of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tilewright.errors import ScheduleError
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import placeholder
+from tilewright.nest.print import program_text
+from tilewright.schedule.lower import Lowered, lower
+from tilewright.schedule.state import State
+from tilewright.schedule.template_step import UseTemplate
+from tilewright.schedule.templates import REGISTERS
+from workloads import given, product, weight
+
+
+def lowered(output: Tensor, *row: int) -> Lowered:
+    state = State(ComputeDAG([output])).replay([UseTemplate(REGISTERS.name, row)])
+    return lower(state, "registers")
+
+
+def test_a_product_of_panels(golden: Callable[[str, str], None]) -> None:
+    """A dense layer of what is scaled, of 20 x 300 by 300 x 70, with relu: both packed."""
+    x, w = given(20, 300), given(300, 70, name="w")
+    scaled = ops.elementwise(lambda v: v * 2.0, x, name="scaled")
+    output = ops.relu(ops.dense(scaled, w, name="dense"), name="relu")
+    text = program_text(lowered(output, 6, 32, 2, 1, 256, 3).program)
+    golden("steps/registers_template.txt", text + "\n")
+
+
+def test_a_convolution_of_packed_weights(golden: Callable[[str, str], None]) -> None:
+    """Windows are gathered; the depth runs over the axes of the kernel."""
+    output = ops.conv2d(given(1, 9, 9, 8), weight(3, 3, 8, 40), padding=1, name="conv")
+    found = lowered(output, 6, 32, 1, 1, 0, 1)
+    (layout,) = found.layouts.values()
+    assert layout.packed_shape == (1, 2, 72, 32)
+    assert layout.splits == ((3,), (3,), (8,), (2, 32)) and layout.permutation == (3, 0, 1, 2, 4)
+    golden("steps/registers_template_windows.txt", program_text(found.program) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ((9, 64, 1, 1, 0, 0), "tile_m is one of 1, 2, .* not 9"),
+        ((6, 64, 1, 1, 0), "has the parameters tile_m, tile_n"),
+        ((6, 64, 0, 1, 0, 0), "down is one of 1, 2, 3"),
+        ((6, 64, 1, 1, -1, 0), "block_k is one of 0, 128"),
+        ((6, 64, 1, 1, 0, 4), "packs is one of 0, 1, 2, 3"),
+    ],
+)
+def test_other_numbers_are_refused(row: tuple[int, ...], message: str) -> None:
+    with pytest.raises(ScheduleError, match=message):
+        State(product(64, 64, 64)).apply(UseTemplate(REGISTERS.name, row))
+
+
+def test_a_constant_is_packed_once() -> None:
+    with pytest.raises(ScheduleError, match="no program of"):
+        lowered(ops.dense(given(20, 30), weight(30, 70)), 6, 32, 1, 1, 0, 2)
+
+
+def half(name: str, *shape: int) -> Tensor:
+    return placeholder(shape, "float16", name=name)
+
+
+def test_what_it_computes() -> None:
+    x = given(4, 6)
+    row = (4, 4, 1, 1, 0, 0)
+    for output, reason in (
+        (ops.softmax(x), "stages reduce, not one"),
+        (ops.depthwise_conv(given(1, 5, 5, 8), weight(3, 3, 8, 1)), "it is a product of vectors"),
+        (ops.matmul(half("a", 4, 6), half("b", 6, 5)), "factors are float16, not float32"),
+    ):
+        with pytest.raises(ScheduleError, match=reason):
+            lowered(output, *row)
