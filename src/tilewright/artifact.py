@@ -104,7 +104,8 @@ class Packing:
         return tuple(parts[p] for p in self.permutation)
 
     def apply(self, array: Array, out: Array | None = None) -> Array:
-        """`array` in the packed layout, written to `out` (of the packed shape) when it is given.
+        """`array` in the packed layout, written to `out` when it is given (contiguous, of as many
+        elements).
 
         Without `out` the result is contiguous, and shares `array`'s memory when nothing changes.
         Raises InputError when `array` has another shape than `source`, or when the splits or the
@@ -115,7 +116,7 @@ class Packing:
         whole = math.prod(parts) == array.size
         if out is None and whole:
             return np.ascontiguousarray(array.reshape(parts).transpose(self.permutation))
-        packed = np.empty(self.shape, array.dtype) if out is None else out
+        packed = np.empty(self.shape, array.dtype) if out is None else out.reshape(self.shape)
         if not whole:
             packed.fill(0)
         unpermuted = packed.transpose(np.argsort(self.permutation))
@@ -125,7 +126,7 @@ class Packing:
             place: tuple[Any, ...] = (*(s for _, split in boxes for s in split), ...)
             part = unpermuted[place]
             part[...] = array[tuple(s for s, _ in boxes)].reshape(part.shape)
-        return packed
+        return packed if out is None else out
 
     def _mapped(self, array: Array) -> Array:
         """`array` with all maps applied; checked to be what the splits are for."""

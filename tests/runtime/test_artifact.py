@@ -74,6 +74,14 @@ def test_packing_pads_splits_and_permutes() -> None:
             assert packed[i // 2, j, i % 2] == expected
 
 
+def test_what_is_packed_may_be_read_in_another_shape() -> None:
+    (packing,) = example().packings
+    array = np.arange(40).reshape(5, 8).astype(packing.source.dtype)
+    out = np.empty((1, 24, 2), array.dtype)
+    assert packing.apply(array, out) is out
+    np.testing.assert_array_equal(out.reshape(packing.shape), packing.apply(array))
+
+
 def test_a_scalar_is_packed_in_place() -> None:
     packing, out = Packing.identity(BufferSpec("w", (), "float32")), np.zeros((), np.float32)
     assert packing.apply(np.array(3, np.float32), out) is out and out == 3

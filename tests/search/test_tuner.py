@@ -18,9 +18,10 @@ from tilewright.expr.tensors import placeholder
 from tilewright.gene import Gene
 from tilewright.measure.measurer import MeasureResult
 from tilewright.records.database import Database
+from tilewright.schedule.templates import REGISTERS
 from tilewright.schedule.trace import gene_of, steps_of
 from tilewright.search.confirmation import LUCK
-from tilewright.search.strategies import STRATEGIES
+from tilewright.search.strategies import STRATEGIES, TEMPLATES
 from tilewright.search.tasks import TuningTask
 from tilewright.search.tuner import Budget, Progress, Tuner
 from tilewright.setting import ALONE, Setting
@@ -36,10 +37,11 @@ def make_tasks() -> list[TuningTask]:
     ]
 
 
-def tuner(file: Path, machine: SimulatedMachine, seed: int = 0) -> Tuner:
+def tuner(file: Path, machine: SimulatedMachine, seed: int = 0, **options: Any) -> Tuner:
     return Tuner(
-        make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler, seed=seed
-    )
+        make_tasks(), Database.open(file), MACHINE, machine, TARGET, make_scheduler, seed=seed,
+        **options,
+    )  # fmt: skip
 
 
 def test_a_copy_of_the_database_is_whole_at_any_time(
@@ -323,3 +325,19 @@ def test_a_small_task_is_measured_when_its_turn_comes(tmp_path: Path) -> None:
     assert first.trials and first.begun and first.expected_s is None
     assert first.best_s is not None and first.default_s is not None
     assert first.best_s <= first.default_s
+
+
+def test_templates_are_all_measured_and_other_tasks_evolve(tmp_path: Path) -> None:
+    """The default programs are those of a search without templates, and so is the softmax."""
+    one = tuner(tmp_path / "t.db", SimulatedMachine(), strategy=TEMPLATES)
+    gemm, softmax = one.run(Budget(trials=120))
+    rows = sum(len(gemm.space.listed(k, 200)) for k in range(len(gemm.space.sketches))
+               if gemm.space.sketches[k].is_template)  # fmt: skip
+    assert gemm.trials == rows and gemm.exhausted and softmax.trials == 120 - rows > 0
+    usual = tuner(tmp_path / "u.db", SimulatedMachine()).run(Budget(trials=2))
+    assert [s.default for s in usual] == [gemm.default, softmax.default]
+    trials = one.database.trials(gemm.task.hash, MACHINE.fingerprint)
+    assert all(REGISTERS.name in t.gene.text for t in trials if t.origin != "default")
+    again = tuner(tmp_path / "t.db", SimulatedMachine(), strategy=TEMPLATES)
+    again.run(Budget(trials=120))
+    assert len(list(again.database.trials())) == len(list(one.database.trials()))
