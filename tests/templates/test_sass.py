@@ -1,0 +1,82 @@
+"""The machine code of template programs: tensor cores, asynchronous copies, nothing in memory."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.sass import Sass, disassembler
+
+from devices import at_hand
+from tilewright.build.compile import build
+from tilewright.expr import operators as ops
+from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.nodes import Tensor
+from tilewright.expr.tensors import placeholder
+from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.templates import TENSOR_CORES
+from tilewright.target import Target
+
+ROWS = [(128, 128, 32, 64, 64, 4), (64, 128, 64, 32, 64, 3)]
+TEXT = """
+.L_x_0:
+        /*0000*/              @!P0 LDG.E R1, [R2.64] ;
+        /*0010*/               @P0 BRA `(.L_x_0) ;
+.L_x_1:
+        /*0020*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;
+.L_x_2:
+        /*0030*/                   LDSM.16.M88.4 R4, [R5] ;
+        /*0040*/                   HMMA.16816.F32 R8, R4, R6, R8 ;
+        /*0050*/              @!P1 BRA `(.L_x_2) ;
+        /*0060*/               @P0 BRA `(.L_x_1) ;
+        /*0070*/                   EXIT ;
+.L_x_3:
+"""
+
+
+def given(*shape: int, name: str, dtype: str) -> Tensor:
+    return placeholder(shape, dtype, name=name)
+
+
+def product(dtype: str, computed: bool = False) -> ComputeDAG:
+    a, b = given(500, 1000, name="a", dtype=dtype), given(1000, 776, name="b", dtype=dtype)
+    y = ops.matmul(ops.relu(a) if computed else a, b)
+    return ComputeDAG([ops.relu(ops.add(y, given(776, name="bias", dtype=dtype)))])
+
+
+def test_the_main_loop_is_the_innermost_that_multiplies() -> None:
+    code = Sass.parsed(TEXT)
+    assert code.opcodes["BRA"] == 3 and code.opcodes["EXIT"] == 1
+    assert code.main_loop == {"LDSM": 1, "HMMA": 1, "BRA": 1}
+    assert not Sass.parsed("/*0000*/ EXIT ;").main_loop
+
+
+@pytest.mark.parametrize("target", ["cuda:a100", "cuda:h100"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("row", ROWS)
+def test_tensor_cores_work_on_what_copies_bring(
+    row: tuple[int, ...], dtype: str, target: str
+) -> None:
+    at_hand(disassembler)
+    step = UseTemplate(TENSOR_CORES.name, row)
+    artifact = build(product(dtype), [step], Target.parse(target), "product")
+    code = Sass.of(artifact.object_code)
+    numbers = dict(zip(TENSOR_CORES.options, row, strict=True))
+    loop = code.main_loop
+    products = numbers["warp_m"] * numbers["warp_n"] * numbers["block_k"] // (16 * 8 * 16)
+    assert loop["HMMA"] == products, "all products of a step of depth, none elsewhere"
+    assert code.opcodes["HMMA"] == products
+    assert loop["LDSM"] and loop["LDGSTS"] and loop["BAR"] == loop["DEPBAR"] == 1
+    assert not loop["FFMA"] and not loop["LDG"] and not loop["STS"]
+    assert not code.opcodes["STL"] and not code.opcodes["LDL"]
+    assert artifact.report is not None and artifact.report.spill_bytes == 0
+
+
+def test_a_computed_factor_comes_through_registers() -> None:
+    """And is stored after the products."""
+    at_hand(disassembler)
+    step = UseTemplate(TENSOR_CORES.name, ROWS[0])
+    artifact = build(product("float16", computed=True), [step], Target.parse("cuda:a100"), "p")
+    code = Sass.of(artifact.object_code)
+    assert code.main_loop["LDG"] and code.main_loop["STS"] and code.main_loop["LDGSTS"]
+    names = [name for name, _ in code.lines]
+    first, last = names.index("HMMA"), len(names) - names[::-1].index("HMMA")
+    assert "STS" not in names[first:last] and not code.opcodes["STL"]
