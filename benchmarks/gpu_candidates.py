@@ -1,7 +1,7 @@
 """Random GPU programs of every operator family: are they right, how long do they take to compile?
 
     python -m benchmarks.gpu_candidates [--families LIST] [--candidates N] [--json FILE]
-                                        [--anew] [--minutes N]
+                                        [--anew] [--minutes N] [--templates]
 
 Candidates are drawn from the search space of a CUDA device (the widest limits) at small shapes.
 Each is written in both dialects: the OpenCL program runs on this machine's device (PoCL, if it has
@@ -22,6 +22,7 @@ program is compiled by NVRTC for three architectures.
 A family of which FILE holds as many candidates already is not run again (each entry names the
 commit of its last one): long runs are done in slices, which end after `--minutes` with the
 candidate at hand, and go on where the last one stopped. `--anew` runs a family from its start.
+With `--templates` it is programs of templates that are drawn (`template_candidates`).
 """
 
 from __future__ import annotations
@@ -40,8 +41,10 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from benchmarks import template_candidates
 from benchmarks.cases import SHAPES, Case
 from benchmarks.provenance import provenance
+from benchmarks.template_candidates import TemplateFigures
 from benchmarks.turns import Deadline
 from tilewright.artifact import Array, Artifact
 from tilewright.build import build
@@ -60,6 +63,7 @@ from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
+from tilewright.schedule.templates import TEMPLATES
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -267,16 +271,18 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="read and write the figures here")
     parser.add_argument("--anew", action="store_true", help="also families that FILE holds")
     parser.add_argument("--minutes", type=float, default=math.inf, help="of this run (no limit)")
+    parser.add_argument("--templates", action="store_true", help="programs of templates instead")
     options = parser.parse_args()
+    if options.templates:
+        of_templates(options)
+        return
     names = options.families.split(",")
     unknown = sorted(set(names) - set(SMALL))
     if unknown:
         parser.error(f"no families are called {', '.join(unknown)}; known: {', '.join(SMALL)}")
     os.environ.update(NO_CACHES)
     device = OpenclDevice()
-    families: dict[str, Any] = {}
-    if options.json and options.json.is_file():
-        families = json.loads(options.json.read_text())["families"]
+    families: dict[str, Any] = _saved(options.json).get("families", {})
     deadline = Deadline.after(options.minutes)
     for name in names:
         before = Figures() if options.anew else Figures.of(families.get(name, {}))
@@ -290,6 +296,7 @@ def main() -> None:
         if options.json:
             ordered = {n: families[n] for n in SMALL if n in families}
             result = {
+                **_saved(options.json),
                 "benchmark": "gpu_candidates",
                 **provenance(),
                 "device": device.device.name,
@@ -298,12 +305,39 @@ def main() -> None:
                 "families": ordered,
             }
             options.json.write_text(json.dumps(result, indent=1) + "\n")
-    head, *each = rows(families)
+    _show(rows(families))
+    print(summary(families))
+
+
+def of_templates(options: argparse.Namespace) -> None:
+    """The same for every template; figures are kept beside those of families."""
+    deadline = Deadline.after(options.minutes)
+    saved = _saved(options.json)
+    templates: dict[str, Any] = saved.setdefault("templates", {})
+    for name in TEMPLATES:
+        before = TemplateFigures.of({} if options.anew else templates.get(name, {}))
+        if before.sampled >= options.candidates or deadline.passed:
+            continue
+        found = template_candidates.measured(name, options.candidates, before, deadline)
+        templates[name] = {**provenance(), **vars(found)}
+        print("\n".join([f"{name}:", *found.failures]) if found.failures else name, flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(saved, indent=1) + "\n")
+    _show(template_candidates.rows(templates))
+
+
+def _saved(file: Path | None) -> dict[str, Any]:
+    """What a results file holds."""
+    found: dict[str, Any] = json.loads(file.read_text()) if file and file.is_file() else {}
+    return found
+
+
+def _show(table: list[list[str]]) -> None:
+    head, *each = table
     shown = Table(*head, box=None)
     for cells in each:
         shown.add_row(*cells)
     output().print(shown)
-    print(summary(families))
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ from benchmarks.reuse_page import (
     reuse_ranges,
     reuse_sets,
 )
+from benchmarks.template_candidates import rows as template_rows
 from tilewright.text import duration
 
 ROOT = Path(__file__).parent
@@ -483,6 +484,7 @@ def onnx_conformance(found: Content) -> str:
 def gpu_candidates(found: Content) -> str:
     """Whether random programs for GPUs are right, and how long they take to compile."""
     head, *rows = candidate_rows(found["families"])
+    templates = found.get("templates", {})
     return (
         "## Random programs for GPUs\n\n"
         "`python -m benchmarks.gpu_candidates`: run on PoCL against the NumPy interpreter, "
@@ -490,6 +492,21 @@ def gpu_candidates(found: Content) -> str:
         "validity columns turn down before the sampler proposes a row, *invalid* that of proposed "
         "candidates which do not become source text, *spilled* that of compiled programs that keep "
         f"something of a thread in memory. Seconds are medians of CPU time. {origin(found)}\n\n"
+        f"{table(head, rows)}" + (_template_candidates(templates) if templates else "")
+    )
+
+
+def _template_candidates(templates: Content) -> str:
+    """The same of templates' programs."""
+    head, *rows = template_rows(templates)
+    latest = max(templates.values(), key=lambda entry: str(entry["date"]))
+    return (
+        "\n`python -m benchmarks.gpu_candidates --templates`: random contractions with something "
+        "before and after them, at odd extents, by random rows of each template. Programs are "
+        "interpreted and emulated, and compiled by NVRTC for sm_80 and sm_90. *Registers* is the "
+        "median of a thread's; *spilled* and *in memory* are shares of compiled programs in whose "
+        "machine code a thread keeps something in memory; *products in the loop* is the median "
+        f"share of the main loop's instructions that multiply. {origin(latest)}\n\n"
         f"{table(head, rows)}"
     )
 
