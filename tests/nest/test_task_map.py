@@ -13,6 +13,7 @@ from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Const, Expr, Tensor, Var, const, substitute
 from tilewright.expr.simplify import simplify
 from tilewright.headers import folders
+from tilewright.nest.instructions import LEFT, RIGHT, SUMS
 from tilewright.nest.nodes import For, Kind, Node, Seq, Store
 from tilewright.nest.task_map import TaskMap, custom, repeat, spatial
 
@@ -169,17 +170,16 @@ def test_what_cannot_be_is_refused() -> None:
 
 # ---- fragments ------------------------------------------------------------------------------
 
-# Rows (or columns of the right factor) and depth of an operand, rows and columns of a result.
-HALF_LEFT = repeat(2, 2, order=(1, 0)) * spatial(8, 4) * repeat(1, 2)
-RESULT = repeat(2, 1) * spatial(8, 4) * repeat(1, 2)
 FRAGMENTS = {
-    "SM80_16x8x16_F32F16F16F32_TN>::ALayout": HALF_LEFT,
-    "SM80_16x8x16_F32F16F16F32_TN>::BLayout": repeat(1, 2) * spatial(8, 4) * repeat(1, 2),
-    "SM80_16x8x16_F32F16F16F32_TN>::CLayout": RESULT,
-    "SM80_16x8x16_F32BF16BF16F32_TN>::ALayout": HALF_LEFT,
+    "SM80_16x8x16_F32F16F16F32_TN>::ALayout": LEFT,
+    "SM80_16x8x16_F32F16F16F32_TN>::BLayout": RIGHT,
+    "SM80_16x8x16_F32F16F16F32_TN>::CLayout": SUMS,
+    "SM80_16x8x16_F32BF16BF16F32_TN>::ALayout": LEFT,
+    "SM80_16x8x16_F32BF16BF16F32_TN>::BLayout": RIGHT,
+    "SM80_16x8x16_F32BF16BF16F32_TN>::CLayout": SUMS,
     "SM80_16x8x8_F32TF32TF32F32_TN>::ALayout": repeat(2, 2, order=(1, 0)) * spatial(8, 4),
     "SM80_16x8x8_F32TF32TF32F32_TN>::BLayout": repeat(1, 2) * spatial(8, 4),
-    "SM80_16x8x8_F32TF32TF32F32_TN>::CLayout": RESULT,
+    "SM80_16x8x8_F32TF32TF32F32_TN>::CLayout": SUMS,
 }
 
 
