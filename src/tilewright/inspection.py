@@ -102,8 +102,8 @@ class PlannedKernel:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled model: its kernels, and the memory of a run. `links` are its contractions that
-    follow each other. `untemplated` has contractions that no template of the target computes, by
+    """A compiled model: its kernels, and the memory of a run. `links` are its contractions and
+    what they follow. `untemplated` has contractions that no template of the target computes, by
     the reason.
     """
 
@@ -120,7 +120,7 @@ class Plan:
 
     @property
     def verdicts(self) -> dict[str, list[str]]:
-        """What was decided about contractions that follow each other: the pairs, by verdict."""
+        """What was decided about contractions and what they follow: the pairs, by verdict."""
         found: dict[str, list[str]] = {}
         for one in self.links:
             found.setdefault(one.verdict, []).append(str(one))

@@ -133,7 +133,7 @@ def test_compile_tells_which_contractions_share_a_kernel(tmp_path: Path) -> None
     result = cli("compile", file, "--target", "cpu:icelake-server cores=2")
     assert "apart (what is between stays in the near caches): g and y" in result.output
     result = cli("compile", file, "--target", small, "--no-chains")
-    assert "2 calls of 2 kernels" in result.output and "back to back" not in result.output
+    assert "2 calls of 2 kernels" in result.output and "Back to back" not in result.output
 
 
 @pytest.mark.cpu

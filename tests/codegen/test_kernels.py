@@ -69,6 +69,15 @@ def test_rows_fetched_ahead_of_their_use(m: int, k_inner: int) -> None:
     check(program, target)
 
 
+def test_what_the_next_panel_is_made_of_is_prefetched() -> None:
+    target = replace(HOST, l2_bytes=1 << 14)
+    program = conv2d(Conv(40, 8, 64, 32, kernel=1, pad=0), 2, 8, 32, attach_pad=True)
+    assert INTO_SECOND_LEVEL in compile_program(program, target).ir
+    check(program, target)
+    part = conv2d(Conv(40, 8, 64, 32, kernel=1, pad=0), 2, 4, 32, attach_pad=True)
+    assert INTO_SECOND_LEVEL not in compile_program(part, target).ir  # with gaps
+
+
 @pytest.mark.parametrize("cores", [HOST, TWO_CORES])
 @pytest.mark.parametrize(
     ("sizes", "tiles", "options"),

@@ -7,12 +7,15 @@ import pytest
 from graph_reference import Array, random_inputs, run_graph, run_partition
 
 from tilewright.graph.builder import GraphBuilder
+from tilewright.graph.fusion import fuse
 from tilewright.graph.ir import Graph, Value
 from tilewright.graph.partition import partition
 from tilewright.target import Target
 
 # Second-level caches of 8 kB in all: values of 16 x 16 x 16 travel.
 SMALL = Target.parse("cpu:icelake-server cores=2 l1=2K l2=4K l3=64K")
+SAME = {"stride": (1, 1), "padding": ((1, 1), (1, 1))}
+ZERO_POINT = np.float32([128])
 RNG = np.random.default_rng(0)
 
 
@@ -112,3 +115,52 @@ def test_scores_that_others_read_are_stored() -> None:
     scores = b.emit("matmul", q, k)
     y = b.emit("matmul", b.emit("softmax", scores, axis=3), v)
     assert len(partition(b.build([y, scores], ["y", "scores"]), SMALL).subgraphs) == 3
+
+
+def activated(b: GraphBuilder, x: Value) -> Value:
+    scaled = b.emit("multiply", x, b.constant("s", weights(x.shape[-1])))
+    return b.emit("relu", b.emit("add", scaled, b.constant("t", weights(x.shape[-1]))))
+
+
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_arithmetic_joins_the_contraction_that_it_feeds(kernel: int) -> None:
+    b = GraphBuilder("g")
+    graph = b.build([conv(b, activated(b, image(b, channels=16)), 16, kernel)], ["y"])
+    assert kernels(graph) == ["conv"]
+    (link,) = partition(graph, SMALL).links
+    assert (link.first.op, link.second.op, link.refusal) == ("relu", "conv", "")
+    assert len(partition(graph, SMALL, chains=False).subgraphs) == 2
+    assert len(partition(graph).subgraphs) == 2
+
+
+def test_arithmetic_follows_a_contraction_rather_than_feeding_one() -> None:
+    b = GraphBuilder("g")
+    x = image(b, channels=16)
+    first = b.emit("relu", b.emit("conv", x, b.constant("w", weights(3, 3, 16, 16)), **SAME))
+    graph = b.build([conv(b, first, 512, 3)], ["y"])
+    assert kernels(graph) == ["conv", "conv"]
+    nodes = [[n.op for n in group.nodes] for group in fuse(graph, SMALL).groups]
+    assert nodes == [["conv", "relu"], ["conv", "relu"]]
+
+
+def test_arithmetic_that_others_read_or_that_turns_rows_stays_apart() -> None:
+    b = GraphBuilder("g")
+    read_twice = activated(b, image(b, channels=16))
+    twice = b.build([conv(b, read_twice, 16), conv(b, read_twice, 16)], ["y", "z"])
+    b = GraphBuilder("g")
+    turned = b.transpose(b.emit("relu", b.input("x", (64, 512), "float32")), (1, 0))
+    product = b.emit("matmul", turned, b.constant("w", weights(64, 16)))
+    for graph, count in ((twice, 3), (b.build([product], ["y"]), 2)):
+        kernels(graph)
+        assert len(partition(graph, SMALL).subgraphs) == count
+        assert not partition(graph, SMALL).links
+
+
+def test_integers_are_decoded_in_the_kernel_of_the_product() -> None:
+    b = GraphBuilder("g")
+    x = b.input("x", (96, 48), "uint8")
+    wide = b.emit("subtract", b.emit("cast_to", x, dtype="float32"), b.constant("z", ZERO_POINT))
+    scaled = b.emit("multiply", wide, b.constant("s", np.float32([0.02])))
+    graph = b.build([b.emit("dense", scaled, b.constant("w", weights(48, 24)))], ["y"])
+    kernels(graph)
+    assert len(partition(graph, SMALL).subgraphs) == 1

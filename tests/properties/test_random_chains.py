@@ -1,12 +1,13 @@
 """Random contractions back to back × random rows: a chained program equals the math.
 
 Every sketch that computes one contraction inside another is met, with halos, strides, odd extents,
-reductions between, and up to three contractions.
+reductions between, and up to three contractions; and arithmetic inside the contraction it feeds.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -86,12 +87,49 @@ def chain(rng: np.random.Generator, length: int) -> Case:
     return Case(dag, arrays, b.is_exact)
 
 
+def prologue(rng: np.random.Generator, length: int) -> Case:
+    """Arithmetic before so many contractions, of one tensor, of two, or of parts."""
+    b = Builder(rng)
+    images = b.chance(0.6)
+    shape = (b.extent(2), b.extent(8), b.extent(8), b.extent(6)) if images else (17, 11)
+    x = b.given(shape)
+    if b.chance(0.3):
+        x = ops.multiply(x, b.given((*shape[:1], *(1 for _ in shape[1:-1]), shape[-1])))
+    if b.chance(0.3):
+        x = ops.concat([x, b.given((*shape[:-1], b.extent(5)))], axis=-1, name="parts")
+    y = ops.relu(ops.add(x, b.given(shape_of(x)[-1:], constant=True)), name="first")
+    wide = shape_of(y)[-1], b.among((12, 13, 17))
+    kernel = b.among((1, 3))
+    w = b.given((kernel, kernel, *wide) if images else wide, constant=True)
+    y = ops.conv2d(y, w, stride=b.among((1, 2)), padding=kernel // 2) if images else ops.dense(y, w)
+    for _ in range(length - 1):
+        y = between(b, b.among((convolution, depthwise) if images else (product,))(b, y))
+    dag = ComputeDAG([ops.relu(y) if b.chance(0.5) else y])
+    given = (*dag.inputs, *dag.constants)
+    arrays = {t.name: rng.integers(-2, 3, shape_of(t)).astype(np.float32) for t in given}
+    return Case(dag, arrays, b.is_exact)
+
+
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_random_chains_equal_the_math(shard: int) -> None:
+    met = chained_programs(chain, shard, shortest=2)
+    assert min(met[kind] for kind in ("panels", "chunks", "three")) >= CHAINS, met
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_random_prologues_equal_the_math(shard: int) -> None:
+    met = chained_programs(prologue, shard, shortest=1)
+    assert min(met[kind] for kind in ("panels", "chunks", "first")) >= CHAINS, met
+
+
+def chained_programs(
+    make: Callable[[np.random.Generator, int], Case], shard: int, shortest: int
+) -> Counter[str]:
+    """Check programs of a shard's chains; how many of each kind there were."""
     met: Counter[str] = Counter()
     for seed in range(shard, CHAINS * SHARDS, SHARDS):
         rng = np.random.default_rng(seed)
-        case = chain(rng, 2 + seed // SHARDS % 2)
+        case = make(rng, shortest + seed // SHARDS % 2)
         space = Space(case.dag, TARGETS[seed // SHARDS // 2 % len(TARGETS)])
         expected = case.dag.evaluate(case.arrays)
         chained = [n for n, s in enumerate(space.sketches) if "chain" in s.rules]
@@ -103,4 +141,5 @@ def test_random_chains_equal_the_math(shard: int) -> None:
                 check_program(case, space, int(number), row, backend, expected)
                 met["chunks" if "chunks" in sketch.name else "panels"] += 1
                 met["three"] += sketch.name.count(",") > 0
-    assert min(met[kind] for kind in ("panels", "chunks", "three")) >= CHAINS, met
+                met["first"] += "first" in sketch.name or "conv2d_pad" in sketch.name
+    return met

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from tilewright.expr import operators as ops
@@ -13,7 +14,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, select
 from tilewright.expr.tensors import compute, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
-from tilewright.nest.nodes import Kind
+from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
 from tilewright.nest.print import extent_text
 from tilewright.schedule.state import Stage
 from tilewright.space.decisions import Decision
@@ -62,11 +63,20 @@ def space_text(dag: ComputeDAG, target: Target) -> str:
     return "\n\n".join(sketch_text(s) for s in Space(dag, target).sketches) + "\n"
 
 
+def prologue() -> ComputeDAG:
+    """Scale, shift and ReLU of an image, and a 1 x 1 convolution with bias."""
+    x = given(2, 14, 14, 24)
+    scaled = ops.add(ops.multiply(x, weight(24, name="s")), weight(24, name="t"))
+    kernels, bias = weight(1, 1, 24, 32), weight(32, name="b")
+    return ComputeDAG([ops.conv2d(ops.relu(scaled, name="relu"), kernels, bias, name="conv")])
+
+
 MADE: dict[str, Callable[[], ComputeDAG]] = {
     **OPERATORS,
     "ConvLayer": conv_layer,
     "figure5_1": figure5_input1,
     "figure5_2": figure5_input2,
+    "prologue": prologue,
 }
 
 
@@ -132,6 +142,49 @@ def test_a_permuted_operand_that_is_reused_is_copied(target: Target) -> None:
     sketches = Space(ComputeDAG([ops.matmul(rows, turned, name="c")]), target).sketches
     places = {s.name.rpartition("turned: ")[2] for s in sketches}
     assert places == {"at c", "at c.local", "inline", "root"}
+
+
+def iterations(node: Node, stage: str, around: int = 1) -> int:
+    """How often a concrete nest stores to a stage."""
+    if isinstance(node, Store):
+        return around if node.tensor.name == stage else 0
+    if isinstance(node, For):
+        assert isinstance(node.extent, int)
+        around *= node.extent
+    return sum(iterations(b, stage, around) for b in bodies(node))
+
+
+def test_a_prologue_is_computed_once_in_panels_without_gaps(target: Target) -> None:
+    space = Space(prologue(), target)
+    population = space.sample(np.random.default_rng(0), 256)
+    seen = set()
+    for number, row in zip(population.sketch, population.rows, strict=True):
+        sketch = space.sketches[number]
+        program = sketch.concrete(row)
+        if "If(" in repr(program.body):
+            continue  # tiles reach beyond the image
+        seen.add(sketch.name)
+        assert iterations(program.body, "relu") == 2 * 14 * 14 * 24
+        panel = next((x for x in allocations(program.body) if x.name == "relu"), None)
+        if "panels" in sketch.name and panel is not None:
+            image, height, width, _ = panel.shape
+            assert width == 14 or image == height == 1
+            assert height == 14 or image == 1
+    assert len(seen) == len(space.sketches)
+
+
+def allocations(node: Node) -> list[Tensor]:
+    """The scratch tensors of a nest."""
+    own = [node.tensor] if isinstance(node, Alloc) else []
+    return own + [t for b in bodies(node) for t in allocations(b)]
+
+
+def test_few_uses_and_what_constants_make_are_no_prologue(target: Target) -> None:
+    narrow = ops.dense(ops.relu(given(64, 24), name="relu"), weight(24, 8))
+    decoded = ops.dense(given(64, 24), ops.multiply(weight(24, 32), 0.5, name="half"))
+    for y in (narrow, decoded):
+        for sketch in Space(ComputeDAG([y]), target).sketches:
+            assert not {"relu", "half"} & set(sketch.state.stages)
 
 
 def test_a_permuted_weight_is_inlined(target: Target) -> None:

@@ -121,7 +121,7 @@ def print_plan(console: Console, plan: Plan) -> None:
     )
     console.print(sentence(str(plan.memory)), soft_wrap=True)
     for verdict, pairs in plan.verdicts.items():
-        told = f"Contractions back to back, {verdict}: {'; '.join(pairs)}"
+        told = f"Back to back, {verdict}: {'; '.join(pairs)}"
         console.print(told, soft_wrap=True, markup=False, highlight=False)
     for reason, names in plan.untemplated.items():
         told = f"Contractions that no template computes ({reason}): {', '.join(names)}"

@@ -27,6 +27,7 @@ from tilewright.expr.nodes import (
     Var,
     children,
     free_vars,
+    reads,
     walk,
 )
 from tilewright.expr.reference import compute_of, sizes, static_shape
@@ -37,6 +38,8 @@ EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "c
 """Intrinsics that take tens of instructions: worth storing rather than computing twice."""
 LONGEST_CHAIN = 3
 """Contractions that may be computed inside each other, in one kernel."""
+MIN_REUSE = 12
+"""Uses of an element, about two register tiles, that pay for a copy of it."""
 OUTPUTS_PER_CORE = 16
 """With at most this many outputs a core, splitting the reduction may pay (published value)."""
 
@@ -168,6 +171,22 @@ def _tests_position(e: Expr) -> bool:
     if isinstance(e, Read):
         return False
     return isinstance(e, Var) or any(_tests_position(c) for c in children(e))
+
+
+def is_movement(e: Expr) -> bool:
+    """Whether the value is an element of a tensor as it is, or a fill value."""
+    match e:
+        case Read():
+            return True
+        case Select(_, a, b):
+            return all(is_movement(x) or not (reads(x) or isinstance(x, Var)) for x in (a, b))
+    return False
+
+
+def uses(stage: Tensor, read: Read) -> int:
+    """How many outputs of a stage each element serves that it reads so, windows left aside."""
+    moving = frozenset[str]().union(*map(free_vars, read.indices))
+    return prod(sizes([a for a in compute_of(stage).axes if a.name not in moving]))
 
 
 def is_data_dependent(compute: Compute) -> bool:

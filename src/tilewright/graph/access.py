@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from tilewright.expr.access import MIN_REUSE, is_movement
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
@@ -25,9 +26,7 @@ from tilewright.expr.nodes import (
     Expr,
     Read,
     Reduce,
-    Select,
     Tensor,
-    Var,
     as_expr,
     free_vars,
     reads,
@@ -43,7 +42,6 @@ from tilewright.graph.ir import Node, Value
 from tilewright.graph.ops import lower, operands
 
 LIGHT_SUM = 256  # terms of a sum; see NodeMath.is_light
-REUSE = 12  # uses of an element that pay for a copy of it; see NodeMath.reuses
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class NodeMath:
     @cached_property
     def moves(self) -> bool:
         """Whether every output element is an element of an operand, or a fill value."""
-        return not self.reduces and all(_moves(body_of(t)) for t in self.stages)
+        return not self.reduces and all(is_movement(body_of(t)) for t in self.stages)
 
     @cached_property
     def is_view(self) -> bool:
@@ -208,7 +206,7 @@ class NodeMath:
     @cached_property
     def reuses(self) -> bool:
         """Whether elements are used so often that copying them first pays: a contraction."""
-        return self.steps >= REUSE * max(v.elements for v in self.node.inputs)
+        return self.steps >= MIN_REUSE * max(v.elements for v in self.node.inputs)
 
     def vectors_along(self, value: Value) -> bool:
         """Whether neighbours along the output's last axis read neighbours of `value`.
@@ -254,15 +252,6 @@ def linear(indices: Sequence[Expr], shape: Sequence[int]) -> Expr:
     for i, n in zip(indices, shape, strict=True):
         position = position * n + i
     return position
-
-
-def _moves(e: Expr) -> bool:
-    match e:
-        case Read():
-            return True
-        case Select(_, a, b):
-            return all(_moves(x) or (not reads(x) and not isinstance(x, Var)) for x in (a, b))
-    return False
 
 
 def _reads_through(e: Expr) -> Iterator[Read]:

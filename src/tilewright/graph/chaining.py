@@ -1,6 +1,7 @@
 """Which contractions stay together in one kernel on a CPU: those whose middle value would travel.
 
     conv 1x1, clip  →  depthwise, clip  →  conv 1x1, add        one group of three contractions
+    scale, shift, relu  →  conv                                 one group: a prologue
 
 A search decides how a chain is computed, or that it is not, for both are sketches of one task
 (`space/rules/chain.py`). Here is decided for which pairs it is asked: a task of two contractions
@@ -8,6 +9,10 @@ has a larger space than two tasks. What a chain saves is that the tensor between
 read from beyond the near caches; what it costs is that rows around a window are computed twice.
 Both are compared with the arithmetic, by the target's published speeds, never by measured ones: a
 model is cut the same way whenever it is loaded.
+
+A prologue, arithmetic that alone feeds a contraction, saves and costs the same: each element is
+computed once, while rows are packed. What follows a contraction is its epilogue by then
+(`fusion.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol
 
-from tilewright.expr.access import LONGEST_CHAIN, affine_index, has_data_reuse
+from tilewright.expr.access import LONGEST_CHAIN, MIN_REUSE, affine_index, has_data_reuse, uses
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.online_softmax import find, lengths
@@ -38,9 +43,9 @@ FLOPS_PER_CYCLE = 4.0  # of one lane: two fused multiply-adds
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A contraction and what follows it, and the value that the second reads of the first. `gain`
-    orders links: on a CPU it is the share of their arithmetic's time that not moving the value
-    saves. `refusal` says why they stay apart, if so.
+    """A contraction, or a prologue, and what follows it, and the value that the second reads.
+    `gain` orders links: on a CPU it is the share of their arithmetic's time that not moving the
+    value saves. `refusal` says why they stay apart, if so.
     """
 
     first: Node
@@ -129,9 +134,9 @@ class Chaining:
 
     def link(self, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
         """What is to be said of two groups of nodes, the second of which reads the last value of
-        the first; None where these are no two contractions.
+        the first; None where these are no two contractions, nor a prologue and one.
         """
-        link = linked(self, before, after)
+        link = linked(self, before, after) or self._prologue(before, after)
         if link is None or link.refusal:
             return link
         value = link.value
@@ -153,6 +158,25 @@ class Chaining:
                 link, gain=gain, refusal=f"not moving what is between saves {max(gain, 0.0):.0%}"
             )
         return replace(link, gain=gain)
+
+    def _prologue(self, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
+        """The link of arithmetic and the contraction that alone reads its result, each element many
+        times, row by row as it is made.
+        """
+        first, value = before[-1], before[-1].output
+        maths = [self.math[n] for n in before]
+        if value in self.returned or len(self.readers[value]) != 1:
+            return None
+        if any(m.reduces for m in maths) or all(m.moves for m in maths):
+            return None
+        if not all(m.keeps_rows(v) for m in maths if m.moves for v in m.node.inputs):
+            return None
+        (second,) = self.readers[value]
+        math = self.math[second]
+        if second not in after or not is_contraction(math):
+            return None
+        used = [uses(stage, read) for stage, read in math.element_reads(value)]
+        return Link(first, second, value) if len(used) == 1 and used[0] >= MIN_REUSE else None
 
     def _flops(self, nodes: Iterable[Node]) -> int:
         return sum(stage_flops(t) for n in nodes for t in self.math[n].stages)

@@ -5,6 +5,7 @@
     matmul(q, k), mul, add(mask), softmax       →  one group: short sums, then row by row
     mean, sub, mul, mean, sqrt, div             →  one group: reductions over the same rows
     pad, transpose (moved once)  →  conv        →  part of the convolution's group
+    scale, shift, relu  →  conv                 →  the same, where a CPU gains by it
     reshape                                     →  a view: no kernel, the same memory
 
 Four steps, in this order.
@@ -17,16 +18,16 @@ whole, or moves rows shorter than a cache line, only changes where the group sto
 
 (2) Groups without a reduction join the only reader of their result: plain movement joins movement,
 a contraction (which may copy it in the order in which it reads) and any reader that does not lose
-contiguous rows by it; arithmetic joins only a reader that uses each element once, since it would
-be repeated otherwise.
+contiguous rows by it; arithmetic joins a reader that uses each element once.
 
 (3) Views stay outside, and so does control flow, whose graphs are cut by themselves. A group has
 one exit (only its last value is read outside), hence groups never depend on each other in a
 circle.
 
-(4) Two contractions that follow each other share a group: on a CPU where the values between would
-travel (`chaining.py`), with a softmax between them, whose rows may then be of any length; on a GPU
-where a template computes both, or a contraction and the reduction of its columns (`pairing.py`).
+(4) Two contractions that follow each other share a group, or arithmetic and the contraction that it
+feeds: on a CPU where the values between would travel (`chaining.py`), with a softmax between them,
+whose rows may then be of any length; on a GPU where a template computes both, or a contraction and
+the reduction of its columns (`pairing.py`).
 
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
 large when its operators are written into each other (`expr/written.py`).
@@ -75,7 +76,7 @@ class FusionGroup:
 @dataclass(frozen=True, slots=True)
 class Fusion:
     """The groups of a graph in an order they can run in, its views: output → operand, and what was
-    decided about contractions that follow each other.
+    decided about contractions and what they follow.
     """
 
     groups: tuple[FusionGroup, ...]
@@ -283,12 +284,12 @@ class _Fuser:
         return None if pairs is None else Pairing(target, pairs, *graph)
 
     def chain(self, links: Links) -> tuple[Link, ...]:
-        """Step 4: make one group of two whose contractions are worth it, the best pairs first."""
+        """Step 4: make one group of two where that is worth it, the best pairs first."""
         pairs = (
             (self.with_scores(group, reader), self.owner[reader].nodes)
             for group in self.groups()
             for reader in self.readers.get(group.exit, [])[:1]
-            if group.anchored and reader in self.owner
+            if reader in self.owner
         )
         found = [link for pair in pairs if (link := links.link(*pair)) is not None]
         found.sort(key=lambda x: -x.gain)
@@ -298,6 +299,8 @@ class _Fuser:
         """The nodes of a group; where it is a softmax of rows too long to be shared, and `reader`
         may take these in chunks, with those that make the scores.
         """
+        if not group.anchored:
+            return group.nodes
         inside = {n.output for n in group.nodes}
         given = {v for n in group.nodes for v in n.inputs if not v.is_constant} - inside
         largest = max(given, key=lambda v: v.elements, default=None)

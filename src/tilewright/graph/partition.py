@@ -99,7 +99,7 @@ Call: TypeAlias = Subgraph | LoopCall | ChoiceCall
 class Partition:
     """A graph cut into kernel calls. `views` maps an output to the value whose memory it is; what
     a graph within the graph captures is a view of what is captured. `links` says what was decided
-    about contractions that follow each other.
+    about contractions and what they follow.
     """
 
     graph: Graph

@@ -23,6 +23,12 @@ together are a block without gaps, and the next block is asked for:
 
 Vectors are not read ahead so: there is too little arithmetic between two lines.
 
+Where such an input is computed into a panel first, memory would be idle while the panel is used.
+What the next panel is made of is asked for meanwhile:
+
+    for i.0: panel[…] = relu(x[i.0 * 13 + …, …]);  for j.0: for k: … c[…] += panel[…, k] * b[k, j]
+        prefetch  &x[(i.0 + 1) * 13] + (j.0 * K + k) * step
+
 Lines that a long reduction writes only at its end are asked for at its start, for writing: its
 stores would each wait for a line, and the next tile's loads behind them.
 """
@@ -36,9 +42,11 @@ from tilewright.codegen.linear import Linear
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.promote import Use
 from tilewright.codegen.llvm.values import Evaluator
+from tilewright.codegen.panels import filled
 from tilewright.codegen.summary import Summaries
 from tilewright.expr.nodes import Read, Tensor, reads
-from tilewright.nest.nodes import For, Kind, Node, Store, bodies
+from tilewright.expr.reference import static_shape
+from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
 
 LEAST_PASSES = 4  # over a panel: fewer leave no time
 LEAST_SHARE_BYTES = 16  # of a block, an iteration: else most prefetches ask for what is there
@@ -70,12 +78,32 @@ class Prefetcher:
         self.cache_bytes = cache_bytes
         self.outputs = outputs
         self.loops: dict[str, int] = {}
+        self.panels: dict[str, list[tuple[Tensor, Linear, int, int]]] = {}
+
+    def fills(self, node: Alloc) -> None:
+        """Note what an allocation in the current loops is made of, where that is a block without
+        gaps of a large input: the input, where the block begins, its elements, how many loops are
+        around.
+        """
+        found = []
+        for part in filled(node, self.streams):
+            buffer = self.ev.buffers[part.tensor.name]
+            form = buffer.flat(self.ev.forms, part.start)
+            whole = static_shape(part.tensor)
+            spans = [min(n, most) for n, most in zip(part.spans, whole, strict=True)]
+            size = _covered(list(zip(buffer.strides, spans, strict=True)))
+            is_known = not any(n in self.ev.forms.opaque for n, _ in form.terms)
+            if size is not None and is_known:
+                found.append((part.tensor, form, size, len(self.loops)))
+        self.panels[node.tensor.name] = found
 
     def ahead(self, body: Node) -> None:
         """Where `body` is that of an innermost loop, prefetch for what it reads."""
         summary = self.summaries.of(body)
         if summary.loops:
             return
+        for name in sorted(self.panels.keys() & summary.index_vars.keys() - summary.stores):
+            self.next_panel(name)
         for name in sorted((self.constants | self.streams) & summary.index_vars.keys()):
             read = next(r for r in _reads(body) if r.tensor.name == name)
             form = self.ev.form(read, read.tensor, read.indices)
@@ -85,6 +113,16 @@ class Prefetcher:
                 self.panel(read.tensor, form)
             else:
                 self.block(read.tensor, form, body)
+
+    def next_panel(self, name: str) -> None:
+        """Prefetch what the next panel will be made of, evenly over the uses of this one."""
+        for tensor, form, size, depth in self.panels[name]:
+            outside = [n for n in list(self.loops)[:depth] if self.loops[n] > 1]
+            step = form.coefficient(outside[-1]) if outside else 0
+            nbytes = min(size, step) * tensor.dtype.bytes
+            steps = prod(list(self.loops.values())[depth:])
+            if step > 0 and steps * LEAST_SHARE_BYTES <= nbytes <= self.cache_bytes // 2:
+                self.share(tensor, form, depth - 1, form.const + max(size, step), min(size, step))
 
     def panel(self, tensor: Tensor, form: Linear) -> None:
         """Prefetch the next panel that a read moves to, evenly over the passes of this one."""

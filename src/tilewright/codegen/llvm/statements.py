@@ -179,6 +179,7 @@ class Walker:
                 self.leave(use, keep=False)
             else:
                 self.frame.materialise(self.b, self.ev.buffers[name])
+                self.prefetcher.fills(node)
                 self.visit(node.body)
 
     # ---- loops ------------------------------------------------------------------------------

@@ -7,12 +7,17 @@ epilogue between).
     panel    i.0: E of these rows, all f            then D of them
     chunk    i.0 i.1 | f.0: E of these rows, f.1    then D += E·W
 
+    prologue the same with C a given tensor: E is the operand as it is packed
+
 Where a contraction reads through other stages what another one made, `CHAIN` says of all of these
 where they are to be computed; when the derivation comes to them, `CHAINED` puts them there. What
 links two contractions is stored, never inlined (`LINKED`): inside, or at the root. How far
 inside is a decision, and so is the tile, whose rows a panel has. What a window slides over is
 computed with the rows around the tile, its halo. The other rules go on without a chain: loops one
 after another are sketches of the same task, so measuring decides.
+
+Nothing of a prologue is computed twice but halos, and its rows lie one after another in memory, so
+that they are read as one stream, and those of the next panel meanwhile (`codegen/llvm/prefetch`).
 
 Loops along which a source stands still (of `j` above) would compute it anew: those outside of it
 have one iteration.
@@ -27,7 +32,7 @@ from tilewright.expr.access import branches_on_position
 from tilewright.expr.nodes import Axis, Expr, as_expr
 from tilewright.schedule.state import At, Stage
 from tilewright.schedule.steps import CacheWrite, ComputeAt, ComputeInline, StoreAt
-from tilewright.space.chains import Chain, chains, links_contractions
+from tilewright.space.chains import Chain, chains, is_prologue, links_contractions
 from tilewright.space.decisions import variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import (
@@ -84,6 +89,7 @@ def tile_panels(d: Derivation, chain: Chain) -> At:
     for axis in stage.compute.axes:
         if not chain.moves(axis.name) and axis.extent != 1:
             d.constraints += [(level < at) | _once(d, axis, at) for at in PANEL]
+    d.constraints += [(level < at) | one for at in PANEL for one in _in_one_piece(d, chain, at)]
     if attach is None:
         return At(stage.name, level)
     d.constraints.append(level <= as_expr(attach.level))
@@ -108,6 +114,7 @@ def _chunk(d: Derivation, chain: Chain) -> Derivation | None:
         moves = chain.moves_alone if axis.reduce else chain.moves
         if not moves(axis.name) and axis.extent != 1:
             d.constraints.append(_once(d, axis, PANEL[-1]))
+    d.constraints += _in_one_piece(d, chain, PANEL[-1])
     return _begin(d, chain, At(stage.name, CHUNK), "chunks")
 
 
@@ -117,6 +124,19 @@ def _once(d: Derivation, axis: Axis, level: int) -> Expr:
     """
     lengths = variables(d.decisions[f"{dag_node(d.working.name)}.{axis.name}"])
     return reduce(mul, lengths if axis.reduce else lengths[level:]) >= axis.extent
+
+
+def _in_one_piece(d: Derivation, chain: Chain, level: int) -> list[Expr]:
+    """The conditions that rows of a prologue's operand lie one after another in memory: tiles
+    inside of a level have one iteration of an axis, or all of those further in.
+    """
+    node = dag_node(d.working.name)
+
+    def tile_of(axis: Axis) -> Expr:
+        return reduce(mul, variables(d.decisions[f"{node}.{axis.name}"])[level:])
+
+    pairs = chain.neighbours(d.working.compute.axes)
+    return [(tile_of(a) <= 1) | (tile_of(b) >= b.extent) for a, b in pairs]
 
 
 def _begin(d: Derivation, chain: Chain, at: At, how: str) -> Derivation:
@@ -129,7 +149,8 @@ def _begin(d: Derivation, chain: Chain, at: At, how: str) -> Derivation:
 
 
 def _links(d: Derivation) -> Verdict:
-    return Verdict.ONLY if links_contractions(d.state, d.working) else Verdict.NO
+    stored = links_contractions(d.state, d.working) or is_prologue(d.state, d.working)
+    return Verdict.ONLY if stored else Verdict.NO
 
 
 def _is_placed(d: Derivation) -> Verdict:
@@ -144,7 +165,8 @@ def _place(d: Derivation) -> list[Derivation]:
     if has_data_reuse(stage):
         return _place_contraction(d, stage, at)
     found = []
-    if branches_on_position(stage.compute) and is_inlinable(d.state, stage):
+    moves = branches_on_position(stage.compute) and not is_prologue(d.state, stage)
+    if moves and is_inlinable(d.state, stage):
         inlined = d.fork().advance()
         inlined.apply(ComputeInline(stage.name))
         inlined.variant = (*d.variant, f"{stage.name}: inline")

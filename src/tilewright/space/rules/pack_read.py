@@ -11,8 +11,7 @@ what it uses); how far inside is a decision.
 
 from __future__ import annotations
 
-from math import prod
-
+from tilewright.expr.access import MIN_REUSE, uses
 from tilewright.expr.nodes import Read, Var, free_vars, reads
 from tilewright.expr.tensors import Placeholder
 from tilewright.schedule.state import Stage
@@ -22,7 +21,6 @@ from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
 from tilewright.space.rules.tiling import fusion_target, tile
 
-MIN_REUSE = 12  # uses of each element, about two register tiles; fewer do not pay for the copy
 LEVELS = 3  # tile levels S, S, R of the stage itself
 FUSED_LEVELS = 2  # spatial levels of a consumer that the stage is computed in
 
@@ -52,8 +50,7 @@ def _pays(stage: Stage, read: Read, vector: str | None) -> bool:
     if row is None or row.name != vector or extent_int(row.extent) <= INNERMOST_LIMIT:
         return False
     reduced = any(a.name in moving and a.extent != 1 for a in stage.compute.reduce_axes)
-    uses = prod(extent_int(a.extent) for a in stage.compute.axes if a.name not in moving)
-    return reduced and uses >= MIN_REUSE
+    return reduced and uses(stage.tensor, read) >= MIN_REUSE
 
 
 def _can_pack(d: Derivation) -> Verdict:
