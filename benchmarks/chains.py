@@ -66,9 +66,22 @@ QUICK_TRIALS = 48
 BLOCK_S = 0.1  # of a side's turn
 
 
-def main(words: Sequence[str] | None = None) -> int:
+@dataclass(frozen=True)
+class Suite:
+    """Cases of the table, and which of them are a quick run; `stem` names its database."""
+
+    title: str
+    names: Sequence[str]
+    quick: str
+    stem: str
+
+
+SUITE = Suite((__doc__ or "").splitlines()[0], NAMES, QUICK, "chains")
+
+
+def main(words: Sequence[str] | None = None, suite: Suite = SUITE) -> int:
     """Run the benchmark; the exit status."""
-    line = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    line = argparse.ArgumentParser(description=suite.title)
     line.add_argument("--cases", default="*", help="names or globs, comma-separated (all)")
     line.add_argument("--quick", action="store_true", help=f"{QUICK_TRIALS} trials, few cases")
     line.add_argument("--trials", type=int, default=96, help="of each way (%(default)s)")
@@ -76,21 +89,21 @@ def main(words: Sequence[str] | None = None) -> int:
     line.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
     line.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
     line.add_argument("--threads", type=int, default=2, help="of every side (%(default)s)")
-    line.add_argument("--db", type=Path, default=Path("chains.db"), help="(%(default)s)")
+    line.add_argument("--db", type=Path, default=Path(f"{suite.stem}.db"), help="(%(default)s)")
     line.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
     line.add_argument("--json", type=Path, help="where results are kept, and read from first")
     line.add_argument(
         "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
     )
     options = line.parse_args(words)
-    return reported(lambda: run(options))
+    return reported(lambda: run(options, suite))
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, suite: Suite) -> int:
     """What the file lacks; 1 where a case failed."""
     console = output()
     trials = QUICK_TRIALS if options.quick else options.trials
-    names = chosen(QUICK if options.quick else options.cases, NAMES)
+    names = chosen(suite.quick if options.quick else options.cases, suite.names)
     deadline = Deadline.after(options.minutes)
     results = ChainResults.read(options.json)
     target = replace(host_target(), cores=options.threads)
@@ -195,7 +208,8 @@ class ChainResults(Results):
     """Results of chains, in the order of the table."""
 
     def sorted(self) -> list[Entry]:
-        return sorted(self.cases.values(), key=lambda e: NAMES.index(e["case"]))
+        order = list(CASES)
+        return sorted(self.cases.values(), key=lambda e: order.index(e["case"]))
 
     def summary(self) -> dict[str, Any]:
         """Over all cases; None where there is nothing to compare with."""

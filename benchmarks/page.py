@@ -235,10 +235,34 @@ def _match_row(entry: Content) -> list[str]:
 
 def chains(found: Content) -> str:
     """Contractions back to back."""
+    return _in_one_kernel(
+        found,
+        "Contractions back to back",
+        "chains",
+        "the pairs of Bolt's tables 1 and 2, blocks of MobileNet-V2, attention of 12 heads of 64, "
+        "an MLP of BERT",
+        "contractions share a kernel",
+    )
+
+
+def prologues(found: Content) -> str:
+    """Arithmetic and the contraction that it feeds."""
+    return _in_one_kernel(
+        found,
+        "Arithmetic before contractions",
+        "prologues",
+        "batch norm, ReLU and a convolution (image, channels, outputs, window), scaled channels "
+        "before a projection, GELU, a gate or bytes as numbers before a product",
+        "both share a kernel",
+    )
+
+
+def _in_one_kernel(found: Content, title: str, name: str, cases: str, share: str) -> str:
+    """Cases in one kernel and in several."""
     summary = found["summary"]
     told = [
-        f"Of {summary['cases']} cases {summary['chained']} are cut so that contractions share a "
-        f"kernel. Sharing it is {summary['geomean_unchained']:.2f} as fast as kernels of their own "
+        f"Of {summary['cases']} cases {summary['chained']} are cut so that {share}. "
+        f"Sharing it is {summary['geomean_unchained']:.2f} as fast as kernels of their own "
         "in the geometric mean"
     ]
     if summary["chained"]:
@@ -251,10 +275,9 @@ def chains(found: Content) -> str:
             f"{_named(summary['worst_best_peer'])})."
         )
     return (
-        "## Contractions back to back\n\n"
-        "`python -m benchmarks.chains --json benchmarks/results/chains.json`: the pairs of Bolt's "
-        "tables 1 and 2, blocks of MobileNet-V2, attention of 12 heads of 64, an MLP of BERT; "
-        "float32, two threads, as many trials for either way, sides in turns. "
+        f"## {title}\n\n"
+        f"`python -m benchmarks.{name} --json benchmarks/results/{name}.json`: {cases}; float32, "
+        "two threads, as many trials for either way, sides in turns. "
         f"{origin(found['provenance'])}\n\n"
         f"{table((*CHAINS_HEAD, *CHAINS_RATIOS), map(chain_row, found['cases']))}\n"
         f"{''.join(told)}\n"
@@ -516,6 +539,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators_avx2": operators_avx2,
     "networks": networks,
     "chains": chains,
+    "prologues": prologues,
     "load": load,
     "convergence": convergence,
     "search_speed": search_speed,

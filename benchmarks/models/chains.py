@@ -35,8 +35,8 @@ class ChannelsLast(nn.Module):
         super().__init__()
         self.module = module
 
-    def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.module(x.permute(0, 3, 1, 2))
+    def forward(self, *images: Tensor) -> Tensor:
+        y: Tensor = self.module(*(x.permute(0, 3, 1, 2) for x in images))
         return y.permute(0, 2, 3, 1)
 
 

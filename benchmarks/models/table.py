@@ -39,6 +39,11 @@ def tokens(vocabulary: int, length: int) -> Draw:
     return lambda rng, batch: rng.integers(0, vocabulary, (batch, length), np.int64)
 
 
+def bytes_of(*shape: int) -> Draw:
+    """uint8 values `[batch, *shape]`."""
+    return lambda rng, batch: rng.integers(0, 256, (batch, *shape), np.uint8)
+
+
 def mask(length: int, padding: int) -> Draw:
     """int64 `[batch, length]`: 1 for tokens, 0 for the last `padding` places."""
 
@@ -110,17 +115,29 @@ def bert(name: str, length: int, published: bool = True) -> Network:
 
 
 def chain(
-    name: str, inputs: dict[str, Draw], batches: tuple[int, ...], *options: str | int
+    name: str,
+    inputs: dict[str, Draw],
+    batches: tuple[int, ...],
+    *options: str | int,
+    file: str = "chains",
 ) -> Network:
     """Contractions back to back."""
-    return Network(name, "chains", inputs, 0, batches, published=False, options=options)
+    return Network(name, file, inputs, 0, batches, published=False, options=options)
 
 
-def image_chain(kind: str, size: int, *sizes: int, batches: tuple[int, ...]) -> Network:
+def image_chain(
+    kind: str, size: int, *sizes: int, batches: tuple[int, ...], file: str = "chains"
+) -> Network:
     """The same of images of that size; `sizes` begin with their channels."""
     name = "-".join(map(str, (kind, size, *sizes)))
-    found = chain(name, {"x": floats(sizes[0], size, size)}, batches, kind, *sizes)
+    found = chain(name, {"x": floats(sizes[0], size, size)}, batches, kind, *sizes, file=file)
     return replace(found, rank=2)
+
+
+def prologue(kind: str, inputs: int, outputs: int, rows: int, **draws: Draw) -> Network:
+    """Arithmetic on so many rows, and the product that it feeds."""
+    name, sizes = f"{kind}-{inputs}-{outputs}", (inputs, outputs)
+    return chain(name, draws or {"x": floats(inputs)}, (rows,), kind, *sizes, file="prologues")
 
 
 def channels_last(network: Network) -> Network:
@@ -171,6 +188,22 @@ TEXT_CHAINS = (
     chain("mlp-768", {"x": floats(768)}, (128,), "mlp", 768),
 )
 CHAINS = (*GEMM_CHAINS, *IMAGE_CHAINS, *TEXT_CHAINS)
+# Of DenseNet-121, a pre-activation ResNet-50, EfficientNet-B0; of Swin-T, GPT-2, quantised features
+# and a gated MLP.
+EXCITED = image_chain("excited", 56, 96, 24, batches=(16,), file="prologues")
+IMAGE_PROLOGUES = (
+    image_chain("norm_conv", 56, 256, 128, 1, batches=(1, 16), file="prologues"),
+    image_chain("norm_conv", 56, 128, 32, 3, batches=(16,), file="prologues"),
+    image_chain("norm_conv", 56, 256, 64, 1, batches=(1, 16), file="prologues"),
+    replace(EXCITED, inputs={**EXCITED.inputs, "scale": floats(96, 1, 1)}),
+)
+ROW_PROLOGUES = (
+    prologue("gelu", 384, 96, 25088),
+    prologue("gelu", 3072, 768, 2048),
+    prologue("dequantised", 512, 128, 16384, x=bytes_of(512)),
+    prologue("gated", 1024, 256, 8192, x=floats(1024), gate=floats(1024)),
+)
+PROLOGUES = (*IMAGE_PROLOGUES, *ROW_PROLOGUES)
 
 
 def repvgg(size: str, activation: str = "relu", deepened: float = 0) -> Network:
@@ -206,7 +239,8 @@ NETWORKS = (
     *REPVGG,
     *(bert(f"bert-base-{length}", length, published=False) for length in LENGTHS),
     *CHAINS,
-    *map(channels_last, IMAGE_CHAINS),
+    *PROLOGUES,
+    *map(channels_last, (*IMAGE_CHAINS, *IMAGE_PROLOGUES)),
 )
 
 CASES = {

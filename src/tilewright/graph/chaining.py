@@ -22,9 +22,17 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol
 
-from tilewright.expr.access import LONGEST_CHAIN, MIN_REUSE, affine_index, has_data_reuse, uses
+from tilewright.expr.access import (
+    EXPENSIVE,
+    LONGEST_CHAIN,
+    MIN_REUSE,
+    affine_index,
+    has_data_reuse,
+    uses,
+)
 from tilewright.expr.dag import stage_flops
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.nodes import Call, walk
 from tilewright.expr.online_softmax import find, lengths
 from tilewright.expr.reference import compute_of, sizes
 from tilewright.expr.simplify import Simplifier
@@ -33,11 +41,13 @@ from tilewright.graph.access import NodeMath
 from tilewright.graph.dags import dag_of
 from tilewright.graph.ir import Node, Value
 from tilewright.target import CpuTarget
-from tilewright.target.speeds import published
+from tilewright.target.speeds import Speeds, published
 
 NEAR = 1.0  # of the cores' second-level caches: what is no larger is there still when it is read
 PANEL = 0.5  # of one core's: what rows of the intermediate tensor may take
 WORTH = 0.1  # of the time of the arithmetic, that moving the tensor takes at least
+WORTH_PROLOGUE = 0.01  # of the same; it makes no space much larger
+INTRINSIC_FLOPS = 48.0  # an intrinsic that takes tens of instructions
 FLOPS_PER_CYCLE = 4.0  # of one lane: two fused multiply-adds
 
 
@@ -136,24 +146,26 @@ class Chaining:
         """What is to be said of two groups of nodes, the second of which reads the last value of
         the first; None where these are no two contractions, nor a prologue and one.
         """
-        link = linked(self, before, after) or self._prologue(before, after)
+        found = linked(self, before, after)
+        link = found or self._prologue(before, after)
         if link is None or link.refusal:
             return link
         value = link.value
-        if value.bytes <= NEAR * self.target.cores * self.target.l2_bytes:
+        near = value.bytes <= NEAR * self.target.cores * self.target.l2_bytes
+        if near and found:
             return replace(link, refusal="what is between stays in the near caches")
         rows = self._recomputed(link)
         if rows is None:
             return replace(link, refusal="what is between is read in no fixed order")
         speeds = published(self.target.name)
-        far = value.bytes > PANEL * self.target.l3_bytes
-        speed = speeds.dram_bytes_per_s if far else speeds.l3_bytes_per_s
         lanes = self.target.lanes(as_dtype(value.dtype))
         flops_per_s = FLOPS_PER_CYCLE * lanes * speeds.clock_hz
         own, others = self._flops(before), self._flops(after)
-        saved_s = 2.0 * value.bytes / speed - rows * own / flops_per_s
+        # alone, a prologue computes while it moves
+        again = rows * own if found else (1.0 + rows) * (own + self._intrinsics(before))
+        saved_s = 2.0 * value.bytes / self._speed(value, speeds, near) - again / flops_per_s
         gain = saved_s * flops_per_s / (own + others)
-        if gain < WORTH:
+        if gain < (WORTH if found else WORTH_PROLOGUE):
             return replace(
                 link, gain=gain, refusal=f"not moving what is between saves {max(gain, 0.0):.0%}"
             )
@@ -161,22 +173,40 @@ class Chaining:
 
     def _prologue(self, before: Sequence[Node], after: Sequence[Node]) -> Link | None:
         """The link of arithmetic and the contraction that alone reads its result, each element many
-        times, row by row as it is made.
+        times, row by row as it is made, and rows enough for every core to pack its own.
         """
         first, value = before[-1], before[-1].output
-        maths = [self.math[n] for n in before]
-        if value in self.returned or len(self.readers[value]) != 1:
+        if value in self.returned or len(self.readers[value]) != 1 or self.math[first].moves:
             return None
-        if any(m.reduces for m in maths) or all(m.moves for m in maths):
-            return None
-        if not all(m.keeps_rows(v) for m in maths if m.moves for v in m.node.inputs):
-            return None
+        for math in (self.math[n] for n in before):
+            turns = math.moves and not all(map(math.keeps_rows, math.node.inputs))
+            if math.reduces or turns:
+                return None
         (second,) = self.readers[value]
         math = self.math[second]
         if second not in after or not is_contraction(math):
             return None
-        used = [uses(stage, read) for stage, read in math.element_reads(value)]
-        return Link(first, second, value) if len(used) == 1 and used[0] >= MIN_REUSE else None
+        found = math.element_reads(value)
+        if len(found) != 1:
+            return None
+        used = uses(*found[0])
+        rows = prod(sizes(compute_of(found[0][0]).axes)) // used
+        pays = used >= MIN_REUSE and rows >= MIN_REUSE * self.target.cores
+        return Link(first, second, value) if pays else None
+
+    def _speed(self, value: Value, speeds: Speeds, near: bool) -> float:
+        """Bytes a second of where a value is."""
+        if near:
+            return speeds.l2_bytes_per_s
+        far = value.bytes > PANEL * self.target.l3_bytes
+        return speeds.dram_bytes_per_s if far else speeds.l3_bytes_per_s
+
+    def _intrinsics(self, nodes: Iterable[Node]) -> float:
+        """Flops of what takes longer than one, besides that."""
+        return INTRINSIC_FLOPS * sum(
+            prod(sizes(compute_of(t).axes)) for n in nodes for t in self.math[n].stages
+            for e in walk(compute_of(t).body) if isinstance(e, Call) and e.fn in EXPENSIVE
+        )  # fmt: skip
 
     def _flops(self, nodes: Iterable[Node]) -> int:
         return sum(stage_flops(t) for n in nodes for t in self.math[n].stages)
