@@ -50,6 +50,7 @@ from tilewright.nest.nodes import Alloc, For, Kind, Node, Store, bodies
 
 LEAST_PASSES = 4  # over a panel: fewer leave no time
 LEAST_SHARE_BYTES = 16  # of a block, an iteration: else most prefetches ask for what is there
+LEAST_PANEL_BYTES = 4  # the same of a panel, which is read all at once: nothing hides its misses
 LEAST_STEPS = 4  # iterations of a reduction for each line: fewer are hardly longer than the stores
 LINE = 64
 INTO_SECOND_LEVEL = "i32 0, i32 2, i32 1"  # a read, of data that is used again
@@ -121,7 +122,7 @@ class Prefetcher:
             step = form.coefficient(outside[-1]) if outside else 0
             nbytes = min(size, step) * tensor.dtype.bytes
             steps = prod(list(self.loops.values())[depth:])
-            if step > 0 and steps * LEAST_SHARE_BYTES <= nbytes <= self.cache_bytes // 2:
+            if step > 0 and steps * LEAST_PANEL_BYTES <= nbytes <= self.cache_bytes // 2:
                 self.share(tensor, form, depth - 1, form.const + max(size, step), min(size, step))
 
     def panel(self, tensor: Tensor, form: Linear) -> None:
