@@ -20,7 +20,6 @@ The JSON file is written after every row, and rows that it has are not run again
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import sys
 import time
@@ -49,12 +48,13 @@ from benchmarks.bolt_problems import (
     products,
 )
 from benchmarks.comparison import mean
+from benchmarks.deadline import Deadline
 from benchmarks.gpu_lab import Found, Lab, check, random_arrays
 from benchmarks.models.table import CASES, NetworkCase
 from benchmarks.operators import reported
 from benchmarks.provenance import provenance
-from benchmarks.turns import Deadline
-from tilewright.artifact import Array, Artifact
+from benchmarks.torch_graphs import Torch
+from tilewright.artifact import Artifact
 from tilewright.build.compile import compile_request, make_request
 from tilewright.cli.console import complain, output
 from tilewright.gene import Gene
@@ -69,68 +69,6 @@ TUNING_MINUTES = 20  # of a network, at most
 Row: TypeAlias = "dict[str, Any]"
 
 NETWORKS = ("repvgg-a0-b1", "resnet50-b1")
-
-
-# ---- PyTorch --------------------------------------------------------------------------------
-
-
-class Torch:
-    """PyTorch on the GPU, in graphs; on the CPU, to go through the code, as calls."""
-
-    def __init__(self, on_gpu: bool) -> None:
-        import torch
-
-        self.torch = torch
-        self.device = "cuda" if on_gpu else "cpu"
-        torch.backends.cudnn.benchmark = True
-
-    def timed(self, call: Callable[[], Any]) -> tuple[Array, float]:
-        """Its output, and the seconds of a call."""
-        torch = self.torch
-        with torch.inference_mode():
-            found: Array = call().cpu().numpy()
-            if self.device == "cpu":
-                started = time.perf_counter()
-                call()
-                return found, time.perf_counter() - started
-            return found, self._graphed(call)
-
-    def _graphed(self, call: Callable[[], Any], samples: int = 10) -> float:
-        torch = self.torch
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                call()
-        torch.cuda.current_stream().wait_stream(side)
-        copies = 1
-        while True:
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                for _ in range(copies):
-                    call()
-            graph.replay()
-            events = [torch.cuda.Event(enable_timing=True) for _ in range(samples + 1)]
-            events[0].record()
-            for event in events[1:]:
-                graph.replay()
-                event.record()
-            torch.cuda.synchronize()
-            spans = itertools.pairwise(events)
-            seconds = float(np.median([1e-3 * a.elapsed_time(b) for a, b in spans]))
-            if seconds >= 1e-4 or copies == 64:
-                return seconds / copies
-            copies = 64 if copies == 1 and seconds < 1e-5 else min(64, copies * 8)
-
-    def problem(self, problem: Problem, arrays: Mapping[str, Array]) -> tuple[Array, float]:
-        """The same of a problem. Weights of convolutions lie as cuDNN likes them."""
-        tensors = {k: self.torch.from_numpy(v).to(self.device) for k, v in arrays.items()}
-        for t in problem.dag.constants:
-            if t.rank == 4:
-                filters = tensors[t.name].permute(3, 2, 0, 1)
-                last = self.torch.channels_last
-                tensors[t.name] = filters.contiguous(memory_format=last)
-        return self.timed(lambda: problem.peer(self.torch, tensors))
 
 
 # ---- parts ----------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""The computations of Bolt's figures and tables, in half precision, and the same by PyTorch.
+"""The computations of Bolt's figures and tables, in half precision where nothing else is said, and
+the same by PyTorch.
 
 problem = convolution(32, 56, 56, 64, 64, (3, 3), activation="relu", biased=True)
 problem.dag, problem.peer(torch, tensors)
@@ -18,6 +19,7 @@ from tilewright.expr.tensors import placeholder
 Peer: TypeAlias = "Callable[[Any, Mapping[str, Any]], Any]"
 """What PyTorch computes, of its modules and of tensors by name."""
 
+HALF = "float16"
 ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
     "relu": ops.relu, "gelu": ops.gelu, "hardswish": ops.hard_swish, "softplus": ops.softplus,
 }  # fmt: skip
@@ -47,8 +49,8 @@ PADDED = {  # batch, height, width, channels in and out, kernel
 }  # fmt: skip
 
 
-def half(name: str, *shape: int, constant: bool = False) -> Tensor:
-    return placeholder(shape, "float16", name=name, constant=constant)
+def half(name: str, *shape: int, constant: bool = False, dtype: str = HALF) -> Tensor:
+    return placeholder(shape, dtype, name=name, constant=constant)
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,11 @@ class Problem:
     peer: Peer
 
 
-def product(m: int, n: int, k: int, activation: str = "", biased: bool = False) -> Problem:
+def product(
+    m: int, n: int, k: int, activation: str = "", biased: bool = False, dtype: str = HALF
+) -> Problem:
     """`[m, k]` by `[k, n]`, with what follows."""
-    y = ops.matmul(half("x", m, k), half("w", k, n, constant=True))
+    y = ops.matmul(half("x", m, k, dtype=dtype), half("w", k, n, constant=True, dtype=dtype))
     y, follow = _followed(y, n, activation, biased)
     return Problem(ComputeDAG([y]), lambda torch, t: follow(torch, t["x"] @ t["w"], t))
 
@@ -80,13 +84,13 @@ def products(m: int, first: tuple[int, int], second: tuple[int, int]) -> Problem
 
 def convolution(
     n: int, height: int, width: int, c: int, o: int, kernel: tuple[int, int],
-    stride: int = 1, activation: str = "", biased: bool = False,
+    stride: int = 1, activation: str = "", biased: bool = False, dtype: str = HALF,
 ) -> Problem:  # fmt: skip
     """A convolution of images with channels last, padded by half of its kernel."""
     padding = tuple(k // 2 for k in kernel)
     y = ops.conv(
-        half("x", n, height, width, c), half("w", *kernel, c, o, constant=True),
-        stride=stride, padding=padding,
+        half("x", n, height, width, c, dtype=dtype),
+        half("w", *kernel, c, o, constant=True, dtype=dtype), stride=stride, padding=padding,
     )  # fmt: skip
     y, follow = _followed(y, o, activation, biased)
 
@@ -125,7 +129,7 @@ def _followed(
 ) -> tuple[Tensor, Callable[..., Any]]:
     """With a bias and an activation, and how PyTorch adds them."""
     if biased:
-        y = ops.add(y, half("bias", columns, constant=True))
+        y = ops.add(y, half("bias", columns, constant=True, dtype=y.dtype.name))
     if activation:
         y = ACTIVATIONS[activation](y)
 

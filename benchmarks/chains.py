@@ -33,6 +33,7 @@ from rich.table import Table
 
 import tilewright as tw
 from benchmarks.comparison import Entry, Results, mean, ratios
+from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, CHAINS, NetworkCase
 from benchmarks.networks import checked
@@ -43,7 +44,6 @@ from benchmarks.peers.sides import OURS, OWN, PEERS, UNCHAINED, UNTUNED, UNTUNED
 from benchmarks.provenance import provenance
 from benchmarks.turns import (
     ROUNDS,
-    Deadline,
     chosen,
     in_turns,
     installed,

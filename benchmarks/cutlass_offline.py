@@ -27,8 +27,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.deadline import Deadline
 from benchmarks.provenance import provenance
-from benchmarks.turns import Deadline, chosen
+from benchmarks.turns import chosen
 from tilewright.build.native import TOGETHER, prebuild, written
 from tilewright.cutlass import Match, Native, Program
 from tilewright.cutlass.architectures import ARCHITECTURES

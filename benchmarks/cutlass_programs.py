@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.deadline import Deadline
 from benchmarks.provenance import provenance
-from benchmarks.turns import Deadline
 from tilewright.artifact import Array, Artifact, BufferSpec, Launch, Packing
 from tilewright.build.native import native_artifact
 from tilewright.cutlass.architectures import ARCHITECTURES

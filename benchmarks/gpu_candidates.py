@@ -43,9 +43,9 @@ from rich.table import Table
 
 from benchmarks import template_candidates
 from benchmarks.cases import SHAPES, Case
+from benchmarks.deadline import Deadline
 from benchmarks.provenance import provenance
 from benchmarks.template_candidates import TemplateFigures
-from benchmarks.turns import Deadline
 from tilewright.artifact import Array, Artifact
 from tilewright.build import build
 from tilewright.cli.console import output

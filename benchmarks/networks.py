@@ -40,6 +40,7 @@ from rich.table import Table
 
 import tilewright as tw
 from benchmarks.comparison import Results, mean, ratios
+from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
 from benchmarks.operators import reported
@@ -50,7 +51,6 @@ from benchmarks.tuning_log import Point, TuningLog, points, reached
 from benchmarks.turns import (
     ROUNDS,
     TOLERANCE,
-    Deadline,
     chosen,
     compared,
     in_turns,

@@ -35,13 +35,13 @@ from rich.console import Console
 import tilewright as tw
 from benchmarks.cases import CASES, Case
 from benchmarks.comparison import Results, entry_of, print_cases, print_summary
+from benchmarks.deadline import Deadline
 from benchmarks.peers.process import WAITS, SideError
 from benchmarks.peers.sides import OURS, PEERS
 from benchmarks.provenance import provenance
 from benchmarks.roofline import Bound, CpuBounds
 from benchmarks.turns import (
     ROUNDS,
-    Deadline,
     chosen,
     compared,
     in_turns,

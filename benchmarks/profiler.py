@@ -28,6 +28,7 @@ from typing import Any
 from rich.table import Table
 
 import tilewright as tw
+from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, PUBLISHED
 from benchmarks.operators import reported
@@ -43,7 +44,7 @@ from benchmarks.reuse_records import (
     timed,
 )
 from benchmarks.tuning_log import TuningLog
-from benchmarks.turns import ROUNDS, Deadline, chosen
+from benchmarks.turns import ROUNDS, chosen
 from tilewright.cli.console import output
 from tilewright.machine import host_target
 from tilewright.records.database import Database

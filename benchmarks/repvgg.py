@@ -21,6 +21,7 @@ from pathlib import Path
 from rich.table import Table
 
 import tilewright as tw
+from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES
 from benchmarks.networks import BLOCK_S
@@ -37,7 +38,7 @@ from benchmarks.reuse_records import (
     timed,
 )
 from benchmarks.tuning_log import TuningLog
-from benchmarks.turns import ROUNDS, TOLERANCE, Deadline, compared, in_turns, medians, outputs
+from benchmarks.turns import ROUNDS, TOLERANCE, compared, in_turns, medians, outputs
 from tilewright.cli.console import output
 from tilewright.machine import host_target
 

@@ -19,6 +19,7 @@ from statistics import median
 
 from rich.table import Table
 
+from benchmarks.deadline import Deadline
 from benchmarks.gpu_candidates import cpu_seconds, cuda_source
 from benchmarks.operator_sets import SETS
 from benchmarks.operators import reported
@@ -34,7 +35,7 @@ from benchmarks.reuse_records import (
     write_results,
 )
 from benchmarks.simulated_gpu import SimulatedGpu
-from benchmarks.turns import Deadline, chosen
+from benchmarks.turns import chosen
 from tilewright.cli.console import output
 from tilewright.errors import TilewrightError
 from tilewright.records.database import Database

@@ -29,6 +29,7 @@ from statistics import geometric_mean
 from rich.table import Table
 
 import tilewright as tw
+from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES, LENGTHS
 from benchmarks.networks import BLOCK_S
@@ -48,7 +49,6 @@ from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import (
     ROUNDS,
     TOLERANCE,
-    Deadline,
     chosen,
     compared,
     in_turns,

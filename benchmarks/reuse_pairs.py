@@ -32,6 +32,7 @@ from typing import Any
 
 from rich.table import Table
 
+from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import PAIR_TYPES, Workload, pairs
 from benchmarks.operators import reported
 from benchmarks.provenance import provenance
@@ -47,7 +48,7 @@ from benchmarks.reuse_records import (
     where_of,
     write_results,
 )
-from benchmarks.turns import Deadline, chosen
+from benchmarks.turns import chosen
 from tilewright.cli.console import output
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT

@@ -21,11 +21,11 @@ from statistics import median
 from typing import Any, TypeAlias
 
 import tilewright as tw
+from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import Workload
 from benchmarks.provenance import provenance
 from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
-from benchmarks.turns import Deadline
 from tilewright import task_measurer
 from tilewright.build import default_gene
 from tilewright.cost.candidates import concatenate

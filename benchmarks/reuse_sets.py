@@ -49,6 +49,7 @@ from typing import TypeAlias
 from rich.table import Table
 
 from benchmarks.cases import Case
+from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry, entries, square
 from benchmarks.operators import curve, reported
 from benchmarks.reuse_records import (
@@ -69,7 +70,7 @@ from benchmarks.reuse_records import (
     where_of,
 )
 from benchmarks.tuning_log import TuningLog
-from benchmarks.turns import Deadline, chosen
+from benchmarks.turns import chosen
 from tilewright.cli.console import output
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT

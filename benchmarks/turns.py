@@ -14,9 +14,7 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -35,26 +33,6 @@ BLOCK_S = 0.04
 TOLERANCE = 1e-3
 
 Blocks = Mapping[str, Sequence[Block]]
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """When a slice ends; no case begins afterwards."""
-
-    at: float
-
-    @classmethod
-    def after(cls, minutes: float) -> Deadline:
-        return cls(time.monotonic() + 60 * minutes)
-
-    @property
-    def minutes(self) -> float:
-        """What is left."""
-        return (self.at - time.monotonic()) / 60
-
-    @property
-    def passed(self) -> bool:
-        return time.monotonic() >= self.at
 
 
 def chosen(patterns: str, names: Iterable[str]) -> list[str]:

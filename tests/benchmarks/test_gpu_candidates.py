@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.cases import SHAPES
+from benchmarks.deadline import Deadline
 from benchmarks.gpu_candidates import SMALL, Family, Figures, measured, small_dag, summary
-from benchmarks.turns import Deadline
 
 from benchmarks import gpu_candidates
 from devices import at_hand

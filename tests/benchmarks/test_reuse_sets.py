@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from benchmarks.cases import Case, conv2d
+from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import SETS, Entry
 from benchmarks.reuse_records import task_of
 from benchmarks.reuse_sets import known_as, main, needed, rows, summary, throughput
-from benchmarks.turns import Deadline
 from simulated_device import simulate
 
 from benchmarks import reuse_sets
