@@ -46,7 +46,7 @@ from tilewright.target.speeds import Speeds, published
 NEAR = 1.0  # of the cores' second-level caches: what is no larger is there still when it is read
 PANEL = 0.5  # of one core's: what rows of the intermediate tensor may take
 WORTH = 0.1  # of the time of the arithmetic, that moving the tensor takes at least
-WORTH_PROLOGUE = 0.01  # of the same; it makes no space much larger
+WORTH_PROLOGUE = 0.015  # of the same; it makes no space much larger
 INTRINSIC_FLOPS = 96.0  # of an intrinsic that takes tens of instructions: two dozen cycles
 FLOPS_PER_CYCLE = 4.0  # of one lane: two fused multiply-adds
 
