@@ -63,7 +63,7 @@ from tilewright.runtime.opencl import OpenclDevice
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step
-from tilewright.schedule.templates import TEMPLATES
+from tilewright.schedule.templates import ON_GPUS
 from tilewright.space.space import Space
 from tilewright.target import Target
 
@@ -314,7 +314,7 @@ def of_templates(options: argparse.Namespace) -> None:
     deadline = Deadline.after(options.minutes)
     saved = _saved(options.json)
     templates: dict[str, Any] = saved.setdefault("templates", {})
-    for name in TEMPLATES:
+    for name in ON_GPUS:
         before = TemplateFigures.of({} if options.anew else templates.get(name, {}))
         if before.sampled >= options.candidates or deadline.passed:
             continue

@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.deadline import Deadline
 from benchmarks.sass import PRODUCTS, Sass
 from benchmarks.template_problems import Problem, drawn
-from benchmarks.turns import Deadline
 from tilewright.build import build
 from tilewright.errors import BuildError, RunError, ScheduleError, VerifyError, WrongAnswer
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.steps import UseTemplate
-from tilewright.schedule.templates import TEMPLATES
+from tilewright.schedule.templates import ON_GPUS
 
 ARCHITECTURES = ("sm_80", "sm_90")
 SEED = 17
@@ -76,7 +76,7 @@ def measured(
             break
         figures.sampled = i + 1
         try:
-            problem, step = drawn(TEMPLATES[name], np.random.default_rng([SEED, i]))
+            problem, step = drawn(ON_GPUS[name], np.random.default_rng([SEED, i]))
             checked(problem, step, i, figures)
         except (ScheduleError, BuildError) as error:
             figures.invalid += 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.deadline import Deadline
 from benchmarks.sass import disassembler
 from benchmarks.template_candidates import TemplateFigures, measured, rows
 from benchmarks.template_problems import Problem, drawn
-from benchmarks.turns import Deadline
 
 from benchmarks import gpu_candidates, template_candidates
 from devices import at_hand, tools

@@ -9,7 +9,7 @@ from benchmarks.template_problems import drawn
 from devices import tools
 from tilewright.build.compile import build
 from tilewright.runtime.emulated import EmulatedDevice
-from tilewright.schedule.templates import TEMPLATES
+from tilewright.schedule.templates import ON_GPUS
 from tilewright.target import Target
 
 SEEDS, EMULATED = range(6), range(100, 102)
@@ -17,17 +17,17 @@ SEEDS, EMULATED = range(6), range(100, 102)
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", ON_GPUS)
 def test_the_interpreter_gives_what_the_mathematics_does(name: str, seed: int) -> None:
-    problem, step = drawn(TEMPLATES[name], np.random.default_rng([31, seed]))
+    problem, step = drawn(ON_GPUS[name], np.random.default_rng([31, seed]))
     problem.interpreted(problem.program(step))
 
 
 @tools("g++")
 @pytest.mark.no_cover
 @pytest.mark.parametrize("seed", EMULATED)
-@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("name", ON_GPUS)
 def test_so_does_the_emulation(name: str, seed: int) -> None:
-    problem, step = drawn(TEMPLATES[name], np.random.default_rng([31, seed]))
+    problem, step = drawn(ON_GPUS[name], np.random.default_rng([31, seed]))
     artifact = build(problem.dag, [step], Target.parse("emulated"), "candidate")
     problem.run(artifact, EmulatedDevice(seed=seed))
