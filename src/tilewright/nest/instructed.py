@@ -6,7 +6,7 @@ things.
 
 The threads of a block run in step, and so do its warps. A copy is made when it is waited for: until
 then nobody may use its elements, and after it, a barrier must come before others do. What `wgmma`
-reads is lent to it until then.
+reads is lent to it until then; others' parts of it may read until a barrier after that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tilewright.nest.instructions import (
     rule_of,
 )
 from tilewright.nest.lanes import Array, Lanes
-from tilewright.nest.memory import THREAD, CheckedBuffer, threads
+from tilewright.nest.memory import SEVERAL, THREAD, CheckedBuffer, threads
 from tilewright.nest.nodes import Instruction, Kind
 from tilewright.nest.place import StatementPlace
 
@@ -71,6 +71,10 @@ class Groups:
         over, self.groups = self.groups[:done], self.groups[done:]
         for one in (one for group in over for one in group):
             one.mark(-1)
+            for buffer, at in one.lent:
+                if buffer.since is not None:
+                    # each warp waits for its part: others may still read
+                    buffer.since.reader[at] = SEVERAL
             if one.values is not None:
                 _write(where, one.buffer, one.at, one.values, one.thread)
 
