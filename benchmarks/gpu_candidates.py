@@ -46,7 +46,6 @@ from benchmarks.cases import SHAPES, Case
 from benchmarks.deadline import Deadline
 from benchmarks.provenance import provenance
 from benchmarks.template_candidates import TemplateFigures
-from benchmarks.template_problems import GPU_TEMPLATES
 from tilewright.artifact import Array, Artifact
 from tilewright.build import build
 from tilewright.cli.console import output

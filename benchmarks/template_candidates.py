@@ -27,9 +27,10 @@ from tilewright.errors import BuildError, RunError, ScheduleError, VerifyError, 
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.runtime.nvrtc import compile_cuda
 from tilewright.schedule.steps import UseTemplate
-from tilewright.schedule.templates import ON_GPUS
+from tilewright.schedule.templates import ON_GPUS, WITH_WARPGROUPS
 
 ARCHITECTURES = ("sm_80", "sm_90")
+ONLY = {t.name: ("sm_90",) for t in WITH_WARPGROUPS}
 SEED = 17
 FIGURES = ("interpreted_s", "emulated_s", "nvrtc_s")
 
@@ -97,7 +98,8 @@ def checked(problem: Problem, step: UseTemplate, seed: int, figures: TemplateFig
     start = figures.timed("interpreted_s", start)
     problem.run(artifact, device)
     figures.timed("emulated_s", start)
-    for binary, report in map(partial(_compiled, figures, artifact.object_code), ARCHITECTURES):
+    architectures = ONLY.get(step.template, ARCHITECTURES)
+    for binary, report in map(partial(_compiled, figures, artifact.object_code), architectures):
         code = Sass.of(binary)
         loop = code.main_loop
         if loop:

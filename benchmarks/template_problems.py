@@ -37,7 +37,7 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.template_step import matched
-from tilewright.schedule.templates import ON_CPUS, TEMPLATES, Template
+from tilewright.schedule.templates import Template
 from tilewright.schedule.templates.anchor import anchor_of
 from tilewright.space.space import Space
 from tilewright.target import Target
@@ -58,7 +58,6 @@ DTYPES = ("float16", "float16", "bfloat16", "float32")
 H200 = Target.parse("cuda:h200")
 MOST_DRAWS, MOST_ROWS = 200, 1 << 16
 """Draws of rows and of problems after which a template is taken to have no program."""
-GPU_TEMPLATES = {name: t for name, t in TEMPLATES.items() if t not in ON_CPUS}
 T = TypeVar("T")
 
 

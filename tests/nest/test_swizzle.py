@@ -22,8 +22,8 @@ from tilewright.headers import folders
 from tilewright.nest.lanes import Array
 from tilewright.nest.nodes import For, Instruction, Kind, Node, accessed, bodies
 from tilewright.nest.swizzle import Swizzle, conflicts
-from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 from tilewright.schedule.templates.anchor import Anchor, anchor_of
+from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 
 # ---- what it is -----------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.template_problems import GPU_TEMPLATES, drawn
+from benchmarks.template_problems import drawn
 
 from devices import tools
 from tilewright.build.compile import build
