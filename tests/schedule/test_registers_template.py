@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from tilewright.errors import ScheduleError
@@ -14,8 +15,9 @@ from tilewright.expr.tensors import placeholder
 from tilewright.nest.print import program_text
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
-from tilewright.schedule.template_step import UseTemplate
+from tilewright.schedule.template_step import UseTemplate, matched
 from tilewright.schedule.templates import REGISTERS
+from tilewright.target import Target
 from workloads import given, product, weight
 
 
@@ -61,6 +63,22 @@ def test_other_numbers_are_refused(row: tuple[int, ...], message: str) -> None:
 def test_a_constant_is_packed_once() -> None:
     with pytest.raises(ScheduleError, match="no program of"):
         lowered(ops.dense(given(20, 30), weight(30, 70)), 6, 32, 1, 1, 0, 2)
+
+
+@pytest.mark.parametrize("spec", ["icelake-server cores=64", "haswell cores=6", "cortex-a53"])
+def test_there_are_few_rows_for_any_extents(spec: str) -> None:
+    target = Target.parse(f"cpu:{spec}")
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        m, n, k = (int(e) for e in 2 ** rng.uniform(1, 13, 3))
+        anchor = matched(State(product(m, n, k)), REGISTERS)
+        rows = list(REGISTERS.rows(anchor, target))
+        assert 1 <= len(rows) == len(set(rows)) <= 200, (m, n, k)
+        for row in rows:
+            tile_m, tile_n, *_ = row
+            vectors = tile_n // target.lanes(anchor.sums.dtype)
+            assert (tile_m + 1) * vectors < target.vector_registers  # type: ignore[attr-defined]
+            assert all(x in o for x, o in zip(row, REGISTERS.options.values(), strict=True))
 
 
 def half(name: str, *shape: int) -> Tensor:

@@ -1,0 +1,185 @@
+"""The CPU's template of matrix products against the programs that a search finds without it.
+
+    python -m benchmarks.cpu_template [--cases NAMES] [--folder FOLDER] [--json FILE]
+
+For every case the sketches are tuned for --trials trials, then all rows of the template (or as many
+as --seconds allow, the most promising first: `strategy="templates"`). Then these programs take
+turns, each in a process of its own on two threads:
+
+    template        the best row that was measured
+    sketches        the best program without the template
+    first           the row that the estimate likes best
+    untuned         the default program
+    untuned, both   what it would be if the template were one of the target's own rules
+
+Speeds are relative to `sketches` and to `untuned`: medians over the rounds of the ratios of the
+quickest calls of a round. Databases are kept in --folder, and results in the JSON file after every case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import tilewright as tw
+from benchmarks.cases import CASES, Case
+from benchmarks.operators import DEFAULT, recorded, reported, tune
+from benchmarks.peers.process import WAITS, Block, SideProcess
+from benchmarks.peers.sides import OURS
+from benchmarks.provenance import provenance
+from benchmarks.turns import ROUNDS, Deadline, chosen, compared, in_turns, least, outliers, outputs
+from tilewright.cli.console import output
+from tilewright.cost.extractor import FeatureExtractor
+from tilewright.gene import Gene
+from tilewright.machine import host_target, machine_of
+from tilewright.records.database import Database
+from tilewright.records.rows import Trial
+from tilewright.search.template_rows import rows_of_templates
+from tilewright.space.default import default_gene
+from tilewright.space.rules import TEMPLATE, rules_of
+from tilewright.space.space import Space
+from tilewright.target import Target
+from tilewright.text import duration
+from tilewright.tuning_tasks import tasks_of
+
+SOME = "GMM-?-b1,C2D-1-b1,C2D-1-b16,C2D-2-b1,C2D-3-b1,CONV-1-b1"
+BOTH = "untuned, both"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmark; the exit status."""
+    line = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    line.add_argument("--cases", default=SOME, help="names or globs (%(default)s)")
+    line.add_argument("--trials", type=int, default=128, help="of the sketches (%(default)s)")
+    line.add_argument("--seconds", type=float, default=30, help="of the template (%(default)s)")
+    line.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
+    line.add_argument("--threads", type=int, default=2, help="(%(default)s)")
+    line.add_argument("--minutes", type=float, default=15, help="of this slice (%(default)s)")
+    line.add_argument("--folder", type=Path, default=Path("cpu_template"), help="of databases")
+    line.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    options = line.parse_args(words)
+    return reported(lambda: run(options, output()))
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """All cases that the time allows."""
+    target = replace(host_target(), cores=options.threads)
+    deadline = Deadline.after(options.minutes)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, dict[str, Any]] = {}
+    if options.json is not None and options.json.exists():
+        found = {c["case"]: c for c in json.loads(options.json.read_text())["cases"]}
+    for name in chosen(options.cases, CASES):
+        if deadline.passed:
+            console.print(f"out of time before {name}")
+            break
+        found[name] = measured(CASES[name], options, target, deadline, console)
+        if options.json is not None:
+            head = {"machine": {"target": str(target)}, "provenance": provenance(target)}
+            cases = [found[n] for n in CASES if n in found]
+            options.json.write_text(json.dumps({**head, "cases": cases}, indent=1) + "\n")
+    return 0
+
+
+def measured(
+    case: Case, options: argparse.Namespace, target: Target, deadline: Deadline, console: Console
+) -> dict[str, Any]:
+    """Tune a case both ways, and compare. Raises SideError where outputs differ."""
+    task = tw.Task(case.dag().outputs, case.name)
+    known, rows = options.folder / "sketches.db", options.folder / "templates.db"
+    tune(console, [case], options.trials, known, target, deadline)
+    begun = time.monotonic()
+    tw.tune(
+        task, minutes=options.seconds / 60, db=rows, target=target, strategy="templates",
+        progress=False,
+    )  # fmt: skip
+    took_s = time.monotonic() - begun
+    trials = [t for t in recorded(task, rows, target) if t.origin != DEFAULT]
+    space, own = (
+        Space(case.dag(), target, [*rules, *rules_of(target)], setting=one.setting)
+        for rules in ((TEMPLATE,), ())
+        for one in tasks_of(task)
+    )
+    listed = rows_of_templates(space, FeatureExtractor(space)).population
+    genes = {
+        "template": best(trials),
+        "sketches": best(recorded(task, known, target)),
+        "first": space.gene(int(listed.sketch[0]), listed.rows[0]),
+        "untuned": default_gene(own),
+        BOTH: default_gene(space),
+    }
+    blocks = turns(case.name, task, genes, target, options.rounds)
+    entry = {
+        "case": case.name,
+        "rows": len(listed),
+        "measured_rows": len(trials),
+        "template_s": took_s,
+        "trials": options.trials,
+        "median_s": {n: median(b.median_s for b in found) for n, found in blocks.items()},
+        "least_s": least(blocks),
+        "speed_of_template": speed(blocks, "template", "sketches"),
+        "speed_of_first": speed(blocks, "first", "sketches"),
+        "speed_untuned": speed(blocks, BOTH, "untuned"),
+        "default_is_template": "matmul.registers" in genes[BOTH].text,
+        "programs": {name: gene.text for name, gene in genes.items()},
+    }
+    told = ", ".join(f"{n} {duration(s)}" for n, s in entry["least_s"].items())
+    console.print(
+        f"{case.name}: template {entry['speed_of_template']:.3f} of the sketches' speed "
+        f"({len(trials)} of {len(listed)} rows in {took_s:.0f} s), its first row "
+        f"{entry['speed_of_first']:.3f}; untuned with it {entry['speed_untuned']:.3f}; {told}",
+        soft_wrap=True,
+    )
+    return entry
+
+
+def best(trials: Sequence[Trial]) -> Gene:
+    """The quickest program of some."""
+    return min((t for t in trials if t.ok), key=lambda t: t.measured_s or np.inf).gene
+
+
+def speed(blocks: Mapping[str, Sequence[Block]], name: str, other: str) -> float:
+    """How much faster a program is than another, over the rounds."""
+    pairs = zip(blocks[other], blocks[name], strict=True)
+    return median(theirs.least_s / mine.least_s for theirs, mine in pairs)
+
+
+def turns(
+    name: str, task: tw.Task, genes: Mapping[str, Gene], target: Target, rounds: int
+) -> Mapping[str, Sequence[Block]]:
+    """The blocks of each program, whose outputs agree. Raises SideError where they do not."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        sides = {}
+        for number, (side, gene) in enumerate(genes.items()):
+            db = Path(folder) / f"{number}.db"
+            keep(task, gene, target, db)
+            process = SideProcess(OURS, f"operator:{name}", target, db, WAITS[0])
+            sides[side] = stack.enter_context(process)
+        outliers(compared(outputs(sides), "untuned"))
+        return in_turns(sides, rounds)
+
+
+def keep(task: tw.Task, gene: Gene, target: Target, db: Path) -> None:
+    """A database whose only program of the task this is."""
+    machine = machine_of(target)
+    (one,) = tasks_of(task)
+    with Database.open(db) as database:
+        database.add_machine(machine)
+        database.add_workload(one.row)
+        database.add_trials([Trial(one.hash, machine.fingerprint, gene, 0, 0, (1e-6,))])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
