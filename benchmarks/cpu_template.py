@@ -12,8 +12,9 @@ turns, each in a process of its own on two threads:
     untuned         the default program
     untuned, both   what it would be if the template were one of the target's own rules
 
-Speeds are relative to `sketches` and to `untuned`: medians over the rounds of the ratios of the
-quickest calls of a round. Databases are kept in --folder, and results in the JSON file after every case.
+Speeds are relative to `sketches` and to `untuned`, of the quickest calls of all rounds: others may
+use the machine meanwhile. Databases are kept in --folder, results in the JSON file after every
+case.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def main(words: Sequence[str] | None = None) -> int:
     line.add_argument("--seconds", type=float, default=30, help="of the template (%(default)s)")
     line.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
     line.add_argument("--threads", type=int, default=2, help="(%(default)s)")
+    line.add_argument("--measure-only", action="store_true", help="the programs found before")
     line.add_argument("--minutes", type=float, default=15, help="of this slice (%(default)s)")
     line.add_argument("--folder", type=Path, default=Path("cpu_template"), help="of databases")
     line.add_argument("--json", type=Path, help="where results are kept, and read from first")
@@ -85,7 +87,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         if deadline.passed:
             console.print(f"out of time before {name}")
             break
-        found[name] = measured(CASES[name], options, target, deadline, console)
+        older = found.get(name, {})
+        found[name] = older | measured(CASES[name], options, target, deadline, console)
         if options.json is not None:
             head = {"machine": {"target": str(target)}, "provenance": provenance(target)}
             cases = [found[n] for n in CASES if n in found]
@@ -99,12 +102,14 @@ def measured(
     """Tune a case both ways, and compare. Raises SideError where outputs differ."""
     task = tw.Task(case.dag().outputs, case.name)
     known, rows = options.folder / "sketches.db", options.folder / "templates.db"
-    tune(console, [case], options.trials, known, target, deadline)
     begun = time.monotonic()
-    tw.tune(
-        task, minutes=options.seconds / 60, db=rows, target=target, strategy="templates",
-        progress=False,
-    )  # fmt: skip
+    if not options.measure_only:
+        tune(console, [case], options.trials, known, target, deadline)
+        begun = time.monotonic()
+        tw.tune(
+            task, minutes=options.seconds / 60, db=rows, target=target, strategy="templates",
+            progress=False,
+        )  # fmt: skip
     took_s = time.monotonic() - begun
     trials = [t for t in recorded(task, rows, target) if t.origin != DEFAULT]
     space, own = (
@@ -121,24 +126,25 @@ def measured(
         BOTH: default_gene(space),
     }
     blocks = turns(case.name, task, genes, target, options.rounds)
+    least_s = least(blocks)
     entry = {
         "case": case.name,
         "rows": len(listed),
         "measured_rows": len(trials),
-        "template_s": took_s,
+        **({"template_s": took_s} if not options.measure_only else {}),
         "trials": options.trials,
         "median_s": {n: median(b.median_s for b in found) for n, found in blocks.items()},
-        "least_s": least(blocks),
-        "speed_of_template": speed(blocks, "template", "sketches"),
-        "speed_of_first": speed(blocks, "first", "sketches"),
-        "speed_untuned": speed(blocks, BOTH, "untuned"),
+        "least_s": least_s,
+        "speed_of_template": least_s["sketches"] / least_s["template"],
+        "speed_of_first": least_s["sketches"] / least_s["first"],
+        "speed_untuned": least_s["untuned"] / least_s[BOTH],
         "default_is_template": "matmul.registers" in genes[BOTH].text,
         "programs": {name: gene.text for name, gene in genes.items()},
     }
-    told = ", ".join(f"{n} {duration(s)}" for n, s in entry["least_s"].items())
+    told = ", ".join(f"{n} {duration(s)}" for n, s in least_s.items())
     console.print(
         f"{case.name}: template {entry['speed_of_template']:.3f} of the sketches' speed "
-        f"({len(trials)} of {len(listed)} rows in {took_s:.0f} s), its first row "
+        f"({len(trials)} of {len(listed)} rows), its first row "
         f"{entry['speed_of_first']:.3f}; untuned with it {entry['speed_untuned']:.3f}; {told}",
         soft_wrap=True,
     )
@@ -148,12 +154,6 @@ def measured(
 def best(trials: Sequence[Trial]) -> Gene:
     """The quickest program of some."""
     return min((t for t in trials if t.ok), key=lambda t: t.measured_s or np.inf).gene
-
-
-def speed(blocks: Mapping[str, Sequence[Block]], name: str, other: str) -> float:
-    """How much faster a program is than another, over the rounds."""
-    pairs = zip(blocks[other], blocks[name], strict=True)
-    return median(theirs.least_s / mine.least_s for theirs, mine in pairs)
 
 
 def turns(

@@ -477,7 +477,9 @@ def values_of(rng: np.random.Generator, dag: ComputeDAG) -> dict[str, Array]:
     return {t.name: rng.integers(-3, 4, shape_of(t)).astype(t.dtype.numpy) for t in tensors}
 
 
-CONTRACTIONS: tuple[Move, ...] = (matmul, wide_matmul, convolution, matmul_of_batches)
+CONTRACTIONS: tuple[Move, ...] = (
+    matmul, wide_matmul, convolution, three_taps, matmul_of_batches,
+)  # fmt: skip
 
 
 def random_contraction(rng: np.random.Generator, turn: int) -> Case:

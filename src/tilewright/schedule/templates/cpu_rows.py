@@ -119,13 +119,19 @@ def _blocks(
         is_divided = depth < anchor.depth  # sums of all tiles are kept then
         sums = anchor.rows * _parts(anchor.columns, columns)
         every = _from(_parts(sums, room) if is_divided else 1, down)
-        others = anchor.batch * min(columns, across)
-        even = [d for d in every if min(d, down) * others % target.cores == 0]
+        others = anchor.batch * _shared(across, columns)
+        even = [d for d in every if _shared(down, d) * others % target.cores == 0]
         for rows in (even or every[-1:])[:WAYS_DOWN]:
             yield rows, columns
 
 
 def _from(least: int, tiles: int) -> list[int]:
-    """Divisions into at least so many, until each part is a tile."""
+    """Divisions into at least so many that make different blocks, to those of a tile each."""
     most = next((d for d in DIVISIONS if d >= tiles), DIVISIONS[-1])
-    return [d for d in DIVISIONS if least <= d <= most] or [most]
+    ways = [d for d in DIVISIONS if least <= d <= most] or [most]
+    return list({_shared(tiles, d): d for d in reversed(ways)}.values())[::-1]
+
+
+def _shared(tiles: int, ways: int) -> int:
+    """Blocks, of as many tiles each."""
+    return _parts(tiles, _parts(tiles, ways))
