@@ -55,10 +55,11 @@ def half(name: str, *shape: int, constant: bool = False, dtype: str = HALF) -> T
 
 @dataclass(frozen=True)
 class Problem:
-    """A computation, and the same by PyTorch."""
+    """A computation, and the same by PyTorch, which may have `others`: ways that are faster."""
 
     dag: ComputeDAG
     peer: Peer
+    others: Sequence[Peer] = ()
 
 
 def product(

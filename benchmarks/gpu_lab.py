@@ -87,7 +87,9 @@ class Lab:
         target = self.device.target
         requests = [make_request(dag, gene, target, "program") for gene in genes]
         found: list[tuple[float, Gene]] = []
-        for gene, built in zip(genes, self.pool.map(_built, requests, chunksize=1), strict=True):
+        for gene, built in zip(
+            genes, self.pool.map(built_or_none, requests, chunksize=1), strict=True
+        ):
             if built is None:
                 continue
             try:
@@ -137,7 +139,7 @@ def random_arrays(dag: ComputeDAG, seed: int = 0) -> dict[str, Array]:
     return found
 
 
-def _built(request: bytes) -> bytes | None:
+def built_or_none(request: bytes) -> bytes | None:
     """An artifact's bytes, or None with the reason on standard error (in a process of the pool)."""
     try:
         return build_request(request)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 
+from prepared import run_blocked
 from tilewright.build import build
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -16,16 +15,7 @@ from tilewright.space.space import Space
 from tilewright.target import Target
 from workloads import given
 
-BLOCKED = ("llvmlite", "lightgbm", "sqlalchemy", "rich", "typer")
 RUN = """
-import sys
-
-class Blocked:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {blocked}:
-            raise ImportError(f"{{name}} is not there")
-
-sys.meta_path.insert(0, Blocked())
 import numpy as np
 from pathlib import Path
 from tilewright.artifact import Artifact
@@ -48,7 +38,6 @@ def test_a_prepared_program_runs_without_what_makes_programs(tmp_path: Path) -> 
     (tmp_path / "program").write_bytes(build(dag, trace, target, "softmax").to_bytes())
     x = np.random.default_rng(0).standard_normal((24, 40)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
-    code = RUN.format(blocked=BLOCKED)
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    run_blocked(RUN, [], tmp_path)
     expected = np.exp(x) / np.exp(x).sum(axis=1, keepdims=True)
     assert np.allclose(np.load(tmp_path / "y.npy"), expected, rtol=1e-5)

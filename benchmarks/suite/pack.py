@@ -1,0 +1,142 @@
+"""A folder of programs that were built beforehand: one file a case, and what is in them.
+
+    pack = Pack.read(folder)
+    pack.target, pack.cases["square-…"]        what they are for, how many there are of each
+    pack.programs("square-…")                  [Program(template, numbers, estimate_s, artifact), …]
+
+A file is one compressed stream: the length of a JSON header, the header, then the code of all
+programs, each different one once. Programs of a case resemble each other, and take a third of what
+they would in files of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tilewright.artifact import Artifact
+from tilewright.errors import RunError
+from tilewright.files import replacing
+
+CONTENTS = "contents.json"
+FORMAT = lzma.FORMAT_XZ
+FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 26},)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of a case: of a template with its `numbers`, or the default one of the ordinary
+    sketches, whose template is "".
+    """
+
+    template: str
+    numbers: Mapping[str, int]
+    estimate_s: float
+    artifact: Artifact
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{name} {n}" for name, n in self.numbers.items())
+        return f"{self.template}: {numbers}" if self.template else "sketches"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """See the module. `facts` say where it comes from; of each case `cases` has the numbers of
+    programs, rows of templates and refused programs, and the bytes of its file.
+    """
+
+    folder: Path
+    target: str
+    small: bool
+    facts: Mapping[str, str]
+    cases: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @staticmethod
+    def read(folder: Path) -> Pack:
+        """Raises RunError where nothing is packed."""
+        file = folder / CONTENTS
+        if not file.exists():
+            raise RunError(f"{folder} holds no programs: pack them, gpu_suite --pack {folder}")
+        found = json.loads(file.read_text())
+        return Pack(folder, found["target"], found["small"], found["facts"], found["cases"])
+
+    def save(self) -> None:
+        """Write what is in it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        found = {
+            "target": self.target,
+            "small": self.small,
+            "facts": self.facts,
+            "cases": self.cases,
+        }
+        with replacing(self.folder / CONTENTS) as part:
+            part.write_text(json.dumps(found, indent=1))
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(case["bytes"] for case in self.cases.values())
+
+    def file(self, case: str) -> Path:
+        return self.folder / f"{case}.xz"
+
+    def programs(self, case: str) -> list[Program]:
+        """All programs of a case. Raises RunError for a file that is damaged."""
+        try:
+            return unpacked(self.file(case).read_bytes())
+        except (OSError, lzma.LZMAError, ValueError, KeyError) as error:
+            raise RunError(f"{self.file(case)} is damaged ({error}); pack it again") from error
+
+    def put(self, case: str, programs: Sequence[Program], **figures: Any) -> None:
+        """Write the programs of a case, with figures of it."""
+        data = packed(programs)
+        with replacing(self.file(case)) as part:
+            part.write_bytes(data)
+        self.cases[case] = {"programs": len(programs), **figures, "bytes": len(data)}
+        self.save()
+
+
+def packed(programs: Sequence[Program]) -> bytes:
+    """Programs as one stream."""
+    codes = list(dict.fromkeys(p.artifact.object_code for p in programs))
+    number = {code: i for i, code in enumerate(codes)}
+    header = {
+        "codes": [len(code) for code in codes],
+        "programs": [
+            {
+                "template": p.template,
+                "numbers": p.numbers,
+                "estimate_s": p.estimate_s,
+                "code": number[p.artifact.object_code],
+                "artifact": p.artifact.header(),
+            }
+            for p in programs
+        ],
+    }
+    text = json.dumps(header, separators=(",", ":")).encode()
+    data = b"".join([len(text).to_bytes(4, "little"), text, *codes])
+    return lzma.compress(data, FORMAT, filters=list(FILTERS))
+
+
+def unpacked(data: bytes) -> list[Program]:
+    """The same back."""
+    found = memoryview(lzma.decompress(data))
+    end = 4 + int.from_bytes(found[:4], "little")
+    header = json.loads(bytes(found[4:end]))
+    codes = []
+    for size in header["codes"]:
+        codes.append(bytes(found[end : end + size]))
+        end += size
+    return [
+        Program(
+            p["template"],
+            p["numbers"],
+            p["estimate_s"],
+            Artifact.of_header(p["artifact"], codes[p["code"]]),
+        )
+        for p in header["programs"]
+    ]
