@@ -38,6 +38,7 @@ from benchmarks.reuse_page import (
     reuse_sets,
 )
 from benchmarks.template_candidates import rows as template_rows
+from benchmarks.suite.table import section as gpu_suite
 from tilewright.text import duration
 
 ROOT = Path(__file__).parent
@@ -563,6 +564,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "cutlass_offline": cutlass_offline,
     "cutlass_referee": cutlass_referee,
     "bolt_gpu": bolt_gpu,
+    "gpu_suite": gpu_suite,
 }
 
 if __name__ == "__main__":

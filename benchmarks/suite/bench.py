@@ -13,6 +13,7 @@ to the output's dtype are: the gate knows of no program in which of these a sum 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,13 +82,15 @@ class Loaded:
         self._bench, self._program = bench, program
         self._memory = buffers, scratch
 
-    def check(self) -> None:
-        """Run it. Raises WrongAnswer for a wrong output, RunError where it fails or writes beyond
-        it.
+    def check(self) -> float:
+        """Run it; the seconds of this by the host's clock. Raises WrongAnswer for a wrong output,
+        RunError where it fails or writes beyond it.
         """
         bench = self._bench
         bench.device.upload(bench.unwritten, bench.result)
+        started = time.perf_counter()
         self._program.run(*self._memory)
+        run_s = time.perf_counter() - started
         bench.device.download(bench.result, bench.whole)
         size = bench.output.bytes
         if (bench.whole[size:] != UNWRITTEN).any():
@@ -98,6 +101,7 @@ class Loaded:
         if unwritten:
             raise WrongAnswer(f"{unwritten} of {array.size} elements were not written")
         bench.expected.check(array)
+        return run_s
 
     def seconds(self, count: int) -> Seconds:
         """Seconds of a run, `count` times."""

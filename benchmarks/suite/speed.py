@@ -2,8 +2,8 @@
 
     run(state, pack, device)            {"peaks": …, "cases": {name: row}}
 
-Every program is checked and timed once; the eight quickest templates are timed properly, and the
-best of them takes turns with the others.
+Every program is checked and, unless its first run took far too long, timed once. The eight
+quickest templates are timed properly, and the best of them takes turns with the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from tilewright.runtime.device import Device, Seconds
 
 FINALISTS = 8
 SAMPLES = 10  # of a finalist
-ROUNDS, BLOCK = 7, 5  # of turns, and samples of one
+ROUNDS, BLOCK = 7, 5  # of turns, and samples of one, which take about
+BLOCK_S = 0.05  # at most
+HOPELESS, HOPELESS_S = 4, 5e-3  # times the quickest, and seconds, of a run that is not sampled
 SKETCHES, TEMPLATES = "sketches", "templates"
 Side: TypeAlias = Callable[[int], Seconds]
 
@@ -122,18 +124,21 @@ class Work:
         """The quickest programs of templates, and the one of the ordinary sketches, by a sample."""
         kept: list[tuple[float, Program, Loaded]] = []
         every: dict[str, list[float]] = found["quick_s"]
+        least_s = math.inf
         for number, program in left(self.state, self.pack.programs(self.name), self.name, found):
             found["programs"] += 1
             try:
                 loaded = bench.load(program.artifact)
-                loaded.check()
-                seconds = float(loaded.seconds(1)[0])
+                seconds = loaded.check()
+                if seconds < max(HOPELESS_S, HOPELESS * least_s) or not program.template:
+                    seconds = float(loaded.seconds(1)[0])
             except WrongAnswer as error:
                 found["wrong"].append(f"{program}: {error}")
                 continue
             except RunError as error:
                 failed(self.device, f"{program}: {error}", found, number)
                 continue
+            least_s = min(least_s, seconds)
             every.setdefault(program.template or SKETCHES, []).append(float(f"{seconds:.3g}"))
             kept.append((seconds, program, loaded))
             kept.sort(key=lambda q: q[0] if q[1].template else -math.inf)
@@ -176,9 +181,10 @@ def called(peer: Peer, torch: Torch, tensors: Mapping[str, Any]) -> Callable[[],
 def in_turns(sides: Mapping[str, Side]) -> dict[str, float]:
     """Seconds of each side: the median of its turns, whose order rotates."""
     names = list(sides)
+    counts = {name: min(max(int(BLOCK_S / side(1)[0]), 1), BLOCK) for name, side in sides.items()}
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for turn in range(ROUNDS):
         for i in range(len(names)):
             name = names[(turn + i) % len(names)]
-            seconds[name].append(float(np.median(sides[name](BLOCK))))
+            seconds[name].append(float(np.median(sides[name](counts[name]))))
     return {name: float(np.median(found)) for name, found in seconds.items()}

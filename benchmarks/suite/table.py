@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.page_words import origin, table
 from tilewright.text import NONE, duration
 
 HEAD = (
@@ -40,6 +41,21 @@ def rates(cases: Mapping[str, Any], peaks: Mapping[str, Any]) -> dict[str, float
     if peaks:
         most[SINGLE] = peaks["fma_flops"]
     return most
+
+
+def section(found: Mapping[str, Any]) -> str:
+    """The section of docs/performance.md."""
+    head, *rows = cells(found)
+    said = "; ".join(summary(found)[:2])
+    return (
+        "## Templates on a GPU\n\n"
+        "`python -m benchmarks.gpu_suite`: the best of all candidates of all templates of loop "
+        "nests, each checked at some elements; how many times faster it is than PyTorch (cuBLAS, "
+        "cuDNN; in CUDA graphs) and than the default program of the ordinary sketches, in turns, "
+        "and its share of the ceiling: traffic, multiply-adds, or in half precision the most "
+        f"operations a second that anything here had. Beforehand: {said}. {origin(found)}\n\n"
+        f"{table(head, rows)}"
+    )
 
 
 def best_s(row: Mapping[str, Any]) -> float | None:

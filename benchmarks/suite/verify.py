@@ -9,8 +9,10 @@ and whoever started it starts another.
 from __future__ import annotations
 
 import itertools
+import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -26,6 +28,7 @@ from benchmarks.suite.pack import Pack, Program
 from benchmarks.suite.state import Row, State
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.runtime.device import Device
+from tilewright.target import Target
 
 FAULT = 3
 CLOCK_STEPS = tuple(LEAST_STEPS * 8**i for i in range(5))
@@ -50,7 +53,7 @@ def run(state: State, pack: Pack, device: Device) -> None:
     for name in pack.cases:
         state.once("loads", name, partial(loads, pack, device, name, is_gpu))
     for name, number, template in one_each(pack, names):
-        state.once("races", template, partial(races, pack, name, number))
+        state.once("races", template, partial(races, state, pack, name, number))
 
 
 def facts(device: Device) -> Row:
@@ -61,8 +64,7 @@ def facts(device: Device) -> Row:
         "numpy": np.__version__,
     }
     if shutil.which(NVIDIA_SMI[0]):
-        done = subprocess.run(NVIDIA_SMI, capture_output=True, text=True, timeout=SANITIZED_S)
-        found["nvidia-smi"] = done.stdout.strip() or done.stderr.strip()
+        found["nvidia-smi"] = bounded(NVIDIA_SMI, SANITIZED_S)[1].strip()
     return found
 
 
@@ -141,21 +143,34 @@ def one_each(pack: Pack, names: Sequence[str]) -> Iterator[tuple[str, int, str]]
                 yield name, number, program.template
 
 
-def races(pack: Pack, name: str, number: int) -> Row:
+def races(state: State, pack: Pack, name: str, number: int) -> Row:
     """What the race checker says of a program, which another process runs under it."""
     tool = shutil.which(SANITIZER)
     if tool is None:
         return {"skipped": f"no {SANITIZER} is here"}
+    which = f"{name}/{number}"
     command = [tool, "--tool", "racecheck", sys.executable, "-m", "benchmarks.gpu_suite"]
-    command += [str(pack.folder), "--device", pack.target.split()[0].partition(":")[0]]
-    command += ["--one", f"{name}/{number}"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SANITIZED_S)
-    except subprocess.TimeoutExpired:
-        return {"program": f"{name}/{number}", "said": f"nothing in {SANITIZED_S} s"}
-    said = [line for line in done.stdout.splitlines() if "RACECHECK" in line or "ERROR" in line]
-    last = said or (done.stdout + done.stderr).splitlines()
-    return {"program": f"{name}/{number}", "status": done.returncode, "said": " ".join(last[-1:])}
+    command += [str(pack.folder), "--device", Target.parse(pack.target).kind, "--one", which]
+    status, text = bounded(command, min(SANITIZED_S, 60 * state.deadline.minutes))
+    lines = text.splitlines()
+    said = [line for line in lines if "RACECHECK" in line or "ERROR" in line] or lines
+    return {"program": which, "status": status, "said": " ".join(said[-1:])}
+
+
+def bounded(command: Sequence[str], seconds: float) -> tuple[int | None, str]:
+    """The status of a command and what it prints; it ends in time, with all that it started, and
+    has no status then.
+    """
+    output, errors = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(
+        command, text=True, start_new_session=True, stdout=output, stderr=errors
+    ) as child:
+        try:
+            text, _ = child.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            return None, f"nothing in {seconds:.0f} s"
+    return child.returncode, text
 
 
 def one(pack: Pack, device: Device, which: str) -> None:
