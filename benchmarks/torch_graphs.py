@@ -43,6 +43,12 @@ class Torch:
         self.device = "cuda" if on_gpu else "cpu"
         torch.backends.cudnn.benchmark = True
 
+    @property
+    def version(self) -> str:
+        """Its version, and that of cuDNN."""
+        torch = self.torch
+        return f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}"
+
     def timed(self, call: Call, samples: int = 10) -> tuple[Array, float]:
         """Its output, and the seconds of a call."""
         found = self.output(call)

@@ -43,6 +43,7 @@ def run(state: State, pack: Pack, device: Device) -> None:
     problems = {name: SPEED[name].problem(pack.small) for name in names}
     state.once("peaks", "peaks", lambda: peaks(device, problems))
     torch = opened(device)
+    state.once("facts", "peer", lambda: torch.version if torch else "none")
     for name in names:
         work = Work(state, pack, device, torch, name, problems[name])
         state.once("cases", name, work.row)

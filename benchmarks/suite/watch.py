@@ -32,7 +32,8 @@ def watch(words: Sequence[str], state: State) -> int:
                 child.kill()
             child.wait()
         again = State.open(state.file, state.deadline)
-        if not why or (state.deadline.passed and why.startswith("nothing")):
+        if not why or (state.deadline.passed and child.returncode < 0):
+            state.beats.unlink(missing_ok=True)
             return 0
         if not again.fault(why):
             return child.returncode or 1

@@ -20,7 +20,7 @@ from benchmarks.suite.build import fit
 from benchmarks.suite.cases import QUICK, SPEED, VERIFY
 from benchmarks.suite.pack import Pack, Program, packed, unpacked
 from benchmarks.suite.state import OutOfTime, State
-from benchmarks.suite.table import cells, lines
+from benchmarks.suite.table import cells, lines, section
 from benchmarks.suite.watch import watch
 
 from prepared import run_blocked
@@ -50,6 +50,7 @@ def artifact(target: str = "emulated") -> Artifact:
     )
 
 
+@pytest.mark.torch
 def test_both_parts_under_the_emulation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,7 +79,7 @@ def test_both_parts_under_the_emulation(
     for name in (name for name in QUICK if name in SPEED):
         row = found["cases"][name]
         assert row["programs"] == len(pack.programs(name)) and row["sketches_s"] > 0
-        assert not row["wrong"] and not row["failed"]
+        assert not row["wrong"] and not row["failed"] and row["peer_s"] > 0
 
     capsys.readouterr()
     assert main(words) == 0  # nothing is left to do
@@ -162,6 +163,8 @@ def test_the_table_has_ratios() -> None:
         "case", "t: block 8", "1 ms", "2.0", "0.50", "8.00", "0.50", "3", "1", "0",
     ]  # fmt: skip
     assert any(line.startswith("verified 0 programs") for line in lines(found))
+    told = section({**found, "machine": "a GPU", "commit": "c", "date": "2026-11-26T00:00"})
+    assert "| case | t: block 8 | 1 ms | 2.0 | 0.50 | 8.00 | 0.50 | 3 | 1 | 0 |" in told
 
 
 @pytest.mark.parametrize("name", [*SPEED, *VERIFY])
