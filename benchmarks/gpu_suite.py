@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -125,4 +126,6 @@ def _work(state: State, pack: Pack, kind: str) -> int:
 
 
 if __name__ == "__main__":
+    # whoever is told to end ends the processes that it started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     sys.exit(main())

@@ -43,7 +43,7 @@ from tilewright.target import Target
 from tilewright.text import size
 
 DIGITS = 16  # of a hash
-KEPT = ("dag", "rows", "refused")  # of a case's figures, when programs are left out
+KEPT = ("dag", "rows", "refused", "most")  # of a case's figures, when programs are left out
 TOGETHER = 4  # programs that a process is given at once
 
 
@@ -55,6 +55,9 @@ class Amount:
 
     rows: int
     verified: int
+
+    def of(self, name: str) -> int:
+        return self.rows if name in SPEED else self.verified
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,7 @@ def open_pack(folder: Path, target: Target, small: bool, anew: bool = False) -> 
 
 def build(pack: Pack, names: Sequence[str], amount: Amount) -> None:
     """Build what the pack lacks of some cases, and say how far it is after each."""
-    missing = [
-        name for name in names if pack.cases.get(name, {}).get("dag") != _digest(dag_of(pack, name))
-    ]
+    missing = [name for name in names if not _has(pack, name, amount)]
     pack.save()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), context) as pool:
@@ -103,11 +104,21 @@ def build(pack: Pack, names: Sequence[str], amount: Amount) -> None:
     print(f"{len(pack.cases)} cases, {size(pack.bytes)}")
 
 
+def _has(pack: Pack, name: str, amount: Amount) -> bool:
+    """Whether a case is packed already, as it is now and with no fewer programs."""
+    known = pack.cases.get(name)
+    return (
+        known is not None
+        and known["most"] >= amount.of(name)
+        and known["dag"] == _digest(dag_of(pack, name))
+    )
+
+
 def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> None:
     target, dag, is_timed = Target.parse(pack.target), dag_of(pack, name), name in SPEED
     space = Space(dag, target)
     rows = [found for k in range(len(space.sketches)) if (found := _rows(space, k)) is not None]
-    most = amount.rows if is_timed else amount.verified
+    most = amount.of(name)
     wanted = [w for found in rows for w in _chosen(space, found, most, is_timed)]
     if is_timed:
         wanted += _default(dag, target)
@@ -120,7 +131,8 @@ def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> 
         if data is not None
     ]
     refused = len(wanted) - len(programs)
-    pack.put(name, programs, dag=_digest(dag), rows=sum(map(len, rows)), refused=refused)
+    figures = {"rows": sum(map(len, rows)), "refused": refused, "most": most}
+    pack.put(name, programs, dag=_digest(dag), **figures)
 
 
 def dag_of(pack: Pack, name: str) -> ComputeDAG:
