@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -120,19 +121,26 @@ def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> 
     rows = [found for k in range(len(space.sketches)) if (found := _rows(space, k)) is not None]
     most = amount.of(name)
     wanted = [w for found in rows for w in _chosen(space, found, most, is_timed)]
-    if is_timed:
-        wanted += _default(dag, target)
-    requests = [make_request(dag, w.gene, target, "program") for w in wanted]
+    data = [_begun(dag, target, wanted, pool)]
+    if is_timed:  # is looked for while these are built
+        wanted += (default := _default(dag, target))
+        data.append(_begun(dag, target, default, pool))
     programs = [
-        Program(w.template, w.numbers, w.estimate_s, Artifact.from_bytes(data))
-        for w, data in zip(
-            wanted, pool.map(built_or_none, requests, chunksize=TOGETHER), strict=True
-        )
-        if data is not None
+        Program(w.template, w.numbers, w.estimate_s, Artifact.from_bytes(built))
+        for w, built in zip(wanted, chain(*data), strict=True)
+        if built is not None
     ]
     refused = len(wanted) - len(programs)
     figures = {"rows": sum(map(len, rows)), "refused": refused, "most": most}
     pack.put(name, programs, dag=_digest(dag), **figures)
+
+
+def _begun(
+    dag: ComputeDAG, target: Target, wanted: Sequence[Wanted], pool: ProcessPoolExecutor
+) -> Iterator[bytes | None]:
+    """The artifacts of some programs, which are built from now on."""
+    requests = [make_request(dag, w.gene, target, "program") for w in wanted]
+    return pool.map(built_or_none, requests, chunksize=TOGETHER)
 
 
 def dag_of(pack: Pack, name: str) -> ComputeDAG:

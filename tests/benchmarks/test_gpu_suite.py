@@ -21,6 +21,7 @@ from benchmarks.suite.cases import QUICK, SPEED, VERIFY
 from benchmarks.suite.pack import Pack, Program, packed, unpacked
 from benchmarks.suite.state import OutOfTime, State
 from benchmarks.suite.table import cells, lines, section
+from benchmarks.suite.verify import left
 from benchmarks.suite.watch import watch
 
 from prepared import run_blocked
@@ -132,6 +133,10 @@ def test_what_crashed_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert watch([], State.open(file, Deadline.after(1))) == 0
     state = State.open(file, Deadline.after(1))
     assert state.faults("case") == {"4": "the process ended with status 3"}
+    programs = [Program("a.1", {"block": n}, 0.0, artifact()) for n in range(6)]
+    found: dict[str, Any] = {"failed": []}
+    assert [n for n, _ in left(state, programs, "case", found)] == [0, 1, 2, 3, 5]
+    assert found["failed"] == ["a.1: block 4: the process ended with status 3"]
     (tmp_path / "again").unlink()
     child.write_text("#!/bin/sh\nexit 2\n")
     assert watch([], state) == 2  # nothing began
