@@ -37,8 +37,8 @@ from benchmarks.reuse_page import (
     reuse_ranges,
     reuse_sets,
 )
-from benchmarks.template_candidates import rows as template_rows
 from benchmarks.suite.table import section as gpu_suite
+from benchmarks.template_candidates import rows as template_rows
 from tilewright.text import duration
 
 ROOT = Path(__file__).parent
