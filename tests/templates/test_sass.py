@@ -13,6 +13,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
 from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
+from tilewright.schedule.templates.warpgroups import WARPGROUPS
 from tilewright.target import Target
 
 ROWS = [(128, 128, 32, 64, 64, 4), (64, 128, 64, 32, 64, 3)]
@@ -68,6 +69,26 @@ def test_tensor_cores_work_on_what_copies_bring(
     assert not loop["FFMA"] and not loop["LDG"] and not loop["STS"]
     assert not code.opcodes["STL"] and not code.opcodes["LDL"]
     assert artifact.report is not None and artifact.report.spill_bytes == 0
+
+
+@pytest.mark.parametrize("row", [(128, 256, 64, 2, 3), (64, 128, 64, 1, 4)])
+@pytest.mark.parametrize("computed", [False, True])
+def test_warpgroups_begin_all_products_of_a_step_before_they_wait(
+    row: tuple[int, ...], computed: bool
+) -> None:
+    """The assembler would make them wait for each, did registers not allow otherwise."""
+    at_hand(disassembler)
+    step = UseTemplate(WARPGROUPS.name, row)
+    artifact = build(product("bfloat16", computed), [step], Target.parse("cuda:h100"), "product")
+    code = Sass.of(artifact.object_code)
+    n = dict(zip(WARPGROUPS.options, row, strict=True))
+    loop = code.main_loop
+    products = n["block_m"] // (64 * n["groups"]) * (n["block_n"] // 128) * (n["block_k"] // 16)
+    assert loop["HGMMA"] == code.opcodes["HGMMA"] == products
+    assert loop["WARPGROUP"] == 2, "one arrival, one wait"
+    assert loop["LDGSTS"] and not loop["LDSM"] and not loop["FFMA"]
+    assert bool(loop["STS"]) == computed
+    assert not code.opcodes["STL"] and not code.opcodes["LDL"]
 
 
 def test_a_computed_factor_comes_through_registers() -> None:
