@@ -31,7 +31,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 import tilewright as tw
@@ -50,7 +49,6 @@ from tilewright.records.rows import Trial
 from tilewright.search.template_rows import rows_of_templates
 from tilewright.space.default import default_gene
 from tilewright.space.rules import TEMPLATE, rules_of
-from tilewright.space.space import Space
 from tilewright.target import Target
 from tilewright.text import duration
 from tilewright.tuning_tasks import tasks_of
@@ -102,7 +100,7 @@ def measured(
     """Tune a case both ways, and compare. Raises SideError where outputs differ."""
     task = tw.Task(case.dag().outputs, case.name)
     known, rows = options.folder / "sketches.db", options.folder / "templates.db"
-    begun = time.monotonic()
+    facts: dict[str, Any] = {}
     if not options.measure_only:
         tune(console, [case], options.trials, known, target, deadline)
         begun = time.monotonic()
@@ -110,50 +108,59 @@ def measured(
             task, minutes=options.seconds / 60, db=rows, target=target, strategy="templates",
             progress=False,
         )  # fmt: skip
-    took_s = time.monotonic() - begun
+        facts = {"trials": options.trials, "template_s": time.monotonic() - begun}
     trials = [t for t in recorded(task, rows, target) if t.origin != DEFAULT]
-    space, own = (
-        Space(case.dag(), target, [*rules, *rules_of(target)], setting=one.setting)
-        for rules in ((TEMPLATE,), ())
-        for one in tasks_of(task)
-    )
-    listed = rows_of_templates(space, FeatureExtractor(space)).population
+    first, untuned, both, facts["rows"] = untuned_programs(task, target)
     genes = {
         "template": best(trials),
         "sketches": best(recorded(task, known, target)),
-        "first": space.gene(int(listed.sketch[0]), listed.rows[0]),
-        "untuned": default_gene(own),
-        BOTH: default_gene(space),
+        "first": first,
+        "untuned": untuned,
+        BOTH: both,
     }
     blocks = turns(case.name, task, genes, target, options.rounds)
-    least_s = least(blocks)
-    entry = {
-        "case": case.name,
-        "rows": len(listed),
-        "measured_rows": len(trials),
-        **({"template_s": took_s} if not options.measure_only else {}),
-        "trials": options.trials,
-        "median_s": {n: median(b.median_s for b in found) for n, found in blocks.items()},
-        "least_s": least_s,
-        "speed_of_template": least_s["sketches"] / least_s["template"],
-        "speed_of_first": least_s["sketches"] / least_s["first"],
-        "speed_untuned": least_s["untuned"] / least_s[BOTH],
-        "default_is_template": "matmul.registers" in genes[BOTH].text,
-        "programs": {name: gene.text for name, gene in genes.items()},
+    found_s = least(blocks)
+    speeds = {
+        "speed_of_template": found_s["sketches"] / found_s["template"],
+        "speed_of_first": found_s["sketches"] / found_s["first"],
+        "speed_untuned": found_s["untuned"] / found_s[BOTH],
     }
-    told = ", ".join(f"{n} {duration(s)}" for n, s in least_s.items())
+    told = ", ".join(f"{n} {duration(s)}" for n, s in found_s.items())
     console.print(
-        f"{case.name}: template {entry['speed_of_template']:.3f} of the sketches' speed "
-        f"({len(trials)} of {len(listed)} rows), its first row "
-        f"{entry['speed_of_first']:.3f}; untuned with it {entry['speed_untuned']:.3f}; {told}",
+        f"{case.name}: template {speeds['speed_of_template']:.3f} of the sketches' speed "
+        f"({len(trials)} of {facts['rows']} rows), its first row {speeds['speed_of_first']:.3f}; "
+        f"untuned with it {speeds['speed_untuned']:.3f}; {told}",
         soft_wrap=True,
     )
-    return entry
+    return {
+        "case": case.name,
+        **facts,
+        "measured_rows": len(trials),
+        **speeds,
+        "least_s": found_s,
+        "median_s": {n: median(b.median_s for b in every) for n, every in blocks.items()},
+        "default_is_template": "matmul.registers" in both.text,
+        "programs": {name: gene.text for name, gene in genes.items()},
+    }
+
+
+def untuned_programs(task: tw.Task, target: Target) -> tuple[Gene, Gene, Gene, int]:
+    """By the estimate: the template's first row, the default program without the template, and with
+    it among the rules; and the number of rows.
+    """
+    (one,) = tasks_of(task)
+    space = one.space(target, [TEMPLATE, *rules_of(target)])
+    listed = rows_of_templates(space, FeatureExtractor(space)).population
+    first = space.gene(int(listed.sketch[0]), listed.rows[0])
+    return first, default_gene(one.space(target)), default_gene(space), len(listed)
 
 
 def best(trials: Sequence[Trial]) -> Gene:
-    """The quickest program of some."""
-    return min((t for t in trials if t.ok), key=lambda t: t.measured_s or np.inf).gene
+    """The quickest program of some, by confirmed figures where there are any."""
+    good = [t for t in trials if t.ok]
+    confirmed = [t for t in good if t.confirmed_s]
+    found = min(confirmed or good, key=lambda t: median(t.confirmed_s or t.latencies_s))
+    return found.gene
 
 
 def turns(

@@ -289,6 +289,38 @@ def _named(worst: Content) -> str:
     return f"{worst['ratio']:.2f}, {worst['case']}"
 
 
+# ---- the CPU's template -------------------------------------------------------------------------
+
+
+def cpu_template(found: Content) -> str:
+    """All rows of the template against the sketches, and what it would change untuned."""
+    head = ("case", "rows", "template", "sketches", "speed", "first row", "untuned with it")
+    rows = [
+        (
+            e["case"],
+            f"{e['measured_rows']} of {e['rows']}",
+            duration(e["least_s"]["template"]),
+            duration(e["least_s"]["sketches"]),
+            f"{e['speed_of_template']:.2f}",
+            f"{e['speed_of_first']:.2f}",
+            f"{e['speed_untuned']:.2f}",
+        )
+        for e in found["cases"]
+    ]
+    return (
+        "## The CPU's template of matrix products\n\n"
+        "`python -m benchmarks.cpu_template --json benchmarks/results/cpu_template.json`: the best "
+        "of the rows that half a minute had time for (`--strategy templates`) and the row that the "
+        "estimate likes best, in terms of the speed of the sketches' best program after 128 "
+        "trials; quickest calls of sides in turns, on a machine that others used, too. The last "
+        "column says what default programs would gain if the template were one of the CPU's own "
+        "rules. Windows of three (C2D-2, C2D-3) are multiplied with the zeros of their border; the "
+        "sketches leave these out or have Winograd's form. "
+        f"{origin(found['provenance'])}\n\n"
+        f"{table(head, rows)}"
+    )
+
+
 # ---- load ---------------------------------------------------------------------------------------
 
 
@@ -541,6 +573,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "networks": networks,
     "chains": chains,
     "prologues": prologues,
+    "cpu_template": cpu_template,
     "load": load,
     "convergence": convergence,
     "search_speed": search_speed,
