@@ -29,7 +29,9 @@ MINOR = 0.01  # of the estimated sum
 
 @dataclass(frozen=True)
 class DefaultPrograms:
-    """`own_rules`: the spaces have rules of the user, which do not change the default programs."""
+    """`own_rules`: the spaces have rules of the user or of the strategy, which do not change the
+    default programs.
+    """
 
     ledger: Ledger
     searches: Sequence[TaskSearch]
