@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from random_rings import random_ring
 from ring_programs import (
     FIRST,
     OTHER,
@@ -29,6 +30,7 @@ from tilewright.nest.interpret import interpret
 from tilewright.nest.nodes import Alloc, Barrier, For, If, Kind, Program, Scope, Store, seq
 from tilewright.nest.verify import verify
 
+RANDOM, SLICE = 600, 150
 VALUES = {X.name: np.arange(16, dtype=np.float32)}
 
 RIGHT: dict[str, Program] = {
@@ -156,3 +158,16 @@ def test_a_barrier_within_a_condition_is_no_barrier_after_it() -> None:
     placed = replace(bare, body=with_barriers(bare.body))
     verify(placed)
     interpret(placed, VALUES)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("first", range(0, RANDOM, SLICE))
+def test_random_loops_that_race_are_found(first: int) -> None:
+    """The analysis may see races that are none, but misses none that the interpreter sees."""
+    for seed in range(first, first + SLICE):
+        program = random_ring(np.random.default_rng([13, seed]))
+        try:
+            interpret(program, VALUES)
+        except VerifyError as error:
+            if "a barrier is missing" in str(error):
+                assert first_race(program.body) is not None, seed
