@@ -92,7 +92,7 @@ def test_warpgroups_begin_all_products_of_a_step_before_they_wait(
 
 
 def test_a_computed_factor_comes_through_registers() -> None:
-    """And is stored after the products."""
+    """It is loaded before the products and stored after them."""
     at_hand(disassembler)
     step = UseTemplate(TENSOR_CORES.name, ROWS[0])
     artifact = build(product("float16", computed=True), [step], Target.parse("cuda:a100"), "p")
@@ -100,4 +100,6 @@ def test_a_computed_factor_comes_through_registers() -> None:
     assert code.main_loop["LDG"] and code.main_loop["STS"] and code.main_loop["LDGSTS"]
     names = [name for name, _ in code.lines]
     first, last = names.index("HMMA"), len(names) - names[::-1].index("HMMA")
-    assert "STS" not in names[first:last] and not code.opcodes["STL"]
+    assert not {"LDG", "STS"} & set(names[first:last]) and not code.opcodes["STL"]
+    barrier = names.index("BAR")
+    assert names[barrier:first].count("LDG") == names[last:].count("STS") > 0
