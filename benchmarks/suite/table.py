@@ -114,7 +114,7 @@ def summary(found: Mapping[str, Any]) -> list[str]:
         f"verified {sum(row['programs'] for row in verified)} programs in {len(verified)} cases: "
         f"{len(wrong)} wrong, {len(failed)} failed",
         f"loaded {sum(row['programs'] for row in loads)} programs: "
-        f"{sum(len(row['refused']) for row in loads)} refused",
+        f"{sum(len(row['failed']) for row in loads)} refused",
     ]
     if "clock" in found.get("clock", {}):
         told = found["clock"]["clock"]

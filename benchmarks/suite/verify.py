@@ -51,7 +51,7 @@ def run(state: State, pack: Pack, device: Device) -> None:
     for name in names:
         state.once("verify", name, partial(verified, state, pack, device, name))
     for name in pack.cases:
-        state.once("loads", name, partial(loads, pack, device, name, is_gpu))
+        state.once("loads", name, partial(loads, state, pack, device, name, is_gpu))
     for name, number, template in one_each(pack, names):
         state.once("races", template, partial(races, state, pack, name, number))
 
@@ -121,16 +121,17 @@ def failed(device: Device, what: str, found: Row, number: int) -> None:
     found["failed"].append(what)
 
 
-def loads(pack: Pack, device: Device, name: str, every: bool) -> Row:
+def loads(state: State, pack: Pack, device: Device, name: str, every: bool) -> Row:
     """Which programs of a case the device refuses to load; where that takes long, of the first."""
     programs = pack.programs(name)
-    refused = []
-    for program in programs if every else programs[:1]:
+    found: Row = {"programs": 0, "failed": []}
+    for _, program in left(state, programs if every else programs[:1], name, found):
+        found["programs"] += 1
         try:
             device.load(program.artifact)
         except RunError as error:
-            refused.append(f"{program}: {error}")
-    return {"programs": len(programs), "refused": refused}
+            found["failed"].append(f"{program}: {error}")
+    return found
 
 
 def one_each(pack: Pack, names: Sequence[str]) -> Iterator[tuple[str, int, str]]:
