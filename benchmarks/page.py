@@ -559,9 +559,10 @@ def _template_candidates(templates: Content) -> str:
     return (
         "\n`python -m benchmarks.gpu_candidates --templates`: random contractions with something "
         "before and after them, at odd extents, by random rows of each template. Programs are "
-        "interpreted and emulated, and compiled by NVRTC for sm_80 and sm_90. *Registers* is the "
-        "median of a thread's; *spilled* and *in memory* are shares of compiled programs in whose "
-        "machine code a thread keeps something in memory; *products in the loop* is the median "
+        "interpreted and emulated, and compiled by NVRTC for sm_80 and sm_90 (warpgroups': sm_90). "
+        "*Registers* is the median of a thread's; *spilled* and *in memory* are shares of compiled "
+        "programs in whose machine code a thread keeps something in memory; *products in the "
+        "loop* is the median "
         f"share of the main loop's instructions that multiply. {origin(latest)}\n\n"
         f"{table(head, rows)}"
     )
