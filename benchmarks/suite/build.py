@@ -30,7 +30,7 @@ from benchmarks.suite.pack import CONTENTS, Pack, Program
 from tilewright.artifact import Artifact
 from tilewright.build.cache import compiler_fingerprint
 from tilewright.build.compile import make_request
-from tilewright.cost.candidates import Population
+from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
@@ -118,9 +118,9 @@ def _has(pack: Pack, name: str, amount: Amount) -> bool:
 def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> None:
     target, dag, is_timed = Target.parse(pack.target), dag_of(pack, name), name in SPEED
     space = Space(dag, target)
-    rows = [found for k in range(len(space.sketches)) if (found := _rows(space, k)) is not None]
+    rows = _rows(space)
     most = amount.of(name)
-    wanted = [w for found in rows for w in _chosen(space, found, most, is_timed)]
+    wanted = [w for found in rows.values() for w in _chosen(space, found, most, is_timed)]
     data = [_begun(dag, target, wanted, pool)]
     if is_timed:  # is looked for while these are built
         wanted += (default := _default(dag, target))
@@ -131,7 +131,7 @@ def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> 
         if built is not None
     ]
     refused = len(wanted) - len(programs)
-    figures = {"rows": sum(map(len, rows)), "refused": refused, "most": most}
+    figures = {"rows": sum(map(len, rows.values())), "refused": refused, "most": most}
     pack.put(name, programs, dag=_digest(dag), **figures)
 
 
@@ -153,10 +153,14 @@ def _digest(dag: ComputeDAG) -> str:
     return sha256(json.dumps(dag_to_json(dag), sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
-def _rows(space: Space, sketch: int) -> Population | None:
-    """All candidates of a template."""
-    found = space.sketches[sketch].is_template
-    return space.every(sketch, TEMPLATE_ROWS) if found else None
+def _rows(space: Space) -> dict[str, Population]:
+    """All candidates of every template by its name, of which there may be several sketches."""
+    found: dict[str, list[Population]] = {}
+    for number, sketch in enumerate(space.sketches):
+        if sketch.state.templated is not None:
+            name = sketch.state.templated.template.name
+            found.setdefault(name, []).append(space.listed(number, TEMPLATE_ROWS))
+    return {name: concatenate(those) for name, those in found.items()}
 
 
 def _chosen(space: Space, rows: Population, most: int, best: bool) -> Iterator[Wanted]:
@@ -168,7 +172,11 @@ def _chosen(space: Space, rows: Population, most: int, best: bool) -> Iterator[W
         templated = sketch.state.templated
         assert templated is not None
         decided = sketch.values(rows.rows[i])
-        numbers = {p: decided[v.name] for p, v in templated.numbers.items() if isinstance(v, Var)}
+        numbers = {
+            parameter: decided[number.name] if isinstance(number, Var) else number
+            for parameter, number in templated.numbers.items()
+            if isinstance(number, Var | int)
+        }
         gene = space.gene(int(rows.sketch[i]), rows.rows[i])
         yield Wanted(templated.template.name, numbers, float(latency[i]), gene)
 
