@@ -94,7 +94,11 @@ def build(pack: Pack, names: Sequence[str], amount: Amount) -> None:
     with ProcessPoolExecutor(os.cpu_count(), context) as pool:
         for name in missing:
             started = time.monotonic()
-            _build(pack, name, amount, pool)
+            try:
+                _build(pack, name, amount, pool)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
             case = pack.cases[name]
             print(
                 f"{name}: {case['programs']} programs ({case['rows']} rows of templates, "
