@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from tilewright.expr.extents import mul
+from tilewright.expr.extents import ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
 from tilewright.nest.instructions import COMMIT, GROUP_COMMIT, GROUP_WAIT, PROXY_FENCE, WAIT
 from tilewright.nest.nodes import EMPTY, Alloc, Barrier, For, If, Instruction, Kind, Node, seq
@@ -23,6 +23,9 @@ from tilewright.schedule.templates.template import Numbers, Options, Row, Templa
 from tilewright.schedule.templates.tiles import THREAD, Tile
 from tilewright.target import Target
 
+WORD = 4  # bytes of a register
+PER_STAGED = 2
+MOST_REGISTERS = 200  # of 255: loops and addresses take others
 Conditions: TypeAlias = Callable[[Anchor, Numbers], Sequence[Expr]]
 
 
@@ -83,6 +86,18 @@ class Product:
         pairs = (self.grid.rows, rows), (self.grid.columns, columns)
         warps = [(as_expr(a) % b).eq(0) for a, b in pairs]
         return [*warps, *self.left.shared_out, *self.right.shared_out]
+
+    def in_registers(self, words: Extent) -> Expr:
+        """Whether a thread has registers for so many words and for what comes through them, which
+        has its addresses on the way.
+        """
+        total = as_expr(words)
+        for tile in (self.left, self.right):
+            if not tile.is_copied:
+                times, piece = tile.staging.shape
+                size = mul(mul(times, piece), tile.operand.dtype.bytes)
+                total = total + PER_STAGED * ceildiv(size, WORD)
+        return total <= MOST_REGISTERS
 
     @property
     def shared_bytes(self) -> Expr:

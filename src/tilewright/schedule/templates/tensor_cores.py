@@ -65,6 +65,7 @@ def promising(anchor: Anchor, n: Numbers, target: Target) -> Sequence[Expr]:
     return [
         (threads >= 4 * WARP) & (threads <= 8 * WARP),
         as_expr(n["warp_m"]) * n["warp_n"] <= MOST_SUMS * WARP,
+        product.in_registers(quotient(mul(n["warp_m"], n["warp_n"]), WARP)),
         as_expr(n["warp_m"]) + n["warp_n"] > 64,
         (staged >= 96) & (staged <= 192),
         (size >= LEAST_SHARED) & (size <= MOST_SHARED),

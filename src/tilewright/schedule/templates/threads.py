@@ -58,6 +58,7 @@ def promising(anchor: Anchor, n: Numbers, target: Target) -> Sequence[Expr]:
     threads = as_expr(product.threads)
     return [
         (threads >= 2 * WARP) & (threads <= 8 * WARP),
+        product.in_registers(mul(n["thread_m"], n["thread_n"])),
         *product.grid.filling(2 * target.cores),
     ]
 

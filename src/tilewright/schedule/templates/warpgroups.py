@@ -51,6 +51,7 @@ def promising(anchor: Anchor, n: Numbers, target: Target) -> Sequence[Expr]:
     sums = as_expr(_down(n)) * quotient(n["block_n"], N) * SUMS
     return [
         sums <= MOST_SUMS,
+        product.in_registers(sums),
         product.shared_bytes <= tensor_cores.MOST_SHARED,
         *product.grid.filling(target.cores),
     ]
