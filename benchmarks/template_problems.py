@@ -265,7 +265,7 @@ class _Draw:
     def after(self, t: Tensor) -> Tensor:
         steps = (
             self.activated, self.activated, self.biased, self.biased, self.residual, self.scaled,
-            self.stored, self.moved,
+            self.stored, self.moved, self.reshaped_after,
         )  # fmt: skip
         for _ in range(self.one((0, 1, 2, 3))):
             t = self.one(steps)(t)
@@ -291,6 +291,17 @@ class _Draw:
         return ops.cast_to(
             t, self.one(("float32", "float16", self.dtype)), name=self.name("stored")
         )
+
+    def reshaped_after(self, t: Tensor) -> Tensor:
+        """An axis in two, or two in one."""
+        shape, at = list(static_shape(t)), int(self.rng.integers(t.rank))
+        if at and self.chance(0.5):
+            shape[at - 1 : at + 1] = [shape[at - 1] * shape[at]]
+        else:
+            parts = [d for d in range(1, shape[at] + 1) if shape[at] % d == 0]
+            inner = self.one(parts)
+            shape[at : at + 1] = [shape[at] // inner, inner]
+        return ops.reshape(t, shape, name=self.name("reshaped"))
 
     def moved(self, t: Tensor) -> Tensor:
         order = self.rng.permutation(t.rank).tolist()

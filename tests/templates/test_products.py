@@ -39,6 +39,13 @@ def tall() -> Tensor:
     return ops.einsum("rabc,abcs->sr", a, b)
 
 
+def heads() -> Tensor:
+    """Batches side by side in the output's rows."""
+    y = ops.batch_matmul(given(3, 40, 16, name="p"), given(3, 16, 8, name="v"))
+    return ops.reshape(ops.transpose(y, (1, 0, 2)), (40, 24))
+
+
+PRODUCT = ops.matmul(X, W)
 UNUSUAL: dict[str, Callable[[], Tensor]] = {
     "a tensor with itself": lambda: ops.matmul(X, X),
     "a tensor with its transpose": lambda: ops.matmul(X, X, transpose_b=True),
@@ -46,6 +53,9 @@ UNUSUAL: dict[str, Callable[[], Tensor]] = {
     "an epilogue that reads twice": both_ways,
     "a depth of one": lambda: ops.matmul(given(40, 1, name="a"), given(1, 24, name="b")),
     "a product of many axes": tall,
+    "columns as heads": lambda: ops.transpose(ops.reshape(PRODUCT, (40, 3, 8)), (1, 0, 2)),
+    "heads as columns": heads,
+    "one row of all": lambda: ops.reshape(PRODUCT, (40 * 24,)),
     "the product is the residual, too": lambda: ops.add(ops.matmul(X, X), X, name="sum"),
 }
 

@@ -71,6 +71,11 @@ def used_twice() -> ComputeDAG:
     return ComputeDAG([compute((40, 96), lambda i, j: y[i, j % 48], name="m")])
 
 
+def diagonal() -> ComputeDAG:
+    y = product(A, given(24, 40, name="square"))
+    return ComputeDAG([compute((40,), lambda i: y[i, i], name="d")])
+
+
 def chain() -> ComputeDAG:
     return ComputeDAG([product(product(), given(48, 8, name="c"))])
 
@@ -109,6 +114,7 @@ REFUSED: dict[str, tuple[Callable[[], ComputeDAG], str]] = {
     "two dtypes": (lambda: of("float16", "bfloat16"), "factors are bfloat16 and float16, not both"),
     "integers": (integers, "is summed in int32"),
     "two places of a product": (mirrored, "is read at other than one place"),
+    "a diagonal": (diagonal, "is not read element by element"),
     "an element used twice": (used_twice, "not read element by element"),
     "a softmax in front": (
         lambda: ComputeDAG([product(ops.softmax(A, name="p"))]),

@@ -382,21 +382,78 @@ def of_elements(
 
 
 def _axes_of(read: Read, axes: Sequence[Axis], extents: Mapping[str, int]) -> dict[str, Expr]:
-    """The axis of the tensor that is read, as a variable, that each of `axes` is."""
+    """What each of `axes` is in terms of the axes of the tensor that is read, as variables: one of
+    them, digits of one, or a number whose digits some of them are (a reshape).
+    """
     simplifier = Simplifier()
     inner = compute_of(read.tensor).axes
     found: dict[str, Expr] = {}
+    parts: dict[str, list[tuple[int, int, Var]]] = {}
     for axis, index, extent in zip(inner, read.indices, static_shape(read.tensor), strict=True):
         if extent == 1:
             continue
         form = affine_index(index, extents, simplifier)
-        form = None if form is None else _live(form, extents)
-        if form is None or form.axis is None or extents[form.axis] != extent:
+        digits = None if form is None else _digits(_live(form, extents), axis.var, extent, extents)
+        part = None if digits else _part(simplifier.simplify(index), extent)
+        if digits is not None and not digits.keys() & found.keys():
+            found |= digits
+        elif part is not None:
+            parts.setdefault(part[0], []).append((part[1], extent, axis.var))
+        else:
             raise NoMatchError(f"{read.tensor.name} is not read element by element")
-        found[form.axis] = axis.var
+    for name, pieces in parts.items():
+        if name in found:
+            raise NoMatchError(f"{read.tensor.name} is read along {name} twice")
+        found[name] = _joined(read.tensor, name, pieces, extents)
     if {a.name for a in axes if extents[a.name] > 1} != set(found):
         raise NoMatchError(f"elements of {read.tensor.name} are used for several of the output")
     return found
+
+
+def _digits(
+    form: AffineIndex, var: Var, extent: int, extents: Mapping[str, int]
+) -> dict[str, Expr] | None:
+    """The axes that an index is made of, as digits of its value `var`; None where they are none."""
+    found: dict[str, Expr] = {}
+    place = 1
+    for name, k in sorted(form.coefficients, key=lambda term: term[1]):
+        if k != place:
+            return None
+        place *= extents[name]
+        digit: Expr = var if k == 1 else var // k
+        found[name] = digit if place == extent else digit % extents[name]
+    return found if place == extent and not form.offset else None
+
+
+def _part(index: Expr, extent: int) -> tuple[str, int] | None:
+    """An axis and the place of a digit of it that an index of `extent` is: `axis // place`, or the
+    remainder of that.
+    """
+    if isinstance(index, Binary) and index.op == "mod" and index.b == Const(extent, index.b.dtype):
+        index = index.a
+    match index:
+        case Var(name):
+            return name, 1
+        case Binary("floordiv", Var(name), Const(place)):
+            return name, int(place)
+    return None
+
+
+def _joined(
+    tensor: Tensor, name: str, pieces: list[tuple[int, int, Var]], extents: Mapping[str, int]
+) -> Expr:
+    """The axis whose digits, at these places and of these extents, variables are."""
+    total: Expr | None = None
+    expected = 1
+    for place, extent, var in sorted(pieces, key=lambda piece: piece[0]):
+        if place != expected:
+            raise NoMatchError(f"{tensor.name} is not read element by element")
+        expected *= extent
+        term = var if place == 1 else var * place
+        total = term if total is None else term + total
+    if expected != extents[name] or total is None:
+        raise NoMatchError(f"{tensor.name} is not read element by element")
+    return total
 
 
 def place_of(read: Read, found: Contraction) -> Place:
