@@ -35,11 +35,12 @@ from rich.console import Console
 
 import tilewright as tw
 from benchmarks.cases import CASES, Case
+from benchmarks.deadline import Deadline
 from benchmarks.operators import DEFAULT, recorded, reported, tune
 from benchmarks.peers.process import WAITS, Block, SideProcess
 from benchmarks.peers.sides import OURS
 from benchmarks.provenance import provenance
-from benchmarks.turns import ROUNDS, Deadline, chosen, compared, in_turns, least, outliers, outputs
+from benchmarks.turns import ROUNDS, chosen, compared, in_turns, least, outliers, outputs
 from tilewright.cli.console import output
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.gene import Gene

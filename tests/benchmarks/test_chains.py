@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,14 +35,14 @@ def test_a_case_is_tuned_and_all_sides_take_turns(
     save_tiny(folder)
     save_tiny(folder, ours(CASES["tiny-b1"]))
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(chains, "NAMES", ("tiny-b1",))
+    tiny = replace(chains.SUITE, names=("tiny-b1",))
     batches = simulate(monkeypatch)
     file = tmp_path / "chains.json"
     words = ["--folder", str(folder), "--db", str(tmp_path / "c.db"), "--json", str(file)]
     words += ["--peers", "onnxruntime", "--rounds", "1", "--trials", "4"]
-    assert main([*words, "--minutes", "0"]) == 0 and not batches
+    assert main([*words, "--minutes", "0"], tiny) == 0 and not batches
 
-    assert main(words) == 0
+    assert main(words, tiny) == 0
     found = json.loads(file.read_text())
     (entry,) = found["cases"]
     assert entry["case"] == "tiny-b1" and not found["failed"]
@@ -49,7 +50,7 @@ def test_a_case_is_tuned_and_all_sides_take_turns(
     assert entry["ratio_best_peer"] == entry["peers"]["onnxruntime"] / entry["median_s"]
     assert found["summary"]["chained"] == 0 and found["summary"]["cases"] == 1
     batches.clear()
-    assert main(words) == 0 and not batches
+    assert main(words, tiny) == 0 and not batches
     assert json.loads(file.read_text()) == found
 
 

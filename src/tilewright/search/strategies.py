@@ -153,6 +153,7 @@ class EvolutionStrategy:
         candidates of an evolution run, and a few that explore.
         """
         listed = self._templates.ask(rng, ceil(self.template * n))
+        self._profile.tell(listed, [None] * len(listed))  # no program twice in a batch
         if self.profile:
             listed += self._profile.ask(rng, n - len(listed))
         self._memory.remember(listed)
