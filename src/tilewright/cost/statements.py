@@ -221,7 +221,7 @@ def _written_out(node: Node) -> Node:
 
 def _elementwise(node: Instruction, result: Read) -> Node:
     rule = rule_of(node)
-    count = rule.elements(rule.result, result.tensor.dtype)
+    count = rule.result // result.tensor.dtype.bytes
     e = Var(f"{result.tensor.name}.e")
 
     def moved(read: Read) -> Read:

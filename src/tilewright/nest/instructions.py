@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.expr.dtypes import DType
 from tilewright.nest.lanes import Array
 from tilewright.nest.nodes import Instruction, Scope
 from tilewright.nest.task_map import TaskMap, repeat, spatial
@@ -100,10 +100,6 @@ class InstructionRule:
     products: int = 0
     group: str = ""
 
-    def elements(self, size: int, dtype: DType) -> int:
-        """How many elements so many bytes are."""
-        return size // dtype.bytes
-
 
 def _multiplied(given: Sequence[Array]) -> Array:
     sums, left, right = given
@@ -111,6 +107,7 @@ def _multiplied(given: Sequence[Array]) -> Array:
     return sums + _scattered(a @ b.swapaxes(1, 2), SUMS)
 
 
+@cache
 def _places(mapping: TaskMap) -> tuple[Array, ...]:
     """Of every element, by thread and number: its index in a dimension, `[threads, elements]`."""
     assert isinstance(mapping.workers, int)

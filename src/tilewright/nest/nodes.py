@@ -52,7 +52,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from tilewright.expr.nodes import Expr, Extent, Read, Tensor, Var
+from tilewright.expr.nodes import Expr, Extent, Read, Tensor, Var, as_expr
 from tilewright.nest.marks import MARKS, Marks
 
 
@@ -225,6 +225,14 @@ def seq(*nodes: Node) -> Node:
     for n in nodes:
         flat.extend(n.body if isinstance(n, Seq) else (n,))
     return flat[0] if len(flat) == 1 else Seq(tuple(flat))
+
+
+def allocated(
+    tensor: Tensor, body: Node, scope: Scope = Scope.LOCAL, *, swizzled: bool = False
+) -> Alloc:
+    """`body` with storage for all of a tensor."""
+    zeros = tuple(as_expr(0) for _ in tensor.shape)
+    return Alloc(tensor, zeros, body, scope, swizzled=swizzled)
 
 
 def bodies(node: Node) -> tuple[Node, ...]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.contraction import NoMatchError
+from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Const, Extent
 from tilewright.expr.simplify import simplify
 from tilewright.nest.bind import bind
@@ -81,12 +83,20 @@ class UseTemplate(Step):
                     raise ScheduleError(f"{self.template} has no program of {numbers}")
 
 
+@lru_cache(maxsize=8)
+def _analysed(dag: ComputeDAG) -> Anchor | NoMatchError:
+    """The anchor of a DAG, which every template asks for and several times, or why it has none."""
+    try:
+        return anchor_of(dag)
+    except NoMatchError as error:
+        return error
+
+
 def matched(state: State, template: Template) -> Anchor:
     """What a template computes of a state. Raises ScheduleError, which says why, if nothing."""
-    try:
-        anchor = anchor_of(state.dag)
-    except NoMatchError as error:
-        raise ScheduleError(f"{template.name}: {error}") from error
+    anchor = _analysed(state.dag)
+    if isinstance(anchor, NoMatchError):
+        raise ScheduleError(f"{template.name}: {anchor}")
     refusal = template.refusal(anchor)
     if refusal:
         raise ScheduleError(f"{template.name}: {refusal}")

@@ -19,9 +19,7 @@ from tilewright.cost.extractor import FeatureExtractor
 from tilewright.search.evolution import Scored, named
 from tilewright.search.memory import Candidate, ProposalMemory
 from tilewright.search.offered import TEMPLATE
-from tilewright.space.space import Space
-
-MOST_ROWS = 10_000  # of one template
+from tilewright.space.space import TEMPLATE_ROWS, Space
 
 
 def has_templates(space: Space) -> bool:
@@ -32,7 +30,7 @@ def has_templates(space: Space) -> bool:
 def rows_of_templates(space: Space, extractor: FeatureExtractor) -> Scored:
     """All of them; scores are estimated throughputs relative to the first one's."""
     numbers = [k for k, sketch in enumerate(space.sketches) if sketch.is_template]
-    every = concatenate([space.nobody, *(space.listed(k, MOST_ROWS) for k in numbers)])
+    every = concatenate([space.nobody, *(space.listed(k, TEMPLATE_ROWS) for k in numbers)])
     latency = extractor.latency(every) if len(every) else np.zeros(0)
     order = np.argsort(latency, kind="stable")
     score = latency.min(initial=np.inf) / latency[order]

@@ -36,7 +36,7 @@ from tilewright.space.derivation import Derivation, Rule, derive
 from tilewright.space.rules import rules_of
 from tilewright.target import CpuTarget, Target
 
-TEMPLATE_ROWS = 1 << 16  # of a template, valid or not, at most
+TEMPLATE_ROWS = 10_000  # of a template, valid or not, at most
 
 
 @dataclass(frozen=True)

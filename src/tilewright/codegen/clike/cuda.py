@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from math import prod
 from pathlib import Path
 from typing import ClassVar
@@ -43,6 +44,12 @@ DYNAMIC_SHARED = """\
 #define tw_dynamic_shared(name) extern __shared__ __align__(1024) unsigned char name[]
 #endif
 """
+
+
+@cache
+def _wrappers() -> str:
+    """The text of `cuda_instructions.h`."""
+    return INSTRUCTIONS.read_text()
 
 
 class Cuda(Dialect):
@@ -79,11 +86,11 @@ class Cuda(Dialect):
         return [*(text for name, text in HEADERS.items() if name in dtypes), NUMBERS]
 
     def instructions(self, name: str, dtype: DType) -> Mapping[str, str]:
-        found = {"instructions": INSTRUCTIONS.read_text()}
+        found = {"instructions": _wrappers()}
         if name.startswith((WGMMA, PROXY_FENCE)):
             found["wgmma"] = wgmma.DESCRIPTOR
         if columns := re.match(rf"{WGMMA}m64n(\d+)", name):
-            found[columns[0]] = wgmma.wrapper(int(columns[1]), dtype.name)
+            found[columns[0]] = wgmma.wrapper(int(columns[1]), dtype.name, self.types[dtype.name])
         return found
 
     def function(self, fn: str, kind: DType) -> str:

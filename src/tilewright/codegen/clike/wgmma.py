@@ -1,6 +1,6 @@
 """Wrappers of `wgmma` in CUDA C++, one for each number of columns that a kernel uses.
 
-    wrapper(128, "float16")     tw_wgmma_m64n128k16<left turned, right turned, steps…>(c, a, b)
+    wrapper(128, "float16", "__half")     tw_wgmma_m64n128k16<turned or not, steps>(c, a, b)
 
 All sums of a thread are operands of one instruction, half as many as there are columns. A factor is
 given by a descriptor of its window in shared memory (PTX ISA, "matrix descriptor"): where it
@@ -11,7 +11,6 @@ depth, how far apart 64 of its rows (or columns) are.
 from __future__ import annotations
 
 PTX_NAMES = {"float16": "f16", "bfloat16": "bf16"}
-ELEMENTS = {"float16": "__half", "bfloat16": "__nv_bfloat16"}
 
 DESCRIPTOR = """\
 #ifndef TW_EMULATION
@@ -37,9 +36,9 @@ static __device__ __forceinline__ void tw_fence_proxy_async() {
 """
 
 
-def wrapper(columns: int, dtype: str) -> str:
-    """The function for so many columns of sums."""
-    count, kind, element = columns // 2, PTX_NAMES[dtype], ELEMENTS[dtype]
+def wrapper(columns: int, dtype: str, element: str) -> str:
+    """The function for so many columns of sums; `element` is the dtype's C type."""
+    count, kind = columns // 2, PTX_NAMES[dtype]
     sums = ", ".join(f"%{i}" for i in range(count))
     outputs = ", ".join(f'"+f"(c[{i}])' for i in range(count))
     a, b, scale, turned = (f"%{count + i}" for i in range(4))

@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewright.expr.dtypes import BOOL
-from tilewright.expr.nodes import Const, Expr, Extent, Tensor, Var, as_expr
-from tilewright.nest.nodes import Alloc, For, Kind, Node, seq
+from tilewright.expr.nodes import Const, Expr, Extent, Var, as_expr
+from tilewright.nest.nodes import For, Kind, Node, allocated, seq
 from tilewright.nest.task_map import repeat
 from tilewright.schedule.layout import Layout
 from tilewright.schedule.templates.anchor import Anchor
@@ -69,13 +69,13 @@ def _block(product: Product, tiles: Tiles) -> Node:
 
         def tile(row: Expr, column: Expr) -> Node:
             whole = (tiles.cleared, tiles.added(ZERO), tiles.stored)
-            return _allocated(product.sums, seq(*(do(row, column) for do in whole)))
+            return allocated(product.sums, seq(*(do(row, column) for do in whole)))
 
         return _panel(product, tiles, ZERO, tile)
     panel = Var("panel")
     clear, store = _tiles(product, tiles.cleared, "clear."), _tiles(product, tiles.stored, "store.")
     every = For(panel, product.panels, _panel(product, tiles, panel, tiles.added(panel)))
-    return _allocated(product.sums, seq(clear, every, store))
+    return allocated(product.sums, seq(clear, every, store))
 
 
 def _panel(product: Product, tiles: Tiles, panel: Expr, do: Do) -> Node:
@@ -85,22 +85,17 @@ def _panel(product: Product, tiles: Tiles, panel: Expr, do: Do) -> Node:
     inner = across.nest(ZERO, lambda column: do(row, as_expr(column)), "tile.column.")
     if product.left is not None:
         inner = seq(tiles.packed_left(product.left, panel, row), inner)
-        inner = _allocated(product.left, inner)
+        inner = allocated(product.left, inner)
     inner = For(row, product.down, inner)
     if product.right is None:
         return inner
-    return _allocated(product.right, seq(tiles.packed_right(product.right, panel), inner))
+    return allocated(product.right, seq(tiles.packed_right(product.right, panel), inner))
 
 
 def _tiles(product: Product, do: Do, name: str) -> Node:
     """What is done with each tile of a block."""
     every = repeat(product.down, product.across)
     return every.nest(ZERO, lambda i, j: do(as_expr(i), as_expr(j)), name)
-
-
-def _allocated(tensor: Tensor, node: Node) -> Node:
-    """`node` with the storage of a tensor."""
-    return Alloc(tensor, tuple(ZERO for _ in tensor.shape), node)
 
 
 REGISTERS = Template(

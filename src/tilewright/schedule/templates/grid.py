@@ -2,7 +2,7 @@
 
 grid = Grid(anchor, 128, 128, block_k=32, splits=1)
 grid.store(row, column, value)      an element of the block's tile, where there is one
-grid.nest(body)                     the loops of the blocks, then what adds up parts of the depth
+grid.nest(body)                     the loops of the blocks, then what adds up the parts
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import prod
 
 from tilewright.expr.extents import ceildiv
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, Var, as_expr, binary, select
-from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Store, seq
+from tilewright.nest.nodes import For, If, Kind, Node, Store, allocated, seq
 from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.tiles import THREAD, quotient
@@ -115,8 +115,7 @@ class Grid:
             body = For(var, extent, body, Kind.BLOCK)
         if not self.is_split:
             return body
-        zeros = tuple(as_expr(0) for _ in self.parts.shape)
-        return Alloc(self.parts, zeros, seq(body, self._added()))
+        return allocated(self.parts, seq(body, self._added()))
 
     def _added(self) -> Node:
         """A thread adds up the parts of one sum, in order."""
@@ -130,6 +129,6 @@ class Grid:
             Store(self.anchor.sums, at, Read(total, (zero,))),
         )
         count = prod(e for e in self.anchor.sums.shape if isinstance(e, int))
-        one = Alloc(total, (zero,), If(number < count, sums))
+        one = allocated(total, If(number < count, sums))
         threads = For(THREAD, ADDERS, one, Kind.THREAD_X)
         return For(block, ceildiv(count, ADDERS), threads, Kind.BLOCK)

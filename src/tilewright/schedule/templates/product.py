@@ -15,7 +15,7 @@ from typing import TypeAlias
 from tilewright.expr.extents import ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
 from tilewright.nest.instructions import COMMIT, GROUP_COMMIT, GROUP_WAIT, PROXY_FENCE, WAIT
-from tilewright.nest.nodes import EMPTY, Alloc, Barrier, For, If, Instruction, Kind, Node, seq
+from tilewright.nest.nodes import EMPTY, Barrier, For, If, Instruction, Kind, Node, allocated, seq
 from tilewright.nest.task_map import repeat
 from tilewright.schedule.templates.anchor import Anchor
 from tilewright.schedule.templates.grid import SPLITS, Grid
@@ -118,7 +118,7 @@ class Product:
         steps = pipeline(tiles, self.stages, grid.steps, grid.first_step, used)
         thread = self.left.private(self.right.private(seq(first, steps, last)))
         for tensor in registers:
-            thread = Alloc(tensor, tuple(as_expr(0) for _ in tensor.shape), thread)
+            thread = allocated(tensor, thread)
         work: Node = For(THREAD, self.threads, thread, Kind.THREAD_X)
         return grid.nest(self.left.alloc(self.right.alloc(work)))
 

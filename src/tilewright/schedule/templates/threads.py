@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Cast, Const, Expr, Extent, Read, Tensor, Var, as_expr
+from tilewright.nest.instructions import WARP
 from tilewright.nest.nodes import For, Kind, Node, Store, seq
 from tilewright.nest.task_map import digits
 from tilewright.schedule.templates.anchor import Anchor
@@ -27,10 +28,8 @@ from tilewright.schedule.templates.tiles import THREAD, Tile, quotient
 from tilewright.target import Target
 
 LANES = {"m": 4, "n": 8}  # threads of a warp along each side of its tile
-WARP = 32
 QUAD = 4  # elements of one access of shared memory
 STAGES = 2
-MOST_SUMS = 64  # of a thread
 
 OPTIONS = {
     "block_m": (32, 64, 128),
@@ -79,9 +78,8 @@ def body(anchor: Anchor, n: Numbers) -> Node:
         Side(tile, n[f"thread_{d}"], LANES[d], as_expr(warp), as_expr(lane))
         for d, tile, (warp, lane) in zip("mn", (product.left, product.right), places, strict=True)
     )
-    sums = Tensor("sums.part", (down.count, across.count), FLOAT32)
-
     square = down.count, across.count
+    sums = Tensor("sums.part", square, FLOAT32)
 
     def used(stage: Expr) -> Node:
         part = Var("part")

@@ -18,7 +18,7 @@ from functools import cached_property, reduce
 from tilewright.expr.extents import ceildiv, mul
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, Var, as_expr, binary, select
 from tilewright.nest.instructions import COPY, WINDOW_ROW
-from tilewright.nest.nodes import Alloc, For, Instruction, Kind, Node, Scope, Store
+from tilewright.nest.nodes import For, Instruction, Kind, Node, Scope, Store, allocated
 from tilewright.nest.task_map import spatial
 from tilewright.schedule.templates.anchor import Operand
 
@@ -102,12 +102,11 @@ class Tile:
 
     def alloc(self, body: Node) -> Node:
         """`body` with the tile's storage."""
-        zeros = tuple(as_expr(0) for _ in self.tensor.shape)
-        return Alloc(self.tensor, zeros, body, Scope.SHARED, swizzled=True)
+        return allocated(self.tensor, body, Scope.SHARED, swizzled=True)
 
     def private(self, body: Node) -> Node:
         """`body` with what a thread has on its way to the tile."""
-        return body if self.is_copied else Alloc(self.staging, (as_expr(0), as_expr(0)), body)
+        return body if self.is_copied else allocated(self.staging, body)
 
     def place(self, outer: Extent, depth: Extent) -> tuple[Expr, ...]:
         """Where an element is within the tile of a stage."""
