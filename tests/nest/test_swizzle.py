@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
 import pytest
+from cute import layouts
 
 from devices import tools
 from tilewright.errors import VerifyError
@@ -18,7 +18,6 @@ from tilewright.expr.evaluate import evaluate
 from tilewright.expr.nodes import Const, Expr, Read, Tensor
 from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import placeholder
-from tilewright.headers import folders
 from tilewright.nest.lanes import Array
 from tilewright.nest.nodes import For, Instruction, Kind, Node, accessed, bodies
 from tilewright.nest.swizzle import Swizzle, conflicts
@@ -39,21 +38,8 @@ ATOMS = {
 def atoms(tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
     """Where CuTe's headers have the elements of every atom, rows after rows."""
     folder = tmp_path_factory.mktemp("atoms")
-    calls = "\n".join(f"    show({name}{{}});" for name in ATOMS.values())
-    (folder / "atoms.cpp").write_text(
-        "#include <cstdio>\n#include <cute/tensor.hpp>\n"
-        "#include <cute/atom/mma_traits_sm90_gmma.hpp>\nusing namespace cute;\n"
-        "template <class L> void show(L const& atom) {\n"
-        "    auto l = as_position_independent_swizzle_layout(atom);\n"
-        "    for (int i = 0; i < size<0>(l); ++i)\n"
-        '        for (int j = 0; j < size<1>(l); ++j) printf("%d ", int(l(i, j)));\n'
-        '    printf("\\n");\n}\n'
-        f"int main() {{\n{calls}\n}}\n"
-    )
-    command = ["g++", "-std=c++17", "-w", *(f"-I{f}" for f in folders()), "atoms.cpp", "-o", "a"]
-    subprocess.run(command, cwd=folder, check=True)
-    text = subprocess.run([folder / "a"], check=True, capture_output=True, text=True).stdout
-    return [list(map(int, line.split())) for line in text.splitlines()]
+    shown = (f"as_position_independent_swizzle_layout({name}{{}})" for name in ATOMS.values())
+    return layouts(folder, ("cute/atom/mma_traits_sm90_gmma.hpp",), shown)
 
 
 @tools("g++")

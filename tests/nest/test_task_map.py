@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from cute import layouts as evaluated
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Const, Expr, Tensor, Var, const, substitute
 from tilewright.expr.simplify import simplify
-from tilewright.headers import folders
 from tilewright.nest.instructions import LEFT, RIGHT, SUMS
 from tilewright.nest.nodes import For, Kind, Node, Seq, Store
 from tilewright.nest.task_map import TaskMap, custom, repeat, spatial
@@ -188,21 +187,9 @@ def layouts(tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
     """What CuTe's headers say of every fragment: for each lane and register, the element's number,
     columns after columns.
     """
+    shown = (f"MMA_Traits<{name}{{}}" for name in FRAGMENTS)
     folder = tmp_path_factory.mktemp("cute")
-    calls = "\n".join(f"    show(MMA_Traits<{name}{{}});" for name in FRAGMENTS)
-    (folder / "layouts.cpp").write_text(
-        "#include <cstdio>\n#include <cute/tensor.hpp>\n#include <cute/atom/mma_traits_sm80.hpp>\n"
-        "using namespace cute;\n"
-        "template <class L> void show(L const& l) {\n"
-        "    for (int i = 0; i < size<0>(l); ++i)\n"
-        '        for (int j = 0; j < size<1>(l); ++j) printf("%d ", int(l(i, j)));\n'
-        '    printf("\\n");\n}\n'
-        f"int main() {{\n{calls}\n}}\n"
-    )
-    command = ["g++", "-std=c++17", "-w", *(f"-I{f}" for f in folders()), "layouts.cpp", "-o", "a"]
-    subprocess.run(command, cwd=folder, check=True)
-    text = subprocess.run([folder / "a"], check=True, capture_output=True, text=True).stdout
-    return [list(map(int, line.split())) for line in text.splitlines()]
+    return evaluated(folder, ("cute/atom/mma_traits_sm80.hpp",), shown)
 
 
 @pytest.mark.parametrize("number", range(len(FRAGMENTS)))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from cute import layouts as evaluated
 
 from tilewright.errors import VerifyError
 from tilewright.expr import operators as ops
@@ -16,7 +15,6 @@ from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Const, Expr, Tensor
 from tilewright.expr.tensors import placeholder
-from tilewright.headers import folders
 from tilewright.nest.instructions import (
     GROUP_COLUMNS,
     GROUP_COMMIT,
@@ -142,30 +140,17 @@ def layouts(tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
     """What CuTe's headers say: of every number of columns which element each sum of a thread is,
     then of windows of 64 x 64 in both directions where every element is.
     """
-    folder: Path = tmp_path_factory.mktemp("cute")
-    shown = "\n".join(
-        f"    show(MMA_Traits<SM90_64x{n}x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>>"
-        "::CLayout{});"
+    sums = (
+        f"MMA_Traits<SM90_64x{n}x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>>::CLayout{{}}"
         for n in GROUP_COLUMNS
     )
-    atoms = "\n".join(
-        f"    show(as_position_independent_swizzle_layout(tile_to_shape("
-        f"GMMA::Layout_{major}_SW128_Atom<half_t>{{}}, Shape<_64, _64>{{}})));"
+    windows = (
+        "as_position_independent_swizzle_layout(tile_to_shape("
+        f"GMMA::Layout_{major}_SW128_Atom<half_t>{{}}, Shape<_64, _64>{{}}))"
         for major in MAJORS.values()
     )
-    (folder / "layouts.cpp").write_text(
-        "#include <cstdio>\n#include <cute/tensor.hpp>\n"
-        "#include <cute/atom/mma_traits_sm90_gmma.hpp>\nusing namespace cute;\n"
-        "template <class L> void show(L const& l) {\n"
-        "    for (int i = 0; i < size<0>(l); ++i)\n"
-        '        for (int j = 0; j < size<1>(l); ++j) printf("%d ", int(l(i, j)));\n'
-        '    printf("\\n");\n}\n'
-        f"int main() {{\n{shown}\n{atoms}\n}}\n"
-    )
-    command = ["g++", "-std=c++17", "-w", *(f"-I{f}" for f in folders()), "layouts.cpp", "-o", "a"]
-    subprocess.run(command, cwd=folder, check=True)
-    text = subprocess.run([folder / "a"], check=True, capture_output=True, text=True).stdout
-    return [list(map(int, line.split())) for line in text.splitlines()]
+    folder = tmp_path_factory.mktemp("cute")
+    return evaluated(folder, ("cute/atom/mma_traits_sm90_gmma.hpp",), (*sums, *windows))
 
 
 @pytest.mark.parametrize("number", range(len(GROUP_COLUMNS)))
