@@ -167,13 +167,30 @@ def _boxes(extent: int, split: tuple[int, ...]) -> Iterator[tuple[slice, tuple[s
 
 
 @dataclass(frozen=True, slots=True)
+class TensorMap:
+    """How a kernel copies boxes of `rows` by `columns` out of the array that is its argument of a
+    number: elements of `dtype`, `[batch, row, column]`, whose element `x` is `offset + Σ x·strides`
+    elements from the array's start. Beyond `shape` are zeros.
+    """
+
+    argument: int
+    dtype: str
+    offset: int
+    shape: tuple[int, int, int]
+    strides: tuple[int, int, int]
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """One kernel call of a device function: `blocks` blocks of `threads` (x, y).
 
     `arguments` are positions among the artifact's buffers, or `-1 - offset` for an array at that
     byte offset of the scratch memory. `shared_bytes` is what a block takes of its shared memory, of
     which `dynamic_bytes` are given to it by the launch. With `beyond` the grid has more than one
-    dimension: these are the others. `values` are the last argument, a structure of int32.
+    dimension: these are the others. `maps` are an argument each, `values` are the last one, a
+    structure of int32.
     """
 
     kernel: str
@@ -184,6 +201,7 @@ class Launch:
     dynamic_bytes: int = field(default=0, repr=False)
     beyond: tuple[int, int] = field(default=(1, 1), repr=False)
     values: tuple[int, ...] = field(default=(), repr=False)
+    maps: tuple[TensorMap, ...] = field(default=(), repr=False)
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -318,10 +336,11 @@ class Artifact:
 
 def _launch(data: list[Any]) -> Launch:
     kernel, blocks, (x, y), arguments, shared_bytes, *rest = data
-    dynamic_bytes, (rows, layers), values = rest or (0, (1, 1), ())
+    dynamic_bytes, (rows, layers), values, *others = rest or (0, (1, 1), ())
+    maps = tuple(TensorMap(*map(_tuples, m)) for m in (others[0] if others else ()))
     return Launch(
         kernel, blocks, (x, y), tuple(arguments), shared_bytes, dynamic_bytes, (rows, layers),
-        tuple(values),
+        tuple(values), maps,
     )  # fmt: skip
 
 

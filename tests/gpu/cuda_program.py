@@ -23,17 +23,21 @@ import numpy as np
 from gpu_cases import CASES
 
 from tilewright.artifact import Artifact
+from tilewright.build import build
 from tilewright.build.native import build_native
 from tilewright.cutlass import gene_of, matches_of
 from tilewright.cutlass.parameters import Parameters
 from tilewright.errors import TilewrightError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.operators import batch_matmul, relu
+from tilewright.expr.operators import batch_matmul, matmul, relu
 from tilewright.expr.tensors import placeholder
 from tilewright.headers import folders
 from tilewright.runtime.cuda import CudaDevice
 from tilewright.runtime.device import DeviceFunction
-from tilewright.runtime.emulated import HEADERS, TEMPLATE_OPTIONS
+from tilewright.runtime.emulated import HEADERS, TEMPLATE_OPTIONS, WRAPPERS
+from tilewright.runtime.tensor_maps import EncodedMap
+from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.templates import WARP_SPECIALIZED
 from tilewright.target import Target
 
 FOLDER = Path(sys.argv[1])
@@ -46,15 +50,19 @@ def binary(artifact: Artifact) -> Artifact:
     text = artifact.object_code.decode()
     options = ["-std=c++17", "-O1", "-w", "-shared", "-fPIC", f"-I{HEADERS}"]
     lines = ['#include "cuda_emulation.h"', text, 'extern "C" {']
-    if "tw_" in text:
+    if WRAPPERS in text:
+        lines.insert(1, '#include "instructions.h"')
+    elif "tw_" in text:
         options += [*TEMPLATE_OPTIONS, *(f"-I{f}" for f in (HEADERS / "shadow", *folders()))]
         lines.insert(1, '#include "warp.h"')
     for launch in artifact.launches:
-        count = len(launch.arguments)
+        count, maps = len(launch.arguments), len(launch.maps)
         given = ", ".join(f"tw::Argument{{*(void**)a[{i}]}}" for i in range(count))
+        given += "".join(f", *(tw_tensor_map*)a[{count + i}]" for i in range(maps))
         if launch.values:
-            given += f", *({launch.kernel}_sizes*)a[{count}]"
+            given += f", *({launch.kernel}_sizes*)a[{count + maps}]"
         lines.append(f"int count_{launch.kernel} = {count};")
+        lines.append(f"int maps_{launch.kernel} = {maps};")
         lines.append(f"int ints_{launch.kernel} = {len(launch.values)};")
         lines.append(
             f"void call_{launch.kernel}(const int* g, int x, int y, int shared, void** a) "
@@ -123,6 +131,28 @@ def template(device: CudaDevice) -> dict[str, Any]:
     }
 
 
+def boxes(device: CudaDevice) -> dict[str, Any]:
+    """A product whose factors are copied by tensor maps; on arrays that are aligned, or not."""
+    a, b = (placeholder(shape, "float16", name=n) for n, shape in SHAPES.items())
+    dag = ComputeDAG([relu(matmul(a, b))])
+    step = UseTemplate(WARP_SPECIALIZED.name, (64, 128, 64, 1, 3))
+    artifact = binary(build(dag, [step], Target.parse("emulated"), "boxes"))
+    small = tuple(replace(x, shared_bytes=0) for x in artifact.launches)
+    fn = DeviceFunction(replace(artifact, launches=small), device)
+    rng = np.random.default_rng(0)
+    arrays = {t.name: rng.integers(-2, 3, t.shape).astype("float16") for t in (a, b)}
+    (found,) = fn.run(arrays)
+    (expected,) = dag.evaluate(arrays).values()
+    (launch,) = artifact.launches
+    memory = device.allocate(1 << 16)
+    return {
+        "difference": float(np.abs(found - expected).max()),
+        "maps": [[m.argument, m.shape, m.rows] for m in launch.maps],
+        "unaligned": error_of(lambda: EncodedMap(device, launch.maps[0], memory.address + 8)),
+        "refused": error_of(lambda: EncodedMap(device, launch.maps[0], memory.address + (1 << 20))),
+    }
+
+
 def main() -> None:
     device = CudaDevice()
     results: dict[str, Any] = {"target": str(device.target)}
@@ -158,6 +188,7 @@ def main() -> None:
         "asked": calls("cuFuncSetAttribute") - before,
     }
     results["template"] = template(device)
+    results["boxes"] = boxes(device)
 
     live, held = LIBRARY.live(), len(two.artifact.buffers) + 1
     wrong = replace(two.artifact, object_code=b"nothing\0")

@@ -4,7 +4,8 @@
 //
 // The image of a module is the path of a library with `void call_NAME(const int* grid, int x, int y,
 // int shared, void** arguments)`, `int count_NAME` (of pointers among the arguments) and
-// `int ints_NAME` (of the structure after them) for every kernel. Calls are counted:
+// `int ints_NAME` (of the structure after them) for every kernel, and `int maps_NAME` where tensor
+// maps are between both. Calls are counted:
 // `calls("cuGraphLaunch")`. A kernel has more than 48 KiB of shared memory only when it was asked
 // for before.
 #include <dlfcn.h>
@@ -19,11 +20,15 @@
 #include <vector>
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_BINARY = 209, INVALID_CONTEXT = 201,
+       HOPPER = 1 << 18,  // shared bytes of kernels with tensor maps: no T4 has these
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, CAPTURE_UNSUPPORTED = 900 };
 using Kernel = void (*)(const int*, int, int, int, void**);
 
-struct Function { Kernel call; int count, ints, shared; };
-struct Launch { Function* f; int grid[3], x, y, shared; std::vector<uint64_t> values; std::vector<int> last; };
+// What the emulation's kernels take (`runtime/emulation/instructions.h`).
+struct TensorMap { const char* first; int bytes, shape[3]; long long strides[3]; int rows, columns; };
+struct Function { Kernel call; int count, ints, maps, shared; };
+struct Launch { Function* f; int grid[3], x, y, shared; std::vector<uint64_t> values;
+                std::vector<TensorMap> maps; std::vector<int> last; };
 using Graph = std::vector<std::function<void()>>;
 
 static std::map<std::string, int> counts;
@@ -55,6 +60,7 @@ static bool allocated(uint64_t at, size_t size) {
 static void run(Launch& launch) {
     std::vector<void*> pointers;
     for (auto& value : launch.values) pointers.push_back(&value);
+    for (auto& map : launch.maps) pointers.push_back(&map);
     pointers.push_back(launch.last.data());
     launch.f->call(launch.grid, launch.x, launch.y, launch.shared, pointers.data());
 }
@@ -146,7 +152,8 @@ API(cuModuleGetFunction, void** f, void* m, const char* name)
     auto call = (Kernel)dlsym(m, (std::string("call_") + name).c_str());
     if (!call) return NOT_FOUND;
     auto number = [&](const char* what) { return *(int*)dlsym(m, (std::string(what) + name).c_str()); };
-    *f = new Function{call, number("count_"), number("ints_"), 49152};
+    int maps = dlsym(m, (std::string("maps_") + name).c_str()) ? number("maps_") : 0;
+    *f = new Function{call, number("count_"), number("ints_"), maps, maps ? HOPPER : 49152};
     return SUCCESS;
 }
 API(cuFuncSetAttribute, void* f, int what, int value)
@@ -160,16 +167,33 @@ API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned
     IN_CONTEXT
     if (z != 1 || extra || !blocks || !by || !bz) return INVALID_VALUE;
     if ((int)shared > ((Function*)f)->shared) return INVALID_VALUE;
-    Launch launch{(Function*)f, {(int)blocks, (int)by, (int)bz}, (int)x, (int)y, (int)shared, {}, {}};
+    Launch launch{(Function*)f, {(int)blocks, (int)by, (int)bz}, (int)x, (int)y, (int)shared, {}, {}, {}};
     for (int i = 0; i < launch.f->count; ++i) {
         launch.values.push_back(*(uint64_t*)arguments[i]);
         if (!allocated(launch.values.back(), 1)) return ILLEGAL_ADDRESS;
     }
+    for (int i = 0; i < launch.f->maps; ++i)
+        launch.maps.push_back(*(TensorMap*)arguments[launch.f->count + i]);
     if (launch.f->ints) {
-        int* first = (int*)arguments[launch.f->count];
+        int* first = (int*)arguments[launch.f->count + launch.f->maps];
         launch.last.assign(first, first + launch.f->ints);
     }
     return enqueue(s, [launch]() mutable { run(launch); });
+}
+API(cuTensorMapEncodeTiled, void* map, int kind, unsigned rank, void* first, const uint64_t* shape,
+    const uint64_t* strides, const unsigned* box, const unsigned* steps, int interleave, int swizzle,
+    int promotion, int fill)
+    enum { FLOAT16 = 6, SWIZZLE_128B = 3 };
+    bool aligned = !((uint64_t)map % 64 || (uint64_t)first % 16 || strides[0] % 16 || strides[1] % 16);
+    bool usual = kind == FLOAT16 && rank == 3 && !interleave && swizzle == SWIZZLE_128B && !fill;
+    if (!aligned || !usual || promotion < 0 || promotion > 3) return INVALID_VALUE;
+    if (box[0] * 2 != 128 || box[1] > 256 || box[2] != 1) return INVALID_VALUE;
+    for (int d = 0; d < 3; ++d) if (!shape[d] || steps[d] != 1) return INVALID_VALUE;
+    if (!allocated((uint64_t)first, (shape[2] - 1) * strides[1] + (shape[1] - 1) * strides[0] + 2 * shape[0]))
+        return ILLEGAL_ADDRESS;
+    *(TensorMap*)map = {(const char*)first, 2, {(int)shape[2], (int)shape[1], (int)shape[0]},
+                        {(long long)strides[1], (long long)strides[0], 2}, (int)box[1], (int)box[0]};
+    return SUCCESS;
 }
 API(cuStreamBeginCapture, void* s, int mode)
     IN_CONTEXT
@@ -221,7 +245,8 @@ API(cuEventElapsedTime, float* ms, void* a, void* b)
 }
 // How the bindings find all the others.
 extern "C" int cuGetProcAddress_v2(const char* name, void** found, int, uint64_t, int* status) {
-    *found = dlsym(RTLD_DEFAULT, name);
+    bool itself = !strcmp(name, "cuGetProcAddress");
+    *found = dlsym(RTLD_DEFAULT, itself ? "cuGetProcAddress_v2" : name);
     if (status) *status = *found ? 0 : 1;
     return SUCCESS;
 }

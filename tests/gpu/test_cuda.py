@@ -66,6 +66,14 @@ def test_kernels_of_templates_get_their_grid_shared_memory_and_sizes(
     )
 
 
+def test_tensor_maps_are_made_of_the_arrays_of_a_call(results: Results) -> None:
+    found = results["boxes"]
+    assert found["difference"] == 0
+    assert found["maps"] == [[0, [1, 70, 72], 64], [1, [1, 72, 200], 64]]
+    assert "is not aligned to 16 bytes" in found["unaligned"]
+    assert found["refused"].startswith("RunError: the driver makes no tensor map")
+
+
 def test_kernels_are_allowed_the_shared_memory_of_their_launch(results: Results) -> None:
     found = results["deep"]
     assert found["difference"] < 1e-3

@@ -27,7 +27,7 @@ import numpy as np
 
 from tilewright.cost.candidates import Ints
 from tilewright.cost.widths import Content, width
-from tilewright.expr.extents import mul, plain, sub
+from tilewright.expr.extents import ceildiv, mul, plain, sub
 from tilewright.expr.nodes import (
     Const,
     Expr,
@@ -42,7 +42,7 @@ from tilewright.expr.nodes import (
     select,
 )
 from tilewright.expr.simplify import affine
-from tilewright.nest.instructions import rule_of
+from tilewright.nest.instructions import PIECE_BYTES, Box, rule_of
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
     EMPTY,
@@ -203,24 +203,48 @@ def statements(program: Program) -> list[Statement]:
     return found
 
 
-def _written_out(node: Node) -> Node:
+def _written_out(node: Node, threads: For | None = None) -> Node:
     """The nest with loops over the elements of an instruction's result in its place: what it moves
-    and adds up is what cost asks for.
+    and adds up is what cost asks for. `threads` is the loop that has them.
     """
     match node:
         case Seq(body):
-            return Seq(tuple(map(_written_out, body)))
+            return Seq(tuple(_written_out(b, threads) for b in body))
         case For() | If() | Alloc() | Hoist():
-            return replace(node, body=_written_out(node.body))
-        case Instruction(_, Read() as result):
+            if isinstance(node, For) and node.kind is Kind.THREAD_X:
+                threads = node
+            return replace(node, body=_written_out(node.body, threads))
+        case Instruction(_, Read() as result, (Read() as box, *_)) if rule_of(node).result == Box():
+            assert threads is not None
+            return _shared_out(result, box, threads)
+        case Instruction(_, Read() as result) if rule_of(node).semantics is not None:
             return _elementwise(node, result)
         case Instruction():
             return EMPTY
     return node
 
 
+def _shared_out(result: Read, box: Read, threads: For) -> Node:
+    """The copy of a box as if all threads made it: nobody waits for the one that begins it."""
+    rows, columns = result.tensor.shape[-2:]
+    elements = PIECE_BYTES // result.tensor.dtype.bytes
+    across = ceildiv(columns, elements)
+    number, e = Var(f"{result.tensor.name}.piece"), Var(f"{result.tensor.name}.e")
+    piece = number * threads.extent + threads.var
+    row, column = piece // across, piece % across * elements + e
+
+    def at(read: Read) -> tuple[Expr, ...]:
+        *outer, first_row, first_column = read.indices
+        return (*outer, first_row + row, first_column + column)
+
+    copy = Store(result.tensor, at(result), cast(result.dtype, Read(box.tensor, at(box))))
+    times = ceildiv(mul(rows, across), threads.extent)
+    return For(number, times, For(e, elements, copy, Kind.VECTOR), Kind.UNROLLED)
+
+
 def _elementwise(node: Instruction, result: Read) -> Node:
     rule = rule_of(node)
+    assert isinstance(rule.result, int)
     count = rule.result // result.tensor.dtype.bytes
     e = Var(f"{result.tensor.name}.e")
 

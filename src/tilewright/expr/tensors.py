@@ -77,7 +77,23 @@ class Compute:
         return dict(self.hints).get(name)
 
 
-Source: TypeAlias = Placeholder | Table | Compute
+@dataclass(frozen=True, slots=True)
+class View:
+    """Other indices for the elements of a tensor's memory: those at `x` are `offset + Σ x·strides`
+    elements from its start. What instructions of a nest read, never a part of the math.
+    """
+
+    of: Tensor
+    offset: int
+    strides: tuple[int, ...]
+
+
+Source: TypeAlias = Placeholder | Table | Compute | View
+
+
+def memory_of(tensor: Tensor) -> Tensor:
+    """The tensor that has the memory: itself, or what it is a view of."""
+    return tensor.source.of if isinstance(tensor.source, View) else tensor
 
 
 def is_constant(tensor: Tensor) -> bool:

@@ -8,7 +8,7 @@ they have the same indices, and those name every thread loop around. Nor do they
 stages of a ring: at `k % 3` and `(k + 2) % 3`, where what the iteration before left is at
 `(k - 1) % 3`. Accesses of two tensors that lie in the same bytes (`Alloc.slot`) conflict when one
 writes. That a shared element is written by one thread only, whatever loops of a thread say, is the
-interpreter's to check.
+interpreter's to check; so is what copies of boxes fill, which has its own barriers (`mbarriers`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TypeAlias, TypeGuard
 
 from tilewright.expr.nodes import Binary, Const, Expr, Read, Var, free_vars, reads, substitute
 from tilewright.expr.simplify import simplify
+from tilewright.nest.instructions import BULK_COPY, MBARRIER
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -120,11 +121,22 @@ def with_barriers(body: Node) -> Node:
 
 def first_race(kernel: Node) -> tuple[SharedAccess, SharedAccess] | None:
     """The first pair of conflicting accesses that no barrier separates."""
-    shared = _shared(kernel)
+    own = with_phases(kernel)
+    shared = {name: slot for name, slot in _shared(kernel).items() if name not in own}
     analysis = _SharedAccesses(shared, _rings(kernel, shared))
     if shared:
         analysis.walk(kernel, {}, Team())
     return analysis.races[0] if analysis.races else None
+
+
+def with_phases(kernel: Node) -> frozenset[str]:
+    """The mbarriers of a kernel, and the tiles that copies of boxes fill."""
+    return frozenset(
+        n.result.tensor.name
+        for n in walk(kernel)
+        if isinstance(n, Instruction) and n.result is not None
+        if n.name == BULK_COPY or n.name.startswith(MBARRIER)
+    )
 
 
 def _shared(node: Node) -> dict[str, int | None]:

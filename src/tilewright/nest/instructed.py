@@ -1,18 +1,18 @@
 """Instructions in the interpreter: what warps do together, and what goes on while they do other
 things.
 
-    copies: Copies = {}
-    instruct(where, node, lanes, team, copies)
+    under_way = UnderWay()
+    instruct(where, node, lanes, team, under_way)
 
 The threads of a block run in step, and so do its warps. A copy is made when it is waited for: until
 then nobody may use its elements, and after it, a barrier must come before others do. What `wgmma`
-reads is lent to it until then; others' parts of it may read until a barrier after that.
+reads is lent to it until then; others' parts of it may read until a barrier after that. Tiles that
+copies of boxes fill are those of `mbarriers`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
@@ -22,25 +22,30 @@ from tilewright.nest.instructions import (
     COPY,
     GROUP,
     NUMBER,
+    WARP,
     WGMMA,
+    Box,
     InstructionRule,
     Window,
     rule_of,
 )
 from tilewright.nest.lanes import Array, Lanes
-from tilewright.nest.memory import SEVERAL, THREAD, CheckedBuffer, threads
-from tilewright.nest.nodes import Instruction, Kind
+from tilewright.nest.mbarriers import Phases
+from tilewright.nest.memory import SEVERAL, CheckedBuffer, along_x, threads
+from tilewright.nest.nodes import Instruction
 from tilewright.nest.place import StatementPlace
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
     """What goes on until it is waited for: elements that it makes, those that it reads, and who
-    began it. Its `values` are stored when it is waited for; None: they are there, hidden.
+    began it. Its `values` are stored when it is waited for; None: they are there, hidden. What is
+    `lent` has the elements of each group of threads, which has these `warps`.
     """
 
     buffer: CheckedBuffer
     at: Array
+    warps: list[range]
     thread: Array
     values: Array | None
     lent: tuple[tuple[CheckedBuffer, Array], ...] = ()
@@ -60,48 +65,66 @@ class Groups:
 
     open: list[Begun] = field(default_factory=list)
     groups: list[list[Begun]] = field(default_factory=list)
+    lanes: int = 0  # those that come here, always together
 
     def commit(self) -> None:
         self.groups.append(self.open)
         self.open = []
 
-    def wait(self, where: StatementPlace, left: int) -> None:
+    def wait(self, where: StatementPlace, left: int, phases: Phases) -> None:
         """All groups but the last `left` are over."""
         done = max(0, len(self.groups) - left)
         over, self.groups = self.groups[:done], self.groups[done:]
         for one in (one for group in over for one in group):
             one.mark(-1)
             for buffer, at in one.lent:
-                if buffer.since is not None:
+                if phases.is_filled(buffer.tensor.name):
+                    for warps, part in zip(one.warps, at, strict=True):
+                        phases.have_read(buffer, part, warps)
+                elif buffer.since is not None:
                     # each warp waits for its part: others may still read
                     buffer.since.reader[at] = SEVERAL
             if one.values is not None:
                 _write(where, one.buffer, one.at, one.values, one.thread)
 
 
-Copies: TypeAlias = dict[str, Groups]
-"""By what they are waited for by (`InstructionRule.group`)."""
+@dataclass(slots=True)
+class UnderWay:
+    """What goes on in the blocks that run: `groups` by what they are waited for by
+    (`InstructionRule.group`), and what has phases.
+    """
+
+    groups: dict[str, Groups] = field(default_factory=dict)
+    phases: Phases = field(default_factory=Phases)
+
+    def group(self, name: str) -> Groups:
+        return self.groups.setdefault(name, Groups())
 
 
 def instruct(
-    where: StatementPlace, node: Instruction, lanes: Lanes, team: int, copies: Copies
+    where: StatementPlace, node: Instruction, lanes: Lanes, team: int, under_way: UnderWay
 ) -> None:
     """Do what an instruction says. `team` lanes are all threads. Raises VerifyError where it breaks
     a rule.
     """
     rule = rule_of(node)
     if node.result is None:
-        if lanes.count != team:
-            where.fail("not every thread comes here")
-        _ordered(where, node, lanes, copies)
+        _ordered(where, node, lanes, team, under_way)
         return
-    assert rule.semantics is not None
+    if rule.semantics is None:
+        under_way.phases.instruct(where, node, lanes)
+        return
+    assert isinstance(rule.result, int)
     operands = [
         _operand(where, e, size, lanes)
         for e, size in zip(node.operands, rule.operands, strict=True)
         if size != NUMBER and not isinstance(e, Const)
     ]
     given = [_by_group(where, o.values, rule, lanes) for o in operands]
+    for buffer, at in (o.lent for o in operands):
+        if under_way.phases.is_filled(buffer.tensor.name):
+            for warps, part in zip(_warps(lanes), at, strict=True):
+                under_way.phases.reading(where, buffer, part, warps)
     buffer, at = _elements(where, node.result, rule.result, lanes)
     thread = threads(lanes)[:, None]
     if isinstance(node.operands[0], Const):
@@ -117,32 +140,49 @@ def instruct(
     elif rule.accumulates:
         # instructions that add to the same sums follow each other
         buffer.data[at] = values
-        _begin(copies, rule, Begun(buffer, at, thread, None, tuple(o.lent for o in operands)))
+        lent = tuple(o.lent for o in operands)
+        _begin(under_way, rule, Begun(buffer, at, _warps(lanes), thread, None, lent), lanes)
     else:
         where.writing(buffer, at, thread)
-        _begin(copies, rule, Begun(buffer, at, thread, values))
+        _begin(under_way, rule, Begun(buffer, at, [], thread, values), lanes)
 
 
-def _ordered(where: StatementPlace, node: Instruction, lanes: Lanes, copies: Copies) -> None:
-    """What all threads do only for its effect on others."""
+def _ordered(
+    where: StatementPlace, node: Instruction, lanes: Lanes, team: int, under_way: UnderWay
+) -> None:
+    """What threads do together only for its effect on others: all of them, or those that have
+    begun what it is about.
+    """
+    rule = rule_of(node)
+    together = under_way.group(WGMMA if rule.threads == GROUP else COPY)
+    if rule.threads == GROUP:
+        _by_group(where, np.zeros((lanes.count, 1)), rule, lanes)
+        team = together.lanes or lanes.count
+    if lanes.count != team:
+        where.fail("not every thread comes here")
     match node.name:
-        case instructions.COMMIT:
-            copies.setdefault(COPY, Groups()).commit()
-        case instructions.GROUP_COMMIT:
-            copies.setdefault(WGMMA, Groups()).commit()
+        case instructions.COMMIT | instructions.GROUP_COMMIT:
+            together.commit()
         case instructions.WAIT | instructions.GROUP_WAIT:
-            group = COPY if node.name == instructions.WAIT else WGMMA
             left = int(where.value(node.operands[0], lanes))
-            copies.setdefault(group, Groups()).wait(where, left)
+            together.wait(where, left, under_way.phases)
         case instructions.PROXY_FENCE:
             for buffer in where.buffers.values():
                 if buffer.unfenced is not None:
                     buffer.unfenced.fill(False)
 
 
-def _begin(copies: Copies, rule: InstructionRule, begun: Begun) -> None:
+def _begin(under_way: UnderWay, rule: InstructionRule, begun: Begun, lanes: Lanes) -> None:
     begun.mark(1)
-    copies.setdefault(rule.group, Groups()).open.append(begun)
+    together = under_way.group(rule.group)
+    together.lanes = max(together.lanes, lanes.count)
+    together.open.append(begun)
+
+
+def _warps(lanes: Lanes) -> list[range]:
+    """The warps of each group of threads."""
+    first = along_x(lanes)[::GROUP].tolist()
+    return [range(n // WARP, (n + GROUP) // WARP) for n in first]
 
 
 def _write(
@@ -161,7 +201,7 @@ class _Operand:
     lent: tuple[CheckedBuffer, Array]
 
 
-def _operand(where: StatementPlace, e: Expr, size: int | Window, lanes: Lanes) -> _Operand:
+def _operand(where: StatementPlace, e: Expr, size: int | Window | Box, lanes: Lanes) -> _Operand:
     """An operand, 0 where its condition does not hold."""
     match e:
         case Select(cond, Read() as read, Const()) if isinstance(size, int):
@@ -175,6 +215,7 @@ def _operand(where: StatementPlace, e: Expr, size: int | Window, lanes: Lanes) -
             if isinstance(size, Window):
                 buffer, at = _window(where, e, size, lanes)
             else:
+                assert isinstance(size, int)
                 buffer, at = _elements(where, e, size, lanes)
             thread = threads(lanes).reshape(-1, *(1 for _ in at.shape[1:]))
             where.reading(buffer, at, thread[:: lanes.count // len(at)])
@@ -222,9 +263,7 @@ def _by_group(where: StatementPlace, values: Array, rule: InstructionRule, lanes
     """
     if rule.threads == 1:
         return values[:, None]
-    x = THREAD[Kind.THREAD_X]
-    numbers = lanes.get(x) if lanes.has(x) else np.zeros(lanes.count, np.int64)
-    count = rule.threads
+    numbers, count = along_x(lanes), rule.threads
     if lanes.count % count or (numbers.reshape(-1, count) % count != np.arange(count)).any():
         where.fail(f"not every thread of {count} comes here")
     return values if values.ndim > 2 else values.reshape(-1, count, values.shape[-1])

@@ -6,6 +6,8 @@
     cp.async.commit_group()             the copies since the last one are a group
     cp.async.wait_group(1)              all groups but the last one are there
     wgmma.m64n128k16.kk(C[0], a[0, 0], b[0, 0])     four warps: 64 x 128 sums of 16 products
+    cp.async.bulk.tensor.3d(s[i, 0, 0], x[b, r, c], full[i])    a thread: a box of a tensor
+    mbarrier.try_wait.parity(full[i], p)            until the phase of that parity is over
 
 Names are PTX's. Operands are runs of so many bytes along their tensors' last dimension, aligned to
 their size, or windows of shared tiles; which element of a fragment each thread holds is a task
@@ -15,6 +17,9 @@ rest of the table.
 What `wgmma` begins goes on until its group is waited for: its sums are not to be used before, what
 it reads is not to be written. It reads shared memory by a path of its own, so that threads' writes,
 those of their copies included, have a fence before the barrier in front of it.
+
+A box is copied by the hardware alone, swizzled and with zeros outside of the tensor. It is there
+for those who have waited for the phase of the `mbarrier` that counts its bytes (`mbarriers`).
 """
 
 from __future__ import annotations
@@ -73,13 +78,26 @@ class Window:
 WINDOW_ROW = 64
 """Halves of a row of 128 bytes."""
 
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Both last dimensions of a tile in shared memory, and as many rows and columns of a view
+    `[batch, row, column]` (`expr.tensors.View`) from an element on; those outside of it are 0.
+    """
+
+
+BOX_RANK = 3  # of views
+MOST_BOX = 256  # rows
+PIECE_BYTES = 16  # to which rows of a view are aligned
+
 Semantics: TypeAlias = Callable[[Sequence[Array]], Array]
 """Of warps: what each thread gets (`[warps, 32, elements]`) of the operands, each the like."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstructionRule:
-    """One line of the table. `result` and `operands` are bytes of each; `threads` do it together.
+    """One line of the table. `result` and `operands` are bytes of each, or what else they are;
+    `threads` do it together.
 
     `accumulates`: the result's old elements are the semantics' first operand. `is_deferred`: the
     result is there after a wait only. `dtypes` are those that operands may have (empty: any), all
@@ -89,8 +107,8 @@ class InstructionRule:
     """
 
     threads: int = 1
-    result: int = 0
-    operands: tuple[int | Window, ...] = ()
+    result: int | Box = 0
+    operands: tuple[int | Window | Box, ...] = ()
     semantics: Semantics | None = None
     accumulates: bool = False
     is_deferred: bool = False
@@ -188,10 +206,19 @@ def _of_group(columns: int, left: str, right: str) -> InstructionRule:
     )  # fmt: skip
 
 
+def _of_phases(*numbers: int) -> InstructionRule:
+    return InstructionRule(1, MBARRIER_BYTES, numbers, scopes=(Scope.SHARED,))
+
+
 WGMMA = "wgmma."
 GROUP_FENCE, GROUP_COMMIT, GROUP_WAIT = "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"
 PROXY_FENCE = "fence.proxy.async"
 GROUP_COLUMNS = (64, 128, 192, 256)
+BULK_COPY = "cp.async.bulk.tensor.3d"
+MBARRIER = "mbarrier."
+INIT, ARRIVE = "mbarrier.init", "mbarrier.arrive"
+EXPECT, PHASE_WAIT = "mbarrier.arrive.expect_tx", "mbarrier.try_wait.parity"
+MBARRIER_BYTES = 8
 COMMIT, WAIT = "cp.async.commit_group", "cp.async.wait_group"
 COPY = "cp.async."
 INSTRUCTIONS: Mapping[str, InstructionRule] = {
@@ -204,9 +231,16 @@ INSTRUCTIONS: Mapping[str, InstructionRule] = {
     COMMIT: InstructionRule(),
     WAIT: InstructionRule(operands=(NUMBER,)),
     PROXY_FENCE: InstructionRule(),
-    GROUP_FENCE: InstructionRule(),
-    GROUP_COMMIT: InstructionRule(),
-    GROUP_WAIT: InstructionRule(operands=(NUMBER,)),
+    GROUP_FENCE: InstructionRule(GROUP),
+    GROUP_COMMIT: InstructionRule(GROUP),
+    GROUP_WAIT: InstructionRule(GROUP, operands=(NUMBER,)),
+    BULK_COPY: InstructionRule(
+        1, Box(), (Box(), MBARRIER_BYTES), dtypes=HALVES, scopes=(Scope.SHARED, None, Scope.SHARED)
+    ),
+    ARRIVE: _of_phases(),
+    INIT: _of_phases(NUMBER),
+    EXPECT: _of_phases(NUMBER),
+    PHASE_WAIT: _of_phases(NUMBER),
     **{
         f"{WGMMA}m64n{n}k16.{left}{right}": _of_group(n, left, right)
         for n in GROUP_COLUMNS

@@ -25,7 +25,7 @@ import numpy as np
 
 from tilewright.errors import VerifyError
 from tilewright.expr.tensors import Table
-from tilewright.nest.instructed import Copies, instruct
+from tilewright.nest.instructed import UnderWay, instruct
 from tilewright.nest.lanes import Array, Lanes
 from tilewright.nest.lockstep import lockstep_loops
 from tilewright.nest.memory import BLOCK, THREAD, VIRTUAL, CheckedBuffer, Since
@@ -101,7 +101,7 @@ class _Interpreter:
         # Shared memory by name: it is the same in every iteration that allocates it.
         self.since: dict[str, Since] = {}
         self.slots: dict[int, dict[str, CheckedBuffer]] = {}
-        self.copies: Copies = {}
+        self.under_way = UnderWay()
         self.team = 1  # lanes that come to a barrier
 
     def _measure(self, node: Node) -> int:
@@ -133,12 +133,13 @@ class _Interpreter:
                 StatementPlace(self.program, node, buffers).store(node, lanes, combined)
             case Instruction():
                 where = StatementPlace(self.program, node, buffers)
-                instruct(where, node, lanes, self.team, self.copies)
+                instruct(where, node, lanes, self.team, self.under_way)
             case Barrier():
                 if lanes.count != self.team:
                     StatementPlace(self.program, node, buffers).fail("not every thread comes here")
                 for since in self.since.values():
                     since.forget()
+                self.under_way.phases.barrier()
             case Hoist():
                 raise VerifyError(f"program {self.program.name} is symbolic: it has a hoist")
 
@@ -197,7 +198,7 @@ class _Interpreter:
         for numbers in groups:
             self.since.clear()
             self.slots.clear()
-            self.copies = {}
+            self.under_way = UnderWay()
             inside = lanes.spread(BLOCK, len(numbers)).setting({BLOCK: numbers})
             index = np.unravel_index(numbers, extents)
             self.team = inside.count

@@ -139,3 +139,9 @@ def threads(lanes: Lanes, combined: tuple[Kind, ...] = ()) -> Array:
         if kind not in combined and lanes.has(name):
             number = number + lanes.get(name)
     return number * MOST_THREADS + (lanes.get(VIRTUAL) if lanes.has(VIRTUAL) else 0)
+
+
+def along_x(lanes: Lanes) -> Array:
+    """The number of the thread that each lane is, within its row of the block."""
+    x = THREAD[Kind.THREAD_X]
+    return lanes.get(x) if lanes.has(x) else np.zeros(lanes.count, np.int64)

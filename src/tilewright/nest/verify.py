@@ -14,31 +14,21 @@ names the node and its loops.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import NoReturn
+from dataclasses import replace
 
-from tilewright.errors import VerifyError
-from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.dtypes import INT64
 from tilewright.expr.nodes import (
     REDUCTIONS,
-    Binary,
-    Call,
-    Const,
-    Expr,
     Extent,
-    Read,
-    Reduce,
-    Select,
-    Tensor,
-    Var,
-    children,
     reads,
 )
 from tilewright.expr.tensors import Table
-from tilewright.nest.barriers import first_race
-from tilewright.nest.facts import Facts, intersection
-from tilewright.nest.instructions import COPY, INSTRUCTIONS, InstructionRule, Window
+from tilewright.nest.barriers import first_race, with_phases
+from tilewright.nest.facts import Facts
+from tilewright.nest.instructions import (
+    Window,
+    rule_of,
+)
 from tilewright.nest.lifetimes import first_overlap
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
@@ -52,39 +42,21 @@ from tilewright.nest.nodes import (
     Scope,
     Seq,
     Store,
-    accessed,
+    touched,
     walk,
 )
 from tilewright.nest.print import declaration, expr_text, extent_text, nest_text
 from tilewright.nest.swizzle import Swizzle
+from tilewright.nest.verified import (
+    Storage,
+    VerifiedScope,
+    check_access,
+    check_condition,
+    check_index,
+    check_value,
+)
+from tilewright.nest.verify_instruction import check_instruction
 from tilewright.nest.workers import check_workers, kernels
-
-
-@dataclass(frozen=True, slots=True)
-class Storage:
-    """A tensor in scope; `offset` is where its window starts, None for a whole buffer, which has no
-    `scope` either.
-    """
-
-    tensor: Tensor
-    writable: bool
-    offset: tuple[Expr, ...] | None = None
-    scope: Scope | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedScope:
-    """What a node sees: storage by name, loops around it, and what is known there."""
-
-    program: str
-    symbolic: bool
-    storage: Mapping[str, Storage]
-    loops: tuple[str, ...]
-    facts: Facts
-
-    def fail(self, node: str, problem: str) -> NoReturn:
-        place = f" inside loops {' > '.join(self.loops)}" if self.loops else ""
-        raise VerifyError(f"program {self.program}: {node.strip()}{place}: {problem}")
 
 
 def verify(program: Program, *, symbolic: bool = False) -> None:
@@ -102,6 +74,7 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
     _node(program.body, scope)
     check_workers(program, symbolic=symbolic)
     for kernel in kernels(program.body):
+        _only_instructions(kernel, scope)
         race = first_race(kernel)
         if race is not None:
             first, second = race
@@ -114,6 +87,21 @@ def verify(program: Program, *, symbolic: bool = False) -> None:
         if overlap is not None:
             a, b = overlap
             scope.fail(nest_text(kernel).splitlines()[0], f"{a} and {b} live in the same bytes")
+
+
+def _only_instructions(kernel: Node, scope: VerifiedScope) -> None:
+    """No thread touches by itself what has phases."""
+    own = with_phases(kernel)
+    for n in walk(kernel) if own else ():
+        if isinstance(n, Instruction):
+            rule = rule_of(n)
+            pairs = zip(n.operands, rule.operands, strict=True)
+            alone = [e for e, size in pairs if rule.semantics and not isinstance(size, Window)]
+        else:
+            alone = [*touched(n)]
+        for read in (r for e in alone for r in reads(e)):
+            if read.tensor.name in own:
+                scope.fail(nest_text(n), f"{read.tensor.name} is for instructions with phases")
 
 
 def _interface(program: Program, scope: VerifiedScope) -> dict[str, Storage]:
@@ -141,7 +129,7 @@ def _node(node: Node, scope: VerifiedScope) -> None:
             _loop(node, scope)
         case If(cond, body):
             head = f"if {expr_text(cond)}"
-            _condition(cond, scope, head)
+            check_condition(cond, scope, head)
             facts = scope.facts.assume(cond)
             _node(body, replace(scope, facts=facts))
         case Alloc():
@@ -149,7 +137,7 @@ def _node(node: Node, scope: VerifiedScope) -> None:
         case Store():
             _store(node, scope)
         case Instruction():
-            _instruction(node, scope)
+            check_instruction(node, scope)
         case Hoist(loops, live, body):
             head = f"hoist of {', '.join(v.name for v in loops)}"
             if not scope.symbolic:
@@ -157,7 +145,7 @@ def _node(node: Node, scope: VerifiedScope) -> None:
             if len(loops) != len(live) or not {v.name for v in loops} <= set(scope.loops):
                 scope.fail(head, "it needs one condition a loop, of loops around it")
             for cond in live:
-                _condition(cond, scope, head)
+                check_condition(cond, scope, head)
             _node(body, scope)
 
 
@@ -172,7 +160,7 @@ def _loop(loop: For, scope: VerifiedScope) -> None:
     if loop.when is not None:
         if not scope.symbolic:
             scope.fail(head, "a concrete program has no `when`")
-        _condition(loop.when, scope, head)
+        check_condition(loop.when, scope, head)
     facts = scope.facts
     if isinstance(loop.extent, int):
         facts = facts.loop(loop.var, loop.extent)
@@ -200,7 +188,7 @@ def _extent(extent: Extent, scope: VerifiedScope, head: str, least: int) -> None
         return
     if not scope.symbolic:
         scope.fail(head, f"a concrete program has int extents, not {expr_text(extent)}")
-    _index(extent, scope, head)
+    check_index(extent, scope, head)
 
 
 def _alloc(node: Alloc, scope: VerifiedScope) -> None:
@@ -216,14 +204,14 @@ def _alloc(node: Alloc, scope: VerifiedScope) -> None:
     for extent in node.tensor.shape:
         _extent(extent, scope, head, least=1)
     for e in node.offset:
-        _index(e, scope, head)
+        check_index(e, scope, head)
     storage = Storage(node.tensor, True, node.offset, node.scope)
     _node(node.body, replace(scope, storage={**scope.storage, node.tensor.name: storage}))
 
 
 def _store(node: Store, scope: VerifiedScope) -> None:
     head = nest_text(node)
-    _access(node.tensor, node.indices, scope, head)
+    check_access(node.tensor, node.indices, scope, head)
     if not scope.storage[node.tensor.name].writable:
         scope.fail(head, f"{node.tensor.name} is an input, a constant or a table")
     if node.reduce is not None and node.reduce not in REDUCTIONS:
@@ -233,155 +221,5 @@ def _store(node: Store, scope: VerifiedScope) -> None:
             head, f"a {node.value.dtype} value into {node.tensor.dtype}, which is computed in "
             f"{node.tensor.dtype.compute}"
         )  # fmt: skip
-    _value(node.value, scope, head)
+    check_value(node.value, scope, head)
     _marks(node, scope, head)
-
-
-def _instruction(node: Instruction, scope: VerifiedScope) -> None:
-    """Runs of elements inside of tensors where the instruction takes them, of its dtypes."""
-    head = nest_text(node)
-    rule = INSTRUCTIONS.get(node.name)
-    if rule is None:
-        scope.fail(head, f"no such instruction; known: {', '.join(INSTRUCTIONS)}")
-    if len(node.operands) != len(rule.operands) or (node.result is None) != (not rule.result):
-        scope.fail(head, f"it has {len(rule.operands)} operands and {bool(rule.result):d} results")
-    if node.result is not None:
-        _run(node.result, rule.result, scope, head)
-        if not scope.storage[node.result.tensor.name].writable:
-            scope.fail(head, f"{node.result.tensor.name} is an input, a constant or a table")
-    for operand, size in zip(node.operands, rule.operands, strict=True):
-        match operand:
-            case Read() if isinstance(size, Window):
-                _window(operand, size, scope, head)
-            case Read() if isinstance(size, int) and size:
-                _run(operand, size, scope, head)
-            case Select(cond, Read() as read, Const(0 | 0.0)) if node.name.startswith(COPY):
-                _condition(cond, scope, head)
-                assert isinstance(size, int)
-                _run(read, size, replace(scope, facts=scope.facts.assume(cond)), head)
-            case Const(value) if not size or (value == 0 and node.name.startswith(COPY)):
-                continue
-            case _ if not size and scope.symbolic:
-                continue
-            case _:
-                scope.fail(head, f"{expr_text(operand)} is no operand of it")
-    _tensors(node, rule, scope, head)
-
-
-def _tensors(node: Instruction, rule: InstructionRule, scope: VerifiedScope, head: str) -> None:
-    """Where an instruction's tensors lie, and their dtypes."""
-    runs = [_moved(e) for e in accessed(node) if reads(e)]
-    for tensor, where in zip(runs, rule.scopes, strict=False):
-        if scope.storage[tensor.name].scope is not where:
-            place = "an input or an output" if where is None else f"{where.value} storage"
-            scope.fail(head, f"{tensor.name} is not {place}")
-    if node.result is None:
-        return
-    result, *operands = (t.dtype.name for t in runs)
-    if rule.dtypes and not set(operands) <= set(rule.dtypes):
-        scope.fail(head, f"operands are {' or '.join(rule.dtypes)}, not {', '.join(operands)}")
-    wanted = rule.sums or (operands[0] if operands else result)
-    if len(set(operands)) > 1 or result != wanted:
-        of = ", ".join(operands)
-        scope.fail(head, f"it makes {wanted} of operands of one dtype, not {result} of {of}")
-
-
-def _moved(e: Expr) -> Tensor:
-    """The tensor that a result or an operand is of."""
-    read = e.a if isinstance(e, Select) else e
-    assert isinstance(read, Read)
-    return read.tensor
-
-
-def _run(read: Read, size: int, scope: VerifiedScope, head: str) -> None:
-    """The first and the last of so many bytes from an element on."""
-    last = read.indices[-1] + (size // read.tensor.dtype.bytes - 1)
-    _access(read.tensor, read.indices, scope, head)
-    _access(read.tensor, (*read.indices[:-1], last), scope, head)
-
-
-def _window(read: Read, window: Window, scope: VerifiedScope, head: str) -> None:
-    """The first and the last element of a window."""
-    steps = [0] * read.tensor.rank
-    last = window.offsets()[-1, -1].tolist()
-    if len(last) > len(steps):
-        scope.fail(head, f"{read.tensor.name} is no tile that it takes")
-    steps[-len(last) :] = last
-    _access(read.tensor, read.indices, scope, head)
-    moved = tuple(i + step for i, step in zip(read.indices, steps, strict=True))
-    _access(read.tensor, moved, scope, head)
-
-
-def _access(tensor: Tensor, indices: tuple[Expr, ...], scope: VerifiedScope, head: str) -> None:
-    storage = scope.storage.get(tensor.name)
-    if storage is None:
-        known = ", ".join(scope.storage)
-        scope.fail(head, f"{tensor.name} is not declared here; declared: {known}")
-    if storage.tensor != tensor:
-        scope.fail(head, f"{declaration(tensor)} is declared as {declaration(storage.tensor)}")
-    if len(indices) != tensor.rank:
-        scope.fail(head, f"{tensor.name} has {tensor.rank} dimensions, {len(indices)} indices")
-    for d, index in enumerate(indices):
-        _index(index, scope, head)
-        if not scope.symbolic:
-            _inside(storage, d, index, scope, head)
-
-
-def _inside(storage: Storage, d: int, index: Expr, scope: VerifiedScope, head: str) -> None:
-    extent = storage.tensor.shape[d]
-    assert isinstance(extent, int)
-    if scope.facts.impossible:
-        return
-    local = index if storage.offset is None else index - storage.offset[d]
-    bounds = scope.facts.bounds(local)
-    if not bounds.within(0, extent - 1):
-        bounds = intersection(bounds, scope.facts.tried(local))
-    if not bounds.within(0, extent - 1):
-        start = "" if storage.offset is None else f" - ({expr_text(storage.offset[d])})"
-        scope.fail(
-            head,
-            f"dimension {d} of {storage.tensor.name}: {expr_text(index)}{start} is in "
-            f"[{bounds.lo}, {bounds.hi}], the extent is {extent}",
-        )
-
-
-def _index(e: Expr, scope: VerifiedScope, head: str) -> None:
-    if e.dtype != INT64:
-        scope.fail(head, f"the index {expr_text(e)} is {e.dtype}, not int64")
-    _value(e, scope, head)
-
-
-def _condition(e: Expr, scope: VerifiedScope, head: str) -> None:
-    if e.dtype != BOOL:
-        scope.fail(head, f"the condition {expr_text(e)} is {e.dtype}, not bool")
-    _value(e, scope, head)
-
-
-def _value(e: Expr, scope: VerifiedScope, head: str) -> None:
-    """Check an expression; a branch of a select sees its condition."""
-    match e:
-        case Var(name) if name not in scope.loops and not scope.symbolic:
-            scope.fail(head, f"{name} is not a loop around it")
-        case Read(tensor, indices):
-            _access(tensor, indices, scope, head)
-            return
-        case Reduce():
-            scope.fail(head, "a nest has loops and updates, not reductions in a value")
-        case Select(cond, a, b):
-            _condition(cond, scope, head)
-            _same_dtype((a, b), scope, head)
-            _value(a, replace(scope, facts=scope.facts.assume(cond)), head)
-            _value(b, replace(scope, facts=scope.facts.assume(cond, holds=False)), head)
-            return
-        case Binary(_, a, b):
-            _same_dtype((a, b), scope, head)
-        case Call(_, args):
-            _same_dtype(args, scope, head)
-    for c in children(e):
-        _value(c, scope, head)
-
-
-def _same_dtype(operands: tuple[Expr, ...], scope: VerifiedScope, head: str) -> None:
-    if len({o.dtype for o in operands}) > 1:
-        texts = ", ".join(f"{expr_text(o)}: {o.dtype}" for o in operands)
-        scope.fail(head, f"operands of one operation have different dtypes: {texts}")

@@ -14,7 +14,10 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import NoReturn
 
+import numpy as np
+
 from tilewright.errors import VerifyError
+from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, free_vars, reads
 from tilewright.nest.instructions import INSTRUCTIONS
 from tilewright.nest.nodes import (
@@ -104,14 +107,15 @@ class Team:
 
     `threads` are the loops that bind each dimension (the innermost perfect nest of it), `owned`
     those of them that are not cooperative, `virtual` the virtual thread loops. `uniform` says that
-    all threads of the block come here together. `private` are the tensors that each thread has for
-    itself.
+    all threads of the block come here together; if not, under which `conditions` some do. `private`
+    are the tensors that each thread has for itself.
     """
 
     threads: Mapping[Kind, tuple[For, ...]] = field(default_factory=dict)
     virtual: tuple[For, ...] = ()
     cooperative: frozenset[Kind] = frozenset()
     uniform: bool = True
+    conditions: tuple[Expr, ...] = ()
     private: frozenset[str] = frozenset()
 
     @property
@@ -127,7 +131,9 @@ class Team:
                 return self
             case If(cond, _) if not self.is_predicated(node):
                 divergent = bool(free_vars(cond) & self.variables) or bool(reads(cond))
-                return replace(self, uniform=False) if divergent else self
+                if not divergent:
+                    return self
+                return replace(self, uniform=False, conditions=(*self.conditions, cond))
             case For() if node.kind in THREADS:
                 loops, _ = perfect_nest(node)
                 again = node.kind in self.threads
@@ -144,6 +150,22 @@ class Team:
             case Alloc(tensor=tensor, scope=Scope.LOCAL) if self.threads:
                 return replace(self, private=self.private | {tensor.name})
         return self
+
+    def come_in_runs(self, count: int) -> bool:
+        """Whether the threads that come here are runs of `count` side by side, along x."""
+        loops = self.threads.get(Kind.THREAD_X, ())
+        if len(loops) != 1 or not isinstance(loops[0].extent, int):
+            return False
+        variable, threads = loops[0].var.name, np.arange(loops[0].extent)
+        if any(free_vars(c) != {variable} or reads(c) for c in self.conditions):
+            return False
+        values = ColumnProgram(self.conditions).run({variable: threads})
+        come = np.ones(len(threads) + -len(threads) % count, np.bool_)
+        come[len(threads) :] = False
+        for cond in self.conditions:
+            come[: len(threads)] &= np.asarray(values[cond], np.bool_)
+        runs = come.reshape(-1, count)
+        return bool((runs == runs[:, :1]).all())
 
     def is_predicated(self, node: Node) -> bool:
         """Whether a node is a combined reduction under conditions: a thread for which they do not
@@ -297,11 +319,14 @@ class _Check:
             self.fail(node, f"no such instruction; known: {', '.join(INSTRUCTIONS)}")
         if team.cooperative:
             self.fail(node, "an instruction inside a cooperative loop")
-        together = rule.threads > 1 or not rule.result
-        if together and not team.uniform:
+        if rule.threads == 1 and not rule.result and not team.uniform:
             self.fail(node, "not every thread of the block comes to this instruction")
-        if rule.threads > 1 and counts and prod(counts.values()) % rule.threads:
+        if rule.threads == 1 or self.symbolic:
+            return
+        if team.uniform and counts and prod(counts.values()) % rule.threads:
             self.fail(node, f"{prod(counts.values())} threads are no whole warps")
+        if not team.uniform and not team.come_in_runs(rule.threads):
+            self.fail(node, f"not every thread of {rule.threads} comes to this instruction")
 
     def written_once(self, node: Store, team: Team) -> None:
         """A shared element is one thread's to write: its indices tell the threads around apart."""

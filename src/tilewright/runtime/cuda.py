@@ -31,6 +31,7 @@ from tilewright.artifact import Array, Artifact, Launch
 from tilewright.errors import RunError, TargetError
 from tilewright.runtime.cuda_arrays import CudaArrays
 from tilewright.runtime.device import OtherData, Seconds
+from tilewright.runtime.tensor_maps import EncodedMap
 from tilewright.target import CudaTarget
 
 INSTALL = (
@@ -352,7 +353,8 @@ class CudaProgram:
     def _launcher(self, number: int, addresses: tuple[int, ...]) -> Enqueue:
         function, launch = self._launches[number]
         places = [addresses[a] if a >= 0 else addresses[-1] - 1 - a for a in launch.arguments]
-        arguments = _Arguments(places, launch.values)
+        maps = [EncodedMap(self.device, m, places[m.argument]) for m in launch.maps]
+        arguments = _Arguments(places, launch.values, maps)
         threads = (*launch.threads, 1)
         return lambda stream: self.device.call(
             "cuLaunchKernel", function, *launch.grid, *threads, launch.dynamic_bytes,
@@ -380,16 +382,20 @@ class _Bound:
 
 
 class _Arguments:
-    """What a kernel is called with, in memory: pointers, then a structure of int32 where there are
-    `values`. `address` is where the addresses of all of them are.
+    """What a kernel is called with, in memory: pointers, tensor maps, then a structure of int32
+    where there are `values`. `address` is where the addresses of all of them are.
     """
 
-    def __init__(self, places: Sequence[int], values: Sequence[int]) -> None:
+    def __init__(
+        self, places: Sequence[int], values: Sequence[int], maps: Sequence[EncodedMap]
+    ) -> None:
+        self._maps = maps
         self._places = (ctypes.c_void_p * len(places))(*places)
         self._values = (ctypes.c_int32 * len(values))(*values)
         size = ctypes.sizeof(ctypes.c_void_p)
         first = ctypes.addressof(self._places)
         listed = [first + i * size for i in range(len(places))]
+        listed += [one.address for one in maps]
         if values:
             listed.append(ctypes.addressof(self._values))
         self._addresses = (ctypes.c_void_p * len(listed))(*listed)

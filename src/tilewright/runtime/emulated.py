@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tilewright.artifact import Array, Artifact, Launch
+from tilewright.artifact import Array, Artifact, Launch, TensorMap, numpy_dtype
 from tilewright.errors import RunError, TargetError
 from tilewright.files import own_folder
 from tilewright.headers import folders as template_folders
@@ -114,15 +114,26 @@ def program_text(artifact: Artifact, parts: Sequence[Artifact], seed: int) -> st
 def _call(launch: Launch, scratch: int) -> str:
     """`scratch` is the position of the scratch memory, after all buffers."""
     x, y = launch.threads
-    arguments = ", ".join(
+    arguments = [
         f"buffers({a})" if a >= 0 else f"buffers.part({scratch}, {-1 - a})"
         for a in launch.arguments
-    )
+    ]
+    arguments += [_tensor_map(one, arguments[one.argument]) for one in launch.maps]
     if launch.values:
-        arguments += f", {{{', '.join(map(str, launch.values))}}}"
+        arguments.append(f"{{{', '.join(map(str, launch.values))}}}")
     grid = ", ".join(map(str, launch.grid))
-    call = f"{launch.kernel}({arguments})"
+    call = f"{launch.kernel}({', '.join(arguments)})"
     return f"tw::launch({{{grid}}}, {x}, {y}, {launch.dynamic_bytes}, [&] {{ {call}; }});"
+
+
+def _tensor_map(one: TensorMap, array: str) -> str:
+    """`tw_tensor_map` of `instructions.h`."""
+    size = numpy_dtype(one.dtype).itemsize
+    shape = ", ".join(map(str, one.shape))
+    strides = ", ".join(str(s * size) for s in one.strides)
+    first = f"(const char*){array}.at + {one.offset * size}"
+    rest = f"{{{shape}}}, {{{strides}}}, {one.rows}, {one.columns}"
+    return f"tw_tensor_map{{{first}, {size}, {rest}}}"
 
 
 class EmulatedProgram:

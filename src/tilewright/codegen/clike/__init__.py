@@ -65,7 +65,7 @@ def emit(program: Program, dialect: Dialect) -> Kernel:
     launches = tuple(
         Launch(
             k.name, k.blocks, k.threads, tuple(where[a] for a in k.arguments), k.shared_bytes,
-            k.dynamic_bytes,
+            k.dynamic_bytes, maps=k.maps,
         )
         for k in written
     )  # fmt: skip

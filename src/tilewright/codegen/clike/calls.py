@@ -2,17 +2,20 @@
 
     cp.async.16(s[i, 0], select(i < n, x[i * 8], 0.0))    tw_cp_async_16(s + …, x + …, i < n);
     wgmma.m64n128k16.km(c[0], a[…], b[…])                 tw_wgmma_m64n128k16<0, 1, …>(c, …);
+    cp.async.bulk.tensor.3d(s[i, 0, 0], x[b, r, c], f[i]) tw_cp_async_…(s + …, x, b, r, c, f + i);
 
-An operand is a pointer to its first element. What a wrapper must know when it is compiled, a number
-or how the tiles lie of which windows are taken, is a parameter of its template.
+An operand is a pointer to its first element, a box a tensor map and coordinates. What a wrapper
+must know when it is compiled, a number or how the tiles lie of which windows are taken, is a
+parameter of its template.
 """
 
 from __future__ import annotations
 
 from tilewright.codegen.clike.dialect import VECTOR_BYTES
 from tilewright.codegen.clike.expressions import Expressions
+from tilewright.codegen.clike.tensor_maps import TensorMaps
 from tilewright.expr.nodes import Const, Read, Select, Tensor, reads
-from tilewright.nest.instructions import COPY, NUMBER, Window, rule_of
+from tilewright.nest.instructions import COPY, NUMBER, Box, Window, rule_of
 from tilewright.nest.nodes import Instruction, Node, accessed, walk
 
 
@@ -33,21 +36,26 @@ def windows(kernel: Node) -> frozenset[str]:
     )
 
 
-def call_text(node: Instruction, write: Expressions) -> str:
+def call_text(node: Instruction, write: Expressions, maps: TensorMaps) -> str:
     """The statement."""
+    rule = rule_of(node)
     arguments, numbers = [], []
-    sizes = (*([] if node.result is None else [NUMBER]), *rule_of(node).operands)
+    sizes = (*([] if node.result is None else [rule.result]), *rule.operands)
     for e, size in zip(accessed(node), sizes, strict=True):
         match e:
+            case _ if size == NUMBER and node.result is not None:
+                arguments.append(write.text(e))
             case Const() if node.result is not None:
                 continue  # zeros, of which there is no place
             case Const():
                 numbers.append(write.text(e))
+            case Read() if isinstance(size, Box) and e is not node.result:
+                arguments += [maps.name(node), *map(write.text, e.indices)]
             case Select(cond, Read() as read, _):
                 arguments += [_address(read, write), write.text(cond)]
-            case Read() if isinstance(size, Window):
+            case Read() if isinstance(size, (Window, Box)):
                 arguments.append(_window(e, write))
-            case Read() if e is not node.result and node.name.startswith(COPY):
+            case Read() if e is not node.result and rule.group == COPY:
                 arguments += [_address(e, write), "true"]
             case Read():
                 arguments.append(_address(e, write))
@@ -67,7 +75,7 @@ def _called(node: Instruction, numbers: list[str]) -> str:
 
 
 def _window(read: Read, write: Expressions) -> str:
-    """A pointer to where a window begins: instructions swizzle by themselves."""
+    """A pointer to where a window or a box begins: instructions swizzle by themselves."""
     place = write.place(read.tensor.name)
     return f"{place.name} + {write.text(place.flat(read.indices))}"
 

@@ -18,7 +18,7 @@ from typing import ClassVar
 from tilewright.codegen.clike import wgmma
 from tilewright.codegen.clike.dialect import NARROW, Dialect
 from tilewright.expr.dtypes import DType
-from tilewright.nest.instructions import PROXY_FENCE, WGMMA
+from tilewright.nest.instructions import BULK_COPY, MBARRIER, PROXY_FENCE, WGMMA
 from tilewright.nest.nodes import Kind
 from tilewright.target.cuda import STATIC_BYTES
 
@@ -26,6 +26,7 @@ HEADERS = {"float16": "#include <cuda_fp16.h>\n", "bfloat16": "#include <cuda_bf
 FROM_FLOAT = {"float16": "__float2half_rn", "bfloat16": "__float2bfloat16_rn"}
 TO_FLOAT = {"float16": "__half2float", "bfloat16": "__bfloat162float"}
 INSTRUCTIONS = Path(__file__).with_name("cuda_instructions.h")
+PHASES = Path(__file__).with_name("cuda_phases.h")
 NUMBERS = """\
 #ifndef INFINITY
 #define INFINITY __int_as_float(0x7f800000)
@@ -47,9 +48,8 @@ DYNAMIC_SHARED = """\
 
 
 @cache
-def _wrappers() -> str:
-    """The text of `cuda_instructions.h`."""
-    return INSTRUCTIONS.read_text()
+def _text(file: Path) -> str:
+    return file.read_text()
 
 
 class Cuda(Dialect):
@@ -78,6 +78,7 @@ class Cuda(Dialect):
     shuffle = SHUFFLE
     dynamic_shared = DYNAMIC_SHARED
     static_bytes = STATIC_BYTES
+    tensor_map = "const __grid_constant__ tw_tensor_map {}"
 
     def kernel_head(self, threads: tuple[int, int]) -> str:
         return f'extern "C" __global__ void __launch_bounds__({prod(threads)})'
@@ -86,7 +87,9 @@ class Cuda(Dialect):
         return [*(text for name, text in HEADERS.items() if name in dtypes), NUMBERS]
 
     def instructions(self, name: str, dtype: DType) -> Mapping[str, str]:
-        found = {"instructions": _wrappers()}
+        found = {"instructions": _text(INSTRUCTIONS)}
+        if name.startswith((MBARRIER, BULK_COPY)):
+            found["phases"] = _text(PHASES)
         if name.startswith((WGMMA, PROXY_FENCE)):
             found["wgmma"] = wgmma.DESCRIPTOR
         if columns := re.match(rf"{WGMMA}m64n(\d+)", name):

@@ -32,12 +32,13 @@ class Dialect(ABC):
 
     `types` are the storage types by dtype, `spaces` the address-space words of pointers. `shared`
     and `table` begin the declaration of a shared array, which has an alignment, and of a table of
-    constants, `helper` that
-    of a function, `aligned` that of an array that is an instruction's operand. `narrow_vectors`
-    begin the names of vectors of narrow floats in memory. `shuffle` defines
-    `tw_shuffle_xor(value, lanes)`, which exchanges values within a warp, where the language can.
+    constants, `helper` that of a function, `aligned` that of an array that is an instruction's
+    operand. `narrow_vectors` begin the names of vectors of narrow floats in memory. `shuffle`
+    defines `tw_shuffle_xor(value, lanes)`, which exchanges values within a warp, where the language
+    can.
     `dynamic_shared` defines `tw_dynamic_shared(name)`, which declares the bytes of shared memory
-    that a launch gives, where arrays of a known size have `static_bytes` at most.
+    that a launch gives, where arrays of a known size have `static_bytes` at most. `tensor_map`
+    declares a parameter that is one.
     """
 
     name: ClassVar[str]
@@ -56,6 +57,7 @@ class Dialect(ABC):
     shuffle: ClassVar[str] = ""
     dynamic_shared: ClassVar[str] = ""
     static_bytes: ClassVar[int] = 0
+    tensor_map: ClassVar[str] = ""
 
     # ---- functions ----------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import prod
 
+from tilewright.artifact import TensorMap
 from tilewright.codegen.clike import combine
 from tilewright.codegen.clike.calls import call_text, named, windows
 from tilewright.codegen.clike.chunks import Chunks
@@ -21,12 +22,14 @@ from tilewright.codegen.clike.expressions import Expressions, Place, element_cou
 from tilewright.codegen.clike.lines import INDENT, Lines
 from tilewright.codegen.clike.names import Names
 from tilewright.codegen.clike.shared import SharedMemory
+from tilewright.codegen.clike.tensor_maps import TensorMaps
 from tilewright.codegen.clike.unroll import GREATEST_KERNEL, Unrolling
 from tilewright.codegen.linear import Linear, Linearizer
 from tilewright.errors import BuildError
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Expr, Read, Tensor, reads
+from tilewright.expr.tensors import memory_of
 from tilewright.nest.nodes import (
     THREADS,
     Alloc,
@@ -53,8 +56,8 @@ from tilewright.nest.workers import (
 
 @dataclass(frozen=True, slots=True)
 class KernelText:
-    """A kernel's text and how to launch it; `arguments` are the tensors it takes, in order, and
-    `dtypes` those of all tensors that it names.
+    """A kernel's text and how to launch it; `arguments` are the tensors it takes, in order, then
+    `maps`; `dtypes` are those of all tensors that it names.
     """
 
     name: str
@@ -66,6 +69,7 @@ class KernelText:
     dynamic_bytes: int
     helpers: Mapping[str, str]
     dtypes: frozenset[str]
+    maps: tuple[TensorMap, ...] = ()
 
 
 def write_kernel(
@@ -123,6 +127,7 @@ class _Writer:
             r.tensor.name for n in walk(self.root) if isinstance(n, Instruction) for r in named(n)
         )
         self.shared = SharedMemory(self.dialect, self.names)
+        self.maps = TensorMaps(self.names)
         self.scratch: dict[str, str] = {}
         self.helpers: dict[str, str] = {}
         self.write = Expressions(
@@ -150,7 +155,9 @@ class _Writer:
             self.line(text)
         if self.shared.dynamic_bytes:
             self.helpers["tw_dynamic_shared"] = self.dialect.dynamic_shared
-        parameters = ",\n".join(INDENT + self.parameter(n, n in written) for n in arguments)
+        listed = [self.parameter(n, n in written) for n in arguments]
+        listed += [self.dialect.tensor_map.format(n) for n in self.maps.parameters]
+        parameters = ",\n".join(INDENT + text for text in listed)
         head = f"{self.dialect.kernel_head(threads)}\n{name}(\n{parameters})\n{{"
         text = "\n".join([head, *self.out.lines, *body, "}"]) + "\n"
         return KernelText(
@@ -163,6 +170,7 @@ class _Writer:
             dynamic_bytes=self.shared.dynamic_bytes,
             helpers=self.helpers,
             dtypes=frozenset(t.dtype.name for t in touched.values()),
+            maps=self.maps.of(arguments),
         )
 
     def _tables(self) -> set[str]:
@@ -292,7 +300,7 @@ class _Writer:
         """A call of the wrapper of an instruction."""
         dtypes = [r.tensor.dtype for r in named(node)] or [FLOAT32]
         self.helpers.update(self.dialect.instructions(node.name, dtypes[-1]))
-        self.line(call_text(node, self.write))
+        self.line(call_text(node, self.write, self.maps))
 
     def store(self, node: Store, team: Team) -> None:
         place = self.write.place(node.tensor.name)
@@ -402,4 +410,4 @@ def _tensors(root: Node) -> Iterator[Tensor]:
         match n:
             case Store(tensor) | Alloc(tensor) | Instruction(_, Read(tensor)):
                 yield tensor
-        yield from (r.tensor for e in expressions(n) for r in reads(e))
+        yield from (memory_of(r.tensor) for e in expressions(n) for r in reads(e))

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from tilewright.codegen.clike.loop_order import running_first
 from tilewright.codegen.clike.padding import without_padding_guards
+from tilewright.codegen.clike.roles import by_role
 from tilewright.codegen.clike.virtual import sunk
 from tilewright.codegen.passes.guards import hoisted_guards
 from tilewright.codegen.passes.simplify import simplified
@@ -41,6 +42,7 @@ PASSES: tuple[Pass, ...] = (
     ("padding guards", lambda program: without_padding_guards(program, program.body)),
     ("running loops first", lambda program: running_first(program.body)),
     ("virtual threads", lambda program: sunk(program.body)),
+    ("roles", lambda program: by_role(program.body)),
     ("guards", lambda program: private_guards(program.body)),
 )
 

@@ -61,7 +61,7 @@ constexpr size_t STACK_BYTES = 512 * 1024;  // fragments of whole tiles
 constexpr size_t STACK_BYTES = 64 * 1024;
 #endif
 constexpr int SLOT_BYTES = 32;  // what a thread shows its warp at a time
-enum class State { READY, BARRIER, SHUFFLE, DONE };
+enum class State { READY, BARRIER, SHUFFLE, PHASE, DONE };
 
 struct Index { int x, y, z; };
 
@@ -163,10 +163,13 @@ T shuffle_xor(T value, int lanes) {
     return shown<T>(exchange(value), other);
 }
 
+inline bool (*phase_over)(Fiber*) = nullptr;  // whether what a thread waits for has come
+inline bool (*anything_later)() = nullptr;  // does something that was begun, if there is anything
+
 // Run the threads of one warp until none of them can go on alone.
 inline void run_warp(int first, int last) {
     for (;;) {
-        int shuffling = 0;
+        int shuffling = 0, waiting = 0;
         for (int i = first; i < last; ++i) {
             Fiber& f = fibers[i];
             if (f.state == State::READY) {
@@ -174,8 +177,9 @@ inline void run_warp(int first, int last) {
                 swapcontext(&scheduler, &f.context);
             }
             shuffling += f.state == State::SHUFFLE;
+            waiting += f.state == State::PHASE;
         }
-        if (shuffling == 0) return;
+        if (shuffling == 0 || waiting != 0) return;
         if (shuffling != last - first) fail("not every thread of a warp takes part in a shuffle");
         for (int i = first; i < last; ++i)
             if (fibers[i].state == State::SHUFFLE) fibers[i].state = State::READY;
@@ -215,9 +219,26 @@ inline void run_block(int x, int y) {
             int first = warps[i] * WARP;
             run_warp(first, first + WARP < count ? first + WARP : count);
         }
+        int phases = 0, over = 0;
+        for (int i = 0; i < count; ++i) {
+            if (fibers[i].state != State::PHASE) continue;
+            ++phases;
+            if (!phase_over(&fibers[i])) continue;
+            ++over;
+            fibers[i].state = State::READY;
+        }
+        if (phases) {
+            // what others begin may come late, not never
+            if (!(over && random_below(2)) && !anything_later() && !over)
+                fail("threads wait for a phase that nobody ends");
+            continue;
+        }
         int waiting = 0;
         for (int i = 0; i < count; ++i) waiting += fibers[i].state == State::BARRIER;
-        if (waiting == 0) return;
+        if (waiting == 0) {
+            if (anything_later && anything_later()) fail("a block ends while a copy is on its way");
+            return;
+        }
         if (waiting != count) fail("not every thread of the block comes to a barrier");
         for (int i = 0; i < count; ++i) fibers[i].state = State::READY;
     }

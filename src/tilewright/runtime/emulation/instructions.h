@@ -3,6 +3,7 @@
 
 #define TW_EMULATION
 #include <functional>
+#include <map>
 #include "shadow/warp.h"
 
 namespace tw {
@@ -45,6 +46,100 @@ inline void tw_cp_async_16(void* to) { memset(to, 0, 16); }
 inline void tw_cp_async_commit_group() { tw::commit(); }
 template <int left>
 inline void tw_cp_async_wait_group() { tw::wait_copies(left); }
+
+// ---- mbarriers and copies of boxes ---------------------------------------------------------
+
+struct tw_tensor_map {
+    const char* first;
+    int bytes;  // of an element
+    int shape[3];  // batches, rows, columns
+    long long strides[3];  // bytes
+    int rows, columns;
+};
+
+namespace tw {
+
+struct Phase { int count, left, bytes, over; };
+inline std::map<const void*, Phase> phases;
+struct Box { tw_tensor_map map; char* to; int batch, row, column; const void* phase; };
+inline std::vector<Box> boxes;  // on their way
+struct Waited { const void* phase; int parity; };
+inline Waited waited[MOST_THREADS];
+
+inline Phase& phase_of(const void* at) {
+    auto found = phases.find(at);
+    if (found == phases.end()) fail("an mbarrier is used that nobody initialised");
+    return found->second;
+}
+inline void ends(Phase& phase) {
+    if (phase.left < 0) fail("more arrivals than an mbarrier counts");
+    if (phase.left || phase.bytes) return;
+    ++phase.over;
+    phase.left = phase.count;
+}
+inline bool is_over(const void* at, int parity) { return (phase_of(at).over - 1 & 1) == parity; }
+
+// A box is in its tile: rows of 128 bytes from a multiple of 1024 on, whose pieces are swizzled.
+inline void arrive(Box const& box) {
+    tw_tensor_map const& map = box.map;
+    for (int r = 0; r < map.rows; ++r)
+        for (int c = 0; c < map.columns; ++c) {
+            int at[] = {box.batch, box.row + r, box.column + c};
+            bool inside = true;
+            const char* from = map.first;
+            for (int d = 0; d < 3; ++d) {
+                inside &= at[d] >= 0 && at[d] < map.shape[d];
+                from += at[d] * map.strides[d];
+            }
+            uintptr_t to = (uintptr_t)box.to + (r * map.columns + c) * map.bytes;
+            to ^= (to >> 7 & 7) << 4;
+            if (inside) memcpy((char*)to, from, map.bytes);
+            else memset((char*)to, 0, map.bytes);
+        }
+    Phase& phase = phase_of(box.phase);
+    phase.bytes -= map.rows * map.columns * map.bytes;
+    ends(phase);
+}
+
+inline void (*const before_phases)() = on_block;
+inline const bool with_phases = [] {
+    on_block = [] {
+        if (before_phases) before_phases();
+        phases.clear();
+        boxes.clear();
+    };
+    phase_over = [](Fiber* f) { return is_over(waited[f->number].phase, waited[f->number].parity); };
+    anything_later = [] {
+        if (boxes.empty()) return false;
+        int chosen = random_below((int)boxes.size());
+        arrive(boxes[chosen]);
+        boxes.erase(boxes.begin() + chosen);
+        return true;
+    };
+    return true;
+}();
+
+}  // namespace tw
+
+inline void tw_mbarrier_init(void* at, int count) { tw::phases[at] = {count, count, 0, 0}; }
+inline void tw_mbarrier_arrive_expect_tx(void* at, int bytes) {
+    tw::Phase& phase = tw::phase_of(at);
+    phase.bytes += bytes;
+    --phase.left;
+    tw::ends(phase);
+}
+inline void tw_mbarrier_arrive(void* at) { tw_mbarrier_arrive_expect_tx(at, 0); }
+inline void tw_mbarrier_try_wait_parity(void* at, int parity) {
+    while (!tw::is_over(at, parity)) {
+        tw::waited[tw::current->number] = {at, parity};
+        tw::wait(tw::State::PHASE);
+    }
+}
+inline void tw_cp_async_bulk_tensor_3d(
+    void* to, tw_tensor_map const& map, int batch, int row, int column, void* phase) {
+    if ((uintptr_t)to % 1024 || (uintptr_t)map.first % 16) tw::fail("a box is not aligned");
+    tw::boxes.push_back({map, (char*)to, batch, row, column, phase});
+}
 
 // ---- wgmma ---------------------------------------------------------------------------------
 

@@ -9,12 +9,16 @@ from tilewright.schedule.templates.cpu_matmul import REGISTERS
 from tilewright.schedule.templates.template import Template
 from tilewright.schedule.templates.tensor_cores import SPLIT_TENSOR_CORES, TENSOR_CORES
 from tilewright.schedule.templates.threads import SPLIT_THREADS, THREADS
+from tilewright.schedule.templates.warp_specialized import (
+    SPLIT_WARP_SPECIALIZED,
+    WARP_SPECIALIZED,
+)
 from tilewright.schedule.templates.warpgroups import SPLIT_WARPGROUPS, WARPGROUPS
 
 ON_CPUS = (REGISTERS,)
 ORDINARY = (THREADS, SPLIT_THREADS)
 WITH_TENSOR_CORES = (TENSOR_CORES, SPLIT_TENSOR_CORES)
-WITH_WARPGROUPS = (WARPGROUPS, SPLIT_WARPGROUPS)
+WITH_WARPGROUPS = (WARP_SPECIALIZED, SPLIT_WARP_SPECIALIZED, WARPGROUPS, SPLIT_WARPGROUPS)
 ON_GPUS = {t.name: t for t in (*ORDINARY, *WITH_TENSOR_CORES, *WITH_WARPGROUPS)}
 TEMPLATES: dict[str, Template] = {t.name: t for t in ON_CPUS} | ON_GPUS
 
@@ -23,6 +27,7 @@ __all__ = [
     "ON_GPUS",
     "ORDINARY",
     "TEMPLATES",
+    "WARP_SPECIALIZED",
     "WITH_TENSOR_CORES",
     "WITH_WARPGROUPS",
     "Template",

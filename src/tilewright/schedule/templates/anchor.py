@@ -47,7 +47,7 @@ from tilewright.expr.nodes import (
 )
 from tilewright.expr.reference import compute_of
 from tilewright.expr.simplify import simplify
-from tilewright.expr.tensors import Placeholder
+from tilewright.expr.tensors import Placeholder, View
 from tilewright.nest.fuse import Prologue, fused
 from tilewright.nest.nodes import Node, Store
 from tilewright.nest.task_map import digits
@@ -63,6 +63,8 @@ class Operand:
 
     `by_depth`: memory runs along the depth, else along `outer`, its rows or columns; `piece`
     elements of that are one aligned access. `is_computed`: it is no read (nor 0 at a border).
+    `view` has it in memory, `[batch, outer, depth]`, or what memory runs along last; None where
+    its rows are not evenly apart, or not aligned to pieces of 16 bytes.
     """
 
     tensor: Tensor
@@ -71,6 +73,7 @@ class Operand:
     by_depth: bool
     piece: int
     is_computed: bool
+    view: Tensor | None
 
     @property
     def dtype(self) -> DType:
@@ -222,14 +225,56 @@ def _operand(name: str, dtype: DType, value: Expr, outer: Axes, groups: Groups) 
     value = simplify(value, ranges)
     along_depth, along_outer = (_piece(value, axes, groups) for axes in (groups.depth, outer))
     size = (groups.size(groups.batch), groups.size(outer), groups.size(groups.depth))
+    by_depth = along_depth >= along_outer
+    runs = (outer, groups.depth) if by_depth else (groups.depth, outer)
     return Operand(
         Tensor(name, size, dtype),
         value,
         outer,
-        by_depth=along_depth >= along_outer,
+        by_depth=by_depth,
         piece=max(along_depth, along_outer),
         is_computed=_is_computed(value, dtype),
+        view=_view(name, dtype, value, (groups.batch, *runs), groups),
     )
+
+
+def _view(
+    name: str, dtype: DType, value: Expr, dimensions: tuple[Axes, Axes, Axes], groups: Groups
+) -> Tensor | None:
+    """What is read, by one number for each group of axes, if that is how it lies in memory."""
+    if not isinstance(value, Read) or value.tensor.dtype != dtype:
+        return None
+    try:
+        factor = factor_of(value, None, groups.extents)
+    except NoMatchError:
+        return None
+    batch, rows, columns = (_step(factor, axes, groups) for axes in dimensions)
+    shape = tuple(map(groups.size, dimensions))
+    piece = PIECE_BYTES // dtype.bytes
+    if rows == 0:
+        rows = -(-shape[2] // piece) * piece  # there is one
+    if batch == 0:
+        batch = (rows or 0) * shape[1]
+    offset = factor.offset
+    if batch is None or rows is None or columns not in (0, 1):
+        return None
+    if min(batch, rows, offset) < 0 or any(s % piece for s in (batch, rows, offset)):
+        return None
+    return Tensor(f"{name}.view", shape, dtype, View(value.tensor, offset, (batch, rows, 1)))
+
+
+def _step(factor: Factor, axes: Axes, groups: Groups) -> int | None:
+    """Elements from one value of the number of a group's axes to the next; 0 where there is one
+    value, None where they are not evenly apart.
+    """
+    if not axes:
+        return 0
+    width = factor.stride(axes[-1])
+    for axis in reversed(axes):
+        if factor.stride(axis) != width:
+            return None
+        width *= groups.extents[axis]
+    return factor.stride(axes[-1]) or None
 
 
 def _is_computed(value: Expr, dtype: DType) -> bool:

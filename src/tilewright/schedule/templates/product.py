@@ -9,12 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import TypeAlias
 
 from tilewright.expr.extents import ceildiv, mul
 from tilewright.expr.nodes import Expr, Extent, Tensor, Var, as_expr
-from tilewright.nest.instructions import COMMIT, GROUP_COMMIT, GROUP_WAIT, PROXY_FENCE, WAIT
+from tilewright.nest.instructions import COMMIT, GROUP_WAIT, PROXY_FENCE, WAIT
 from tilewright.nest.nodes import EMPTY, Barrier, For, If, Instruction, Kind, Node, allocated, seq
 from tilewright.nest.task_map import repeat
 from tilewright.schedule.templates.anchor import Anchor
@@ -102,10 +101,8 @@ class Product:
     @property
     def shared_bytes(self) -> Expr:
         """What both tiles take."""
-        size = as_expr(0)
-        for tile in (self.left, self.right):
-            size = size + mul(reduce(mul, tile.tensor.shape), tile.operand.dtype.bytes)
-        return size
+        stage = as_expr(self.left.stage_bytes) + self.right.stage_bytes
+        return stage * self.stages
 
     def nest(
         self, registers: Sequence[Tensor], first: Node, used: Callable[[Expr], Node], last: Node
@@ -147,8 +144,8 @@ def pipelined(
 def pipelined_windows(
     tiles: Sequence[Tile], stages: Extent, steps: Extent, start: Expr, used: Callable[[Expr], Node]
 ) -> Node:
-    """The same where `used` begins what goes on until its group is waited for, which is when the
-    next one has begun: a stage is filled anew two steps after it was used.
+    """The same where `used` begins a group of what goes on until it is waited for, which is when
+    the next one has begun: a stage is filled anew two steps after it was used.
     """
     p = _Pipeline(tiles, as_expr(stages), steps, start, 2)
     step = seq(
@@ -157,7 +154,6 @@ def pipelined_windows(
         Barrier(),
         p.loads,
         used(p.stage),
-        Instruction(GROUP_COMMIT),
         p.copies,
         p.stores,
         Instruction(GROUP_WAIT, None, (as_expr(1),)),

@@ -2,6 +2,7 @@
 
     tile = Tile(anchor.left, batch, first_row, 128, 32, stages, threads, copies=True)
     tile.copied(stage, k)                   asynchronous copies, zeros outside of the factor
+    tile.boxed(stage, k, phase)             copies of whole rows by the hardware
     tile.loaded(k), tile.stored(stage)      the same through registers, for what is computed
 
 A tile's rows lie as the factor's do in memory, so that it is filled by accesses of several
@@ -17,7 +18,7 @@ from functools import cached_property, reduce
 
 from tilewright.expr.extents import ceildiv, mul
 from tilewright.expr.nodes import Const, Expr, Extent, Read, Tensor, Var, as_expr, binary, select
-from tilewright.nest.instructions import COPY, WINDOW_ROW
+from tilewright.nest.instructions import BULK_COPY, COPY, WINDOW_ROW
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Scope, Store, allocated
 from tilewright.nest.task_map import spatial
 from tilewright.schedule.templates.anchor import Operand
@@ -143,6 +144,27 @@ class Tile:
             return Instruction(f"{COPY}{size}", to, (self.element(row, at, k),))
 
         return self._pieces("copy", piece)
+
+    @property
+    def stage_bytes(self) -> Extent:
+        """Of the tile of one stage."""
+        return mul(reduce(mul, self.tensor.shape[1:]), self.operand.dtype.bytes)
+
+    def boxed(self, stage: Expr, k: Expr, phase: Read) -> Node:
+        """Copies of boxes of the factor's view at depth `k` to a stage, counted by an mbarrier."""
+        view, zero = self.operand.view, as_expr(0)
+        assert view is not None
+
+        def box(to: tuple[Expr, ...], row: Expr, column: Expr) -> Node:
+            tile = Read(self.tensor, (stage, *to, zero, zero))
+            read = Read(view, (self.batch, row, column))
+            return Instruction(BULK_COPY, tile, (read, phase))
+
+        if self.operand.by_depth:
+            return box((), self.first, k)
+        part = Var(f"{self.name}.box")
+        across = box((part,), k, self.first + part * WINDOW_ROW)
+        return For(part, quotient(self.outer, WINDOW_ROW), across, Kind.UNROLLED)
 
     def loaded(self, k: Expr) -> Node:
         """The thread's pieces of the tile at depth `k`, in registers."""

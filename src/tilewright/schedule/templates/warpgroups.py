@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from tilewright.expr.dtypes import FLOAT32
 from tilewright.expr.extents import mul
 from tilewright.expr.nodes import Const, Expr, Read, Tensor, Var, as_expr
-from tilewright.nest.instructions import GROUP, GROUP_FENCE, WARP, WGMMA
+from tilewright.nest.instructions import GROUP, GROUP_COMMIT, GROUP_FENCE, WARP, WGMMA
 from tilewright.nest.nodes import For, Instruction, Kind, Node, Store, seq
 from tilewright.schedule.templates import tensor_cores
 from tilewright.schedule.templates.anchor import Anchor
@@ -42,12 +42,12 @@ OPTIONS = {
 
 def legal(anchor: Anchor, n: Numbers) -> Sequence[Expr]:
     """Whole tiles of groups, and pieces for all threads."""
-    return _product(anchor, n).whole(mul(n["groups"], M), N)
+    return product_of(anchor, n).whole(mul(n["groups"], M), N)
 
 
 def promising(anchor: Anchor, n: Numbers, target: Target) -> Sequence[Expr]:
     """As many sums as registers hold, and tiles that shared memory does."""
-    product = _product(anchor, n)
+    product = product_of(anchor, n)
     sums = as_expr(_down(n)) * quotient(n["block_n"], N) * SUMS
     return [
         sums <= MOST_SUMS,
@@ -57,7 +57,8 @@ def promising(anchor: Anchor, n: Numbers, target: Target) -> Sequence[Expr]:
     ]
 
 
-def _product(anchor: Anchor, n: Numbers) -> Product:
+def product_of(anchor: Anchor, n: Numbers) -> Product:
+    """Its blocks and tiles."""
     return Product(anchor, n, mul(n["groups"], GROUP), n["stages"], copies=True, windows=True)
 
 
@@ -68,44 +69,59 @@ def _down(n: Numbers) -> Expr:
 
 def body(anchor: Anchor, n: Numbers) -> Node:
     """See the module."""
-    product, down, across = _product(anchor, n), _down(n), quotient(n["block_n"], N)
-    sums = Tensor("sums.part", (down, across, SUMS), FLOAT32)
-    first_row = THREAD // GROUP * (down * M)
+    product, sums = product_of(anchor, n), GroupSums(n)
+    return product.nest(
+        (sums.tensor,),
+        sums.cleared(),
+        lambda stage: sums.multiplied(stage, product.left, product.right),
+        sums.stored(product.grid),
+    )
 
-    def used(stage: Expr) -> Node:
-        left, right = product.left, product.right
+
+class GroupSums:
+    """The sums of a group, of which each thread has its own in registers."""
+
+    def __init__(self, n: Numbers) -> None:
+        self.down, self.across = _down(n), quotient(n["block_n"], N)
+        self.parts = quotient(n["block_k"], K)
+        self.tensor = Tensor("sums.part", (self.down, self.across, SUMS), FLOAT32)
+        self.first_row = THREAD // GROUP * (self.down * M)
+
+    def cleared(self) -> Node:
+        """Sums of 0."""
+        zero = Const(0.0, FLOAT32)
+        return every(self.tensor.shape, "clear", lambda *at: Store(self.tensor, at, zero))
+
+    def multiplied(self, stage: Expr, left: Tile, right: Tile) -> Node:
+        """The products of one stage, which go on until they are waited for."""
         majors = "".join("k" if t.operand.by_depth else "m" for t in (left, right))
 
         def products(part: Expr, i: Expr, j: Expr) -> Node:
-            a = _window(left, stage, first_row + i * M, part * K)
+            a = _window(left, stage, self.first_row + i * M, part * K)
             b = _window(right, stage, j * N, part * K)
             name = f"{WGMMA}m{M}n{N}k{K}.{majors}"
-            return Instruction(name, Read(sums, (i, j, as_expr(0))), (a, b))
+            return Instruction(name, Read(self.tensor, (i, j, as_expr(0))), (a, b))
 
-        parts = quotient(n["block_k"], K)
-        return seq(Instruction(GROUP_FENCE), every((parts, down, across), "product", products))
+        times = self.parts, self.down, self.across
+        return seq(
+            Instruction(GROUP_FENCE), every(times, "product", products), Instruction(GROUP_COMMIT)
+        )
 
-    zero = Const(0.0, FLOAT32)
-    cleared = every(sums.shape, "clear", lambda *at: Store(sums, at, zero))
-    return product.nest((sums,), cleared, used, _stored(product.grid, sums, first_row))
+    def stored(self, grid: Grid) -> Node:
+        """The sums, each by the thread that has it."""
+        e, lane, warp = Var("store.e"), THREAD % WARP, THREAD // WARP % (GROUP // WARP)
+
+        def pair(i: Expr, j: Expr, c: Expr, half: Expr) -> Node:
+            row = self.first_row + i * M + warp * 16 + half * 8 + lane // 4
+            column = j * N + c * 8 + lane % 4 * 2 + e
+            store = grid.store(row, column, Read(self.tensor, (i, j, c * 4 + half * 2 + e)))
+            return For(e, 2, store, Kind.VECTOR)
+
+        return every((self.down, self.across, N // 8, 2), "store", pair)
 
 
 def _window(tile: Tile, stage: Expr, outer: Expr, depth: Expr) -> Expr:
     return Read(tile.tensor, (stage, *tile.place(outer, depth)))
-
-
-def _stored(grid: Grid, sums: Tensor, first_row: Expr) -> Node:
-    """The sums, each by the thread that has it."""
-    e, lane, warp = Var("store.e"), THREAD % WARP, THREAD // WARP % (GROUP // WARP)
-    down, across, _ = sums.shape
-
-    def pair(i: Expr, j: Expr, c: Expr, half: Expr) -> Node:
-        row = first_row + i * M + warp * 16 + half * 8 + lane // 4
-        column = j * N + c * 8 + lane % 4 * 2 + e
-        store = grid.store(row, column, Read(sums, (i, j, c * 4 + half * 2 + e)))
-        return For(e, 2, store, Kind.VECTOR)
-
-    return every((down, across, N // 8, 2), "store", pair)
 
 
 WARPGROUPS, SPLIT_WARPGROUPS = in_blocks(
