@@ -7,14 +7,14 @@ are missing, places that only those know who write them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 import pytest
 from benchmarks.template_problems import Problem
+from planted import Bug, Change, changed, edited, on, waiting_less, without
 
 from devices import tools
 from tilewright.artifact import Artifact
@@ -22,22 +22,18 @@ from tilewright.build.compile import build
 from tilewright.errors import RunError, VerifyError, WrongAnswer
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.nodes import Const, Expr, Read, Select, Var, as_expr, substitute
+from tilewright.expr.nodes import Expr, Read, Select, Var, substitute
 from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.instructions import COMMIT, COPY, WAIT
 from tilewright.nest.nodes import (
     EMPTY,
-    Alloc,
     Barrier,
-    For,
     If,
     Instruction,
     Node,
     Program,
-    Seq,
     Store,
-    seq,
 )
 from tilewright.nest.verify import verify
 from tilewright.runtime.emulated import EmulatedDevice
@@ -47,8 +43,6 @@ from tilewright.target import Target
 STEP = UseTemplate("matmul.tensor_cores.1", (64, 64, 32, 32, 32, 3))
 ROWS, COLUMNS, DEPTH = 60, 56, 136  # a tile that is not full, five steps in a ring of three
 K, THREAD = Var("k"), Var("thread")
-Change = Callable[[Node], Node]
-Edit = Callable[[str], str]
 
 
 @cache
@@ -66,33 +60,8 @@ def problem(computed: bool = False) -> Problem:
 # ---- changes of a nest ----------------------------------------------------------------------
 
 
-def changed(node: Node, change: Change) -> Node:
-    """The nest with `change` made to every node, those of its body first."""
-    match node:
-        case Seq(body):
-            return change(seq(*(changed(n, change) for n in body)))
-        case For() | If() | Alloc():
-            return change(replace(node, body=changed(node.body, change)))
-    return change(node)
-
-
-def on(kind: str, change: Callable[[Instruction], Node]) -> Change:
-    """A change of the instructions whose names begin so."""
-    return lambda n: change(n) if isinstance(n, Instruction) and n.name.startswith(kind) else n
-
-
-def without(*names: str) -> Change:
-    return lambda n: EMPTY if isinstance(n, Instruction) and n.name in names else n
-
-
 def no_barrier(n: Node) -> Node:
     return EMPTY if isinstance(n, Barrier) else n
-
-
-def waiting_less(n: Instruction) -> Node:
-    (left,) = n.operands
-    assert isinstance(left, Const)
-    return replace(n, operands=(as_expr(int(left.value) + 1),))
 
 
 def at_stage(read: Read, move: Callable[[Expr], Expr]) -> Read:
@@ -147,35 +116,6 @@ def uncleared(n: Node) -> Node:
 
 
 # ---- changes of a source ---------------------------------------------------------------------
-
-
-def edited(pattern: str, new: str, where: str = "", count: int = 0) -> Edit:
-    """Replaces in the lines that have `where`; something must be replaced."""
-
-    def edit(text: str) -> str:
-        made, lines = 0, []
-        for line in text.splitlines():
-            if where in line and not (count and made >= count):
-                line, found = re.subn(pattern, new, line)
-                made += found
-            lines.append(line)
-        assert made, f"{pattern} is nowhere in\n{text}"
-        return "\n".join(lines) + "\n"
-
-    return edit
-
-
-@dataclass(frozen=True)
-class Bug:
-    """`nest` is the change of the nest, which the interpreter finds, for the reason `message` (a
-    wrong answer, if it is empty); `source` that of the source. `is_static`: it is found before
-    anything runs.
-    """
-
-    nest: Change | None
-    source: Edit | None
-    message: str = ""
-    is_static: bool = False
 
 
 BUGS: dict[str, Bug] = {
