@@ -13,6 +13,7 @@ from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
 from tilewright.schedule.steps import UseTemplate
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
+from tilewright.schedule.templates.warp_specialized import WARP_SPECIALIZED
 from tilewright.schedule.templates.warpgroups import WARPGROUPS
 from tilewright.target import Target
 
@@ -89,6 +90,26 @@ def test_warpgroups_begin_all_products_of_a_step_before_they_wait(
     assert loop["LDGSTS"] and not loop["LDSM"] and not loop["FFMA"]
     assert bool(loop["STS"]) == computed
     assert not code.opcodes["STL"] and not code.opcodes["LDL"]
+
+
+@pytest.mark.parametrize("row", [(128, 256, 64, 2, 4), (64, 128, 64, 1, 6)])
+def test_a_warp_of_its_own_copies_boxes(row: tuple[int, ...]) -> None:
+    """Loops are apart, and the one that multiplies has neither addresses of memory nor copies."""
+    at_hand(disassembler)
+    step = UseTemplate(WARP_SPECIALIZED.name, row)
+    artifact = build(product("bfloat16"), [step], Target.parse("cuda:h100"), "product")
+    code = Sass.of(artifact.object_code)
+    n = dict(zip(WARP_SPECIALIZED.options, row, strict=True))
+    loop = code.main_loop
+    products = n["block_m"] // (64 * n["groups"]) * (n["block_n"] // 128) * (n["block_k"] // 16)
+    assert loop["HGMMA"] == code.opcodes["HGMMA"] == products
+    assert loop["WARPGROUP"] == 2 and loop["SYNCS"], "products are waited for, stages, too"
+    boxes = 1 + n["block_n"] // 64
+    assert code.opcodes["UTMALDG"] == boxes, "left by depth, right by 64 columns"
+    absent = ("UTMALDG", "LDGSTS", "LDG", "STS", "BAR", "FFMA")
+    assert not any(loop[name] for name in absent)
+    assert not code.opcodes["LDGSTS"] and not code.opcodes["STL"] and not code.opcodes["LDL"]
+    assert artifact.report is not None and artifact.report.spill_bytes == 0
 
 
 def test_a_computed_factor_comes_through_registers() -> None:

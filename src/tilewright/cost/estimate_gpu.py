@@ -16,6 +16,7 @@ import numpy as np
 
 from tilewright.cost.analysis import Analysis
 from tilewright.cost.candidates import Floats
+from tilewright.cost.statements import BOX_COPY
 from tilewright.nest.nodes import Kind, Scope
 from tilewright.target import GpuTarget, Target
 
@@ -84,7 +85,7 @@ def barriers(a: Analysis) -> Floats:
     """Cycles in which the threads of one block wait for each other: around every filling of what
     they share.
     """
-    if a.accesses[0].scope is not Scope.SHARED:
+    if a.accesses[0].scope is not Scope.SHARED or BOX_COPY in a.statement.counts:
         return np.zeros(a.n)
     rounds = np.ones(a.n)
     for i, loop in enumerate(a.loops):
@@ -105,6 +106,8 @@ def independent(a: Analysis) -> Floats:
 def issues(a: Analysis, times: Mapping[int, Floats]) -> Floats:
     """Instructions of all threads together; `times` are those of each access outside registers."""
     counts = a.statement.counts
+    if BOX_COPY in counts:
+        return np.zeros(a.n)
     quick: float = sum(n for (kind, op), n in counts.items() if kind == "float" and op != "math")
     quick += sum(issues * counts.get(("matrix", op), 0) for op, issues in MATRIX_ISSUES.items())
     slow = MATH_ISSUES * counts.get(("float", "math"), 0)

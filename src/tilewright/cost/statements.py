@@ -29,6 +29,7 @@ from tilewright.cost.candidates import Ints
 from tilewright.cost.widths import Content, width
 from tilewright.expr.extents import ceildiv, mul, plain, sub
 from tilewright.expr.nodes import (
+    Binary,
     Const,
     Expr,
     Extent,
@@ -61,11 +62,14 @@ from tilewright.nest.nodes import (
     Seq,
     Store,
     bodies,
+    walk,
 )
 from tilewright.nest.operations import operations
 from tilewright.nest.workers import kernels
 
 ONE: Extent = 1
+BOX_COPY = ("copy", "box")
+"""What hardware copies by itself, among a statement's counts."""
 
 
 @dataclass(frozen=True)
@@ -212,9 +216,9 @@ def _written_out(node: Node, threads: For | None = None) -> Node:
             return Seq(tuple(_written_out(b, threads) for b in body))
         case For() | If() | Alloc() | Hoist():
             if isinstance(node, For) and node.kind is Kind.THREAD_X:
-                threads = node
+                node = threads = replace(node, extent=_that_compute(node))
             return replace(node, body=_written_out(node.body, threads))
-        case Instruction(_, Read() as result, (Read() as box, *_)) if rule_of(node).result == Box():
+        case Instruction(_, Read() as result, (Read() as box, *_)) if _copies_boxes(node):
             assert threads is not None
             return _shared_out(result, box, threads)
         case Instruction(_, Read() as result) if rule_of(node).semantics is not None:
@@ -224,8 +228,22 @@ def _written_out(node: Node, threads: For | None = None) -> Node:
     return node
 
 
+def _that_compute(threads: For) -> Extent:
+    """Threads of a block but for those behind one that only copies boxes."""
+    for node in walk(threads.body):
+        match node:
+            case If(Binary("eq", Var(name), first), body) if name == threads.var.name:
+                if any(map(_copies_boxes, walk(body))):
+                    return plain(first)
+    return threads.extent
+
+
+def _copies_boxes(node: Node) -> bool:
+    return isinstance(node, Instruction) and rule_of(node).result == Box()
+
+
 def _shared_out(result: Read, box: Read, threads: For) -> Node:
-    """The copy of a box as if all threads made it: nobody waits for the one that begins it."""
+    """The copy of a box as if all threads made it, which takes none of their time."""
     rows, columns = result.tensor.shape[-2:]
     elements = PIECE_BYTES // result.tensor.dtype.bytes
     across = ceildiv(columns, elements)
@@ -237,7 +255,8 @@ def _shared_out(result: Read, box: Read, threads: For) -> Node:
         *outer, first_row, first_column = read.indices
         return (*outer, first_row + row, first_column + column)
 
-    copy = Store(result.tensor, at(result), cast(result.dtype, Read(box.tensor, at(box))))
+    value = cast(result.dtype, Read(box.tensor, at(box)))
+    copy = Store(result.tensor, at(result), value, operations=((BOX_COPY, 1),))
     times = ceildiv(mul(rows, across), threads.extent)
     return For(number, times, For(e, elements, copy, Kind.VECTOR), Kind.UNROLLED)
 
