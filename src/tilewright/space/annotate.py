@@ -189,7 +189,9 @@ def _parallelise(d: Derivation, stage: Stage) -> None:
 def _parallel_limit(stage: Stage, structure: str | None) -> int:
     """Leading spatial loops, without the innermost (register or vector) level."""
     count = 0
-    outer = stage.groups[:-1] if structure is None else stage.groups[: structure.index("R")]
+    outer = stage.groups[:-1]
+    if structure is not None and "R" in structure:
+        outer = stage.groups[: structure.index("R")]
     for group in outer:
         for leaf in group:
             if stage.is_reduction(leaf):

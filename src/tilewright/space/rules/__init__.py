@@ -22,6 +22,7 @@ from tilewright.space.rules.tiling import (
     MULTI_LEVEL_TILING,
     TILING_WITH_FUSION,
 )
+from tilewright.space.rules.turned_tiles import TURNED_TILES
 from tilewright.space.rules.winograd import WINOGRAD
 from tilewright.target import Target
 
@@ -39,6 +40,7 @@ CPU_RULES = (
     ADD_CACHE_WRITE,
     TILING_WITH_FUSION,
     MULTI_LEVEL_TILING,
+    TURNED_TILES,
     SKIP,
 )
 

@@ -1,0 +1,77 @@
+"""Tile both axes of what is turned: a stage that reads along one axis and stores along another.
+
+    y[i, j] = x[j, i]    ->    for i.0, j.0: for i.1, j.1: for i.2 (unrolled): for j.2 (vector): …
+
+In rows of the output, every element of x is in another line, which is gone from the caches when its
+neighbour is wanted. A tile of a few lines of either side uses each to its end; in registers, loads
+along x are turned by shuffles (`codegen.llvm.loads`). Which axes these are follows from the indices
+alone, so any permutation is one, with arithmetic on either side.
+"""
+
+from __future__ import annotations
+
+from tilewright.expr.nodes import Read, as_expr, free_vars, reads
+from tilewright.expr.simplify import affine
+from tilewright.schedule.state import Stage
+from tilewright.schedule.steps import Annotate, Reorder, Split, extent_int
+from tilewright.space.decisions import TileFactors, slack, variables
+from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
+from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
+
+STRUCTURE = "SSS"
+MOST_ROWS = 16
+"""Elements that a register tile has along the axis that is read: a line of four-byte ones."""
+
+
+def turned(d: Derivation, stage: Stage) -> tuple[str, str] | None:
+    """The axis that a stage reads along, and the one it stores along, if these are two."""
+    if stage.compute.reduce_axes or stage.relations or has_data_reuse(stage):
+        return None
+    along = vector_axis(d.state, stage, d.target)
+    for read in reads(element_expr(stage)) if along is not None else ():
+        assert along is not None
+        axis = _read_along(stage, read, along)
+        if axis is not None:
+            return axis, along
+    return None
+
+
+def _read_along(stage: Stage, read: Read, stored: str) -> str | None:
+    """The axis along which a read's elements are neighbours, while those along `stored` are not."""
+    if not read.indices or stored not in free_vars(read) or stored in free_vars(read.indices[-1]):
+        return None
+    names = [a.name for a in stage.axes if extent_int(a.extent) > 1]
+    split = affine(read.indices[-1], tuple(names))
+    steps = split[0] if split is not None else {}
+    return next((n for n in reversed(names) if steps.get(n) == as_expr(1)), None)
+
+
+def _can_turn(d: Derivation) -> Verdict:
+    stage = d.working
+    fixed = stage.name in d.tiled or stage.attach is not None or d.state.attached(stage.name)
+    return Verdict.ONLY if not fixed and turned(d, stage) is not None else Verdict.NO
+
+
+def _turn(d: Derivation) -> list[Derivation]:
+    stage = d.working
+    found = turned(d, stage)
+    assert found is not None
+    node = dag_node(stage.name)
+    for name in found:
+        extent = next(extent_int(a.extent) for a in stage.axes if a.name == name)
+        lanes = d.target.lanes(stage.tensor.dtype) if name == found[1] else 0
+        most = lanes or MOST_ROWS
+        tile = TileFactors(
+            f"{node}.{name}", node, extent, len(STRUCTURE), most, slack(extent, lanes), lanes
+        )
+        d.apply(Split(stage.name, name, variables(d.decide(tile))))
+    others = tuple(a.name for a in stage.axes if a.name not in found)
+    levels = [tuple(f"{name}.{level}" for name in found) for level in range(len(STRUCTURE))]
+    d.apply(Reorder(stage.name, ((*others, *levels[0]), *levels[1:])))
+    row, column = levels[-1]
+    d.apply(Annotate(stage.name, row, "unrolled"), Annotate(stage.name, column, "vector"))
+    d.tiled[stage.name] = STRUCTURE
+    return [d.advance()]
+
+
+TURNED_TILES = Rule("turned_tiles", _can_turn, _turn)
