@@ -41,6 +41,7 @@ FMA_LATENCY = 4.0
 MATH_CYCLES = 12.0  # one vector of exp, tanh, …
 DIVIDE_CYCLES = 8.0
 GATHER_CYCLES = 1.0  # per lane
+TURNED_CYCLES = 0.5  # per lane of a vector whose neighbours are loaded with it and turned
 LOOP_CYCLES = 1.5
 REGION_S = 1.5e-6  # entering and leaving a parallel region whose threads are awake
 SWITCH_CYCLES = 60.0  # a register tile ends and the next begins: pipelines drain, a loop is left
@@ -109,7 +110,8 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
             if loop.kind is Kind.VECTOR:
                 stride = a.stride(b, i)
                 strided = (stride > 1) & a.live[i]
-                lane_cost += np.where(strided, GATHER_CYCLES * extent * loads[b], 0.0)
+                each = np.where(_is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES)
+                lane_cost += np.where(strided, each * extent * loads[b], 0.0)
                 contiguous = (stride == 1) & a.live[i]
                 split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
             loads[b] *= steps
@@ -133,6 +135,15 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
         busy = np.maximum(busy, moves)
     cycles: Floats = tiles * (busy + tile * slow + lane_cost + LOOP_CYCLES)
     return cycles * (1.0 / target.speeds.clock_hz)
+
+
+def _is_turned(a: Analysis, b: int) -> Bools:
+    """Whether register tiles read neighbours of every lane, which loads bring together."""
+    found = np.zeros(a.n, bool)
+    for i in a.of_kind(Kind.UNROLLED):
+        if i in a.accesses[b].loops:
+            found |= (a.stride(b, i) == 1) & (a.extents[i] > 1)
+    return found
 
 
 def _written_out(a: Analysis, tile: Floats, kept: Bools) -> dict[int, Bools]:

@@ -41,7 +41,7 @@ from tilewright.graph.access import NodeMath
 from tilewright.graph.dags import dag_of
 from tilewright.graph.ir import Node, Value
 from tilewright.target import CpuTarget
-from tilewright.target.speeds import Speeds, published
+from tilewright.target.speeds import published
 
 NEAR = 1.0  # of the cores' second-level caches: what is no larger is there still when it is read
 PANEL = 0.5  # of one core's: what rows of the intermediate tensor may take
@@ -72,6 +72,20 @@ class Link:
     def __str__(self) -> str:
         names = f"{self.first.output.name} and {self.second.output.name}"
         return f"{names} ({self.value.bytes / 1e3:,.0f} kB between)"
+
+
+def is_near(value: Value, target: CpuTarget) -> bool:
+    """Whether a value is still in the cores' second-level caches when it is read."""
+    return value.bytes <= NEAR * target.cores * target.l2_bytes
+
+
+def bytes_per_s(value: Value, target: CpuTarget) -> float:
+    """The published speed of where a value is."""
+    speeds = published(target.name)
+    if is_near(value, target):
+        return speeds.l2_bytes_per_s
+    far = value.bytes > PANEL * target.l3_bytes
+    return speeds.dram_bytes_per_s if far else speeds.l3_bytes_per_s
 
 
 def is_contraction(math: NodeMath) -> bool:
@@ -151,8 +165,7 @@ class Chaining:
         if link is None or link.refusal:
             return link
         value = link.value
-        near = value.bytes <= NEAR * self.target.cores * self.target.l2_bytes
-        if near and found:
+        if is_near(value, self.target) and found:
             return replace(link, refusal="what is between stays in the near caches")
         rows = self._recomputed(link)
         if rows is None:
@@ -163,7 +176,7 @@ class Chaining:
         own, others = self._flops(before), self._flops(after)
         # alone, a prologue computes while it moves
         again = rows * own if found else (1.0 + rows) * (own + self._intrinsics(before))
-        saved_s = 2.0 * value.bytes / self._speed(value, speeds, near) - again / flops_per_s
+        saved_s = 2.0 * value.bytes / bytes_per_s(value, self.target) - again / flops_per_s
         gain = saved_s * flops_per_s / (own + others)
         if gain < (WORTH if found else WORTH_PROLOGUE):
             return replace(
@@ -193,13 +206,6 @@ class Chaining:
         rows = prod(sizes(compute_of(found[0][0]).axes)) // used
         pays = used >= MIN_REUSE and rows >= MIN_REUSE * self.target.cores
         return Link(first, second, value) if pays else None
-
-    def _speed(self, value: Value, speeds: Speeds, near: bool) -> float:
-        """Bytes a second of where a value is."""
-        if near:
-            return speeds.l2_bytes_per_s
-        far = value.bytes > PANEL * self.target.l3_bytes
-        return speeds.dram_bytes_per_s if far else speeds.l3_bytes_per_s
 
     def _intrinsics(self, nodes: Iterable[Node]) -> float:
         """Flops of what takes longer than one, besides that."""

@@ -12,22 +12,24 @@ from collections.abc import Mapping, Sequence
 
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
+from tilewright.expr.memory_order import in_memory_order
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
 from tilewright.graph.ir import Node, Value
 from tilewright.graph.ops import lower, operands, short_name
 
 
-def dag_of(nodes: Sequence[Node]) -> tuple[ComputeDAG, dict[str, Value]]:
+def dag_of(nodes: Sequence[Node], turned: bool = False) -> tuple[ComputeDAG, dict[str, Value]]:
     """The DAG of nodes in an order they can run in, and the value behind each of its placeholders
-    by name.
+    by name. If it is `turned`, its stages are in the order of the memory around them.
     """
     first, order = _lowered(nodes, {})
     renamed = {}
     for prefix, tensors in (("x", first.inputs), ("w", first.constants)):
         for i, tensor in enumerate(tensors):
             renamed[order[tensor.name]] = f"{prefix}{i}"
-    return _lowered(nodes, renamed)
+    dag, values = _lowered(nodes, renamed)
+    return (in_memory_order(dag) if turned else dag), values
 
 
 def _lowered(

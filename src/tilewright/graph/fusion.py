@@ -8,7 +8,7 @@
     scale, shift, relu  →  conv                 →  the same, where a CPU gains by it
     reshape                                     →  a view: no kernel, the same memory
 
-Four steps, in this order.
+Five steps, in this order.
 
 (1) A node joins the group that produces its operand, if the whole region between that operand and
 the place where its readers meet again does so too. It must read the region element by element;
@@ -29,6 +29,9 @@ feeds: on a CPU where the values between would travel (`chaining.py`), with a so
 whose rows may then be of any length; on a GPU where a template computes both, or a contraction and
 the reduction of its columns (`pairing.py`).
 
+(5) What a CPU computes between an image that is given and one that is returned absorbs both
+transpositions where that takes less (`edges.py`); its stages are in the order of memory then.
+
 A group is also bounded in size: no more than LARGEST_GROUP operators, and no expression that is too
 large when its operators are written into each other (`expr/written.py`).
 """
@@ -44,6 +47,7 @@ from tilewright.expr.dtypes import dtype as as_dtype
 from tilewright.expr.written import Definition
 from tilewright.graph.access import NodeMath
 from tilewright.graph.chaining import Chaining, Link, Links, is_contraction, sums_softmax
+from tilewright.graph.edges import Edges, is_edge
 from tilewright.graph.ir import Graph, Node, Value
 from tilewright.graph.pairing import Pairing
 from tilewright.target import CpuTarget, GpuTarget, Target
@@ -59,13 +63,15 @@ CACHE_LINE = 64  # bytes
 class FusionGroup:
     """Nodes of one kernel, in topological order; the last one's output leaves it.
 
-    An `anchored` group holds a reduction; a `light` one does little for each element. `written`
-    are the values that are no reduction's, by what they are when all are written into each other.
+    An `anchored` group holds a reduction; a `light` one does little for each element; a `turned`
+    one has the order of the memory around it. `written` are the values that are no reduction's, by
+    what they are when all are written into each other.
     """
 
     nodes: list[Node] = field(default_factory=list)
     anchored: bool = False
     light: bool = True
+    turned: bool = False
     written: dict[Value, Definition] = field(default_factory=dict)
 
     @property
@@ -111,6 +117,8 @@ class _Fuser:
             self.join_reader(group)
         decide = self.links(self.target) if self.target is not None and chains else None
         links = () if decide is None else self.chain(decide)
+        if isinstance(self.target, CpuTarget):
+            self.absorb(Edges(self.target, self.math))
         views = {n.output: n.inputs[0] for n in self.graph.nodes if n in self.views}
         return Fusion(tuple(self.ordered()), views, links)
 
@@ -329,6 +337,35 @@ class _Fuser:
             return replace(link, refusal="the kernel would be too large")
         self.assign(second, firsts)
         return link
+
+    def absorb(self, edges: Edges) -> None:
+        """Step 5: transpositions at the model's edges go into what is between them."""
+        for last in self.plain:
+            if last not in self.owner or not is_edge(last, self.returned):
+                continue
+            (value,) = last.inputs
+            producer = self.made.get(value)
+            group = None if producer is None else self.owner.get(producer)
+            alone = self.owner[last].nodes == [last] and self.readers[value] == [last]
+            if group is None or not alone or group.exit is not value:
+                continue
+            before = self.movers(group)
+            nodes = [*before, *group.nodes]
+            if edges.absorbs(nodes, last) and self.fits(FusionGroup(), [*nodes, last]):
+                self.assign(group, before)
+                self.assign(group, [last])
+                group.turned = True
+
+    def movers(self, group: FusionGroup) -> list[Node]:
+        """Transpositions by themselves that only this group reads."""
+        given = {v for n in group.nodes for v in n.inputs} - {n.output for n in group.nodes}
+        made = (self.made[v] for v in given if v in self.made and v not in self.returned)
+        return [
+            n
+            for n in made
+            if n in self.owner and self.owner[n].nodes == [n] and self.math[n].moves
+            if all(r in group.nodes for r in self.readers[n.output])
+        ]
 
     def ordered(self) -> list[FusionGroup]:
         """Groups by the position of their exits, which no operand comes after."""

@@ -189,7 +189,7 @@ class _Cutter:
         return tuple(call for _, call in sorted(found, key=lambda f: f[0]))
 
     def subgraph(self, group: FusionGroup, times: int) -> Subgraph:
-        dag, values = dag_of(group.nodes)
+        dag, values = dag_of(group.nodes, group.turned)
         key = workload_hash(dag)
         if key not in self.dags:
             self.dags[key] = (_task_name(group, len(self.dags)), dag)

@@ -21,6 +21,8 @@ from tilewright.space.predicates import element_expr, has_data_reuse, vector_axi
 STRUCTURE = "SSS"
 MOST_ROWS = 16
 """Elements that a register tile has along the axis that is read: a line of four-byte ones."""
+GROUP = 4
+"""Of these, so many are loaded at once (`codegen.llvm.loads`)."""
 
 
 def turned(d: Derivation, stage: Stage) -> tuple[str, str] | None:
@@ -49,7 +51,10 @@ def _read_along(stage: Stage, read: Read, stored: str) -> str | None:
 def _can_turn(d: Derivation) -> Verdict:
     stage = d.working
     fixed = stage.name in d.tiled or stage.attach is not None or d.state.attached(stage.name)
-    return Verdict.ONLY if not fixed and turned(d, stage) is not None else Verdict.NO
+    if fixed or turned(d, stage) is None:
+        return Verdict.NO
+    # what is between may be computed where it is read, too
+    return Verdict.ONLY if d.state.is_output(stage.name) else Verdict.APPLY
 
 
 def _turn(d: Derivation) -> list[Derivation]:
@@ -64,7 +69,10 @@ def _turn(d: Derivation) -> list[Derivation]:
         tile = TileFactors(
             f"{node}.{name}", node, extent, len(STRUCTURE), most, slack(extent, lanes), lanes
         )
-        d.apply(Split(stage.name, name, variables(d.decide(tile))))
+        lengths = variables(d.decide(tile))
+        if not lanes and extent >= GROUP:
+            d.constraints.append((as_expr(lengths[-1]) % GROUP).eq(0))
+        d.apply(Split(stage.name, name, lengths))
     others = tuple(a.name for a in stage.axes if a.name not in found)
     levels = [tuple(f"{name}.{level}" for name in found) for level in range(len(STRUCTURE))]
     d.apply(Reorder(stage.name, ((*others, *levels[0]), *levels[1:])))
