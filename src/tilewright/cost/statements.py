@@ -26,7 +26,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from tilewright.cost.candidates import Ints
-from tilewright.cost.widths import Content, width
+from tilewright.cost.widths import Content, Widths
 from tilewright.expr.extents import ceildiv, mul, plain, sub
 from tilewright.expr.nodes import (
     Binary,
@@ -42,7 +42,7 @@ from tilewright.expr.nodes import (
     reads,
     select,
 )
-from tilewright.expr.simplify import affine
+from tilewright.expr.simplify import Simplifier
 from tilewright.nest.instructions import PIECE_BYTES, Box, rule_of
 from tilewright.nest.marks import MARKS
 from tilewright.nest.nodes import (
@@ -189,8 +189,9 @@ class Statement:
 def statements(program: Program) -> list[Statement]:
     """All statements of a program, in order."""
     found: list[Statement] = []
+    known = _Known()
     for root in map(_written_out, kernels(program.body)):
-        here = list(_walk(root, _Around(owners(root))))
+        here = list(_walk(root, _Around(owners(root), known)))
         workers: dict[Kind, Extent] = {}
         for s in here:
             s.kernel, s.opens_kernel = here[-1].stage, s is here[0]
@@ -303,6 +304,14 @@ def owners(root: Node) -> dict[str, str]:
     return found
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What was learnt of indices, which share parts all over a program."""
+
+    simplifier: Simplifier = field(default_factory=Simplifier)
+    content: Content = field(default_factory=Content)
+
+
 @dataclass
 class _Around:
     """Loops entered so far, what was allocated around how many of them and for whom, and which
@@ -310,6 +319,7 @@ class _Around:
     """
 
     owners: Mapping[str, str]
+    known: _Known
     loops: tuple[For, ...] = ()
     allocated: dict[str, int] = field(default_factory=dict)
     scopes: dict[str, Scope] = field(default_factory=dict)
@@ -352,8 +362,8 @@ def _statement(store: Store, c: _Around) -> Statement:
         for i, f in enumerate(c.loops)
     ]
     kind = "update" if is_reduction else "write"
-    accesses = [_access(store.tensor, store.indices, kind, loops, c.scopes)]
-    accesses += [_access(r.tensor, r.indices, "read", loops, c.scopes) for r in _reads(store.value)]
+    accesses = [_access(store.tensor, store.indices, kind, loops, c)]
+    accesses += [_access(r.tensor, r.indices, "read", loops, c) for r in _reads(store.value)]
     return Statement(
         stage=store.tensor.name,
         is_init=store.initial,
@@ -441,10 +451,10 @@ def _access(
     indices: tuple[Expr, ...],
     kind: str,
     loops: list[StatementLoop],
-    scopes: Mapping[str, Scope],
+    c: _Around,
 ) -> StatementAccess:
     pairs = zip(indices, tensor.shape, strict=True)
-    dimensions = tuple(_dimension(i, extent, loops) for i, extent in pairs)
+    dimensions = tuple(_dimension(i, extent, loops, c.known) for i, extent in pairs)
     steps = _steps(tensor.shape)
     whole = _whole(dimensions, loops)
     if len(whole) > 2:  # a packed tensor has dozens of dimensions; the innermost is what a row is
@@ -454,7 +464,7 @@ def _access(
             moves[loop], extent = extent, mul(loops[loop].extent, extent)
         dimensions = (*dimensions[:first], Dimension(extent, moves), dimensions[last])
         steps = (*steps[:first], *steps[last - 1 :])
-    return StatementAccess(tensor, kind, len(loops), dimensions, steps, scopes.get(tensor.name))
+    return StatementAccess(tensor, kind, len(loops), dimensions, steps, c.scopes.get(tensor.name))
 
 
 def _whole(dimensions: tuple[Dimension, ...], loops: list[StatementLoop]) -> list[int]:
@@ -471,20 +481,16 @@ def _whole(dimensions: tuple[Dimension, ...], loops: list[StatementLoop]) -> lis
     return found
 
 
-def _dimension(index: Expr, extent: Extent, loops: list[StatementLoop]) -> Dimension:
+def _dimension(index: Expr, extent: Extent, loops: list[StatementLoop], known: _Known) -> Dimension:
     place = {loop.name: i for i, loop in enumerate(loops)}
-    split = affine(index, place)
+    split = known.simplifier.affine(index, place)
     if split is not None and not any(map(reads, split[0].values())):
         return Dimension(extent, {place[n]: plain(e) for n, e in split[0].items()})
-    moved = sorted(place[n] for n in free_vars(index) if n in place)
-    most = {loops[i].name: sub(loops[i].extent, 1) for i in moved}
-    content = Content()
-    alone, inside = {}, {}
-    for at, i in enumerate(moved):
-        name = loops[i].name
-        alone[i] = width(index, {name: most[name]}, most, content)
-        inner = {loops[j].name: most[loops[j].name] for j in moved[at:]}
-        inside[i] = width(index, inner, most, content)
+    moved = sorted(place[n] for n in known.content.names(index) if n in place)
+    names = [loops[i].name for i in moved]
+    widths = Widths({loops[i].name: sub(loops[i].extent, 1) for i in moved}, known.content)
+    alone = {i: widths.of(index, names[at : at + 1]) for at, i in enumerate(moved)}
+    inside = {i: widths.of(index, names[at:]) for at, i in enumerate(moved)}
     return Dimension(extent, None, alone, inside)
 
 

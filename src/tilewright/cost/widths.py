@@ -1,6 +1,7 @@
 """How far an index moves over some loops: its largest minus its smallest value, all others at 0.
 
-    width(i * T + j, {"i": 3, "j": T - 1}, {"i", "j", "k"})     T * 4 - 1
+    widths = Widths({"i": 3, "j": T - 1, "k": 7})
+    widths.of(i * T + j + k, {"i", "j"})                        T * 4 - 1
 
 It does not depend on how far an index was simplified.
 """
@@ -43,47 +44,51 @@ class Content:
         return found
 
 
-def width(
-    e: Expr, most: Mapping[str, Extent], loops: Collection[str], content: Content | None = None
-) -> Extent:
-    """How far `e` moves while the variables in `most` run from 0 to there and the other `loops`
-    stand at 0. `content` may know the expression from before.
+class Widths:
+    """How far indices move while some of the loops in `most` run, each from 0 to what it says, and
+    the others of them stand at 0. `content` may know the expressions from before.
+
+    What a part of an index does depends on the loops in it alone: it is asked once for each set.
     """
-    low, high = _Reach(most, frozenset(loops), content or Content()).of(e)
-    return sub(high, low)
 
+    def __init__(self, most: Mapping[str, Extent], content: Content | None = None) -> None:
+        self._most, self._content = most, content or Content()
+        self._known: dict[tuple[int, frozenset[str]], tuple[Extent, Extent]] = {}
 
-class _Reach:
-    """Smallest and largest values, by interval arithmetic; decision variables are positive."""
+    def of(self, e: Expr, running: Collection[str]) -> Extent:
+        """How far `e` moves while the loops in `running` do."""
+        low, high = self._reach(e, frozenset(running))
+        return sub(high, low)
 
-    def __init__(self, most: Mapping[str, Extent], loops: frozenset[str], content: Content) -> None:
-        self._most, self._loops, self._content = most, loops, content
-        self._known: dict[int, tuple[Extent, Extent]] = {}
+    def _reach(self, e: Expr, running: frozenset[str]) -> tuple[Extent, Extent]:
+        """Smallest and largest value, by interval arithmetic; decision variables are positive."""
+        inside = self._content.names(e) & running
+        key = id(e), inside  # its content keeps `e` alive
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._found(e, inside)
+        return found
 
-    def of(self, e: Expr) -> tuple[Extent, Extent]:
-        """Those of `e`, or of a part of it."""
-        if id(e) not in self._known:
-            self._known[id(e)] = self._found(e)
-        return self._known[id(e)]
-
-    def _found(self, e: Expr) -> tuple[Extent, Extent]:
+    def _found(self, e: Expr, running: frozenset[str]) -> tuple[Extent, Extent]:
         reads, names = self._content.reads(e), self._content.names(e)
         match e:
             case Const(value, _):
                 return int(value), int(value)
             case Var(name, _):
-                return (0, self._most.get(name, 0)) if name in self._loops else (e, e)
+                if name in running:
+                    return 0, self._most[name]
+                return (0, 0) if name in self._most else (e, e)
             case Binary("mul" | "floordiv" | "mod", _, b) if reads and not isinstance(b, Const):
                 pass  # nobody knows by how much: see below
             case Binary(op, a, b):
-                return _combined(op, self.of(a), self.of(b))
-            case Select() if not names & self._loops and not reads:
+                return _combined(op, self._reach(a, running), self._reach(b, running))
+            case Select() if not reads and names.isdisjoint(self._most):
                 return e, e  # decided by the row
             case Select(_, a, b):
-                (a0, a1), (b0, b1) = self.of(a), self.of(b)
+                (a0, a1), (b0, b1) = self._reach(a, running), self._reach(b, running)
                 return minimum(a0, b0), maximum(a1, b1)
         # a table or data decides: at most as many different values as there are iterations
-        count = reduce(mul, (add(self._most[n], 1) for n in self._most if n in names), ONE)
+        count = reduce(mul, (add(self._most[n], 1) for n in self._most if n in running), ONE)
         return 0, sub(count, 1)
 
 
