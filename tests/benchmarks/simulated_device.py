@@ -45,6 +45,7 @@ def simulate(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     for module in (api, task_measurer):
         monkeypatch.setattr(module, "TaskMeasurer", Simulated)
+    monkeypatch.setattr(api, "keep_ceilings", lambda *_: None)  # those of a real machine
     return batches
 
 
