@@ -14,10 +14,12 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.errors import ExprError
+from tilewright.expr.hashing import HashedOnce, hashed_once
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class DType:
+class DType(HashedOnce):
     """A scalar type. `kind` is "float", "int", "uint" or "bool"; `bits` is the storage width."""
 
     name: str

@@ -22,6 +22,7 @@ import numpy as np
 
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64, DType, dtype
+from tilewright.expr.hashing import HashedOnce, hashed_once
 
 if TYPE_CHECKING:
     from tilewright.expr.tensors import Source
@@ -48,7 +49,7 @@ def _reflected(op: str) -> Callable[[Any, Any], Expr]:
     return lambda right, left: binary(op, left, right)
 
 
-class Operand:
+class Operand(HashedOnce):
     """Operator overloads shared by expressions, axes and scalars-to-be."""
 
     __slots__ = ()
@@ -97,6 +98,7 @@ class Const(Operand):
         return hash((repr(self.value) if self.dtype.is_float else self.value, self.dtype.name))
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Var(Operand):
     """An index variable (an axis, a loop) or a decision variable."""
@@ -105,6 +107,7 @@ class Var(Operand):
     dtype: DType = INT64
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Read(Operand):
     """One element of a tensor; one int64 index a dimension."""
@@ -117,6 +120,7 @@ class Read(Operand):
         return self.tensor.dtype.compute
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Binary(Operand):
     """`op` is one of ARITHMETIC, COMPARISONS or LOGICAL; both operands have one dtype."""
@@ -130,6 +134,7 @@ class Binary(Operand):
         return self.a.dtype if self.op in ARITHMETIC else BOOL
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Call(Operand):
     """A math intrinsic of MATH, elementwise, on operands of one dtype.
@@ -146,6 +151,7 @@ class Call(Operand):
         return BOOL if self.fn in ("not", "isnan", "isinf") else self.args[0].dtype
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Cast(Operand):
     """Conversion; float to int truncates towards zero, anything to bool is `!= 0`."""
@@ -154,6 +160,7 @@ class Cast(Operand):
     x: Expr
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Select(Operand):
     """`a` where `cond` holds, else `b`; the branch not taken is not evaluated (no read)."""
@@ -167,6 +174,7 @@ class Select(Operand):
         return self.a.dtype
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Axis(Operand):
     """A named iteration `0 <= name < extent`; reduction axes are reduced over."""
@@ -180,6 +188,7 @@ class Axis(Operand):
         return Var(self.name)
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
 class Reduce(Operand):
     """`op` of REDUCTIONS of `body` over `axes`."""
@@ -198,8 +207,9 @@ Extent: TypeAlias = int | Expr
 Shape: TypeAlias = tuple[Extent, ...]
 
 
+@hashed_once
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(HashedOnce):
     """A named array. `source` says how its values arise; None for storage made by a schedule.
 
     `A[i, j]` is a `Read`. Names are unique within one program.
