@@ -223,7 +223,7 @@ def near_traffic(target: CpuTarget) -> Traffic:
 
 def buffers_of(traffic: Sequence[Traffic], target: CpuTarget) -> list[Bytes]:
     """What the kernels of all `traffic` read, write, and sum up in. It is random: a Zen 5 copies
-    zeros in 256 µs, as many other bytes in 370. To repeat a block takes a third of the time that
+    zeros in 256 µs, as many other bytes in 370. Repeating a block takes less time than
     it takes to draw every byte.
     """
     rng = np.random.default_rng(0)

@@ -70,7 +70,7 @@ def _turn(d: Derivation) -> list[Derivation]:
             f"{node}.{name}", node, extent, len(STRUCTURE), most, slack(extent, lanes), lanes
         )
         lengths = variables(d.decide(tile))
-        if not lanes and extent >= GROUP:
+        if not lanes and (tile.table[:, -1] % GROUP == 0).any():
             d.constraints.append((as_expr(lengths[-1]) % GROUP).eq(0))
         d.apply(Split(stage.name, name, lengths))
     others = tuple(a.name for a in stage.axes if a.name not in found)
