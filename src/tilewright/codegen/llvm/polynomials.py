@@ -49,11 +49,12 @@ ERF_SMALL = (
     1.12837910652, -0.37612625957, 0.11283585429, -0.026853811, 0.00518832775,
     -0.00080101925, 7.853857824e-05,
 )  # fmt: skip
-# log(1 - erf(x)) on 1 <= x <= 4
+# log2(1 - erf(x)) on 1 <= x <= 4
 ERF_LARGE = (
-    -0.00025643635, -1.12742614746, -0.63759994507, -0.1035669595, 0.02205203101,
-    -0.00299954927, 0.00019150507,
+    -0.00377862016, -1.6123868227, -0.94386863708, -0.12811109424, 0.0213978868, -0.00166952447,
 )  # fmt: skip
+# (2**r - 1) / r on |r| <= 1/2, for what is added to 1
+EXP2 = (0.69314700365, 0.24022242427, 0.05550733581, 0.00967151299, 0.00132647238)
 # (sin(r) - r) / r**3 and (cos(r) - 1 + r**2/2) / r**4 in r**2, |r| <= pi/4
 SIN = (-0.16666655242, 0.00833215564, -0.00019514631)
 COS = (0.04166664556, -0.00138873095, 2.4432411e-05)
@@ -102,6 +103,17 @@ class Polynomials:
         x = self.where("olt", x, low, self.const(low, x), x)
         return self.where("ogt", x, high, self.const(high, x), x)
 
+    def scales(self, x: SsaValue) -> bool:
+        """Whether one instruction multiplies by powers of two."""
+        return bool(self.features.scales) and x.lanes in SCALE_LANES
+
+    def times_power(self, x: SsaValue, whole: SsaValue, shifted: SsaValue) -> SsaValue:
+        """x * 2**whole, a normal number; `shifted` is `whole` with ROUNDING added."""
+        if self.scales(x):
+            return self.scaled(x, whole)
+        n = self.op("sub", self.bits(shifted), ROUNDING_BITS)
+        return self.op("fmul", x, self.power_of_two(n))
+
     def power_of_two(self, n: SsaValue) -> SsaValue:
         """2**n of an int32 in the range of normal exponents."""
         return self.bits(self.op("shl", self.op("add", n, 127), 23))
@@ -126,7 +138,7 @@ class Polynomials:
         r = self.fma(whole, -LN2_LOW, self.fma(whole, -LN2_HIGH, x))
         tail = self.fma(self.op("fmul", r, r), self.horner(r, EXP), r)
         value = self.op("fadd", tail, 1.0)
-        if self.features.scales and x.lanes in SCALE_LANES:
+        if self.scales(x):
             return self.scaled(value, whole)
         n = self.op("sub", self.bits(shifted), ROUNDING_BITS)
         half = self.op("ashr", n, 1)
@@ -154,10 +166,14 @@ class Polynomials:
         return intrinsic(self.b, self.m, "copysign", x, sign)
 
     def erf(self, x: SsaValue) -> SsaValue:
-        """An odd polynomial below 1, else 1 - e**q(|x|) with the sign of x."""
+        """An odd polynomial below 1, else 1 - 2**q(|x|) with the sign of x."""
         magnitude = intrinsic(self.b, self.m, "fabs", x)
         t = self.where("ogt", magnitude, 4.0, self.const(4.0, x), magnitude)
-        e = self.exp(self.horner(t, ERF_LARGE))
+        q = self.horner(t, ERF_LARGE)
+        shifted = self.op("fadd", q, ROUNDING)
+        whole = self.op("fsub", shifted, ROUNDING)
+        r = apply(self.b, "fsub", q, whole)
+        e = self.times_power(self.fma(self.horner(r, EXP2), r, 1.0), whole, shifted)
         large = self.signed(apply(self.b, "fsub", self.const(1.0, x), e), x)
         small = self.op("fmul", self.horner(self.op("fmul", x, x), ERF_SMALL), x)
         return self.where("olt", magnitude, 1.0, small, large)
