@@ -140,8 +140,9 @@ def test_a_permuted_operand_that_is_reused_is_copied(target: Target) -> None:
     rows, columns = given(32, 24), given(40, 24, name="y")
     turned = ops.transpose(columns, (1, 0), name="turned")
     sketches = Space(ComputeDAG([ops.matmul(rows, turned, name="c")]), target).sketches
-    places = {s.name.rpartition("turned: ")[2] for s in sketches}
-    assert places == {"at c", "at c.local", "inline", "root"}
+    tiled = [s for s in sketches if "turned_tiles" in s.name]
+    places = {s.name.rpartition("turned: ")[2] for s in sketches if s not in tiled}
+    assert places == {"at c", "at c.local", "inline", "root"} and tiled
 
 
 def iterations(node: Node, stage: str, around: int = 1) -> int:

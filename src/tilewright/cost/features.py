@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tilewright.cost.analysis import Analysis, Reached, past_last
 from tilewright.cost.candidates import Bools, Float32s, Floats, Ints
+from tilewright.cost.statements import BOX_COPY
 from tilewright.nest.nodes import Kind
 from tilewright.nest.operations import OPERATIONS
 
@@ -82,6 +83,8 @@ def columns(a: Analysis, out: Float32s) -> None:
     """Write all columns but the estimates, unscaled, to `out`: `[len(COLUMNS), n]`, zeros."""
     s = a.statement
     for (kind, op), count in s.counts.items():
+        if (kind, op) == BOX_COPY:
+            continue
         name = f"{kind}_{op}" if kind in ("float", "int") else f"{kind}_ops"
         out[INDEX[name]] = count * a.total
     _annotations(a, out)
