@@ -68,12 +68,34 @@ BLOCK_S = 0.1  # of a side's turn
 
 @dataclass(frozen=True)
 class Suite:
-    """Cases of the table, and which of them are a quick run; `stem` names its database."""
+    """Cases of the table, and which of them are a quick run; `stem` names its database. Other
+    benchmarks of slices say how a case is measured and shown.
+    """
 
     title: str
     names: Sequence[str]
     quick: str
     stem: str
+    trials: int = 96
+    quick_trials: int = QUICK_TRIALS
+
+    def results(self, file: Path | None) -> Results:
+        """What the file holds."""
+        return ChainResults.read(file)
+
+    def bench(
+        self, target: Target, options: argparse.Namespace, peers: Sequence[str], trials: int
+    ) -> Bench:
+        """What measures a case."""
+        return Bench(target, options, peers, trials)
+
+    def sentence(self, entry: Entry) -> str:
+        """A measured case for people."""
+        return _sentence(entry)
+
+    def show(self, console: Console, entries: Iterable[Entry]) -> None:
+        """Print the table of all."""
+        print_chains(console, entries)
 
 
 SUITE = Suite((__doc__ or "").splitlines()[0], NAMES, QUICK, "chains")
@@ -83,8 +105,12 @@ def main(words: Sequence[str] | None = None, suite: Suite = SUITE) -> int:
     """Run the benchmark; the exit status."""
     line = argparse.ArgumentParser(description=suite.title)
     line.add_argument("--cases", default="*", help="names or globs, comma-separated (all)")
-    line.add_argument("--quick", action="store_true", help=f"{QUICK_TRIALS} trials, few cases")
-    line.add_argument("--trials", type=int, default=96, help="of each way (%(default)s)")
+    line.add_argument("--quick", action="store_true", help="few cases, fewer trials")
+    line.add_argument(
+        "--trials",
+        type=int,
+        help=f"of each way ({suite.trials}, a quick run's {suite.quick_trials})",
+    )
     line.add_argument("--minutes", type=float, default=15, help="of this slice (%(default)s)")
     line.add_argument("--peers", default=",".join(PEERS), help="comma-separated (%(default)s)")
     line.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
@@ -102,16 +128,17 @@ def main(words: Sequence[str] | None = None, suite: Suite = SUITE) -> int:
 def run(options: argparse.Namespace, suite: Suite) -> int:
     """What the file lacks; 1 where a case failed."""
     console = output()
-    trials = QUICK_TRIALS if options.quick else options.trials
+    usual = suite.quick_trials if options.quick else suite.trials
+    trials = usual if options.trials is None else options.trials
     names = chosen(suite.quick if options.quick else options.cases, suite.names)
     deadline = Deadline.after(options.minutes)
-    results = ChainResults.read(options.json)
+    results = suite.results(options.json)
     target = replace(host_target(), cores=options.threads)
     results.head = {
         "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
         "provenance": provenance(target),
     }
-    bench = Bench(target, options, installed(options.peers), trials)
+    bench = suite.bench(target, options, installed(options.peers), trials)
     for name in names:
         if name in results.cases:
             continue
@@ -125,9 +152,9 @@ def run(options: argparse.Namespace, suite: Suite) -> int:
             complain(f"{name}: {error}")
         else:
             results.put(entry)
-            console.print(_sentence(entry), soft_wrap=True, highlight=False)
+            console.print(suite.sentence(entry), soft_wrap=True, highlight=False)
         results.write()
-    print_chains(console, [e for e in results.sorted() if e["case"] in names])
+    suite.show(console, [e for e in results.sorted() if e["case"] in names])
     for key, value in results.summary().items():
         console.print(f"{key}: {value}", highlight=False)
     return 1 if any(n in results.failed for n in names) else 0

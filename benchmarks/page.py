@@ -19,6 +19,8 @@ from benchmarks.chains import RATIOS as CHAINS_RATIOS
 from benchmarks.chains import row as chain_row
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.cutlass_page import bolt_gpu, cutlass_offline, cutlass_programs, cutlass_referee
+from benchmarks.edges import HEAD as EDGES_HEAD
+from benchmarks.edges import row as edge_row
 from benchmarks.gpu_candidates import rows as candidate_rows
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
@@ -287,6 +289,37 @@ def _in_one_kernel(found: Content, title: str, name: str, cases: str, share: str
 
 def _named(worst: Content) -> str:
     return f"{worst['ratio']:.2f}, {worst['case']}"
+
+
+def edges(found: Content) -> str:
+    """What moves data rather than multiplies."""
+    summary = found["summary"]
+    told = [f"{summary['cases']} cases. "]
+    if summary["compared"]:
+        told.append(
+            f"At least as fast as the best peer in {summary['at_least_par']} of "
+            f"{summary['compared']}; the best peer takes {summary['geomean_best_peer']:.2f} times "
+            f"as long in the geometric mean (worst {_named(summary['worst'])}), untuned "
+            f"{summary['geomean_untuned']:.2f} (worst {_named(summary['worst_untuned'])}). "
+        )
+    if summary["copy_share"]:
+        least = summary["copy_share"]
+        told.append(
+            f"Transposes and functions reach {100 * least['ratio']:.0f} % of the bandwidth of a "
+            f"copy of as many bytes at least ({least['case']})."
+        )
+    kinds = summary["kinds"].items()
+    return (
+        "## What moves data\n\n"
+        "`python -m benchmarks.edges --json benchmarks/results/edges.json`: transposes, layouts, "
+        "long rows, functions and strided reads as small ONNX graphs, arrays as ONNX has them "
+        "(channels first); float32, two threads, sides in turns, called on the same arrays. The "
+        "copy takes turns with them, called from Python, too. "
+        f"{origin(found['provenance'])}\n\n"
+        f"{table(('geometric mean', 'best peer / ours'), ((k, _ratio(r)) for k, r in kinds))}\n"
+        f"{table(EDGES_HEAD, map(edge_row, found['cases']))}\n"
+        f"{''.join(told).rstrip()}\n"
+    )
 
 
 # ---- the CPU's template -------------------------------------------------------------------------
@@ -574,6 +607,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "networks": networks,
     "chains": chains,
     "prologues": prologues,
+    "edges": edges,
     "cpu_template": cpu_template,
     "load": load,
     "convergence": convergence,

@@ -24,7 +24,7 @@ the same clock, and the same share of caches that other machines' work uses, too
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
@@ -132,7 +132,21 @@ def least_side(case: Case, target: CpuTarget) -> Side:
     }
     if loaded:
         wanted["loads"] = (traffic_ir(near, ceil(loaded / near.total), False, target),)
-    buffers = buffers_of((near, traffic), target)
+    return _slowest(wanted, (near, traffic), target)
+
+
+def copy_side(moved: int, target: CpuTarget) -> Side:
+    """The quicker of the programs that copy an array so that `moved` bytes are read and written."""
+    traffic = Traffic(moved // 2, moved // 2)
+    programs = tuple(traffic_ir(traffic, 1, hint, target) for hint in hints(traffic))
+    return _slowest({"bytes": programs}, (traffic,), target)
+
+
+def _slowest(
+    wanted: Mapping[str, Sequence[str]], traffic: Sequence[Traffic], target: CpuTarget
+) -> Side:
+    """Of each limit's quickest program the slowest, in memory for all the traffic."""
+    buffers = buffers_of(traffic, target)
     pointers = pointer_array([b.ctypes.data for b in buffers])
     address = ctypes.addressof(pointers)
     found: dict[str, tuple[float, LoadedKernel]] = {}

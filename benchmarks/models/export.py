@@ -12,6 +12,7 @@ import hashlib
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks.models.table import CASES, NetworkCase
 
@@ -45,20 +46,22 @@ def export(case: NetworkCase, folder: Path) -> Path:
     import torch
 
     file = path_of(case, folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    program = torch.onnx.export(
-        case.module(),
-        tuple(torch.from_numpy(x) for x in case.inputs()),
-        input_names=list(case.network.inputs),
-        output_names=["output"],
-        opset_version=OPSET,
-        dynamo=True,
-        external_data=False,
-        verbose=False,
-    )
-    assert program is not None
     partial = file.with_suffix(".partial")
-    program.save(partial, external_data=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    module, inputs = case.module(), tuple(torch.from_numpy(x) for x in case.inputs())
+    names: dict[str, Any] = {
+        "input_names": list(case.network.inputs),
+        "output_names": ["output"],
+        "opset_version": OPSET,
+    }
+    if case.network.traced:
+        torch.onnx.export(module, inputs, partial, dynamo=False, **names)
+    else:
+        program = torch.onnx.export(
+            module, inputs, dynamo=True, external_data=False, verbose=False, **names
+        )
+        assert program is not None
+        program.save(partial, external_data=False)
     partial.replace(file)
     return file
 

@@ -59,7 +59,8 @@ class Network:
 
     `rank` is the number of spatial dimensions of its images, 0 if it has none. `make` is given the
     `options`; a `folded` one is deployed without batch norms. One that is not `published` runs
-    where it is asked for by name.
+    where it is asked for by name. A `traced` one is exported by tracing, which keeps operators
+    whole and takes a hundredth of the time: for what has no control flow.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Network:
     published: bool = True
     options: tuple[str | float, ...] = ()
     folded: bool = False
+    traced: bool = False
 
     def draw(self, batch: int, seed: int) -> tuple[Array, ...]:
         """All inputs for a batch size."""
@@ -206,6 +208,101 @@ ROW_PROLOGUES = (
 PROLOGUES = (*IMAGE_PROLOGUES, *ROW_PROLOGUES)
 
 
+def edge(
+    kind: str, *options: str | int, batch: int = 1, sized: bool = False, **draws: Draw
+) -> Network:
+    """What moves data, named by its options and the shape of its inputs. The module of a `sized`
+    one is made for its channels, or its rows' length.
+    """
+    shape = next(iter(draws.values()))(np.random.default_rng(0), 1).shape[1:]
+    name = "-".join((kind, *map(str, options), "x".join(map(str, shape))))
+    made_for = (kind, shape[0], *options) if sized else (kind, *options)
+    return replace(chain(name, draws, (batch,), *made_for, file="edges"), traced=True)
+
+
+def edge_of(
+    kind: str, *options: str | int, of: tuple[int, ...], batch: int = 1, sized: bool = False
+) -> Network:
+    """The same of one input `[batch, *of]`."""
+    return edge(kind, *options, batch=batch, sized=sized, x=floats(*of))
+
+
+# What moves data, by what is hard about it: shapes of vision networks and transformers.
+TO_LAST, TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
+EDGES: dict[str, tuple[Network, ...]] = {
+    "transposes": (
+        *(
+            edge("transposed_sum", batch=m, x=floats(n), y=floats(n))
+            for m, n in ((1024, 1024), (2048, 2048), (1000, 1000), (4096, 512))
+        ),
+        *(
+            edge_of("permuted", *TO_LAST, of=s)
+            for s in ((64, 56, 56), (256, 28, 28), (3, 224, 224))
+        ),
+        *(
+            edge_of("permuted", *TO_FIRST, of=s)
+            for s in ((56, 56, 64), (28, 28, 256), (224, 224, 3))
+        ),
+        edge_of("permuted", *TO_FIRST, of=(640, 640, 3)),
+        edge_of("permuted", 0, 2, 1, 3, of=(384, 12, 64)),
+        edge_of("permuted", *TO_LAST, of=(384, 12, 64)),
+        edge_of("depth_to_space", 2, of=(64, 112, 112)),
+        edge_of("space_to_depth", 2, of=(16, 224, 224)),
+        edge_of("windows", 7, of=(56, 56, 96)),
+        edge_of("permuted_gelu", *TO_LAST, of=(384, 56, 56)),
+    ),
+    "layouts": (
+        edge_of("depthwise", 3, 2, of=(144, 56, 56), sized=True),
+        edge_of("depthwise", 3, 1, of=(32, 112, 112), sized=True),
+        edge_of("depthwise", 5, 2, of=(240, 28, 28), sized=True),
+        edge_of("depthwise", 5, 1, of=(672, 14, 14), sized=True),
+        edge_of("pointwise", 96, of=(24, 112, 112), sized=True),
+        edge_of("pointwise", 96, of=(16, 112, 112), sized=True),
+        edge_of("max_pool", 3, 2, 1, of=(64, 112, 112)),
+        edge_of("average_pool", 2, 2, of=(128, 56, 56)),
+        edge_of("global_pool", of=(1280, 7, 7)),
+        edge_of("global_pool", of=(2048, 7, 7)),
+        edge_of("conv_transpose", 32, 2, 2, of=(64, 28, 28), sized=True),
+        edge_of("conv1d", 64, 5, of=(64, 1000), sized=True),
+        edge_of("resize", "bilinear", of=(64, 56, 56)),
+        edge_of("resize", "nearest", of=(128, 40, 40)),
+        edge("concat", x=floats(128, 40, 40), y=floats(128, 40, 40)),
+        edge_of("channel_shuffle", 2, of=(116, 28, 28)),
+    ),
+    "rows": (
+        edge_of("softmax", of=(50257,)),
+        edge_of("softmax", of=(50257,), batch=8),
+        edge_of("softmax", of=(4096,), batch=64),
+        edge_of("log_softmax", of=(32000,), batch=32),
+        edge_of("layer_norm", of=(768,), batch=384, sized=True),
+        edge_of("layer_norm", of=(4096,), sized=True),
+        edge_of("layer_norm", of=(16384,), batch=16, sized=True),
+        edge_of("rms_norm", of=(4096,), batch=512, sized=True),
+        edge_of("instance_norm", of=(64, 112, 112), sized=True),
+        edge_of("norm", of=(3_000_000,)),
+        edge_of("sum", of=(4_000_000,)),
+    ),
+    "functions": (
+        edge_of("gelu", of=(3072,), batch=384),
+        edge_of("gelu", "tanh", of=(3072,), batch=1024),
+        edge_of("silu", of=(96, 112, 112)),
+        edge_of("sigmoid", of=(3, 640, 640)),
+        edge_of("tanh", of=(4096,), batch=64),
+        edge_of("exp", of=(1_000_000,)),
+        edge_of("hardswish", of=(240, 28, 28)),
+        edge_of("softplus", of=(256, 38, 38)),
+        edge_of("mish", of=(256, 38, 38)),
+    ),
+    "strides": (
+        edge_of("max_pool", 2, 2, of=(64, 112, 112)),
+        edge_of("average_pool", 3, 2, 1, of=(240, 28, 28)),
+        edge_of("slices", of=(3, 640, 640)),
+        edge_of("every_second", of=(4096,), batch=4096),
+        edge_of("rotary", 384, 64, of=(12, 384, 64)),
+    ),
+}
+
+
 def repvgg(size: str, activation: str = "relu", deepened: float = 0) -> Network:
     """RepVGG as in Bolt's section 4.3: `deepened` layers have a 1x1 convolution more (inf: all)."""
     kind = "repvgg" if not deepened else "repvggaug" if deepened == inf else f"repvggaug{deepened}"
@@ -240,6 +337,7 @@ NETWORKS = (
     *(bert(f"bert-base-{length}", length, published=False) for length in LENGTHS),
     *CHAINS,
     *PROLOGUES,
+    *(network for networks in EDGES.values() for network in networks),
     *map(channels_last, (*IMAGE_CHAINS, *IMAGE_PROLOGUES)),
 )
 

@@ -12,6 +12,7 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,17 @@ class ServedNetwork(NetworkSubject):
             net.save(file)
             saved = load_library(file)
         return Side(lambda: saved(*self.inputs), lambda: saved(*self.inputs)[0], mode)
+
+    def moved_bytes(self) -> int:
+        """What is read and written at least, but for weights: all inputs and outputs."""
+        import onnx
+
+        written = 0
+        for y in onnx.load(self.file).graph.output:
+            tensor = y.type.tensor_type
+            dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+            written += dtype.itemsize * prod(d.dim_value for d in tensor.shape.dim)
+        return written + sum(x.nbytes for x in self.inputs)
 
     def _compiled(self, target: Target, db: Path | None) -> tuple[Any, str]:
         import tilewright as tw

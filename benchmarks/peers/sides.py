@@ -25,6 +25,7 @@ UNCHAINED = "unchained"
 UNTUNED_UNCHAINED = "untuned, unchained"
 LIBRARY = "library"
 ROOFLINE = "roofline"
+COPY = "copy"
 
 
 def _tilewright(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -64,6 +65,16 @@ def _roofline(subject: Subject, target: Target, db: Path | None) -> Side:
     assert isinstance(subject, OperatorSubject)
     assert isinstance(target, CpuTarget)
     return least_side(subject.case, target)
+
+
+def _copy(subject: Subject, target: Target, db: Path | None) -> Side:
+    """A copy of as many bytes as the case reads and writes; there is no output."""
+    from benchmarks.peers.network_subject import ServedNetwork
+    from benchmarks.roofline import copy_side
+
+    assert isinstance(subject, ServedNetwork)
+    assert isinstance(target, CpuTarget)
+    return copy_side(subject.moved_bytes(), target)
 
 
 def _torch(subject: Subject, target: Target, db: Path | None) -> Side:
@@ -118,11 +129,12 @@ SIDES: dict[str, Callable[[Subject, Target, Path | None], Side]] = {
     UNTUNED_UNCHAINED: _untuned_unchained,
     LIBRARY: _library,
     ROOFLINE: _roofline,
+    COPY: _copy,
     "torch": _torch,
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
 }
-OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, LIBRARY, ROOFLINE)
+OWN = (OURS, UNTUNED, UNCHAINED, UNTUNED_UNCHAINED, LIBRARY, ROOFLINE, COPY)
 PEERS = tuple(name for name in SIDES if name not in OWN)
 
 

@@ -72,7 +72,7 @@ def test_an_unknown_network_is_named(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_networks_that_run_where_they_are_asked_for() -> None:
     lengths = {f"bert-base-{length}-b1" for length in LENGTHS}
-    chains = {c.name for c in CASES.values() if c.network.file in ("chains", "prologues")}
+    chains = {c.name for c in CASES.values() if c.network.file in ("chains", "prologues", "edges")}
     variants = {f"{network.name}-b1" for network in REPVGG}
     others = {"crnn-b1", "ppocr-det-b1", "tiny-b1"}
     assert set(CASES) - set(PUBLISHED) == others | lengths | chains | variants
