@@ -71,14 +71,28 @@ class Problem:
     dag: ComputeDAG
     arrays: Mapping[str, Array]
 
+    @classmethod
+    def of(cls, dag: ComputeDAG, rng: np.random.Generator) -> Problem:
+        """With random values of -1, 0 and 1."""
+        arrays = {
+            t.name: rng.integers(-1, 2, static_shape(t)).astype(t.dtype.numpy)
+            for t in (*dag.inputs, *dag.constants)
+        }
+        return cls(dag, arrays)
+
+    @cached_property
+    def expected(self) -> Array:
+        """The right output: the interpreter's, of the program that nobody scheduled."""
+        plain = lower(State(self.dag), "plain").program
+        (found,) = interpret(plain, self.arrays, self.arrays).values()
+        return found
+
     @cached_property
     def gate(self) -> OutputGate:
-        """The right output: the interpreter's, of the program that nobody scheduled."""
+        """What an output must be."""
         (output,) = self.dag.outputs
-        plain = lower(State(self.dag), "plain").program
         spec = BufferSpec(output.name, static_shape(output), output.dtype.name)
-        found = interpret(plain, self.arrays, self.arrays)[output.name]
-        return OutputGate(spec, found, tolerance_of(self.dag))
+        return OutputGate(spec, self.expected, tolerance_of(self.dag))
 
     def program(self, step: UseTemplate) -> Program:
         """Raises ScheduleError, and VerifyError."""
@@ -86,10 +100,11 @@ class Problem:
         verify(program)
         return program
 
-    def interpreted(self, program: Program) -> None:
-        """Raises WrongAnswer, and VerifyError."""
+    def interpreted(self, program: Program) -> Array:
+        """The output, which is right. Raises WrongAnswer, and VerifyError."""
         (found,) = interpret(program, self.arrays, self.arrays).values()
         self.gate.check(found)
+        return found
 
     def run(self, artifact: Artifact, device: Device) -> None:
         """Raises RunError, and WrongAnswer."""
@@ -125,12 +140,7 @@ def drawn_problem(rng: np.random.Generator, dtype: str) -> Problem:
             continue
         blocks = anchor.batch * ceildiv(anchor.rows, TILE) * ceildiv(anchor.columns, TILE)
         if blocks <= MOST_BLOCKS:
-            break
-    arrays = {
-        t.name: rng.integers(-1, 2, static_shape(t)).astype(t.dtype.numpy)
-        for t in (*dag.inputs, *dag.constants)
-    }
-    return Problem(dag, arrays)
+            return Problem.of(dag, rng)
 
 
 def drawn_step(template: Template, dag: ComputeDAG, rng: np.random.Generator) -> UseTemplate | None:

@@ -122,9 +122,9 @@ def _has(pack: Pack, name: str, amount: Amount) -> bool:
 def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> None:
     target, dag, is_timed = Target.parse(pack.target), dag_of(pack, name), name in SPEED
     space = Space(dag, target)
-    rows = _rows(space)
+    rows = rows_of_templates(space)
     most = amount.of(name)
-    wanted = [w for found in rows.values() for w in _chosen(space, found, most, is_timed)]
+    wanted = [w for found in rows.values() for w in best_or_some(space, found, most, is_timed)]
     data = [_begun(dag, target, wanted, pool)]
     if is_timed:  # is looked for while these are built
         wanted += (default := _default(dag, target))
@@ -157,7 +157,7 @@ def _digest(dag: ComputeDAG) -> str:
     return sha256(json.dumps(dag_to_json(dag), sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
-def _rows(space: Space) -> dict[str, Population]:
+def rows_of_templates(space: Space) -> dict[str, Population]:
     """All candidates of every template by its name, of which there may be several sketches."""
     found: dict[str, list[Population]] = {}
     for number, sketch in enumerate(space.sketches):
@@ -167,7 +167,7 @@ def _rows(space: Space) -> dict[str, Population]:
     return {name: concatenate(those) for name, those in found.items()}
 
 
-def _chosen(space: Space, rows: Population, most: int, best: bool) -> Iterator[Wanted]:
+def best_or_some(space: Space, rows: Population, most: int, best: bool) -> Iterator[Wanted]:
     """The best of a template's candidates, best first, or some of them."""
     latency = FeatureExtractor(space).latency(rows)
     order = np.argsort(latency, kind="stable") if best else _shuffled(len(rows))
