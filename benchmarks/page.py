@@ -41,7 +41,8 @@ from benchmarks.reuse_page import (
 )
 from benchmarks.suite.table import section as gpu_suite
 from benchmarks.template_candidates import rows as template_rows
-from tilewright.text import duration
+from benchmarks.template_models import rows as contraction_rows
+from tilewright.text import NONE, duration
 
 ROOT = Path(__file__).parent
 RESULTS = ROOT / "results"
@@ -601,6 +602,33 @@ def _template_candidates(templates: Content) -> str:
     )
 
 
+def template_models(found: Content) -> str:
+    """The contractions of networks by templates."""
+    heads = ("contractions", "with template", "calls", "with template", "programs", "exact")
+    counts = [
+        [target, name, *(str(n) for key, n in count.items() if key != "tasks")]
+        for target, models in found["summary"].items()
+        for name, count in models.items()
+    ]
+    without = [
+        f"- {target}, {name}: {task}, {shape}, {calls} of its calls. {reason}\n"
+        for target, name, task, calls, shape, right, reason in contraction_rows(found)
+        if right == NONE
+    ]
+    return (
+        "## Templates on whole networks\n\n"
+        "`python -m benchmarks.template_models`: the different contractions of networks in half "
+        "precision at batch 1, as a target's tasks have them, and the kernel calls that compute "
+        "them. Of each template the row that the estimate puts first is interpreted at the task's "
+        "own shape against the untransformed program, with values of -1, 0 and 1. *Exact* are "
+        "those that are equal at every element, *wrong* those outside of the tolerance of "
+        f"measurements. Nothing of it ran on a GPU. {origin(found['provenance'])}\n\n"
+        f"{table(['target', 'network', *heads, 'wrong'], counts)}\n"
+        f"Contractions without a template:\n\n{''.join(without) or 'none'}".rstrip()
+        + "\n"
+    )
+
+
 SECTIONS: dict[str, Callable[[Content], str]] = {
     "operators": operators,
     "operators_avx2": operators_avx2,
@@ -628,6 +656,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "call_overhead": call_overhead,
     "onnx_conformance": onnx_conformance,
     "gpu_candidates": gpu_candidates,
+    "template_models": template_models,
     "cutlass_programs": cutlass_programs,
     "cutlass_offline": cutlass_offline,
     "cutlass_referee": cutlass_referee,

@@ -25,9 +25,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich.table import Table
+from rich.table import Column, Table
 
 import tilewright as tw
 from benchmarks.bolt_gpu import half_file
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
             tasks[task] = {**entry, **provenance()}
             keep_results(options.json, results, summary(results))
             output().print(f"{name} {task}: {_sentence(entry)}", highlight=False, soft_wrap=True)
-    shown = Table(*HEAD, box=None)
+    shown = Table(*(Column(head, overflow="fold") for head in HEAD), box=None)
     for cells in rows(results):
         shown.add_row(*cells)
     output().print(shown, summary(results))
@@ -166,7 +167,7 @@ def checked(problem: Problem, space: Space, rows: Population) -> Results:
 # ---- figures ------------------------------------------------------------------------------------
 
 
-def summary(results: Results) -> dict[str, dict[str, dict[str, int]]]:
+def summary(results: Mapping[str, Any]) -> dict[str, dict[str, dict[str, int]]]:
     """Counts by target and network. A contraction has a template where one's program is right;
     `calls` are those of kernels with a contraction.
     """
@@ -192,7 +193,7 @@ def _counts(tasks: Sequence[Results]) -> dict[str, int]:
 
 
 def _right(task: Results) -> list[str]:
-    return [_short(name) for name, p in task["programs"].items() if "wrong" not in p]
+    return [name for name, p in task["programs"].items() if "wrong" not in p]
 
 
 def _otherwise(task: Results) -> str:
@@ -201,29 +202,31 @@ def _otherwise(task: Results) -> str:
     reasons = {**wrong, **dict.fromkeys(task["no_row"], "no row"), **task["refused"]}
     found: dict[str, list[str]] = {}
     for name, reason in reasons.items():
-        found.setdefault(reason, []).append(_short(name))
-    groups = {r: "all" if len(n) == len(ON_GPUS) else ", ".join(n) for r, n in found.items()}
-    return "; ".join(f"{names}: {reason}" for reason, names in groups.items()) or NONE
+        found.setdefault(reason, []).append(name)
+    return "; ".join(f"{_listed(names)}: {reason}" for reason, names in found.items()) or NONE
 
 
-def _short(template: str) -> str:
-    return template.split(".")[1]
+def _listed(templates: Sequence[str]) -> str:
+    """Their names without what all have."""
+    if len(templates) == len(ON_GPUS):
+        return "all"
+    return ", ".join(name.split(".")[1] for name in templates) or NONE
 
 
 def _sentence(task: Results) -> str:
     if not task["contractions"]:
         return "no contraction"
-    return f"right: {', '.join(_right(task)) or NONE}; otherwise: {_otherwise(task)}"
+    return f"right: {_listed(_right(task))}; otherwise: {_otherwise(task)}"
 
 
 HEAD = ("target", "network", "task", "calls", "shape", "right", "refused, wrong or without a row")
 
 
-def rows(results: Results) -> list[list[str]]:
+def rows(results: Mapping[str, Any]) -> list[list[str]]:
     """The cells of a table: a row for every task with a contraction."""
     return [
         [target, name, task, str(entry["calls"]), ", ".join(entry["contractions"]),
-         ", ".join(_right(entry)) or NONE, _otherwise(entry)]
+         _listed(_right(entry)), _otherwise(entry)]
         for target, models in results["targets"].items()
         for name, tasks in models.items()
         for task, entry in tasks.items()
