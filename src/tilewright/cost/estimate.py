@@ -271,9 +271,14 @@ def traffic_time(a: Analysis, target: CpuTarget, kept: Bools) -> tuple[Floats, F
 
 def _leaps(a: Analysis) -> Bools:
     """Which accesses (`[B, n]`) move further from one iteration of the innermost running reduction
-    loop to the next than the prefetcher follows: every iteration then waits for the second level.
+    loop to the next, or from lane to lane, than the prefetcher follows: every iteration then waits
+    for the second level.
     """
     leaps = np.zeros((a.B, a.n), bool)
+    for i in a.of_kind(Kind.VECTOR):
+        for b, r in enumerate(a.reached):
+            if i in r.loops:
+                leaps[b] |= a.live[i] & (a.stride(b, i) * a.bytes[b] > LEAP_BYTES)
     open_ = np.ones(a.n, bool)  # no loop inside of this one runs
     for i in a.of_kind(Kind.SERIAL)[::-1]:
         if a.loops[i].reduce:

@@ -4,16 +4,26 @@
 
 In rows of the output, every element of x is in another line, which is gone from the caches when its
 neighbour is wanted. A tile of a few lines of either side uses each to its end; in registers, loads
-along x are turned by shuffles (`codegen.llvm.loads`). Which axes these are follows from the indices
-alone, so any permutation is one, with arithmetic on either side.
+along x are turned by shuffles (`codegen.llvm.loads`). Lines a large power of two apart meet in few
+sets of a cache: a copy of the tile, made row by row, has them side by side. Which axes these are
+follows from the indices alone, so any permutation is one, with arithmetic on either side.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright.expr.nodes import Read, as_expr, free_vars, reads
 from tilewright.expr.simplify import affine
 from tilewright.schedule.state import Stage
-from tilewright.schedule.steps import Annotate, Reorder, Split, extent_int
+from tilewright.schedule.steps import (
+    Annotate,
+    CacheRead,
+    ComputeAt,
+    Reorder,
+    Split,
+    extent_int,
+)
 from tilewright.space.decisions import TileFactors, slack, variables
 from tilewright.space.derivation import Derivation, Rule, Verdict, dag_node
 from tilewright.space.predicates import element_expr, has_data_reuse, vector_axis
@@ -25,16 +35,25 @@ GROUP = 4
 """Of these, so many are loaded at once (`codegen.llvm.loads`)."""
 
 
-def turned(d: Derivation, stage: Stage) -> tuple[str, str] | None:
-    """The axis that a stage reads along, and the one it stores along, if these are two."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The axis that a stage reads `along`, that it is `stored` along, and what it reads."""
+
+    along: str
+    stored: str
+    source: str
+
+
+def turn_of(d: Derivation, stage: Stage) -> Turn | None:
+    """How a stage turns what it reads; None where it does not, or reuses elements."""
     if stage.compute.reduce_axes or stage.relations or has_data_reuse(stage):
         return None
-    along = vector_axis(d.state, stage, d.target)
-    for read in reads(element_expr(stage)) if along is not None else ():
-        assert along is not None
-        axis = _read_along(stage, read, along)
-        if axis is not None:
-            return axis, along
+    stored = vector_axis(d.state, stage, d.target)
+    for read in reads(element_expr(stage)) if stored is not None else ():
+        assert stored is not None
+        along = _read_along(stage, read, stored)
+        if along is not None:
+            return Turn(along, stored, read.tensor.name)
     return None
 
 
@@ -51,35 +70,47 @@ def _read_along(stage: Stage, read: Read, stored: str) -> str | None:
 def _can_turn(d: Derivation) -> Verdict:
     stage = d.working
     fixed = stage.name in d.tiled or stage.attach is not None or d.state.attached(stage.name)
-    if fixed or turned(d, stage) is None:
+    if fixed or turn_of(d, stage) is None:
         return Verdict.NO
     # what is between may be computed where it is read, too
     return Verdict.ONLY if d.state.is_output(stage.name) else Verdict.APPLY
 
 
 def _turn(d: Derivation) -> list[Derivation]:
+    """With the tile read where it is, and by a copy of it."""
     stage = d.working
-    found = turned(d, stage)
-    assert found is not None
-    node = dag_node(stage.name)
-    for name in found:
-        extent = next(extent_int(a.extent) for a in stage.axes if a.name == name)
-        lanes = d.target.lanes(stage.tensor.dtype) if name == found[1] else 0
+    turn = turn_of(d, stage)
+    assert turn is not None
+    direct, copied = d.fork(), d.fork()
+    _tile(direct, stage.name, turn)
+    copied.apply(CacheRead(turn.source, (stage.name,)))
+    _tile(copied, stage.name, turn)
+    at = copied.choose(f"{dag_node(stage.name)}.copied", stage.name, "location", (0, 1))
+    copied.apply(ComputeAt(f"{turn.source}.{stage.name}", stage.name, at))
+    copied.variant = (*copied.variant, f"{turn.source}: copied")
+    return [direct.advance(), copied.advance().advance()]
+
+
+def _tile(d: Derivation, name: str, turn: Turn) -> None:
+    stage, node = d.state[name], dag_node(name)
+    turned = (turn.along, turn.stored)
+    for axis in turned:
+        extent = next(extent_int(a.extent) for a in stage.axes if a.name == axis)
+        lanes = d.target.lanes(stage.tensor.dtype) if axis == turn.stored else 0
         most = lanes or MOST_ROWS
         tile = TileFactors(
-            f"{node}.{name}", node, extent, len(STRUCTURE), most, slack(extent, lanes), lanes
+            f"{node}.{axis}", node, extent, len(STRUCTURE), most, slack(extent, lanes), lanes
         )
         lengths = variables(d.decide(tile))
         if not lanes and (tile.table[:, -1] % GROUP == 0).any():
             d.constraints.append((as_expr(lengths[-1]) % GROUP).eq(0))
-        d.apply(Split(stage.name, name, lengths))
-    others = tuple(a.name for a in stage.axes if a.name not in found)
-    levels = [tuple(f"{name}.{level}" for name in found) for level in range(len(STRUCTURE))]
-    d.apply(Reorder(stage.name, ((*others, *levels[0]), *levels[1:])))
+        d.apply(Split(name, axis, lengths))
+    others = tuple(a.name for a in stage.axes if a.name not in turned)
+    levels = [tuple(f"{axis}.{level}" for axis in turned) for level in range(len(STRUCTURE))]
+    d.apply(Reorder(name, ((*others, *levels[0]), *levels[1:])))
     row, column = levels[-1]
-    d.apply(Annotate(stage.name, row, "unrolled"), Annotate(stage.name, column, "vector"))
-    d.tiled[stage.name] = STRUCTURE
-    return [d.advance()]
+    d.apply(Annotate(name, row, "unrolled"), Annotate(name, column, "vector"))
+    d.tiled[name] = STRUCTURE
 
 
 TURNED_TILES = Rule("turned_tiles", _can_turn, _turn)
