@@ -76,8 +76,9 @@ class Model:
     chains: bool = True
 
     def for_target(self, target: Target) -> Model:
-        """The same network as `target` runs it: contractions share a kernel where it gains by that;
-        GPUs run no loops, whose steps are written out, and have other kernels.
+        """The same network as `target` runs it: contractions share a kernel where it gains by that,
+        and so do transpositions at the edges with what is between; GPUs run no loops, whose steps
+        are written out, and have other kernels.
         """
         graph, on_device = self.partition.graph, target.backend.device is not None
         if on_device and any(control_calls(self.partition.calls)):
@@ -85,7 +86,9 @@ class Model:
         if not (on_device or self.chains):
             return self
         cut = partition(graph, target, self.chains)
-        return replace(self, partition=cut) if on_device or cut.links else self
+        if cut.links or cut.keys != self.partition.keys:
+            return replace(self, partition=cut)
+        return self
 
     def __str__(self) -> str:
         return str(self.partition)

@@ -114,6 +114,11 @@ class Partition:
         return tuple(c for c in all_calls(self.calls) if isinstance(c, Subgraph))
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """The tasks of the kernel calls, in order."""
+        return tuple(c.key for c in self.subgraphs)
+
+    @property
     def whole(self) -> Region:
         """The outermost region."""
         return Region(self.graph, self.calls)
