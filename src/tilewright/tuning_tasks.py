@@ -13,7 +13,7 @@ from tilewright.models import Model, ModelSet, Task, Tunable
 from tilewright.records.rows import ModelRow, ModelTask
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.tasks import TuningTask
-from tilewright.setting import Setting
+from tilewright.setting import ALONE, Setting
 from tilewright.target import Target
 
 
@@ -27,10 +27,17 @@ def tasks_of(model: Task | Model) -> list[TuningTask]:
     """The different tasks of a model, each with its weight."""
     if isinstance(model, Task):
         return [TuningTask(model.name, model.dag)]
-    # Constants are read once a run. What kernels hand on to each other is nearer.
-    constants = {v for s in model.partition.subgraphs for v in s.constants}
-    setting = Setting(1 + sum(v.bytes for v in constants))  # a model without any is a network, too
+    if model.partition.is_one_kernel:
+        setting = ALONE
+    else:
+        setting = _among_others(model)
     return [TuningTask(t.name, t.dag, float(t.weight), setting) for t in model.partition.tasks]
+
+
+def _among_others(model: Model) -> Setting:
+    """Constants are read once a run. What kernels hand on to each other is nearer."""
+    constants = {v for s in model.partition.subgraphs for v in s.constants}
+    return Setting(1 + sum(v.bytes for v in constants))  # a model without any is a network, too
 
 
 def merged(models: Sequence[Task | Model]) -> tuple[list[TuningTask], list[ObjectiveModel]]:

@@ -110,7 +110,8 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
             if loop.kind is Kind.VECTOR:
                 stride = a.stride(b, i)
                 strided = (stride > 1) & a.live[i]
-                each = np.where(_is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES)
+                whole = extent.astype(np.int64) & (extent.astype(np.int64) - 1) == 0
+                each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES)
                 lane_cost += np.where(strided, each * extent * loads[b], 0.0)
                 contiguous = (stride == 1) & a.live[i]
                 split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
@@ -138,7 +139,9 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
 
 
 def _is_turned(a: Analysis, b: int) -> Bools:
-    """Whether register tiles read neighbours of every lane, which loads bring together."""
+    """Whether register tiles read neighbours of every lane, which loads bring together where all
+    lanes of a vector are there.
+    """
     found = np.zeros(a.n, bool)
     for i in a.of_kind(Kind.UNROLLED):
         if i in a.accesses[b].loops:

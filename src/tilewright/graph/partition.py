@@ -114,6 +114,11 @@ class Partition:
         return tuple(c for c in all_calls(self.calls) if isinstance(c, Subgraph))
 
     @property
+    def is_one_kernel(self) -> bool:
+        """Whether a run is one call of one kernel, on a caller's arrays."""
+        return len(self.calls) == 1 and isinstance(self.calls[0], Subgraph)
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The tasks of the kernel calls, in order."""
         return tuple(c.key for c in self.subgraphs)
