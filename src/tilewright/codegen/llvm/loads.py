@@ -1,7 +1,7 @@
 """Loads: which instructions read the lanes of an access.
 
 0 1 2 3      contiguous: one load, masked or in pieces where lanes are missing
-0 2 4 6      strides of 2 to 4: contiguous loads, shuffled
+0 2 4 6      strides of 2 to 4: contiguous loads, shuffled, masked where lanes are switched off
 0 9 18 27    other strides: groups of four from each lane's address on, transposed; or gathered
 """
 
@@ -35,8 +35,7 @@ class MemoryLoad(MemoryAccess):
             return self.scalar()
         if stride == 1:
             return self.contiguous()
-        short = 2 <= stride <= GREATEST_SHUFFLED_STRIDE
-        if short and self.guard is None and self.lanes.full:
+        if 2 <= stride <= GREATEST_SHUFFLED_STRIDE and self.is_shuffled(stride):
             return self.shuffled(stride)
         group = self.at.const % GROUP
         if self.is_transposed(group):
@@ -115,27 +114,55 @@ class MemoryLoad(MemoryAccess):
             total = self.b.pure(text, total, part)
         return total
 
+    def is_shuffled(self, stride: int) -> bool:
+        """Whether contiguous loads between the first and the last lane's element bring all lanes,
+        masked where a guard switches some of them off.
+        """
+        assert self.lanes is not None
+        if (self.lanes.active - 1) * stride + 1 < self.count:
+            return False
+        masked = self.features.mask_bits if self.dtype.bits >= 32 else ()
+        return self.guard is None or (self.guard.lanes > 1 and self.dtype.bits in masked)
+
     def shuffled(self, stride: int) -> str:
         """Every stride-th element, from contiguous loads that stay within the span."""
-        span = (self.count - 1) * stride + 1
-        starts = [min(j * self.count, span - self.count) for j in range(stride)]
+        assert self.lanes is not None
+        active = self.lanes.active
+        span = (active - 1) * stride + 1
+        starts = dict.fromkeys(min(j * self.count, span - self.count) for j in range(stride))
         at = self.pointer()
-        total = ""
-        for j, start in enumerate(starts):
+        total, known = "", 0  # lanes that are there
+        for start in starts:
             p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {start}")
-            text = f"load {self.type}, ptr {p}, align {self.align}"
-            part = self.load_text(text, p, at, key=start)
-            wanted = []
-            for i in range(self.count):
-                where = i * stride - start
-                fresh = 0 <= where < self.count and i * stride >= j * self.count
-                wanted.append(self.count * (j > 0) + where if fresh else i if j else -1)
-            first, second = (total, part) if j else (part, "poison")
+            part = self.contiguous_part(p, at, start, stride)
+            reached = min(active, (start + self.count - 1) // stride + 1)
+            new = [self.count * (start > 0) + i * stride - start for i in range(known, reached)]
+            wanted = [*range(known), *new, *[-1] * (self.count - reached)]
+            first, second = (total, part) if total else (part, "poison")
             text = (
                 f"shufflevector {self.type} {first}, {self.type} {second}, {shuffle_mask(wanted)}"
             )
-            total = self.b.pure(text, first, second)
+            total, known = self.b.pure(text, first, second), reached
         return total
+
+    def contiguous_part(self, p: str, at: str, start: int, stride: int) -> str:
+        """As many elements as there are lanes, `start` behind the first lane's; only those of lanes
+        that are switched on where a guard says which.
+        """
+        if self.guard is None:
+            return self.load_text(f"load {self.type}, ptr {p}, align {self.align}", p, at, key=start)
+        assert self.lanes is not None
+        places = [divmod(start + e, stride) for e in range(self.count)]
+        order = [
+            lane if not rest and lane < self.lanes.active else self.count for lane, rest in places
+        ]
+        test, mask = f"<{self.count} x i1>", self.mask()
+        text = f"shufflevector {test} {mask}, {test} zeroinitializer, {shuffle_mask(order)}"
+        spread = self.b.pure(text, mask)
+        name = f"llvm.masked.load.{mangled(self.type)}.p0"
+        fn = self.m.declare(name, self.type, ["ptr", test, self.type])
+        args = f"ptr align {self.align} {p}, {test} {spread}, {self.type} zeroinitializer"
+        return self.load_text(f"call {self.type} {fn}({args})", p, at, spread, key=start)
 
     def transposed(self, stride: int, wanted: int) -> str:
         """Element number `wanted` from each lane's address on, of GROUP that are all loaded.

@@ -49,12 +49,12 @@ from tilewright.expr.reference import compute_of
 from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import Placeholder, View
 from tilewright.nest.fuse import Prologue, fused
+from tilewright.nest.instructions import PIECE_BYTES
 from tilewright.nest.nodes import Node, Store
 from tilewright.nest.task_map import digits
 
 LEFT, RIGHT, SUMS = "left", "right", "sums"
 PIECES = (8, 4, 2, 1)  # elements of one access, of at most 16 bytes
-PIECE_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
