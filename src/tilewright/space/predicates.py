@@ -32,6 +32,9 @@ from tilewright.schedule.stage_steps import outgrows
 from tilewright.schedule.state import Stage, State
 from tilewright.target import Target
 
+NEAR = 4
+"""Elements apart that loads of contiguous ones still bring together (`codegen.llvm.loads`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class StateGraph:
@@ -171,9 +174,10 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
 
     A constant whose layout may change is contiguous along any axis. `axis // length` stands still
     in tiles that divide the length, see `block_length`. Spatial axes come before reductions, inner
-    before outer; without a clean axis it is the last spatial one. A reduction that fills a vector
-    goes before spatial axes that fill less than half of it: adding up its lanes in the end costs
-    less. A hint decides.
+    before outer. A reduction that fills a vector goes before spatial axes that fill less than half
+    of it: adding up its lanes in the end costs less. Where none of these fills that, a spatial axis
+    goes first along which accesses are a few elements apart, which loads shuffle; without a clean
+    axis it is the last spatial one. A hint decides.
     """
     hinted = stage.compute.hint("vectorize")
     if hinted is not None:
@@ -183,14 +187,18 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
     accessed.append(tuple(a.var for a in stage.compute.axes))
     spatial = [a for a in reversed(stage.compute.axes) if a.extent != 1]
     reduction = [a for a in reversed(stage.compute.reduce_axes) if a.extent != 1]
-    clean = []
+    clean, near = [], []
     for axis in spatial + reduction:
         length = block_length(stage, axis.name, target)
-        if all(_is_contiguous(_in_one_block(i, axis.name, length), axis.name) for i in accessed):
+        inside = [_in_one_block(i, axis.name, length) for i in accessed]
+        if all(_is_contiguous(i, axis.name) for i in inside):
             clean.append(axis)
+        elif not axis.reduce and all(_is_contiguous(i, axis.name, NEAR) for i in inside):
+            near.append(axis)
     lanes = target.lanes(stage.tensor.dtype)
     wide = [a for a in clean if _fills(a, lanes if a.reduce else lanes / 2)]
-    return next((a.name for a in wide + clean + spatial), None)
+    shuffled = [a for a in near if _fills(a, lanes / 2)]
+    return next((a.name for a in wide + shuffled + clean + spatial), None)
 
 
 def _fills(axis: Axis, lanes: float) -> bool:
@@ -226,12 +234,15 @@ def _in_one_block(indices: tuple[Expr, ...], axis: str, length: int) -> tuple[Ex
     return tuple(transform(i, lambda e: zero if _quotient(e, axis) else None) for i in indices)
 
 
-def _is_contiguous(indices: tuple[Expr, ...], axis: str) -> bool:
-    """Whether the axis moves no dimension, or only the innermost one that varies, by one."""
+def _is_contiguous(indices: tuple[Expr, ...], axis: str, most: int = 1) -> bool:
+    """Whether the axis moves no dimension, or only the innermost one that varies, by one, or by
+    `most` at most.
+    """
     moving = [i for i in indices if free_vars(i)]
     if any(axis in free_vars(i) for i in moving[:-1]):
         return False
     if not moving or axis not in free_vars(moving[-1]):
         return True
     split = affine(moving[-1], [axis])
-    return split is not None and split[0].get(axis) == as_expr(1)
+    step = split[0].get(axis) if split is not None else None
+    return isinstance(step, Const) and 1 <= step.value <= most

@@ -150,7 +150,8 @@ class MemoryLoad(MemoryAccess):
         that are switched on where a guard says which.
         """
         if self.guard is None:
-            return self.load_text(f"load {self.type}, ptr {p}, align {self.align}", p, at, key=start)
+            text = f"load {self.type}, ptr {p}, align {self.align}"
+            return self.load_text(text, p, at, key=start)
         assert self.lanes is not None
         places = [divmod(start + e, stride) for e in range(self.count)]
         order = [
