@@ -162,7 +162,7 @@ def minimum_for_maximum(lines: list[str]) -> list[str]:
         (lambda t: spoiled(t, "trial", **as_trace(BAD[2])), "line 5: trial .*is not JSON"),
         (lambda t: spoiled(t, "trial", **as_trace(BAD[3])), "line 5: trial .*is not JSON"),
         (lambda t: spoiled(t, "trial", decisions="7"), "line 5: trial .*decisions are an object"),
-        (lambda t: spoiled(t, "workload", between_bytes=0), "line 3: workload .*: its DAG's hash"),
+        (lambda t: spoiled(t, "workload", between_bytes=7), "line 3: workload .*: its DAG's hash"),
         (lambda t: spoiled(t, "workload", dag="{}"), "line 3: workload .*not the JSON of a DAG"),
         (lambda t: spoiled(t, "workload", dag="[" * 9999), "line 3: workload .*not the JSON"),
         (minimum_for_maximum, "line 3: workload .*: its DAG's hash is"),

@@ -96,8 +96,8 @@ def test_what_multiplies_a_lot_stays_as_it_is(tmp_path: Path) -> None:
     assert len(tw.load(file).for_target(HOST).partition.subgraphs) == 2
 
 
-def test_nor_does_what_other_layouts_meet(tmp_path: Path) -> None:
-    """What is added is no image that is given."""
+def test_two_kernels_meet_channels_last(tmp_path: Path) -> None:
+    """Between them nothing is given or returned: both transpositions are made."""
     nodes = [
         conv(24, 3, y="t"),
         helper.make_node("Conv", ["t", "v"], ["u"]),
@@ -106,7 +106,7 @@ def test_nor_does_what_other_layouts_meet(tmp_path: Path) -> None:
     file = saved(tmp_path, nodes, (1, 24, 28, 28), w=floats(24, 1, 3, 3), v=floats(24, 24, 1, 1))
     model = tw.load(file).for_target(HOST)
     assert all(len(t.dag.outputs) == 1 for t in model.partition.tasks)
-    assert len(model.partition.subgraphs) == 3, str(model)
+    assert len(model.partition.subgraphs) == 4, str(model)
 
 
 def test_a_gpu_makes_them(tmp_path: Path) -> None:

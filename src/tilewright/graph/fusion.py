@@ -343,18 +343,25 @@ class _Fuser:
         for last in self.plain:
             if last not in self.owner or not is_edge(last, self.returned):
                 continue
-            (value,) = last.inputs
-            producer = self.made.get(value)
-            group = None if producer is None else self.owner.get(producer)
-            alone = self.owner[last].nodes == [last] and self.readers[value] == [last]
-            if group is None or not alone or group.exit is not value:
+            group = self.before(last)
+            if group is None:
                 continue
-            before = self.movers(group)
-            nodes = [*before, *group.nodes]
+            own = [n for n in group.nodes if n is not last]
+            nodes = [*self.movers(group), *own]
             if edges.absorbs(nodes, last) and self.fits(FusionGroup(), [*nodes, last]):
-                self.assign(group, before)
-                self.assign(group, [last])
+                self.assign(group, [n for n in (*nodes, last) if n not in group.nodes])
                 group.turned = True
+
+    def before(self, last: Node) -> FusionGroup | None:
+        """The group that makes what a transposition reads, alone, or ends in it."""
+        mine, (value,) = self.owner[last], last.inputs
+        if len(mine.nodes) > 1:
+            return mine if mine.nodes[-1] is last else None
+        producer = self.made.get(value)
+        group = None if producer is None else self.owner.get(producer)
+        if group is None or group.exit is not value or self.readers[value] != [last]:
+            return None
+        return group
 
     def movers(self, group: FusionGroup) -> list[Node]:
         """Transpositions by themselves that only this group reads."""

@@ -29,6 +29,7 @@ RULES = {
     "skip_zeros": "inserted zeros left out",
     "reduction_factorisation": "sums split into partial sums",
     "pack_read": "an input packed",
+    "turned_tiles": "both axes tiled",
     "online_softmax": "attention's keys in chunks",
     "chain": "one contraction inside the next",
     "add_cache_write": "results gathered before they are written",
