@@ -44,6 +44,7 @@ LOG = (
 )  # fmt: skip
 # (tanh(x) - x) / x**3 in x**2, |x| <= 0.625
 TANH = (-0.33333280683, 0.13331441581, -0.05373971164, 0.02063907869, -0.00570497848)
+TANH_IS_ONE = 9.1
 # erf(x) / x in x**2, |x| <= 1
 ERF_SMALL = (
     1.12837910652, -0.37612625957, 0.11283585429, -0.026853811, 0.00518832775,
@@ -107,12 +108,16 @@ class Polynomials:
         """Whether one instruction multiplies by powers of two."""
         return bool(self.features.scales) and x.lanes in SCALE_LANES
 
-    def times_power(self, x: SsaValue, whole: SsaValue, shifted: SsaValue) -> SsaValue:
-        """x * 2**whole, a normal number; `shifted` is `whole` with ROUNDING added."""
+    def power(self, x: SsaValue) -> SsaValue:
+        """2**x, a normal number, to 1e-7: for what is added to 1 or more."""
+        shifted = self.op("fadd", x, ROUNDING)
+        whole = self.op("fsub", shifted, ROUNDING)
+        r = apply(self.b, "fsub", x, whole)
+        value = self.fma(self.horner(r, EXP2), r, 1.0)
         if self.scales(x):
-            return self.scaled(x, whole)
+            return self.scaled(value, whole)
         n = self.op("sub", self.bits(shifted), ROUNDING_BITS)
-        return self.op("fmul", x, self.power_of_two(n))
+        return self.op("fmul", value, self.power_of_two(n))
 
     def power_of_two(self, n: SsaValue) -> SsaValue:
         """2**n of an int32 in the range of normal exponents."""
@@ -154,7 +159,8 @@ class Polynomials:
     def tanh(self, x: SsaValue) -> SsaValue:
         """An odd polynomial near 0, else 1 - 2/(e**2|x| + 1) with the sign of x."""
         magnitude = intrinsic(self.b, self.m, "fabs", x)
-        e = self.exp(self.op("fadd", magnitude, magnitude))
+        t = self.where("ogt", magnitude, TANH_IS_ONE, self.const(TANH_IS_ONE, x), magnitude)
+        e = self.power(self.op("fmul", t, 2 * LOG2_E))
         ratio = apply(self.b, "fdiv", self.const(2.0, x), self.op("fadd", e, 1.0))
         large = self.signed(apply(self.b, "fsub", self.const(1.0, x), ratio), x)
         s = self.op("fmul", x, x)
@@ -169,11 +175,7 @@ class Polynomials:
         """An odd polynomial below 1, else 1 - 2**q(|x|) with the sign of x."""
         magnitude = intrinsic(self.b, self.m, "fabs", x)
         t = self.where("ogt", magnitude, 4.0, self.const(4.0, x), magnitude)
-        q = self.horner(t, ERF_LARGE)
-        shifted = self.op("fadd", q, ROUNDING)
-        whole = self.op("fsub", shifted, ROUNDING)
-        r = apply(self.b, "fsub", q, whole)
-        e = self.times_power(self.fma(self.horner(r, EXP2), r, 1.0), whole, shifted)
+        e = self.power(self.horner(t, ERF_LARGE))
         large = self.signed(apply(self.b, "fsub", self.const(1.0, x), e), x)
         small = self.op("fmul", self.horner(self.op("fmul", x, x), ERF_SMALL), x)
         return self.where("olt", magnitude, 1.0, small, large)
