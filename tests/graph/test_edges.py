@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, helper
 from onnx.reference import ReferenceEvaluator
+from onnx_files import saved
 
 import tilewright as tw
 from tilewright.artifact import Array
@@ -24,19 +24,6 @@ RNG = np.random.default_rng(0)
 
 def floats(*shape: int) -> Array:
     return RNG.integers(-3, 4, shape).astype(np.float32)
-
-
-def saved(folder: Path, nodes: Sequence[NodeProto], shape: Sequence[int], **weights: Array) -> Path:
-    """A model of one input "x" and one output "y" as a file."""
-    graph = helper.make_graph(
-        nodes, "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(a, name) for name, a in weights.items()],
-    )  # fmt: skip
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
-    onnx.save(model, folder / "model.onnx")
-    return folder / "model.onnx"
 
 
 def conv(channels: int, kernel: int, x: str = "x", y: str = "y", **options: Any) -> NodeProto:
@@ -62,7 +49,7 @@ def test_a_depthwise_convolution_is_one_kernel(tmp_path: Path, stride: int) -> N
         conv(24, 3, y="t", strides=[stride, stride]),
         helper.make_node("Relu", ["t"], ["y"]),
     ]
-    file = saved(tmp_path, nodes, (1, 24, 28, 28), w=floats(24, 1, 3, 3))
+    file = saved(tmp_path, nodes, {"w": floats(24, 1, 3, 3)}, (1, 24, 28, 28))
     model = check(file, (1, 24, 28, 28), 1)
     (task,) = tasks_of(model)
     assert task.setting == ALONE, "it runs on a caller's arrays, with nothing beside it"
@@ -74,25 +61,25 @@ def test_a_depthwise_convolution_is_one_kernel(tmp_path: Path, stride: int) -> N
 @pytest.mark.parametrize("kind", ["MaxPool", "AveragePool"])
 def test_so_is_a_pool(tmp_path: Path, kind: str) -> None:
     pool = helper.make_node(kind, ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2])
-    check(saved(tmp_path, [pool], (1, 12, 20, 20)), (1, 12, 20, 20), 1)
+    check(saved(tmp_path, [pool], {}, (1, 12, 20, 20)), (1, 12, 20, 20), 1)
 
 
 @pytest.mark.cpu
 def test_so_is_a_product_of_few_channels(tmp_path: Path) -> None:
     node = helper.make_node("Conv", ["x", "w"], ["y"])
-    check(saved(tmp_path, [node], (1, 8, 32, 32), w=floats(16, 8, 1, 1)), (1, 8, 32, 32), 1)
+    check(saved(tmp_path, [node], {"w": floats(16, 8, 1, 1)}, (1, 8, 32, 32)), (1, 8, 32, 32), 1)
 
 
 @pytest.mark.cpu
 def test_so_is_a_normalisation(tmp_path: Path) -> None:
     node = helper.make_node("InstanceNormalization", ["x", "g", "b"], ["y"])
-    file = saved(tmp_path, [node], (1, 6, 16, 16), g=floats(6), b=floats(6))
+    file = saved(tmp_path, [node], {"g": floats(6), "b": floats(6)}, (1, 6, 16, 16))
     check(file, (1, 6, 16, 16), 1)
 
 
 def test_what_multiplies_a_lot_stays_as_it_is(tmp_path: Path) -> None:
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
-    file = saved(tmp_path, [node], (1, 64, 28, 28), w=floats(64, 64, 3, 3))
+    file = saved(tmp_path, [node], {"w": floats(64, 64, 3, 3)}, (1, 64, 28, 28))
     assert len(tw.load(file).for_target(HOST).partition.subgraphs) == 2
 
 
@@ -103,12 +90,14 @@ def test_two_kernels_meet_channels_last(tmp_path: Path) -> None:
         helper.make_node("Conv", ["t", "v"], ["u"]),
         helper.make_node("Relu", ["u"], ["y"]),
     ]
-    file = saved(tmp_path, nodes, (1, 24, 28, 28), w=floats(24, 1, 3, 3), v=floats(24, 24, 1, 1))
+    file = saved(
+        tmp_path, nodes, {"w": floats(24, 1, 3, 3), "v": floats(24, 24, 1, 1)}, (1, 24, 28, 28)
+    )
     model = tw.load(file).for_target(HOST)
     assert all(len(t.dag.outputs) == 1 for t in model.partition.tasks)
     assert len(model.partition.subgraphs) == 4, str(model)
 
 
 def test_a_gpu_makes_them(tmp_path: Path) -> None:
-    file = saved(tmp_path, [conv(24, 3)], (1, 24, 28, 28), w=floats(24, 1, 3, 3))
+    file = saved(tmp_path, [conv(24, 3)], {"w": floats(24, 1, 3, 3)}, (1, 24, 28, 28))
     assert len(tw.load(file).for_target(Target.parse("cuda:a100")).partition.subgraphs) > 1

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
+from onnx_files import saved
 
 import tilewright as tw
 from tilewright.artifact import Array
@@ -25,25 +24,6 @@ SMALL = replace(host_target(), l1_bytes=2048, l2_bytes=4096, l3_bytes=1 << 16)
 
 def floats(*shape: int) -> Array:
     return RNG.standard_normal(shape).astype(np.float32)
-
-
-def saved(
-    folder: Path,
-    nodes: Sequence[NodeProto],
-    weights: dict[str, Array],
-    shape: Sequence[int],
-    kind: int = TensorProto.FLOAT,
-) -> Path:
-    """A model of one input "x" and one output "y" as a file."""
-    graph = helper.make_graph(
-        nodes, "g",
-        [helper.make_tensor_value_info("x", kind, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(a, name) for name, a in weights.items()],
-    )  # fmt: skip
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
-    onnx.save(model, folder / "model.onnx")
-    return folder / "model.onnx"
 
 
 def check(file: Path, x: Array, kernels: int, apart: int) -> None:

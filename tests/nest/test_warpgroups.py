@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from cute import layouts as evaluated
 
+from planted import Change, changed, on, waiting_less, without
 from tilewright.errors import VerifyError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.dtypes import DTYPES
-from tilewright.expr.nodes import Const, Expr, Tensor
+from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
 from tilewright.nest.instructions import (
     GROUP_COLUMNS,
@@ -25,7 +25,7 @@ from tilewright.nest.instructions import (
     group_sums,
 )
 from tilewright.nest.interpret import interpret
-from tilewright.nest.nodes import EMPTY, For, Instruction, Node, Program, Seq, bodies, seq
+from tilewright.nest.nodes import For, Node, Program
 from tilewright.nest.swizzle import Swizzle
 from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
@@ -73,39 +73,14 @@ def test_either_way_round(left_turned: bool, right_turned: bool, stages: int) ->
     run(dag, candidate)
 
 
-def changed(node: Node, change: Callable[[Node], Node]) -> Node:
-    """A nest with every node changed, those inside first."""
-    inner = tuple(changed(b, change) for b in bodies(node))
-    if isinstance(node, Seq):
-        node = seq(*inner)
-    elif inner:
-        node = replace(node, body=inner[0])  # type: ignore[call-arg,arg-type]
-    return change(node)
-
-
-def without(name: str) -> Callable[[Node], Node]:
-    return lambda node: EMPTY if isinstance(node, Instruction) and node.name == name else node
-
-
-def waiting_less(name: str) -> Callable[[Node], Node]:
-    """Every wait leaves one group more."""
-
-    def change(node: Node) -> Node:
-        if not isinstance(node, Instruction) or node.name != name:
-            return node
-        (left,) = node.operands
-        assert isinstance(left, Const)
-        more: tuple[Expr, ...] = (replace(left, value=left.value + 1),)
-        return replace(node, operands=more)
-
-    return change
-
-
-PLANTED: dict[str, tuple[Callable[[Node], Node], str]] = {
+PLANTED: dict[str, tuple[Change, str]] = {
     "no fence": (without(PROXY_FENCE), "a fence is missing after threads wrote"),
     "no commit": (without(GROUP_COMMIT), "while an instruction reads it"),
-    "a wait for products too short": (waiting_less(GROUP_WAIT), "while an instruction reads it"),
-    "a wait for copies too short": (waiting_less(WAIT), "before a wait for what makes it"),
+    "a wait for products too short": (
+        on(GROUP_WAIT, waiting_less),
+        "while an instruction reads it",
+    ),
+    "a wait for copies too short": (on(WAIT, waiting_less), "before a wait for what makes it"),
 }
 
 

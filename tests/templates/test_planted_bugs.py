@@ -14,9 +14,9 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from benchmarks.template_problems import Problem
-from planted import Bug, Change, changed, edited, on, waiting_less, without
 
 from devices import tools
+from planted import Bug, Change, broken, edited, on, waiting_less, without
 from tilewright.artifact import Artifact
 from tilewright.build.compile import build
 from tilewright.errors import RunError, VerifyError, WrongAnswer
@@ -183,12 +183,8 @@ def test_the_program_is_right(computed: bool) -> None:
 IN_NESTS = [name for name, bug in BUGS.items() if bug.nest is not None]
 
 
-def broken(bug: Bug, computed: bool = False) -> Program:
-    program = problem(computed).program(STEP)
-    assert bug.nest is not None
-    found = replace(program, body=changed(program.body, bug.nest))
-    assert found != program
-    return found
+def with_bug(name: str, computed: bool = False) -> Program:
+    return broken(problem(computed).program(STEP), BUGS[name])
 
 
 @pytest.mark.parametrize("name", IN_NESTS)
@@ -196,22 +192,22 @@ def test_the_interpreter_finds(name: str) -> None:
     bug = BUGS[name]
     error = VerifyError if bug.message else WrongAnswer
     with pytest.raises(error, match=bug.message or None):
-        problem().interpreted(broken(bug))
+        problem().interpreted(with_bug(name))
 
 
 @pytest.mark.parametrize("name", IN_NESTS)
 def test_the_verifier_finds(name: str) -> None:
     if BUGS[name].is_static:
         with pytest.raises(VerifyError, match=r"no barrier between|the extent is"):
-            verify(broken(BUGS[name]))
+            verify(with_bug(name))
     else:
-        verify(broken(BUGS[name]))
+        verify(with_bug(name))
 
 
 @pytest.mark.parametrize("name", ["no barrier", "the next stage"])
 def test_they_are_found_in_what_comes_through_registers(name: str) -> None:
     with pytest.raises(VerifyError, match=r"a barrier is missing|is used before a wait"):
-        problem(computed=True).interpreted(broken(BUGS[name], computed=True))
+        problem(computed=True).interpreted(with_bug(name, computed=True))
 
 
 @cache

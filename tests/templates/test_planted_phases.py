@@ -13,9 +13,9 @@ from functools import cache
 import numpy as np
 import pytest
 from benchmarks.template_problems import Problem
-from planted import Bug, Change, changed, edited, on, waiting_less, without
 
 from devices import tools
+from planted import Bug, Change, broken, changed, edited, on, waiting_less, without
 from tilewright.artifact import Artifact
 from tilewright.build.compile import build
 from tilewright.errors import RunError, VerifyError, WrongAnswer
@@ -35,7 +35,7 @@ from tilewright.nest.instructions import (
     PROXY_FENCE,
     WGMMA,
 )
-from tilewright.nest.nodes import EMPTY, Barrier, For, If, Instruction, Node, Program, Store
+from tilewright.nest.nodes import EMPTY, Barrier, For, If, Instruction, Node, Store
 from tilewright.nest.verify import verify
 from tilewright.runtime.emulated import EmulatedDevice
 from tilewright.schedule.steps import UseTemplate
@@ -247,19 +247,11 @@ def test_the_program_is_right(turned: bool, groups: int) -> None:
     found.interpreted(found.program(step(groups)))
 
 
-def broken(bug: Bug) -> Program:
-    program = problem().program(step())
-    assert bug.nest is not None
-    found = replace(program, body=changed(program.body, bug.nest))
-    assert found != program
-    return found
-
-
 @pytest.mark.parametrize("name", BUGS)
 def test_the_interpreter_finds(name: str) -> None:
     bug = BUGS[name]
     with pytest.raises(VerifyError if bug.message else WrongAnswer, match=bug.message or None):
-        problem().interpreted(broken(bug))
+        problem().interpreted(broken(problem().program(step()), bug))
 
 
 @cache

@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.cost.analysis import Analysis
 from tilewright.cost.candidates import Floats
-from tilewright.cost.statements import BOX_COPY
+from tilewright.cost.written_out import BOX_COPY
 from tilewright.nest.nodes import Kind, Scope
 from tilewright.target import GpuTarget, Target
 

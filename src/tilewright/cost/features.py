@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tilewright.cost.analysis import Analysis, Reached, past_last
 from tilewright.cost.candidates import Bools, Float32s, Floats, Ints
-from tilewright.cost.statements import BOX_COPY
+from tilewright.cost.written_out import BOX_COPY
 from tilewright.nest.nodes import Kind
 from tilewright.nest.operations import OPERATIONS
 

@@ -88,8 +88,6 @@ class Box:
 
 BOX_RANK = 3  # of views
 MOST_BOX = 256  # rows
-PIECE_BYTES = 16
-"""The most that a thread moves at once; rows of a view are aligned to so many."""
 
 Semantics: TypeAlias = Callable[[Sequence[Array]], Array]
 """Of warps: what each thread gets (`[warps, 32, elements]`) of the operands, each the like."""

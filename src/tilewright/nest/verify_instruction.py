@@ -24,7 +24,6 @@ from tilewright.nest.instructions import (
     MBARRIER,
     MOST_BOX,
     PHASE_WAIT,
-    PIECE_BYTES,
     WINDOW_ROW,
     Box,
     InstructionRule,
@@ -35,6 +34,7 @@ from tilewright.nest.nodes import (
     accessed,
 )
 from tilewright.nest.print import expr_text, nest_text
+from tilewright.nest.swizzle import PIECE_BYTES
 from tilewright.nest.verified import VerifiedScope, check_access, check_condition, check_index
 
 

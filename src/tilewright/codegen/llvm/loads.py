@@ -83,18 +83,19 @@ class MemoryLoad(MemoryAccess):
         if self.lanes.full and not masked:
             return self.load_text(f"load {self.type}, ptr {at}, align {self.align}", at)
         if masked or self.dtype.bits in self.features.mask_bits:
-            return self.masked_load(at)
+            return self.masked_load(at, self.mask())
         return self.pieces(at)
 
-    def masked_load(self, at: str) -> str:
+    def masked_load(self, at: str, mask: str, *sources: str, key: object = None) -> str:
+        """As many elements as there are lanes, zeros where the mask is off."""
         kind = self.bits_type()
         test = f"<{self.count} x i1>"
         fn = self.m.declare(f"llvm.masked.load.{mangled(kind)}.p0", kind, ["ptr", test, kind])
-        mask = self.mask()
         args = f"ptr align {self.align} {at}, {test} {mask}, {kind} zeroinitializer"
+        text = f"call {kind} {fn}({args})"
         if kind == self.type:
-            return self.load_text(f"call {kind} {fn}({args})", at, mask)
-        raw = self.load_text(f"call {kind} {fn}({args})", at, mask, key="bits")
+            return self.load_text(text, at, *sources, mask, key=key)
+        raw = self.load_text(text, at, *sources, mask, key="bits")
         return self.b.pure(f"bitcast {kind} {raw} to {self.type}", raw)
 
     def pieces(self, at: str) -> str:
@@ -159,11 +160,7 @@ class MemoryLoad(MemoryAccess):
         ]
         test, mask = f"<{self.count} x i1>", self.mask()
         text = f"shufflevector {test} {mask}, {test} zeroinitializer, {shuffle_mask(order)}"
-        spread = self.b.pure(text, mask)
-        name = f"llvm.masked.load.{mangled(self.type)}.p0"
-        fn = self.m.declare(name, self.type, ["ptr", test, self.type])
-        args = f"ptr align {self.align} {p}, {test} {spread}, {self.type} zeroinitializer"
-        return self.load_text(f"call {self.type} {fn}({args})", p, at, spread, key=start)
+        return self.masked_load(p, self.b.pure(text, mask), at, key=start)
 
     def transposed(self, stride: int, wanted: int) -> str:
         """Element number `wanted` from each lane's address on, of GROUP that are all loaded.

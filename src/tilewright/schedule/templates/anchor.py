@@ -49,8 +49,8 @@ from tilewright.expr.reference import compute_of
 from tilewright.expr.simplify import simplify
 from tilewright.expr.tensors import Placeholder, View
 from tilewright.nest.fuse import Prologue, fused
-from tilewright.nest.instructions import PIECE_BYTES
 from tilewright.nest.nodes import Node, Store
+from tilewright.nest.swizzle import PIECE_BYTES
 from tilewright.nest.task_map import digits
 
 LEFT, RIGHT, SUMS = "left", "right", "sums"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tilewright.expr.nodes import Const, as_expr
-from tilewright.nest.nodes import EMPTY, Alloc, For, If, Instruction, Node, Seq, seq
+from tilewright.nest.nodes import EMPTY, Alloc, For, If, Instruction, Node, Program, Seq, seq
 
 Change = Callable[[Node], Node]
 Edit = Callable[[str], str]
@@ -65,3 +65,11 @@ class Bug:
     source: Edit | None
     message: str = ""
     is_static: bool = False
+
+
+def broken(program: Program, bug: Bug) -> Program:
+    """The program with the bug, which changes something."""
+    assert bug.nest is not None
+    found = replace(program, body=changed(program.body, bug.nest))
+    assert found != program
+    return found
