@@ -153,6 +153,13 @@ class NodeMath:
         compute = compute_of(found[0][0])
         return prod(sizes((*compute.axes, *compute.reduce_axes))) <= value.elements
 
+    def picks(self, value: Value) -> bool:
+        """Whether every read of `value` takes another element for each output element: `concat`,
+        `pad` and slices do.
+        """
+        found = self.element_reads(value)
+        return bool(found) and all(_is_one_to_one(stage, read) for stage, read in found)
+
     def rows(self, values: Sequence[Value]) -> int:
         """How many leading dimensions every stage reads `values` and other stages at unchanged.
 
@@ -229,6 +236,19 @@ class NodeMath:
             moving = [i for i, n in zip(read.indices, value.shape, strict=True) if n != 1]
             if axes and moving:
                 yield axes[-1], moving[-1]
+
+
+def _is_one_to_one(stage: Tensor, read: Read) -> bool:
+    """Whether no two points of the stage read the same element: each axis moves an index alone."""
+    compute = compute_of(stage)
+    axes = [a for a in (*compute.axes, *compute.reduce_axes) if a.extent != 1]
+    left = {a.name for a in axes}
+    for index in read.indices:
+        split = Simplifier().affine(index, [a.name for a in axes])
+        if split is None or len(split[0]) > 1 or not left.issuperset(split[0]):
+            return False
+        left.difference_update(split[0])
+    return not left
 
 
 def _leading(axes: Sequence[Axis], read: Read) -> int:

@@ -253,17 +253,17 @@ class _Fuser:
         value, path = group.exit, []
         while True:
             readers = self.readers.get(value, [])
-            if group.anchored or len(readers) != 1 or value in self.returned:
+            if group.anchored or not readers or value in self.returned:
                 return
-            if readers[0] not in self.views:
+            if len(readers) > 1 or readers[0] not in self.views:
                 break
             path.append(readers[0])
             value = readers[0].output
-        reader = readers[0]
-        if reader.control is not None:
+        homes = {None if r.control else self.owner.get(r) for r in readers}
+        target = homes.pop()
+        if homes or target is None or target is group:
             return
-        target = self.owner[reader]
-        if target is group or not self.may_feed(group, path, reader, value):
+        if not all(self.may_feed(group, path, r, value) for r in readers):
             return
         if not self.fits(FusionGroup(), [*group.nodes, *path, *target.nodes]):
             return
@@ -274,9 +274,14 @@ class _Fuser:
         math = self.math[reader]
         maths = [self.math[n] for n in group.nodes]
         moving = all(m.moves and len(m.node.inputs) == 1 for m in maths)
+        alone = len(self.readers[value]) == 1
         if not self.owner[reader].anchored:
-            once = math.reads_once(value) and (moving or math.is_elementwise_in(value))
-            return once and (moving or not path)
+            if moving and math.moves and math.picks(value):
+                return True
+            once = alone and math.reads_once(value)
+            return once and (moving or not path and math.is_elementwise_in(value))
+        if not alone:
+            return False
         if not moving:
             return not path and math.reads_once(value)
         if math.reuses or not math.vectors_along(value):
