@@ -78,11 +78,14 @@ SPECIAL = {
 }
 
 
+@pytest.mark.parametrize("target", HOST_TARGETS, ids=lambda t: t.cpu)
 @pytest.mark.parametrize("fn", SPECIAL)
-def test_ends_of_the_range(fn: str) -> None:
-    x = np.array([0, np.inf, -np.inf, np.nan, 200, -200], np.float32)
-    y = run(mapped(fn, "float32", x.size), {"x": x})["y"]
-    np.testing.assert_allclose(y, np.array(SPECIAL[fn], np.float32), rtol=3e-7, atol=1e-44)
+def test_ends_of_the_range(fn: str, target: Target) -> None:
+    """In whole registers and in what is left."""
+    x = np.array([-0.0, np.inf, -np.inf, np.nan, 200, -200] * 9, np.float32)
+    y = run(mapped(fn, "float32", x.size), {"x": x}, target)["y"]
+    expected = np.array(SPECIAL[fn] * 9, np.float32)
+    np.testing.assert_allclose(y, expected, rtol=3e-7, atol=1e-44)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

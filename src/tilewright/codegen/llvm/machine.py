@@ -21,7 +21,8 @@ CODEGEN_LEVEL = 1
 @dataclass(frozen=True, slots=True)
 class Features:
     """What instruction selection can use. `rounding`: floor, ceil, ... are instructions;
-    `mask_bits`: element widths with masked memory access; `scales`: x * 2**n is an instruction.
+    `mask_bits`: element widths with masked memory access; `scales`: x * 2**n is an instruction,
+    and so are m and n.
     """
 
     x86: bool

@@ -21,8 +21,8 @@ from tilewright.expr.dtypes import DTYPES, FLOAT32, FLOAT64, INT64
 
 INT32 = DTYPES["int32"]
 LOG2_E = 1.4426950408889634
-LN2_HIGH = 0.693359375
-LN2_LOW = -2.12194440e-4
+LN2_HIGH = 0.693145751953125
+LN2_LOW = 1.42860677e-6
 ROUNDING = 12582912.0
 """1.5 * 2**23: adding it leaves the nearest integer in the low bits of a float32."""
 ROUNDING_BITS = 0x4B400000
@@ -32,15 +32,22 @@ ROUNDING_64 = 6755399441055744.0
 """1.5 * 2**52, the same for float64."""
 HALF_PI_HIGH = 1.5707963267948966
 HALF_PI_LOW = 6.123233995736766e-17
-SQRT_HALF_BITS = 0x3F3504F3
+THREE_QUARTERS_BITS = 0x3F400000
+MANTISSA_FROM_THREE_QUARTERS = 0b1011
+"""Of AVX-512's instruction: within [3/4, 3/2), NaN below 0."""
 SMALLEST_NORMAL = 1.1754943508222875e-38
 
 # (e**r - 1 - r) / r**2 on |r| <= ln(2)/2
-EXP = (0.5, 0.16666665673, 0.04166629538, 0.00833349675, 0.00139446603, 0.00019790346)
-# (log(1+f) - f + f**2/2) / f**3 on sqrt(1/2) - 1 <= f <= sqrt(2) - 1
+EXP = (0.49999993451, 0.16666520679, 0.04166838749, 0.0083687111329, 0.0013814610428)
+# (e**r - 1 - r) / r**2 on |r| <= ln(2)/32, between the sixteen powers of a register
+EXP_SIXTEENTH = (0.50001618972, 0.16666718573)
+SIXTEENTHS = tuple(2 ** (i / 16) for i in range(16))
+ROUNDING_SIXTEENTHS = 786432.0
+"""1.5 * 2**19: adding it leaves the nearest sixteenth in the low bits."""
+# (log(1+f) - f + f**2/2) / f**3 on -1/4 <= f <= 1/2
 LOG = (
-    0.33333313465, -0.25000008941, 0.20002119243, -0.16667996347, 0.14219550788,
-    -0.12405591458, 0.11888174713, -0.11675640941, 0.06746601313,
+    0.33333449113, -0.25000095842, 0.19990861232, -0.1664731217, 0.14478394901,
+    -0.1316119355, 0.10463022705, -0.045074807159,
 )  # fmt: skip
 # (tanh(x) - x) / x**3 in x**2, |x| <= 0.625
 TANH = (-0.33333280683, 0.13331441581, -0.05373971164, 0.02063907869, -0.00570497848)
@@ -105,7 +112,7 @@ class Polynomials:
         return self.where("ogt", x, high, self.const(high, x), x)
 
     def scales(self, x: SsaValue) -> bool:
-        """Whether one instruction multiplies by powers of two."""
+        """Whether one instruction multiplies by powers of two, or finds them."""
         return bool(self.features.scales) and x.lanes in SCALE_LANES
 
     def power(self, x: SsaValue) -> SsaValue:
@@ -124,13 +131,20 @@ class Polynomials:
         return self.bits(self.op("shl", self.op("add", n, 127), 23))
 
     def scaled(self, x: SsaValue, n: SsaValue) -> SsaValue:
-        """x * 2**n of an integral float n of any size, by AVX-512's instruction for it."""
+        """x * 2**n of an integral float n of any size."""
+        return self.avx512("scalef", x, n)
+
+    def avx512(self, stem: str, x: SsaValue, *more: SsaValue | int) -> SsaValue:
+        """An instruction on all lanes of `x` and of other operands, or with a number."""
         bits, mask = 32 * x.lanes, "i16" if x.lanes == 16 else "i8"
-        types, args = [x.type] * 3 + [mask], f"{x}, {n}, {x}, {mask} -1"
+        given = [str(o) if isinstance(o, SsaValue) else f"i32 {o}" for o in (x, *more)]
+        args = [*given, str(x), f"{mask} -1"]
         if bits == 512:
-            types, args = [*types, "i32"], f"{args}, i32 {CURRENT_ROUNDING}"
-        fn = self.m.declare(f"llvm.x86.avx512.mask.scalef.ps.{bits}", x.type, types)
-        text = self.b.pure(f"call {x.type} {fn}({args})", x.text, n.text)
+            args.append(f"i32 {CURRENT_ROUNDING}")
+        types = [a.rpartition(" ")[0] for a in args]
+        fn = self.m.declare(f"llvm.x86.avx512.mask.{stem}.ps.{bits}", x.type, types)
+        names = [o.text for o in (x, *more) if isinstance(o, SsaValue)]
+        text = self.b.pure(f"call {x.type} {fn}({', '.join(args)})", *names)
         return SsaValue(text, x.dtype, x.lanes)
 
     # ---- functions --------------------------------------------------------------------------
@@ -138,11 +152,12 @@ class Polynomials:
     def exp(self, x: SsaValue) -> SsaValue:
         """e**x: x = n*ln2 + r, 2**n applied in two halves so that both ends of the range work."""
         x = self.clamped(x, -104.0, 89.0)
+        if self.scales(x) and x.lanes == len(SIXTEENTHS):
+            return self.exp_by_sixteenths(x)
         shifted = self.fma(x, LOG2_E, ROUNDING)
         whole = self.op("fsub", shifted, ROUNDING)
         r = self.fma(whole, -LN2_LOW, self.fma(whole, -LN2_HIGH, x))
-        tail = self.fma(self.op("fmul", r, r), self.horner(r, EXP), r)
-        value = self.op("fadd", tail, 1.0)
+        value = self.fma(self.horner(r, (1.0, *EXP)), r, 1.0)
         if self.scales(x):
             return self.scaled(value, whole)
         n = self.op("sub", self.bits(shifted), ROUNDING_BITS)
@@ -150,6 +165,23 @@ class Polynomials:
         rest = self.op("sub", n, half)
         once = self.op("fmul", value, self.power_of_two(half))
         return self.op("fmul", once, self.power_of_two(rest))
+
+    def exp_by_sixteenths(self, x: SsaValue) -> SsaValue:
+        """The same with n in sixteenths, whose powers are looked up in a register."""
+        shifted = self.fma(x, LOG2_E, ROUNDING_SIXTEENTHS)
+        whole = self.op("fsub", shifted, ROUNDING_SIXTEENTHS)
+        r = self.fma(whole, -LN2_LOW, self.fma(whole, -LN2_HIGH, x))
+        power = self.looked_up(SIXTEENTHS, self.bits(shifted))
+        tail = self.fma(self.horner(r, EXP_SIXTEENTH), self.op("fmul", r, r), r)
+        return self.scaled(self.fma(power, tail, power), whole)
+
+    def looked_up(self, table: tuple[float, ...], at: SsaValue) -> SsaValue:
+        """The elements of a register of numbers at the low bits of `at`, by AVX-512."""
+        numbers = ", ".join(str(constant(v, FLOAT32)) for v in table)
+        kind = compute_type(FLOAT32, at.lanes)
+        fn = self.m.declare(f"llvm.x86.avx512.permvar.sf.{32 * at.lanes}", kind, [kind, at.type])
+        text = self.b.pure(f"call {kind} {fn}({kind} <{numbers}>, {at})", at.text)
+        return SsaValue(text, FLOAT32, at.lanes)
 
     def sigmoid(self, x: SsaValue) -> SsaValue:
         """1 / (1 + e**-x)."""
@@ -181,23 +213,36 @@ class Polynomials:
         return self.where("olt", magnitude, 1.0, small, large)
 
     def log(self, x: SsaValue) -> SsaValue:
-        """x = m * 2**e with sqrt(1/2) <= m < sqrt(2)."""
-        tiny = fcmp(self.b, "olt", x, self.const(SMALLEST_NORMAL, x))
-        scaled = choose(self.b, tiny, self.op("fmul", x, 8388608.0), x)
-        shift = choose(self.b, tiny, self.const(-23.0, x), self.const(0.0, x))
-        offset = self.op("sub", self.bits(scaled), SQRT_HALF_BITS)
-        exponent = self.op("ashr", offset, 23)
-        mantissa = self.op("sub", self.bits(scaled), self.op("shl", exponent, 23))
-        e = self.op("fadd", convert(self.b, exponent, FLOAT32), shift)
-        f = self.op("fsub", self.bits(mantissa), 1.0)
+        """x = m * 2**e with 3/4 <= m < 3/2."""
+        at_once = self.scales(x)
+        m, e = self.split_at_once(x) if at_once else self.split(x)
+        f = self.op("fsub", m, 1.0)
         s = self.op("fmul", f, f)
         tail = self.op("fmul", self.op("fmul", s, f), self.horner(f, LOG))
         tail = self.fma(e, LN2_LOW, tail)
         tail = self.fma(s, -0.5, tail)
         value = self.fma(e, LN2_HIGH, self.op("fadd", f, tail))
+        if at_once:
+            return value
         value = self.where("oeq", x, float("inf"), x, value)
         value = self.where("oeq", x, 0.0, self.const(float("-inf"), x), value)
         return self.where("oge", x, 0.0, value, self.const(float("nan"), x))
+
+    def split(self, x: SsaValue) -> tuple[SsaValue, SsaValue]:
+        """m and e of the logarithm for a positive, finite number."""
+        tiny = fcmp(self.b, "olt", x, self.const(SMALLEST_NORMAL, x))
+        scaled = choose(self.b, tiny, self.op("fmul", x, 8388608.0), x)
+        shift = choose(self.b, tiny, self.const(-23.0, x), self.const(0.0, x))
+        offset = self.op("sub", self.bits(scaled), THREE_QUARTERS_BITS)
+        exponent = self.op("ashr", offset, 23)
+        mantissa = self.op("sub", self.bits(scaled), self.op("shl", exponent, 23))
+        return self.bits(mantissa), self.op("fadd", convert(self.b, exponent, FLOAT32), shift)
+
+    def split_at_once(self, x: SsaValue) -> tuple[SsaValue, SsaValue]:
+        """The same for any number: e of 0 and of infinity are infinite."""
+        m = self.avx512("getmant", x, MANTISSA_FROM_THREE_QUARTERS)
+        e = self.avx512("getexp", x)
+        return m, self.op("fsub", e, self.avx512("getexp", m))
 
     def sin(self, x: SsaValue) -> SsaValue:
         """The sine of x in radians."""
