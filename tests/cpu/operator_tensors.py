@@ -199,7 +199,7 @@ _UNARY: dict[str, Callable[..., Tensor]] = {
     "negative": ops.negative, "reciprocal": ops.reciprocal, "relu": ops.relu,
     "round": ops.round_half_even, "selu": ops.selu, "sigmoid": ops.sigmoid, "sign": ops.sign,
     "silu": ops.silu, "sin": ops.sin, "softplus": ops.softplus, "softsign": ops.softsign,
-    "sqrt": ops.sqrt, "tanh": ops.tanh, "trunc": ops.trunc,
+    "sqrt": ops.sqrt, "tanh": ops.tanh, "tanh of softplus": ops.tanh_softplus, "trunc": ops.trunc,
 }  # fmt: skip
 _BINARY: dict[str, Callable[..., Tensor]] = {
     "add": ops.add, "divide": ops.divide, "maximum": ops.maximum, "minimum": ops.minimum,

@@ -130,6 +130,15 @@ def test_nan_and_infinity() -> None:
     assert np.isfinite(run(op.softplus(like("y", y)), y=y)).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tanh_of_softplus_at_all_magnitudes(dtype: str) -> None:
+    x = np.concatenate([np.linspace(-80, 80, 999), [500, -500, np.nan]]).astype(dtype)
+    exact = np.tanh(np.log1p(np.exp(np.minimum(x.astype(np.float64), 50))))
+    ours = run(op.tanh_softplus(like("x", x)), x=x)
+    limits = np.finfo(dtype)
+    np.testing.assert_allclose(ours, exact, rtol=8 * limits.eps, atol=limits.tiny)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "float16", "bool", "int64", "float64"])
 def test_casts(dtype: str) -> None:
     x = np.float32([0.0, 1.0, 2.7, 100.9, 0.3])

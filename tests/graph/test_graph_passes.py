@@ -15,6 +15,7 @@ from tilewright.graph.ir import Graph
 from tilewright.graph.onnx_import import load
 from tilewright.graph.passes import PASSES, simplify
 from tilewright.graph.passes.channels_last import channels_last
+from tilewright.graph.passes.closed_forms import closed_forms
 from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
 from tilewright.graph.passes.merge_equal import merge_equal
@@ -258,8 +259,18 @@ def test_equal_nodes_are_computed_once() -> None:
     assert ops(graph) == {"relu": 1, "softmax": 2, "subtract": 1}
 
 
+def test_mish_as_models_write_it_has_one_exponential() -> None:
+    nodes = [
+        node("Softplus", ["x"], ["s"]),
+        node("Tanh", ["s"], ["t"]),
+        node("Mul", ["x", "t"], ["y"]),
+    ]
+    graph = check(make_model(nodes, {"x": (3, 5)}), closed_forms)
+    assert ops(graph) == {"tanh_softplus": 1, "multiply": 1}
+
+
 def test_all_passes_together_and_again() -> None:
     graph = check(bottleneck(), simplify)
     again = simplify(graph)
     assert ops(again) == ops(graph), "a simplified graph is not changed"
-    assert len(PASSES) == 6
+    assert len(PASSES) == 7

@@ -279,7 +279,7 @@ class _Fuser:
             if moving and math.moves and math.picks(value):
                 return True
             once = alone and math.reads_once(value)
-            return once and (moving or not path and math.is_elementwise_in(value))
+            return once and (moving or (not path and math.is_elementwise_in(value)))
         if not alone:
             return False
         if not moving:

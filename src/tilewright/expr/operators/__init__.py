@@ -80,6 +80,7 @@ from tilewright.expr.operators.elementwise import (
     sqrt,
     subtract,
     tanh,
+    tanh_softplus,
     thresholded_relu,
     trunc,
     where,

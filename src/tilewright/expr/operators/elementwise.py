@@ -20,6 +20,8 @@ from tilewright.expr.tensors import compute
 
 Value: TypeAlias = Tensor | float | int | bool
 
+TANH_IS_ONE = 20.0  # of softplus(x), for all x from here on, in float64
+
 
 def elementwise(
     fn: Callable[..., Any], *operands: Value, name: str, dtype: str | DType | None = None
@@ -155,6 +157,13 @@ def _softplus(v: Expr) -> Expr:
     return binary("max", v, 0) + call("log", call("exp", -call("abs", v)) + 1)
 
 
+def _tanh_softplus(v: Expr) -> Expr:
+    """With e = exp(x): ((1 + e)² - 1) / ((1 + e)² + 1), which is 1 long before e² overflows."""
+    e = call("exp", binary("min", v, TANH_IS_ONE))
+    rise = e * (e + 2)
+    return rise / (rise + 2)
+
+
 divide = pointwise(quotient, "divide", "`a / b`; integers round towards zero, as ONNX Div does.")
 fmod = pointwise(_remainder, "fmod", "a - b · trunc(a / b): the result has the sign of `a`.")
 sign = pointwise(_sign, "sign", "-1, 0 or 1; NaN stays NaN.")
@@ -171,7 +180,8 @@ hard_swish = pointwise(
 softplus = pointwise(
     _softplus, "softplus", "log(1 + exp(x)), written so that a large x does not overflow."
 )
-mish = pointwise(lambda v: v * call("tanh", _softplus(v)), "mish", "x · tanh(softplus(x)).")
+tanh_softplus = pointwise(_tanh_softplus, "tanh_softplus", "tanh(softplus(x)), of one exponential.")
+mish = pointwise(lambda v: v * _tanh_softplus(v), "mish", "x · tanh(softplus(x)).")
 softsign = pointwise(lambda v: v / (call("abs", v) + 1), "softsign", "x / (1 + |x|).")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from tilewright.graph.ir import Graph, Node
 from tilewright.graph.passes.channels_last import channels_last
+from tilewright.graph.passes.closed_forms import closed_forms
 from tilewright.graph.passes.fold_affine import fold_affine
 from tilewright.graph.passes.fold_constants import fold_constants
 from tilewright.graph.passes.merge_equal import merge_equal
@@ -29,6 +30,7 @@ PASSES: tuple[Pass, ...] = (
     fold_constants,
     merge_pads,
     fold_affine,
+    closed_forms,
     permute_weights,
     merge_equal,
 )
