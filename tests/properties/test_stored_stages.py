@@ -9,11 +9,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from backends import compiled, interpreted
+from backends import HOST, compiled, interpreted
 from test_random_programs import compare
 
 from tilewright.errors import ScheduleError
+from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
+from tilewright.expr.reference import static_shape
 from tilewright.expr.tensors import compute, placeholder, reduce_axis
 from tilewright.expr.tensors import sum as sum_over
 from tilewright.nest.print import program_text
@@ -22,6 +24,7 @@ from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import ComputeAt, Reorder, Split, StoreAt
 from tilewright.schedule.trace import trace_to_json
+from tilewright.space.space import Space
 
 pytestmark = [pytest.mark.cpu, pytest.mark.no_cover]
 
@@ -90,3 +93,37 @@ def test_what_is_kept_is_all_that_is_read() -> None:
         met["right"] += 1
     assert met["right"] > SCHEDULES // 8, met
     assert met["is not all computed "] > SCHEDULES // 20, met
+
+
+def rows(rng: np.random.Generator) -> ComputeDAG:
+    """A softmax over some axes, or what is like one: a row's terms are summed, then read again."""
+    shape = [int(rng.choice((1, 3, 7))) for _ in range(int(rng.integers(1, 4)))]
+    x = placeholder((*shape, int(rng.choice((33, 64, 200)))), name="x")
+    if rng.random() < 0.5:
+        return ComputeDAG([ops.softmax(x, -1, name="y")])
+    terms = ops.sqrt(ops.absolute(x), name="terms")
+    total = ops.reduce_sum(terms, (-1,), keepdims=True, name="total")
+    return ComputeDAG([ops.multiply(terms, total, name="y")])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_terms_of_a_sum_that_are_kept(seed: int) -> None:
+    """One pass computes and sums a row's terms; later ones read what was kept."""
+    rng = np.random.default_rng(seed)
+    dag = rows(rng)
+    (x,) = dag.inputs
+    arrays = {"x": rng.uniform(-3, 3, static_shape(x)).astype(np.float32)}
+    (expected,) = dag.evaluate(arrays, float64=True).values()
+    space = Space(dag, HOST)
+    kept = [n for n, s in enumerate(space.sketches) if "kept" in s.name]
+    assert kept
+    population = space.sample(rng, 64)
+    chosen = [i for i, n in enumerate(population.sketch) if n in kept][:4]
+    assert chosen
+    for i in chosen:
+        trace = space.trace(int(population.sketch[i]), population.rows[i])
+        lowered = lower(State(dag).replay(trace), "row")
+        verify(lowered.program)
+        for run in (interpreted, compiled):
+            (found,) = run(lowered, arrays).values()
+            np.testing.assert_allclose(found, expected, rtol=1e-4, err_msg=str(trace))

@@ -16,7 +16,8 @@ or row by row, without reusing elements, where the group is light: all stages ca
 in one loop over rows (on a GPU not those after a contraction). A transposition that keeps rows
 whole, or moves rows shorter than a cache line, only changes where the group stores.
 
-(2) Groups without a reduction join the only reader of their result: plain movement joins movement,
+(2) Groups without a reduction join the only reader of their result: plain movement joins movement
+(several readers of one group, too, that take other elements: slices into a concatenation),
 a contraction (which may copy it in the order in which it reads) and any reader that does not lose
 contiguous rows by it; arithmetic joins a reader that uses each element once.
 

@@ -20,6 +20,7 @@ from tilewright.schedule.steps import (
     Parallel,
     Reorder,
     Split,
+    StoreAt,
 )
 from tilewright.space.decisions import TileFactors, slack, variables
 from tilewright.space.derivation import Derivation, dag_node
@@ -63,6 +64,8 @@ def _locations(d: Derivation, name: str) -> list[Derivation]:
         return [d]
     found = []
     for target in _enclosing(d, stage):
+        kept = _kept(d, stage, target)
+        found += [kept] if kept is not None else []
         one = _named(d, name, f"at {target.name}")
         depth = max(1, len(target.groups) - 1)
         at = one.choose(f"{name}.at", name, "location", tuple(range(depth)))
@@ -92,6 +95,33 @@ def _enclosing(d: Derivation, stage: Stage) -> list[Stage]:
     return enclosing
 
 
+def _kept(d: Derivation, stage: Stage, target: Stage) -> Derivation | None:
+    """The stage computed a chunk at a time where a reduction in the loops of `target` first reads
+    it, and kept for those that read it after that: one pass over a row instead of two.
+    """
+    if stage.compute.reduce_axes or stage.relations or d.state.attached(stage.name):
+        return None
+    readers = d.state.consumers(stage.name)
+    sums = [r for r in readers if r.compute.reduce_axes]
+    if len(readers) == 1 or len(sums) != 1:
+        return None
+    (first,) = sums
+    attach, axis = first.attach, vector_axis(d.state, first, d.target)
+    if attach is None or attach.target != target.name or first.relations or axis is None:
+        return None
+    if d.state.attached(first.name) or not first.is_reduction(axis):
+        return None
+    one = _named(d, stage.name, f"in {first.name}, kept")
+    _order_loops_of(one, one.state[first.name], axis)
+    if one.state[first.name].leaves[-1] == axis:
+        return None  # too short for chunks
+    chunk = len(one.state[first.name].groups) - 2
+    one.apply(
+        StoreAt(stage.name, target.name, attach.level), ComputeAt(stage.name, first.name, chunk)
+    )
+    return one
+
+
 def _latest(d: Derivation, stage: Stage, target: Stage) -> list[Extent]:
     """Tile levels of `target` at which consumers of `stage` run: it must not come after them."""
     found: list[Extent] = []
@@ -105,9 +135,12 @@ def _latest(d: Derivation, stage: Stage, target: Stage) -> list[Extent]:
 
 
 def _chain(d: Derivation, stage: Stage) -> list[str]:
-    chain = [stage.name]
+    """The stage and those in whose loops it runs; of one that is kept, those around its storage:
+    inside, what it reads would be computed again for every chunk.
+    """
+    chain = [] if stage.store is not None else [stage.name]
     while stage.attach is not None:
-        stage = d.state[stage.attach.target]
+        stage = d.state[(stage.store or stage.attach).target]
         chain.append(stage.name)
     return chain
 
@@ -121,17 +154,21 @@ def _order_loops(d: Derivation) -> None:
         if stage.relations:
             continue
         axis = vector_axis(d.state, stage, d.target)
-        if axis is None:
-            continue
-        inner = _split_vector(d, stage, axis)
-        unrolled = [x for x in stage.compute.hint("unroll") or () if x != axis]
-        others = [x for x in stage.leaves if x != inner and x not in unrolled]
-        spatial = [x for x in others if not stage.is_reduction(x)]
-        reduction = [x for x in others if stage.is_reduction(x)]
-        order = (*spatial, *reduction, *unrolled, inner)
-        d.apply(Reorder(stage.name, tuple((x,) for x in order)))
-        d.apply(Annotate(stage.name, inner, "vector"))
-        d.apply(*(Annotate(stage.name, x, "unrolled") for x in unrolled))
+        if axis is not None:
+            _order_loops_of(d, stage, axis)
+
+
+def _order_loops_of(d: Derivation, stage: Stage, axis: str) -> None:
+    """One stage's loops, `axis` along the lanes."""
+    inner = _split_vector(d, stage, axis)
+    unrolled = [x for x in stage.compute.hint("unroll") or () if x != axis]
+    others = [x for x in stage.leaves if x != inner and x not in unrolled]
+    spatial = [x for x in others if not stage.is_reduction(x)]
+    reduction = [x for x in others if stage.is_reduction(x)]
+    order = (*spatial, *reduction, *unrolled, inner)
+    d.apply(Reorder(stage.name, tuple((x,) for x in order)))
+    d.apply(Annotate(stage.name, inner, "vector"))
+    d.apply(*(Annotate(stage.name, x, "unrolled") for x in unrolled))
 
 
 def _split_vector(d: Derivation, stage: Stage, axis: str) -> str:
