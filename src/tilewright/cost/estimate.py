@@ -27,6 +27,7 @@ from tilewright.cost.candidates import Bools, Floats
 from tilewright.nest.marks import GREATEST_UNROLL_STEP
 from tilewright.nest.nodes import Kind
 from tilewright.target import CpuTarget, Target
+from tilewright.target.cpu import SHUFFLED_STRIDE
 
 
 def _by_level(first: float, second: float) -> Floats:
@@ -41,6 +42,7 @@ FMA_LATENCY = 4.0
 MATH_CYCLES = 12.0  # one vector of exp, tanh, …
 DIVIDE_CYCLES = 8.0
 GATHER_CYCLES = 1.0  # per lane
+SHUFFLE_CYCLES = 1.0  # per vector that is put together with another one
 TURNED_CYCLES = 0.5  # per lane of a vector whose neighbours are loaded with it and turned
 LOOP_CYCLES = 1.5
 REGION_S = 1.5e-6  # entering and leaving a parallel region whose threads are awake
@@ -110,9 +112,12 @@ def compute_time(a: Analysis, target: CpuTarget, kept: Bools) -> Floats:
             if loop.kind is Kind.VECTOR:
                 stride = a.stride(b, i)
                 strided = (stride > 1) & a.live[i]
+                shuffled = strided & (stride <= SHUFFLED_STRIDE) & (b > 0)
                 whole = extent.astype(np.int64) & (extent.astype(np.int64) - 1) == 0
-                each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES)
-                lane_cost += np.where(strided, each * extent * loads[b], 0.0)
+                each = np.where(whole & _is_turned(a, b), TURNED_CYCLES, GATHER_CYCLES) * extent
+                each = np.where(shuffled, (stride - 1) * SHUFFLE_CYCLES * steps, each)
+                lane_cost += np.where(strided, each * loads[b], 0.0)
+                loads[b] *= np.where(shuffled, stride, 1)
                 contiguous = (stride == 1) & a.live[i]
                 split[b] = np.where(contiguous, _lines_of_vector(a, b, lanes), 1.0)
             loads[b] *= steps

@@ -31,9 +31,7 @@ from tilewright.expr.tensors import Table, is_constant
 from tilewright.schedule.stage_steps import outgrows
 from tilewright.schedule.state import Stage, State
 from tilewright.target import Target
-
-NEAR = 4
-"""Elements apart that loads of contiguous ones still bring together (`codegen.llvm.loads`)."""
+from tilewright.target.cpu import SHUFFLED_STRIDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +191,7 @@ def vector_axis(state: State, stage: Stage, target: Target) -> str | None:
         inside = [_in_one_block(i, axis.name, length) for i in accessed]
         if all(_is_contiguous(i, axis.name) for i in inside):
             clean.append(axis)
-        elif not axis.reduce and all(_is_contiguous(i, axis.name, NEAR) for i in inside):
+        elif not axis.reduce and all(_is_contiguous(i, axis.name, SHUFFLED_STRIDE) for i in inside):
             near.append(axis)
     lanes = target.lanes(stage.tensor.dtype)
     wide = [a for a in clean if _fills(a, lanes if a.reduce else lanes / 2)]

@@ -22,6 +22,8 @@ CACHE_FOLDER = Path("/sys/devices/system/cpu/cpu0/cache")
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
 DEFAULT_CACHES = {1: 32 * KIB, 2: 512 * KIB, 3: 8 * MIB}
+SHUFFLED_STRIDE = 4
+"""Lanes no more elements apart are read by contiguous loads and shuffled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@ declare <8 x float> @llvm.vector.extract.v8f32.v16f32(<16 x float>, i64)
 declare <4 x float> @llvm.vector.extract.v4f32.v8f32(<8 x float>, i64)
 declare <2 x float> @llvm.vector.extract.v2f32.v4f32(<4 x float>, i64)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+declare <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float>, <16 x i32>)
 declare <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float>, <16 x float>, <16 x float>, i16, i32)
 declare float @llvm.fabs.f32(float)
 define internal void @main(ptr noalias %arg0, ptr noalias %arg1, ptr noalias %scratch) #0 {
@@ -42,45 +43,43 @@ entry:
   %t34 = select <16 x i1> %t33, <16 x float> splat (float 0xC05A000000000000), <16 x float> %t32
   %t35 = fcmp ogt <16 x float> %t34, splat (float 0x4056400000000000)
   %t36 = select <16 x i1> %t35, <16 x float> splat (float 0x4056400000000000), <16 x float> %t34
-  %t37 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t36, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4168000000000000))
-  %t38 = fsub <16 x float> %t37, splat (float 0x4168000000000000)
-  %t39 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t38, <16 x float> splat (float 0xBFE6300000000000), <16 x float> %t36)
-  %t40 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t38, <16 x float> splat (float 0x3F2BD01060000000), <16 x float> %t39)
-  %t41 = fmul <16 x float> %t40, %t40
-  %t42 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3F29F089C0000000), <16 x float> %t40, <16 x float> splat (float 0x3F56D8D080000000))
-  %t43 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t42, <16 x float> %t40, <16 x float> splat (float 0x3F81112700000000))
-  %t44 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t43, <16 x float> %t40, <16 x float> splat (float 0x3FA55548E0000000))
-  %t45 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t44, <16 x float> %t40, <16 x float> splat (float 0x3FC5555540000000))
-  %t46 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t45, <16 x float> %t40, <16 x float> splat (float 0x3FE0000000000000))
-  %t47 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t41, <16 x float> %t46, <16 x float> %t40)
-  %t48 = fadd <16 x float> %t47, splat (float 0x3FF0000000000000)
-  %t49 = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %t48, <16 x float> %t38, <16 x float> %t48, i16 -1, i32 4)
-  %t50 = fadd <16 x float> splat (float 0x0000000000000000), %t49
-  %t51 = call <8 x float> @llvm.vector.extract.v8f32.v16f32(<16 x float> %t50, i64 0)
-  %t52 = call <8 x float> @llvm.vector.extract.v8f32.v16f32(<16 x float> %t50, i64 8)
-  %t53 = fadd <8 x float> %t51, %t52
-  %t54 = call <4 x float> @llvm.vector.extract.v4f32.v8f32(<8 x float> %t53, i64 0)
-  %t55 = call <4 x float> @llvm.vector.extract.v4f32.v8f32(<8 x float> %t53, i64 4)
-  %t56 = fadd <4 x float> %t54, %t55
-  %t57 = call <2 x float> @llvm.vector.extract.v2f32.v4f32(<4 x float> %t56, i64 0)
-  %t58 = call <2 x float> @llvm.vector.extract.v2f32.v4f32(<4 x float> %t56, i64 2)
-  %t59 = fadd <2 x float> %t57, %t58
-  %t60 = extractelement <2 x float> %t59, i64 0
-  %t61 = extractelement <2 x float> %t59, i64 1
-  %t62 = fadd float %t60, %t61
-  %t63 = fadd float 0x0000000000000000, %t62
-  %t64 = call float @llvm.fabs.f32(float %t63)
-  %t65 = fcmp ogt float %t64, 0x43F0000000000000
-  %t66 = select i1 %t65, float 0x3BF0000000000000, float 0x3FF0000000000000
-  %t67 = fmul float %t63, %t66
-  %t68 = fdiv float 0x3FF0000000000000, %t67
-  %t69 = insertelement <16 x float> poison, float %t66, i64 0
-  %t70 = shufflevector <16 x float> %t69, <16 x float> poison, <16 x i32> zeroinitializer
-  %t71 = fmul <16 x float> %t49, %t70
-  %t72 = insertelement <16 x float> poison, float %t68, i64 0
-  %t73 = shufflevector <16 x float> %t72, <16 x float> poison, <16 x i32> zeroinitializer
-  %t74 = fmul <16 x float> %t71, %t73
-  store <16 x float> %t74, ptr %arg1, align 4
+  %t37 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t36, <16 x float> splat (float 0x3FF7154760000000), <16 x float> splat (float 0x4128000000000000))
+  %t38 = fsub <16 x float> %t37, splat (float 0x4128000000000000)
+  %t39 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t38, <16 x float> splat (float 0xBFE62E4000000000), <16 x float> %t36)
+  %t40 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t38, <16 x float> splat (float 0xBEB7F7D1C0000000), <16 x float> %t39)
+  %t41 = bitcast <16 x float> %t37 to <16 x i32>
+  %t42 = call <16 x float> @llvm.x86.avx512.permvar.sf.512(<16 x float> <float 0x3FF0000000000000, float 0x3FF0B55860000000, float 0x3FF172B840000000, float 0x3FF2387A60000000, float 0x3FF306FE00000000, float 0x3FF3DEA640000000, float 0x3FF4BFDAE0000000, float 0x3FF5AB07E0000000, float 0x3FF6A09E60000000, float 0x3FF7A11480000000, float 0x3FF8ACE540000000, float 0x3FF9C49180000000, float 0x3FFAE89FA0000000, float 0x3FFC199BE0000000, float 0x3FFD5818E0000000, float 0x3FFEA4AFA0000000>, <16 x i32> %t41)
+  %t43 = call <16 x float> @llvm.fma.v16f32(<16 x float> splat (float 0x3FC55559C0000000), <16 x float> %t40, <16 x float> splat (float 0x3FE0002200000000))
+  %t44 = fmul <16 x float> %t40, %t40
+  %t45 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t43, <16 x float> %t44, <16 x float> %t40)
+  %t46 = call <16 x float> @llvm.fma.v16f32(<16 x float> %t42, <16 x float> %t45, <16 x float> %t42)
+  %t47 = call <16 x float> @llvm.x86.avx512.mask.scalef.ps.512(<16 x float> %t46, <16 x float> %t38, <16 x float> %t46, i16 -1, i32 4)
+  %t48 = fadd <16 x float> splat (float 0x0000000000000000), %t47
+  %t49 = call <8 x float> @llvm.vector.extract.v8f32.v16f32(<16 x float> %t48, i64 0)
+  %t50 = call <8 x float> @llvm.vector.extract.v8f32.v16f32(<16 x float> %t48, i64 8)
+  %t51 = fadd <8 x float> %t49, %t50
+  %t52 = call <4 x float> @llvm.vector.extract.v4f32.v8f32(<8 x float> %t51, i64 0)
+  %t53 = call <4 x float> @llvm.vector.extract.v4f32.v8f32(<8 x float> %t51, i64 4)
+  %t54 = fadd <4 x float> %t52, %t53
+  %t55 = call <2 x float> @llvm.vector.extract.v2f32.v4f32(<4 x float> %t54, i64 0)
+  %t56 = call <2 x float> @llvm.vector.extract.v2f32.v4f32(<4 x float> %t54, i64 2)
+  %t57 = fadd <2 x float> %t55, %t56
+  %t58 = extractelement <2 x float> %t57, i64 0
+  %t59 = extractelement <2 x float> %t57, i64 1
+  %t60 = fadd float %t58, %t59
+  %t61 = fadd float 0x0000000000000000, %t60
+  %t62 = call float @llvm.fabs.f32(float %t61)
+  %t63 = fcmp ogt float %t62, 0x43F0000000000000
+  %t64 = select i1 %t63, float 0x3BF0000000000000, float 0x3FF0000000000000
+  %t65 = fmul float %t61, %t64
+  %t66 = fdiv float 0x3FF0000000000000, %t65
+  %t67 = insertelement <16 x float> poison, float %t64, i64 0
+  %t68 = shufflevector <16 x float> %t67, <16 x float> poison, <16 x i32> zeroinitializer
+  %t69 = fmul <16 x float> %t47, %t68
+  %t70 = insertelement <16 x float> poison, float %t66, i64 0
+  %t71 = shufflevector <16 x float> %t70, <16 x float> poison, <16 x i32> zeroinitializer
+  %t72 = fmul <16 x float> %t69, %t71
+  store <16 x float> %t72, ptr %arg1, align 4
   ret void
 }
 

@@ -11,10 +11,10 @@ from tilewright.codegen.llvm.addresses import MemoryAccess, powers
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.resident import WAY_BYTES
 from tilewright.codegen.llvm.types import mangled, shuffle_mask, vector
+from tilewright.target.cpu import SHUFFLED_STRIDE
 
 GROUP = 4
 """Neighbouring elements that a transposed load takes from each lane's address on."""
-GREATEST_SHUFFLED_STRIDE = 4
 
 
 class MemoryLoad(MemoryAccess):
@@ -35,7 +35,7 @@ class MemoryLoad(MemoryAccess):
             return self.scalar()
         if stride == 1:
             return self.contiguous()
-        if 2 <= stride <= GREATEST_SHUFFLED_STRIDE and self.is_shuffled(stride):
+        if 2 <= stride <= SHUFFLED_STRIDE and self.is_shuffled(stride):
             return self.shuffled(stride)
         group = self.at.const % GROUP
         if self.is_transposed(group):
