@@ -132,19 +132,7 @@ def tune(
     """
     budget = _budget(trials, minutes, patience, is_bounded=profile)
     db = arguments.database(db)
-    arguments.one_of("strategy", strategy, STRATEGIES)
-    arguments.one_of("scheduler", scheduler, SCHEDULERS)
-    if profile and (reuse or strategy != "evolution"):
-        other = "reuse" if reuse else f"strategy={strategy!r}"
-        raise InputError(
-            f"a profile has its own list of programs: leave out {other}, or profile; to search "
-            "further, tune in the same database without profile afterwards"
-        )
-    if reuse and (strategy, scheduler) != ("evolution", "gradient"):
-        raise InputError(
-            f"reuse has a strategy and a scheduler of its own: leave out strategy={strategy!r} and "
-            f"scheduler={scheduler!r}, or reuse"
-        )
+    _check_search(strategy, scheduler, reuse, profile)
     seed = arguments.count("seed", seed, least=0)
     goal = as_objective(objective)
     observe = _observer(callbacks)
@@ -180,6 +168,23 @@ def tune(
         if planned is not None:
             planned.tell_left_out()
         return result
+
+
+def _check_search(strategy: str, scheduler: str, reuse: bool, profile: bool) -> None:
+    """Raises InputError for a way of searching that is not known, or two at once."""
+    arguments.one_of("strategy", strategy, STRATEGIES)
+    arguments.one_of("scheduler", scheduler, SCHEDULERS)
+    if profile and (reuse or strategy != "evolution"):
+        other = "reuse" if reuse else f"strategy={strategy!r}"
+        raise InputError(
+            f"a profile has its own list of programs: leave out {other}, or profile; to search "
+            "further, tune in the same database without profile afterwards"
+        )
+    if reuse and (strategy, scheduler) != ("evolution", "gradient"):
+        raise InputError(
+            f"reuse has a strategy and a scheduler of its own: leave out strategy={strategy!r} and "
+            f"scheduler={scheduler!r}, or reuse"
+        )
 
 
 def _profiler(_: TuningTask) -> Maker:

@@ -212,6 +212,42 @@ def test_a_transpose_joins_what_it_reads_where_rows_stay_whole_or_are_short() ->
     assert kernels(back((0, 3, 1, 2), 32)) == ["conv", "transpose"]
 
 
+def every_second(b: GraphBuilder, x: Value, start: int, axis: int) -> Value:
+    n = x.shape[axis]
+    return b.emit("strided_slice", x, starts=(start,), stops=(n,), steps=(2,), axes=(axis,))
+
+
+def test_slices_into_a_concatenation_are_one_kernel() -> None:
+    """Each value is read by two slices, whose elements are others."""
+
+    def build(b: GraphBuilder, x: Value) -> Value:
+        rows = [every_second(b, x, start, 1) for start in (0, 1)]
+        parts = [every_second(b, r, start, 3) for start in (0, 1) for r in rows]
+        return b.emit("concat", *parts, axis=2)
+
+    assert kernels(build) == ["+".join(["strided_slice"] * 6 + ["concat"])]
+
+
+def test_slight_arithmetic_joins_a_concatenation() -> None:
+    """Rotary embedding: halves of sums of products; functions like exp are not written twice."""
+
+    def rotary(b: GraphBuilder, x: Value) -> Value:
+        even, odd = (every_second(b, x, start, 3) for start in (0, 1))
+        cos, sin = (b.constant(name, floats(6, 5, 2)) for name in ("c", "s"))
+        products = [b.emit("multiply", v, t) for v in (even, odd) for t in (cos, sin)]
+        halves = [
+            b.emit("subtract", products[0], products[3]),
+            b.emit("add", products[1], products[2]),
+        ]
+        return b.emit("concat", *halves, axis=3)
+
+    def of_exp(b: GraphBuilder, x: Value) -> Value:
+        return b.emit("concat", b.emit("exp", x), x, axis=3)
+
+    assert len(kernels(rotary)) == 1
+    assert kernels(of_exp) == ["exp", "concat"]
+
+
 def test_arithmetic_joins_a_reduction_only_where_it_is_not_repeated() -> None:
     def once(b: GraphBuilder, x: Value) -> Value:
         return b.emit("reduce_mean", b.emit("exp", x), axes=(1, 2), keepdims=True)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from tilewright.expr.access import MIN_REUSE, is_movement
+from tilewright.expr.access import MIN_REUSE, is_expensive, is_movement
 from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
@@ -92,6 +92,11 @@ class NodeMath:
     def moves(self) -> bool:
         """Whether every output element is an element of an operand, or a fill value."""
         return not self.reduces and all(is_movement(body_of(t)) for t in self.stages)
+
+    @cached_property
+    def is_expensive(self) -> bool:
+        """Whether an element takes a function like exp."""
+        return any(is_expensive(compute_of(t)) for t in self.stages)
 
     @cached_property
     def is_view(self) -> bool:

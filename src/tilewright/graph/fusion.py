@@ -16,8 +16,9 @@ or row by row, without reusing elements, where the group is light: all stages ca
 in one loop over rows (on a GPU not those after a contraction). A transposition that keeps rows
 whole, or moves rows shorter than a cache line, only changes where the group stores.
 
-(2) Groups without a reduction join the only reader of their result: plain movement joins movement
-(several readers of one group, too, that take other elements: slices into a concatenation),
+(2) Groups without a reduction join the readers of their result. Plain movement joins all readers of
+one group that take each element once (slices before a concatenation), arithmetic without functions
+like exp the concatenation or pad that alone reads it. Movement joins an only reader that moves, too,
 a contraction (which may copy it in the order in which it reads) and any reader that does not lose
 contiguous rows by it; arithmetic joins a reader that uses each element once.
 
@@ -277,8 +278,11 @@ class _Fuser:
         moving = all(m.moves and len(m.node.inputs) == 1 for m in maths)
         alone = len(self.readers[value]) == 1
         if not self.owner[reader].anchored:
-            if moving and math.moves and math.picks(value):
-                return True
+            if math.picks(value):
+                along = math.moves or all(m.vectors_along(m.node.inputs[0]) for m in maths)
+                slight = alone and math.moves and not any(m.is_expensive for m in maths)
+                if along if moving else (slight and not path):
+                    return True
             once = alone and math.reads_once(value)
             return once and (moving or (not path and math.is_elementwise_in(value)))
         if not alone:
