@@ -18,7 +18,7 @@ whole, or moves rows shorter than a cache line, only changes where the group sto
 
 (2) Groups without a reduction join the readers of their result. Plain movement joins all readers of
 one group that take each element once (slices before a concatenation), arithmetic without functions
-like exp the concatenation or pad that alone reads it. Movement joins an only reader that moves, too,
+like exp the concatenation or pad that alone reads it. Movement joins an only reader that moves,
 a contraction (which may copy it in the order in which it reads) and any reader that does not lose
 contiguous rows by it; arithmetic joins a reader that uses each element once.
 
