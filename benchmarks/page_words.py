@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+RESULTS = Path(__file__).parent / "results"
 Content = Mapping[str, Any]
 
 
@@ -17,3 +19,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def origin(found: Content) -> str:
     """Machine, commit and day of a result."""
     return f"{found['machine']}; commit {found['commit']}; {found['date'][:10]}."
+
+
+def ratio(value: float | None) -> str:
+    """A cell of a table; empty where nothing was compared."""
+    return "" if value is None else f"{value:.2f}"

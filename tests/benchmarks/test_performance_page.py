@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.comparison import Results, entry_of
-from benchmarks.page import PAGE, RESULTS, SECTIONS, page
+from benchmarks.page import PAGE, SECTIONS, page
+from benchmarks.page_words import RESULTS
 from benchmarks.reuse_ranges import RANGES
 from benchmarks.reuse_sets import summary as sets_summary
 
