@@ -43,8 +43,7 @@ from benchmarks.template_candidates import rows as template_rows
 from benchmarks.template_models import rows as contraction_rows
 from tilewright.text import NONE, duration
 
-ROOT = Path(__file__).parent
-PAGE = ROOT.parent / "docs" / "performance.md"
+PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 CURVE = (0, 16, 64)  # trials at which a tuning curve is shown
 INTRODUCTION = """\
 # Performance
