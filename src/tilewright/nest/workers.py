@@ -15,6 +15,7 @@ from math import prod
 from typing import NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilewright.errors import VerifyError
 from tilewright.expr.evaluate import ColumnProgram
@@ -47,6 +48,14 @@ def perfect_nest(loop: For) -> tuple[tuple[For, ...], Node]:
     while isinstance(found[-1].body, For) and found[-1].body.kind is loop.kind:
         found.append(found[-1].body)
     return tuple(found), found[-1].body
+
+
+def threads_where(cond: Expr, loop: For) -> NDArray[np.bool_] | None:
+    """For which threads of a loop a condition holds, `[threads]`; None where it depends on more."""
+    if not isinstance(loop.extent, int) or free_vars(cond) != {loop.var.name} or reads(cond):
+        return None
+    values = ColumnProgram([cond]).run({loop.var.name: np.arange(loop.extent)})
+    return np.broadcast_to(np.asarray(values[cond], np.bool_), (loop.extent,))
 
 
 def kernels(body: Node) -> list[Node]:
@@ -156,14 +165,13 @@ class Team:
         loops = self.threads.get(Kind.THREAD_X, ())
         if len(loops) != 1 or not isinstance(loops[0].extent, int):
             return False
-        variable, threads = loops[0].var.name, np.arange(loops[0].extent)
-        if any(free_vars(c) != {variable} or reads(c) for c in self.conditions):
-            return False
-        values = ColumnProgram(self.conditions).run({variable: threads})
-        come = np.ones(len(threads) + -len(threads) % count, np.bool_)
-        come[len(threads) :] = False
+        threads = loops[0].extent
+        come = np.arange(threads + -threads % count) < threads
         for cond in self.conditions:
-            come[: len(threads)] &= np.asarray(values[cond], np.bool_)
+            holds = threads_where(cond, loops[0])
+            if holds is None:
+                return False
+            come[:threads] &= holds
         runs = come.reshape(-1, count)
         return bool((runs == runs[:, :1]).all())
 

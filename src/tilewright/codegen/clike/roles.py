@@ -17,9 +17,8 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.codegen.rewrite import rebuilt
-from tilewright.expr.evaluate import ColumnProgram
-from tilewright.expr.nodes import Expr, free_vars, reads
 from tilewright.nest.nodes import WORKERS, Barrier, For, If, Kind, Node, Seq, bodies, seq, walk
+from tilewright.nest.workers import threads_where
 
 
 def by_role(node: Node, thread: For | None = None) -> Node:
@@ -43,18 +42,11 @@ def _roles(body: Node, thread: For) -> list[If]:
     """
     if not isinstance(body, Seq):
         return []
-    parts = [p for p in body.body if isinstance(p, If) and _is_role(p.cond, thread)]
-    if len(parts) < len(body.body) or any(isinstance(n, Barrier) for n in walk(body)):
+    parts = [p for p in body.body if isinstance(p, If)]
+    holds = [h for p in parts if (h := threads_where(p.cond, thread)) is not None]
+    if len(holds) < len(body.body) or any(isinstance(n, Barrier) for n in walk(body)):
         return []
-    assert isinstance(thread.extent, int)
-    program = ColumnProgram([p.cond for p in parts])
-    values = program.run({thread.var.name: np.arange(thread.extent)})
-    met = sum(np.broadcast_to(values[p.cond], (thread.extent,)).astype(int) for p in parts)
-    return parts if np.max(met) <= 1 else []
-
-
-def _is_role(cond: Expr, thread: For) -> bool:
-    return free_vars(cond) == {thread.var.name} and not reads(cond)
+    return parts if np.max(np.sum(holds, 0)) <= 1 else []
 
 
 def _joined(parts: Sequence[Node], thread: For) -> Node:
@@ -63,7 +55,9 @@ def _joined(parts: Sequence[Node], thread: For) -> Node:
     for part in parts:
         last = found[-1] if found else None
         match part, last:
-            case If(cond, body), If(before, earlier) if cond == before and _is_role(cond, thread):
+            case If(cond, body), If(before, earlier) if (
+                cond == before and threads_where(cond, thread) is not None
+            ):
                 found[-1] = If(cond, seq(earlier, body))
             case _:
                 found.append(part)
