@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -164,6 +165,34 @@ def test_reductions_along_lanes(op: str, dtype: str) -> None:
     update = under(j.guards, Store(y, (i,), x[i, j.index], op))
     body = seq(Store(y, (i,), first), nest([j.loop(0), j.loop(1, V)], update))
     check(Program("reduce", (x,), (), (), (y,), nest([("i", 3, S)], body)))
+
+
+PLACES: dict[str, Callable[[Expr], Expr]] = {
+    "twice": lambda i: i // 2,
+    "three times": lambda i: i // 3,
+    "two runs in turns": lambda i: i % 2 * 70 + i // 2,
+    "four runs": lambda i: i % 4 * 20 + i // 4,
+    "many runs": lambda i: i % 8 * 9 + i // 8,
+    "backwards in pairs": lambda i: i + 1 - i % 2 * 2,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "float16"])
+@pytest.mark.parametrize("place", PLACES)
+def test_lanes_whose_places_are_known(place: str, dtype: str) -> None:
+    """Runs of neighbours are loaded and shuffled, the last one up to a buffer's end; conditions of
+    all lanes, or of each, and sums of a part of the lanes.
+    """
+    kind = DTYPES[dtype]
+    x, y = placeholder((3, 140), kind, name="x"), Tensor("y", (3, 70), kind.compute)
+    z, i, j = Tensor("z", (3,), kind.compute), Var("i"), Var("j")
+    read = x[i, PLACES[place](j)]
+    zero = Const(0.0 if kind.is_float else 0, kind.compute)
+    for value in (read, Select(i < 2, read, zero), Select(j < 41, read, zero)):
+        store = nest([("i", 3, S), ("j", 70, V)], Store(y, (i, j), value))
+        check(Program("places", (x,), (), (), (y,), store))
+    total = seq(Store(z, (i,), zero), nest([("j", 37, V)], Store(z, (i,), read, "sum")))
+    check(Program("sums", (x,), (), (), (z,), nest([("i", 3, S)], total)))
 
 
 def test_argmin_in_two_stages() -> None:

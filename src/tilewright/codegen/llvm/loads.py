@@ -2,17 +2,20 @@
 
 0 1 2 3      contiguous: one load, masked or in pieces where lanes are missing
 0 2 4 6      strides of 2 to 4: contiguous loads, shuffled, masked where lanes are switched off
+0 0 1 1, 0 9 1 10    known places in a few runs: a load of each, shuffled
 0 9 18 27    other strides: groups of four from each lane's address on, transposed; or gathered
 """
 
 from __future__ import annotations
 
+from tilewright.codegen.lanes import next_power
 from tilewright.codegen.llvm.addresses import MemoryAccess, powers
 from tilewright.codegen.llvm.indices import LANE
 from tilewright.codegen.llvm.resident import WAY_BYTES
 from tilewright.codegen.llvm.types import mangled, shuffle_mask, vector
 from tilewright.target.cpu import SHUFFLED_STRIDE
 
+MOST_RUNS = 4  # of neighbours, that are loaded and shuffled rather than gathered
 GROUP = 4
 """Neighbouring elements that a transposed load takes from each lane's address on."""
 
@@ -146,6 +149,40 @@ class MemoryLoad(MemoryAccess):
             total, known = self.b.pure(text, first, second), reached
         return total
 
+    def picked(self, apart: list[int]) -> str | None:
+        """Elements so far behind the first lane's, from contiguous loads of a few runs; None where
+        there are more, or a guard switches single lanes off.
+
+            0 0 1 1 2 2 3 3      one run        0 9 1 10 2 11 3 12      two
+        """
+        assert self.lanes is not None
+        runs: list[list[int]] = []
+        for place in sorted(set(apart)):
+            if runs and place < runs[-1][0] + self.count:
+                runs[-1].append(place)
+            else:
+                runs.append([place])
+        size = next_power(max(run[-1] - run[0] + 1 for run in runs))
+        longer = [self.at.shifted(r[0] + size - 1) for r in runs if r[-1] - r[0] + 1 < size]
+        inside = all(self.emitter.in_bounds(self.buffer, end) for end in longer)
+        masked = self.guard is not None and self.guard.lanes > 1
+        if len(runs) > MOST_RUNS or size < 2 or masked or not inside:
+            return None
+        kind = vector(self.element, size)
+        parts = []
+        for run in runs:
+            at = self.pointer(run[0])
+            text = f"load {kind}, ptr {at}, align {self.align}"
+            parts.append(self.load_text(text, at, key=("run", run[0], size)))
+        parts += parts[-1:] * (next_power(len(parts)) - len(parts))
+        elements = size * len(parts)
+        whole = vector(self.element, elements)
+        number = {x: n * size + x - run[0] for n, run in enumerate(runs) for x in run}
+        order = [number[x] for x in apart] + [elements] * (self.count - len(apart))
+        joined = self._joined(parts, size)
+        text = f"shufflevector {whole} {joined}, {whole} zeroinitializer, {shuffle_mask(order)}"
+        return self.b.pure(text, joined)
+
     def contiguous_part(self, p: str, at: str, start: int, stride: int) -> str:
         """As many elements as there are lanes, `start` behind the first lane's; only those of lanes
         that are switched on where a guard says which.
@@ -177,15 +214,14 @@ class MemoryLoad(MemoryAccess):
             p = self.b.local(f"getelementptr {self.element}, ptr {at}, i64 {i * stride}")
             text = f"load {part}, ptr {p}, align {self.align}"
             rows.append(self.load_text(text, p, at, key=("group", i)))
-        a, b, c, d = (self._joined(rows[i::GROUP]) for i in range(GROUP))
+        a, b, c, d = (self._joined(rows[i::GROUP], GROUP) for i in range(GROUP))
         half = wanted // 2
         low = self._pairs(a, b, (2 * half, 2 * half + 1), 1)
         high = self._pairs(c, d, (2 * half, 2 * half + 1), 1)
         return self._pairs(low, high, (wanted % 2,), 2)
 
-    def _joined(self, rows: list[str]) -> str:
-        """Vectors of one type, a power of two of them, one after the other."""
-        size = GROUP
+    def _joined(self, rows: list[str], size: int) -> str:
+        """Vectors of `size` elements, a power of two of them, one after the other."""
         while len(rows) > 1:
             kind, order = vector(self.element, size), shuffle_mask(list(range(2 * size)))
             pairs = zip(rows[::2], rows[1::2], strict=True)

@@ -2,7 +2,8 @@
 
 The coefficient of LANE in an address decides: 0 is a scalar, 1 a contiguous vector, 2 to 4 are
 contiguous loads and shuffles, anything else a gather (or one access a lane), or, where they exist,
-four elements from each lane's address on, transposed. A static tail of
+four elements from each lane's address on, transposed. Where lanes have no coefficient but known
+places, a few runs of these are loaded and shuffled. A static tail of
 `active` lanes uses masked accesses where the machine has them, otherwise pieces of 8, 4, 2, 1.
 A read that a condition forbids is redirected to a block of zeros, or masked off.
 """
@@ -48,6 +49,26 @@ class Memory:
         if raw is None:
             raw = access.value()
         return from_storage(self.b, raw, access.dtype, access.count, self.half)
+
+    def pick(
+        self,
+        buffer: Buffer,
+        at: Linear,
+        apart: list[int],
+        lanes: VectorLanes,
+        guard: SsaValue | None,
+    ) -> SsaValue | None:
+        """Elements so far behind the one at `at`, a lane each; None where contiguous loads do not
+        bring them together. The guard of single lanes does not count where all elements exist.
+        """
+        there = all(self.emitter.in_bounds(buffer, at.shifted(n)) for n in apart)
+        of_lanes = guard is not None and guard.lanes > 1
+        access = MemoryLoad(self.emitter, buffer, at, lanes, None if of_lanes and there else guard)
+        raw = access.picked(apart)
+        if raw is None:
+            return None
+        self.emitter.m.read.add(buffer.tensor.name)
+        return from_storage(self.b, raw, access.dtype, lanes.count, self.half)
 
     def gather(
         self, buffer: Buffer, at: SsaValue, lanes: VectorLanes, guard: SsaValue | None

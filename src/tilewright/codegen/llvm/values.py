@@ -118,6 +118,27 @@ class Evaluator:
             total = self.pair("add", total, scaled)
         return self.widen(total)
 
+    def each_lane(self, e: Read, lanes: VectorLanes) -> tuple[Linear, list[int]] | None:
+        """The element that the first lane reads, and how many further each lane's is; None where
+        that is not known here, or data decide.
+        """
+        if any(map(reads, e.indices)):
+            return None
+        env, form = self.ix.env, self.form(e, e.tensor, e.indices)
+        bound, first, apart = env[lanes.var], None, []
+        try:
+            for lane in range(lanes.active):
+                env[lanes.var] = bound.without(LANE).shifted(lane)
+                at = self.ix.resolve(form)
+                first = first or at
+                between = None if at is None or first is None else at.plus(first, -1)
+                if between is None or between.terms:
+                    return None
+                apart.append(between.const)
+        finally:
+            env[lanes.var] = bound
+        return None if first is None else (first, apart)
+
     def read(self, e: Read, guard: SsaValue | None) -> SsaValue:
         """The element(s) read; zero where `guard` is false and the address may be out of range."""
         number = self.number(e)
@@ -126,8 +147,13 @@ class Evaluator:
         at = self.ix.resolve(self.form(e, e.tensor, e.indices))
         if at is None:
             assert self.lanes is not None
+            buffer = self.buffers[e.tensor.name]
+            known = self.each_lane(e, self.lanes)
+            found = known and self.memory.pick(buffer, *known, self.lanes, guard)
+            if found is not None:
+                return found
             numbers = self.element_numbers(e.tensor, e.indices)
-            return self.memory.gather(self.buffers[e.tensor.name], numbers, self.lanes, guard)
+            return self.memory.gather(buffer, numbers, self.lanes, guard)
         kept = self.registers.get(e.tensor.name, at)
         if kept is not None:
             return kept
@@ -291,7 +317,7 @@ class Evaluator:
         """
         at = self.ix.resolve(self.form(e, e.tensor, e.indices))
         if at is None:
-            return True
+            return cond.lanes == 1  # see `Memory.pick`
         if cond.lanes > 1 and not at.coefficient(LANE):
             return False
         buffer = self.buffers[e.tensor.name]
