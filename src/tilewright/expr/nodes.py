@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -424,4 +425,9 @@ def reads(e: Expr) -> list[Read]:
 
 def free_vars(e: Expr) -> set[str]:
     """Names of the variables in `e`."""
-    return {x.name for x in walk(e) if isinstance(x, Var)}
+    return set(_free_vars(e))
+
+
+@lru_cache(maxsize=1 << 14)  # the parts of a program, which are asked again and again
+def _free_vars(e: Expr) -> frozenset[str]:
+    return frozenset(x.name for x in walk(e) if isinstance(x, Var))
