@@ -13,7 +13,7 @@ from onnx import helper
 from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Graph
 from tilewright.graph.onnx_import import load
-from tilewright.graph.passes import PASSES, simplify
+from tilewright.graph.passes import PASSES, Pass, simplify
 from tilewright.graph.passes.channels_last import channels_last
 from tilewright.graph.passes.closed_forms import closed_forms
 from tilewright.graph.passes.fold_affine import fold_affine
@@ -34,12 +34,12 @@ def ops(graph: Graph) -> Counter[str]:
     return Counter(n.op for n in graph.nodes)
 
 
-def check(model: onnx.ModelProto, *steps: object) -> Graph:
+def check(model: onnx.ModelProto, *steps: Pass) -> Graph:
     """The model after `steps`, which must not change what it computes."""
     graph = load(model)
     inputs = random_inputs(graph)
     for step in steps:
-        graph = step(graph)  # type: ignore[operator]
+        graph = step(graph)
     for ours, theirs in zip(run_graph(graph, inputs), run_onnx(model, inputs), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
     return graph

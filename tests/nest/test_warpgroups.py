@@ -98,8 +98,9 @@ def test_a_group_comes_as_a_whole_and_takes_windows_of_tiles() -> None:
     candidate = program(product())
 
     def fewer(node: Node) -> Node:
-        is_threads = isinstance(node, For) and node.var.name == "thread"
-        return replace(node, extent=64) if is_threads else node  # type: ignore[type-var]
+        if isinstance(node, For) and node.var.name == "thread":
+            return replace(node, extent=64)
+        return node
 
     with pytest.raises(VerifyError, match="64 threads are no whole"):
         verify(replace(candidate, body=changed(candidate.body, fewer)))

@@ -76,7 +76,7 @@ def test_what_is_kept_is_all_that_is_read() -> None:
         rng = np.random.default_rng(seed)
         dag = two_readers(rng)
         x = dag.inputs[0]
-        arrays = {"x": rng.integers(-4, 5, [int(e) for e in x.shape]).astype("f4")}  # type: ignore[arg-type]
+        arrays = {"x": rng.integers(-4, 5, static_shape(x)).astype("f4")}
         try:
             state = schedule(rng, dag)
             lowered = lower(state, "program")

@@ -298,6 +298,12 @@ def viewed(change: Callable[[View], View]) -> Change:
     return on(BULK_COPY, moved)
 
 
+def from_a_tile(n: Instruction) -> Node:
+    """What a box is copied to is where it is copied from."""
+    assert n.result is not None
+    return replace(n, operands=(n.result, n.operands[1]))
+
+
 def read_by_threads(n: Node) -> Node:
     """A thread reads an element of a tile by itself."""
     if not isinstance(n, Store) or n.tensor.name != "sums.part":
@@ -334,8 +340,7 @@ REFUSED: dict[str, tuple[Change, str]] = {
     "a part of a group": (half_a_group, "not every thread of 128 comes to this instruction"),
     "fewer threads than a group": (of_float32, "not every thread of 128 comes"),
     "no view": (
-        on(BULK_COPY, lambda n: replace(n, operands=(n.result, n.operands[1]))),  # type: ignore[arg-type]
-        "is no view of 3 dimensions",
+        on(BULK_COPY, from_a_tile), "is no view of 3 dimensions",
     ),
 }  # fmt: skip
 

@@ -154,9 +154,7 @@ class Polynomials:
         x = self.clamped(x, -104.0, 89.0)
         if self.scales(x) and x.lanes == len(SIXTEENTHS):
             return self.exp_by_sixteenths(x)
-        shifted = self.fma(x, LOG2_E, ROUNDING)
-        whole = self.op("fsub", shifted, ROUNDING)
-        r = self.fma(whole, -LN2_LOW, self.fma(whole, -LN2_HIGH, x))
+        shifted, whole, r = self.reduced(x, ROUNDING)
         value = self.fma(self.horner(r, (1.0, *EXP)), r, 1.0)
         if self.scales(x):
             return self.scaled(value, whole)
@@ -166,11 +164,15 @@ class Polynomials:
         once = self.op("fmul", value, self.power_of_two(half))
         return self.op("fmul", once, self.power_of_two(rest))
 
+    def reduced(self, x: SsaValue, rounding: float) -> tuple[SsaValue, SsaValue, SsaValue]:
+        """n + `rounding`, n and r of x = n*ln2 + r."""
+        shifted = self.fma(x, LOG2_E, rounding)
+        whole = self.op("fsub", shifted, rounding)
+        return shifted, whole, self.fma(whole, -LN2_LOW, self.fma(whole, -LN2_HIGH, x))
+
     def exp_by_sixteenths(self, x: SsaValue) -> SsaValue:
         """The same with n in sixteenths, whose powers are looked up in a register."""
-        shifted = self.fma(x, LOG2_E, ROUNDING_SIXTEENTHS)
-        whole = self.op("fsub", shifted, ROUNDING_SIXTEENTHS)
-        r = self.fma(whole, -LN2_LOW, self.fma(whole, -LN2_HIGH, x))
+        shifted, whole, r = self.reduced(x, ROUNDING_SIXTEENTHS)
         power = self.looked_up(SIXTEENTHS, self.bits(shifted))
         tail = self.fma(self.horner(r, EXP_SIXTEENTH), self.op("fmul", r, r), r)
         return self.scaled(self.fma(power, tail, power), whole)
