@@ -24,9 +24,11 @@ from tilewright.expr.intervals import (
     UNBOUNDED,
     Interval,
     add,
+    cast,
     floordiv,
     interval,
     magnitude,
+    may_wrap,
     negate,
     point,
     scale,
@@ -99,8 +101,9 @@ class Facts:
     def assume(self, cond: Expr, holds: bool = True) -> Facts:
         """The facts where `cond` is true (or false, with `holds=False`)."""
         known = list(self.known)
-        for e, bounds in _differences(cond, holds):
-            form, constant = self._form(e)
+        for a, b, bounds in _differences(cond, holds):
+            (left, m), (right, n) = self._form(a), self._form(b)
+            form, constant = _plus(left, right, -1), m - n
             _include(known, form, constant, bounds)
             for whole in self._undivided_facts(form, add(bounds, point(-constant))):
                 _include(known, *whole)
@@ -225,7 +228,7 @@ class Facts:
         match e:
             case Binary(op, a, b) if op in ARITHMETIC_BOUNDS:
                 rule = ARITHMETIC_BOUNDS[op]
-                found = intersection(known, rule(self.bounds(a), self.bounds(b)))
+                found = intersection(known, cast(rule(self.bounds(a), self.bounds(b)), INT64))
                 quotient = self._quotient(e) if op == "mod" else None
                 if quotient is not None:
                     a, c = quotient
@@ -280,7 +283,12 @@ def _every(
 
 
 def _collect(e: Expr, factor: int, form: Form) -> int:
-    """Add `factor · e` to `form`; returns the constant that is left over."""
+    """Add `factor · e` to `form`; returns the constant that is left over. A sum of data that may
+    wrap around is no sum.
+    """
+    if may_wrap(e):
+        form[e] = form.get(e, 0) + factor
+        return 0
     match e:
         case Const(value, _):
             return factor * int(value)
@@ -342,8 +350,10 @@ def _either(yes: Facts, a: Expr, no: Facts, b: Expr) -> Interval:
     return yes.bounds(a) if no.impossible else yes.bounds(a).union(no.bounds(b))
 
 
-def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Interval]]:
-    """Expressions and the bounds that the condition (or its negation) gives them."""
+def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Expr, Interval]]:
+    """Pairs of expressions and the bounds that the condition (or its negation) gives the
+    difference.
+    """
     match cond:
         case Call("not", (x,)):
             yield from _differences(x, not holds)
@@ -353,7 +363,7 @@ def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Interval]]:
         case Binary(op, a, b) if op in NEGATED and a.dtype == INT64:
             bounds = DIFFERENCES.get(op if holds else NEGATED[op])
             if bounds is not None:
-                yield a - b, bounds
+                yield a, b, bounds
 
 
 def _divided(a: Interval, c: int) -> Interval:

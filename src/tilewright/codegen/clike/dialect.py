@@ -19,7 +19,6 @@ from tilewright.nest.nodes import Kind
 
 GLOBAL, SHARED, PRIVATE, TABLE = "global", "shared", "private", "table"
 VECTOR_BYTES = 16  # of one access
-NARROW = ("float16", "bfloat16")  # what is converted when it is loaded and stored
 FUNCTIONS = {
     "abs": "fabs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf",
     "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint",
@@ -107,6 +106,10 @@ class Dialect(ABC):
     @abstractmethod
     def narrow_store(self, dtype: DType, name: str, space: str, index: str, value: str) -> str:
         """A statement that stores a float as a narrow one."""
+
+    @abstractmethod
+    def narrow_rounding(self, dtype: DType) -> str:
+        """The definition of `tw_float16(x)`, which is a float as the narrow type holds it."""
 
     # ---- vectors ------------------------------------------------------------------------------
 

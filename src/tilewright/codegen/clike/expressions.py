@@ -15,11 +15,23 @@ from math import prod
 
 import numpy as np
 
-from tilewright.codegen.clike.dialect import NARROW, Dialect
+from tilewright.codegen.clike.dialect import Dialect
 from tilewright.errors import BuildError
-from tilewright.expr.dtypes import DType
+from tilewright.expr.dtypes import DTYPES, DType
 from tilewright.expr.intervals import Interval, interval
-from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Tensor, Var
+from tilewright.expr.nodes import (
+    NARROWING,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+)
 from tilewright.nest.swizzle import Swizzle
 
 # Text and how tightly it binds in C.
@@ -28,6 +40,7 @@ INFIX = {
     "lt": ("<", 4), "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4),
     "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6),
 }  # fmt: skip
+OF_BOOLS = {"add": "or", "max": "or", "mul": "and", "min": "and"}
 SELECT, UNARY, ATOM = 0, 7, 8
 INT_MAX = 2**31 - 1
 
@@ -126,9 +139,9 @@ class Expressions:
 
     def binary(self, e: Binary) -> tuple[str, int]:
         kind = e.a.dtype.compute
+        if kind.name == "bool" and e.op in OF_BOOLS:
+            return self._infix(OF_BOOLS[e.op], e)
         if e.op in ("min", "max"):
-            if not kind.is_float and kind.kind == "bool":
-                return self._infix("and" if e.op == "min" else "or", e)
             return f"{self.helper(e.op, kind)}({self.text(e.a)}, {self.text(e.b)})", ATOM
         if e.op in ("floordiv", "mod"):
             return self.division(e, kind)
@@ -176,6 +189,9 @@ class Expressions:
             case "abs" if not kind.is_float:
                 x = self.text(args[0], UNARY)
                 return f"{x} < 0 ? -{x} : {x}", SELECT
+            case _ if fn in NARROWING:
+                self.helpers[f"tw_{fn}"] = self.dialect.narrow_rounding(DTYPES[fn])
+                return f"tw_{fn}({texts[0]})", ATOM
         return f"{self.dialect.function(fn, kind)}({', '.join(texts)})", ATOM
 
     def cast(self, to: DType, x: Expr) -> tuple[str, int]:
@@ -223,12 +239,12 @@ class Expressions:
 
     def element(self, place: Place, index: str) -> str:
         """The element at a flat index, converted from how it is stored."""
-        if place.dtype.name in NARROW:
+        if place.dtype.name in NARROWING:
             return self.dialect.narrow_load(place.dtype, place.name, place.space, index)
         return f"{place.name}[{index}]"
 
     def assignment(self, place: Place, index: str, value: str) -> str:
         """A statement that stores a value of the compute type."""
-        if place.dtype.name in NARROW:
+        if place.dtype.name in NARROWING:
             return self.dialect.narrow_store(place.dtype, place.name, place.space, index, value)
         return f"{place.name}[{index}] = {value};"

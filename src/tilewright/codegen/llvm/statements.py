@@ -341,7 +341,7 @@ class Walker:
             before = old or ev.memory.load(buffer, at, ev.lanes, ev.guard if spread else None)
             if ev.lanes is not None and not spread:
                 return self.partials.folded(node.reduce, before, node.value)
-            value = ev.accumulate(node.reduce, before, node.value)
+            value = ev.accumulate(node, before)
         if spread:
             return ev.widen(value)
         if value.lanes > 1 or (ev.guard is not None and old is None):
@@ -361,5 +361,5 @@ class Walker:
             value = ev.value(node.value)
         else:
             old = ev.memory.gather(buffer, numbers, ev.lanes, ev.guard)
-            value = ev.accumulate(node.reduce, old, node.value)
+            value = ev.accumulate(node, old)
         ev.memory.scatter(buffer, numbers, ev.widen(value), ev.lanes, ev.guard)
