@@ -100,6 +100,12 @@ class Const(Operand):
             return repr(self.value) == repr(other.value)
         return self.value == other.value
 
+    @property
+    def held(self) -> int | float | bool:
+        """The number that the dtype holds: the nearest one."""
+        with np.errstate(over="ignore"):
+            return float(self.dtype.numpy.type(self.value)) if self.dtype.is_float else self.value
+
     def __hash__(self) -> int:
         return hash((repr(self.value) if self.dtype.is_float else self.value, self.dtype.name))
 
@@ -366,13 +372,14 @@ def cast(to: str | DType, x: Any) -> Expr:
 
 def _converted(e: Const, to: DType) -> Const | None:
     """A literal in another type; None where the conversion does not keep its (whole) number."""
+    value = e.held
     if to == BOOL:
-        return Const(e.value != 0, to)
+        return Const(value != 0, to)
     if to.is_float:
-        return Const(float(e.value), to) if e.dtype.is_float or e.value == float(e.value) else None
-    if e.dtype.is_float and not isfinite(e.value):
+        return Const(float(value), to) if e.dtype.is_float or value == float(value) else None
+    if e.dtype.is_float and not isfinite(value):
         return None
-    whole = int(e.value)
+    whole = int(value)
     return Const(whole, to) if to.wrapped(whole) == whole else None
 
 

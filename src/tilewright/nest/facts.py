@@ -21,6 +21,7 @@ from tilewright.expr.dtypes import INT64
 from tilewright.expr.evaluate import Array, evaluate
 from tilewright.expr.intervals import (
     ARITHMETIC_BOUNDS,
+    FAR,
     UNBOUNDED,
     Interval,
     add,
@@ -128,7 +129,7 @@ class Facts:
         """`k·(a // c) + rest` in [lo, hi] puts `k·a + c·rest` in [c·lo, c·hi + k·(c - 1)]."""
         for atom, k in form.items():
             match atom:
-                case Binary("floordiv", a, Const(c, _)) if c > 1:
+                case Binary("floordiv", a, Const(c, _)) if 1 < c < FAR:
                     inner, constant = self._form(a)
                     rest = {other: m for other, m in form.items() if other != atom}
                     whole = _plus(_times(rest, int(c)), inner, k)
@@ -250,7 +251,7 @@ class Facts:
                 form, constant = self._form(a)
                 for atom, k in form.items():
                     match atom:
-                        case Binary("floordiv", z, Const(c, _)) if c > 0 and k == 1:
+                        case Binary("floordiv", z, Const(c, _)) if 0 < c < FAR // b and k == 1:
                             rest = {other: m for other, m in form.items() if other != atom}
                             whole = (_expression(rest) + constant) * c + z
                             return whole % (c * b), int(c)

@@ -26,7 +26,7 @@ from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Expr
+from tilewright.expr.nodes import Expr, cast
 from tilewright.expr.reference import static_shape
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
@@ -335,7 +335,9 @@ class Walker:
         ev = self.ev
         spread = ev.lanes is not None and at.coefficient(LANE) != 0
         if node.reduce is None:
-            value = ev.value(node.value)
+            # what stays in registers is rounded as memory would
+            kept = node.value if old is None else cast(node.tensor.dtype, node.value)
+            value = ev.value(kept)
         else:
             buffer = ev.buffers[node.tensor.name]
             before = old or ev.memory.load(buffer, at, ev.lanes, ev.guard if spread else None)
