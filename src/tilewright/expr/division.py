@@ -112,7 +112,8 @@ class Division:
         _, rest = split(self._unwrap_mods(num, c), c)
         level = self._constant_quotient(rest, c)
         if level is not None:
-            return plus(rest, constant(-level * c))
+            lowered = plus(rest, constant(-level * c))
+            return lowered if self.atoms.exact(lowered) else self._atom("mod", rest, constant(c))
         parts = self._multiples(rest, c)
         if parts is not None:
             g, multiples, remaining = parts

@@ -206,7 +206,7 @@ class Simplifier:
     def _opaque_bounds(self, e: Expr) -> Interval:
         match e:
             case Call("abs", (x,)):
-                return magnitude(self.bounds(x))
+                return cast(magnitude(self.bounds(x)), INT64)
             case Cast(to, x) if not x.dtype.is_float:
                 return cast(self.bounds(x), to)
         return of_dtype(e.dtype)

@@ -90,6 +90,10 @@ class Dialect(ABC):
             )
         return self.types[dtype.name]
 
+    def unsigned(self, dtype: DType) -> str:
+        """The unsigned type as wide as an integer in a register."""
+        return "unsigned int" if dtype.bits <= 32 else "unsigned " + self.types["int64"]
+
     def element(self, dtype: DType) -> str:
         """The type of the elements of an array that the kernel declares."""
         return self.storage(dtype)
