@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from backends import Array, Backend
+from backends import Array, Backend, compiled, interpreted
 from random_numbers import random_numbers
 
 from tilewright.nest.print import program_text
@@ -48,3 +48,27 @@ def check_seed(seed: int, rows: int, backend: Backend) -> int:
             error.add_note(f"seed {seed}, row {i}\n{program_text(lowered.program)}")
             raise
     return len(population)
+
+
+@pytest.mark.parametrize("shard", range(2))
+def test_interpreted_programs_equal_numpy(shard: int, request: pytest.FixtureRequest) -> None:
+    wanted = request.config.getoption("--programs") // 32
+    for seed in range(shard, wanted, 2):
+        check_seed(seed, 2, interpreted)
+
+
+@pytest.mark.cpu
+@pytest.mark.parametrize("shard", range(2))
+def test_compiled_programs_equal_numpy(shard: int, request: pytest.FixtureRequest) -> None:
+    wanted = request.config.getoption("--programs") // 64
+    for seed in range(1_000_000 + shard, 1_000_000 + wanted, 2):
+        check_seed(seed, 1, compiled)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_math_itself_equals_numpy(seed: int) -> None:
+    """Evaluation is what programs are compared with elsewhere."""
+    for case in map(random_numbers, np.random.default_rng(2_000_000 + seed).spawn(25)):
+        found = case.dag.evaluate(case.arrays)
+        for name, expected in case.expected.items():
+            compare(found[name], expected)
