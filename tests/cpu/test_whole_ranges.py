@@ -107,7 +107,7 @@ def test_a_cast_to_a_narrow_float_rounds_wherever_it_is(name: str) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("literal", [np.nan, np.inf, -np.inf, 0.0])
+@pytest.mark.parametrize("literal", [np.nan, -np.nan, np.inf, -np.inf, 0.0])
 def test_literals_that_are_no_usual_numbers(literal: float) -> None:
     x = tw.placeholder(SPECIAL.shape, name="x")
     least = tw.compute(SPECIAL.shape, lambda i: tw.minimum(x[i], literal))
