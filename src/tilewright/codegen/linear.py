@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
-from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Call, Const, Expr, Var, as_expr, free_vars
+from tilewright.expr.dtypes import INT64
+from tilewright.expr.intervals import Interval, may_wrap
+from tilewright.expr.nodes import Binary, Call, Const, Expr, Var, as_expr, free_vars, holds_data
 
 Terms: TypeAlias = tuple[tuple[str, int], ...]
 
@@ -56,6 +57,11 @@ class Linear:
     def times(self, factor: int) -> Linear:
         """`self * factor`."""
         return ZERO.plus(self, factor)
+
+    def wrapped(self) -> Linear:
+        """The form with numbers that int64 holds, of the same value there."""
+        terms = tuple((n, INT64.wrapped(k)) for n, k in self.terms)
+        return Linear(INT64.wrapped(self.const), tuple(t for t in terms if t[1]))
 
     def coefficient(self, name: str) -> int:
         """The coefficient of `name` (0 where it does not occur)."""
@@ -98,6 +104,22 @@ def _sorted(items: Iterable[tuple[str, int]]) -> Terms:
     return tuple(sorted(t for t in items if t[1]))
 
 
+def wraps(e: Expr) -> bool:
+    """Whether an operation on int64 has to be done on data as the type has it: a sum that may wrap
+    around is divided or compared, or data divide.
+    """
+    match e:
+        case Binary("min" | "max", a, b):
+            return may_wrap(a) or may_wrap(b)
+        case Binary("floordiv" | "mod", a, b):
+            return may_wrap(a) or holds_data(b) or (holds_data(a) and not _is_positive(b))
+    return False
+
+
+def _is_positive(e: Expr) -> bool:
+    return isinstance(e, Const) and e.value > 0
+
+
 class Linearizer:
     """Turns index expressions into linear forms, naming what is not linear.
 
@@ -133,6 +155,8 @@ class Linearizer:
         if not isinstance(e, Binary) or e.a.dtype.name != "int64":
             return None
         a, b = e.a, e.b
+        if may_wrap(a) or may_wrap(b):
+            return None
         match e.op:
             case "lt":
                 return self.of(b).plus(self.of(a), -1).shifted(-1)

@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from tilewright.errors import ExprError, InputError
-from tilewright.expr.dtypes import BOOL, INT64
+from tilewright.expr.dtypes import BOOL, INT64, DType
 from tilewright.expr.evaluate import Array
 from tilewright.expr.nodes import (
     ARITHMETIC,
@@ -177,12 +177,16 @@ def inline_reads(body: Expr, stages: Mapping[str, Tensor]) -> Expr:
     def leaf(x: Expr) -> Expr | None:
         if not isinstance(x, Read) or x.tensor.name not in stages:
             return None
-        source = compute_of(stages[x.tensor.name])
         indices = [inline_reads(i, stages) for i in x.indices]
-        values = {a.name: i for a, i in zip(source.axes, indices, strict=True)}
-        return cast(x.dtype, substitute(source.body, values))
+        return element(x.tensor.dtype, compute_of(stages[x.tensor.name]), indices)
 
     return transform(body, leaf)
+
+
+def element(storage: DType, source: Compute, indices: Sequence[Expr]) -> Expr:
+    """What a stage's definition makes of the element at `indices`, rounded as storing it does."""
+    values = {a.name: i for a, i in zip(source.axes, indices, strict=True)}
+    return cast(storage, substitute(source.body, values))
 
 
 def stage_flops(tensor: Tensor) -> int:
@@ -296,5 +300,5 @@ def _split_accumulation(t: Tensor, taken: set[str]) -> tuple[list[Tensor], Tenso
     if kept == t.dtype:
         return [], t
     wide = Tensor(_unique(f"{t.name}_acc", taken), t.shape, kept, replace(source, hints=()))
-    body = cast(t.dtype, wide[tuple(a.var for a in source.axes)])
+    body = cast(t.dtype.compute, wide[tuple(a.var for a in source.axes)])
     return [wide], replace(t, source=Compute(source.axes, body, source.hints))

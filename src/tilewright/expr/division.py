@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from math import gcd
 
-from tilewright.expr.intervals import floordiv, maximum, minimum, modulo
+from tilewright.expr.intervals import FAR, floordiv, maximum, minimum, modulo
 from tilewright.expr.polynomials import (
     ONE,
     Atoms,
@@ -48,7 +48,7 @@ class Division:
             elif c == 0:
                 hit = self._atom("floordiv", num, den)
             else:
-                hit = self._quotient(num if c > 0 else plus({}, num, -1), abs(c))
+                hit = self._quotient(num, c) if c > 0 else self._negated("floordiv", num, c)
             self._quotients[key] = hit
         return hit
 
@@ -65,9 +65,18 @@ class Division:
             elif c > 0:
                 hit = self._remainder(num, c)
             else:
-                hit = plus({}, self._remainder(plus({}, num, -1), -c), -1)
+                hit = self._negated("mod", num, c)
             self._remainders[key] = hit
         return hit
+
+    def _negated(self, op: str, num: Poly, c: int) -> Poly:
+        """A division by a negative number: `num // c` is `-num // -c`, `num % c` `-(-num % -c)`."""
+        minus = plus({}, num, -1)
+        if not self.atoms.exact(minus):
+            return self._atom(op, num, constant(c))
+        if op == "floordiv":
+            return self._quotient(minus, -c)
+        return plus({}, self._remainder(minus, -c), -1)
 
     def _atom(self, op: str, num: Poly, den: Poly) -> Poly:
         rule = floordiv if op == "floordiv" else modulo
@@ -92,7 +101,9 @@ class Division:
         if inner is not None:
             op, x, a = inner
             if op == "floordiv":  # (x//a + r) // c == (x + r*a) // (a*c)
-                return self._quotient(plus(x, constant(rest.get(ONE, 0) * a)), a * c)
+                whole = plus(x, constant(rest.get(ONE, 0) * a))
+                if self.atoms.exact(whole) and a * c <= FAR:
+                    return self._quotient(whole, a * c)
             if op == "mod" and ONE not in rest and a % c == 0:  # (x % a) // c == (x//c) % (a/c)
                 return self._remainder(self._quotient(x, c), a // c)
         return self._atom("floordiv", rest, constant(c))
@@ -101,7 +112,8 @@ class Division:
         _, rest = split(self._unwrap_mods(num, c), c)
         level = self._constant_quotient(rest, c)
         if level is not None:
-            return plus(rest, constant(-level * c))
+            lowered = plus(rest, constant(-level * c))
+            return lowered if self.atoms.exact(lowered) else self._atom("mod", rest, constant(c))
         parts = self._multiples(rest, c)
         if parts is not None:
             g, multiples, remaining = parts
@@ -149,10 +161,13 @@ class Division:
                     assert rest is not None
                     unwrapped = plus({n: j for n, j in p.items() if n != mono},
                                      times({rest: k}, atom.args[0]))  # fmt: skip
-                    return self._unwrap_mods(self.recombine(unwrapped), c)
+                    if self.atoms.exact(unwrapped):
+                        return self._unwrap_mods(self.recombine(unwrapped), c)
         return p
 
     def _symbolic_quotient(self, num: Poly, den: Poly) -> Poly:
+        if self.atoms.may_wrap and self.atoms.hold_data(num, den):
+            return self._atom("floordiv", num, den)
         whole, rest = split_symbolic(num, den)
         rest, den, _ = cancel(rest, den)
         if as_constant(den) is not None:
@@ -163,6 +178,8 @@ class Division:
         return plus(whole, self._atom("floordiv", rest, den))
 
     def _symbolic_remainder(self, num: Poly, den: Poly) -> Poly:
+        if self.atoms.may_wrap and self.atoms.hold_data(num, den):
+            return self._atom("mod", num, den)
         _, rest = split_symbolic(num, den)
         rest, small, common = cancel(rest, den)
         if as_constant(small) is not None:
@@ -216,7 +233,9 @@ class Division:
         if d is None:
             return None
         inner = self._join(plus({(a,): 1}, y, c), (a,), a, 1)
-        return None if inner is None else self._remainder(inner, c * d)
+        if inner is None or not self.atoms.exact(inner) or c * d > FAR:
+            return None
+        return self._remainder(inner, c * d)
 
     def extremum(self, op: str, a: Poly, b: Poly) -> Poly:
         """`min(a, b)` or `max(a, b)`: flattened, without operands that bounds rule out."""

@@ -52,6 +52,11 @@ class DType(HashedOnce):
     def is_float(self) -> bool:
         return self.kind == "float"
 
+    def wrapped(self, value: int) -> int:
+        """An integer as this integer type holds it: modulo 2**bits."""
+        least = -(1 << (self.bits - 1)) if self.kind == "int" else 0
+        return (value - least) % (1 << self.bits) + least
+
     def neutral(self, op: str) -> int | float | bool:
         """The value that leaves a reduction in this type as it is."""
         if op in ("sum", "prod"):
@@ -60,7 +65,7 @@ class DType(HashedOnce):
             return float("-inf") if op == "max" else float("inf")
         if self.kind == "bool":
             return op == "min"
-        low = 0 if self.kind == "uint" else -(1 << (self.bits - 1))
+        low = self.wrapped(1 << (self.bits - 1)) if self.kind == "int" else 0
         return low if op == "max" else low + (1 << self.bits) - 1
 
     def __str__(self) -> str:

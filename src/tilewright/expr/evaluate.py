@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import ExprError
-from tilewright.expr.dtypes import BOOL, FLOAT64, INT64, DType
+from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT64, INT64, DType
 from tilewright.expr.nodes import (
+    NARROWING,
     Binary,
     Call,
     Cast,
@@ -103,6 +105,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "bitxor": np.bitwise_xor,
     "shl": _shift(np.left_shift),
     "shr": _shift(np.right_shift),
+    **{narrow: partial(np.asarray, dtype=DTYPES[narrow].numpy) for narrow in NARROWING},
 }
 
 

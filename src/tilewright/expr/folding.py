@@ -67,21 +67,21 @@ def fold(e: Expr) -> Expr:
             return x
         case Call("neg", (Call("neg", (x,)),)):
             return x
-        case Call(fn, (Const(value, kind),)):
-            return _call(e, fn, value, kind)
+        case Call(fn, (Const(_, kind) as x,)):
+            return _call(e, fn, x.held, kind)
         case Cast(to, x) if x.dtype == to:
             return x
-        case Cast(to, Const(value, kind)):
-            return _cast(e, to, value, kind)
+        case Cast(to, Const(_, kind) as x):
+            return _cast(e, to, x.held, kind)
     return e
 
 
 def _binary(e: Expr, op: str, a: Const, b: Const) -> Expr:
     kind = a.dtype
     if op in COMPARISONS:
-        return Const(COMPARE[op](a.value, b.value), BOOL)
+        return Const(COMPARE[op](a.held, b.held), BOOL)
     if kind.is_float:
-        return _float(e, op, float(a.value), float(b.value), kind)
+        return _float(e, op, float(a.held), float(b.held), kind)
     if kind == BOOL or op not in INTEGER_RULES or (op in ("floordiv", "mod") and not b.value):
         return e
     return _fits(e, INTEGER_RULES[op](int(a.value), int(b.value)), kind)

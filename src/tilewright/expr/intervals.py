@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tilewright.expr.dtypes import BOOL, INT64, DType
 from tilewright.expr.nodes import (
@@ -24,6 +25,9 @@ from tilewright.expr.nodes import (
     Reduce,
     Select,
     Var,
+    free_vars,
+    holds_data,
+    walk,
 )
 
 
@@ -51,6 +55,8 @@ class Interval:
 
 
 UNBOUNDED = Interval(None, None)
+FAR = 1 << 48
+"""No index, size or stride is greater: memory has fewer elements."""
 TRUTH = Interval(0, 1)
 NO_BOUNDS: Mapping[str, Interval] = {}
 
@@ -58,6 +64,15 @@ NO_BOUNDS: Mapping[str, Interval] = {}
 def point(value: int) -> Interval:
     """The interval that holds `value` alone."""
     return Interval(value, value)
+
+
+LARGEST_INDEX = 1 << 31
+"""What a variable is at most where nothing is known of it and data are."""
+
+
+def is_far(a: Interval) -> bool:
+    """Whether a bound is none that an index could have."""
+    return (a.lo is not None and a.lo < -FAR) or (a.hi is not None and a.hi > FAR)
 
 
 def add(a: Interval, b: Interval) -> Interval:
@@ -182,10 +197,10 @@ def compare(op: str, difference: Interval) -> Interval:
 
 
 def of_dtype(kind: DType) -> Interval:
-    """All values of a dtype; int64 and floats count as unbounded."""
+    """All values of a dtype; floats count as unbounded."""
     if kind == BOOL:
         return TRUTH
-    if kind.is_float or kind == INT64:
+    if kind.is_float:
         return UNBOUNDED
     if kind.kind == "uint":
         return Interval(0, (1 << kind.bits) - 1)
@@ -206,21 +221,20 @@ ARITHMETIC_BOUNDS = {
 def interval(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Interval:
     """Bounds of an int64 or bool expression, given those of its variables.
 
-    Variables that `env` lacks are unbounded. Narrow integers keep their dtype's range (they may
-    wrap); floats are unbounded.
+    Variables that `env` lacks are unbounded: sizes and indices, which never wrap. Other integers
+    keep their dtype's range, and have all of it where they may wrap; floats are unbounded.
     """
     match e:
         case Const(value, dtype):
             return UNBOUNDED if dtype.is_float else point(int(value))
         case Var(name, dtype):
-            return env.get(name, of_dtype(dtype))
+            return env.get(name, UNBOUNDED if dtype == INT64 else of_dtype(dtype))
         case Read() | Reduce():
             return of_dtype(e.dtype)
         case Select(cond, a, b):
             return _select(interval(cond, env), a, b, env)
         case Cast(to, x):
-            inner = UNBOUNDED if x.dtype.is_float else interval(x, env)
-            return cast(inner, to)
+            return of_dtype(to) if x.dtype.is_float else cast(interval(x, env), to)
         case Binary(op, a, b):
             return _binary(op, a, b, env)
         case Call(fn, args):
@@ -228,13 +242,16 @@ def interval(e: Expr, env: Mapping[str, Interval] = NO_BOUNDS) -> Interval:
 
 
 def cast(a: Interval, to: DType) -> Interval:
-    """Bounds of `a` converted to dtype `to`: kept where they fit, else the dtype's own."""
+    """Bounds of `a` converted to dtype `to`: kept where they fit, else the dtype's own. What is
+    unbounded is an index, and stays one in int64.
+    """
     if to == BOOL:
         return compare("ne", a)
     limits = of_dtype(to)
     if limits.lo is None or limits.hi is None:
-        return UNBOUNDED if to.is_float else a
-    return a if a.within(limits.lo, limits.hi) else limits
+        return UNBOUNDED
+    unbounded = a.lo is None or a.hi is None
+    return a if (unbounded and to == INT64) or a.within(limits.lo, limits.hi) else limits
 
 
 def _select(cond: Interval, a: Expr, b: Expr, env: Mapping[str, Interval]) -> Interval:
@@ -255,7 +272,9 @@ def _binary(op: str, a: Expr, b: Expr, env: Mapping[str, Interval]) -> Interval:
     rule = ARITHMETIC_BOUNDS.get(op)
     if rule is None:
         return compare(op, add(x, negate(y)))
-    return cast(rule(x, y), kind)
+    found = cast(rule(x, y), kind)
+    wraps = op in ("add", "sub", "mul") and (found.lo is None or found.hi is None)
+    return UNBOUNDED if wraps and (is_far(x) or is_far(y)) else found
 
 
 def _call(fn: str, args: tuple[Expr, ...], kind: DType, env: Mapping[str, Interval]) -> Interval:
@@ -272,3 +291,20 @@ def _call(fn: str, args: tuple[Expr, ...], kind: DType, env: Mapping[str, Interv
     if fn == "abs":
         return cast(magnitude(x), kind)
     return of_dtype(kind)
+
+
+@lru_cache(maxsize=1 << 14)
+def may_wrap(e: Expr) -> bool:
+    """Whether int64 arithmetic in `e` may leave int64. Indices alone never do."""
+    if not holds_data(e) and not any(
+        isinstance(x, Const) and x.dtype == INT64 and abs(x.value) > FAR for x in walk(e)
+    ):
+        return False
+    env = {name: Interval(-LARGEST_INDEX, LARGEST_INDEX) for name in free_vars(e)}
+    limits = of_dtype(INT64)
+    for x in walk(e):
+        if isinstance(x, Binary) and x.dtype == INT64 and x.op in ("add", "sub", "mul"):
+            found = ARITHMETIC_BOUNDS[x.op](interval(x.a, env), interval(x.b, env))
+            if found.lo is None or found.hi is None or cast(found, INT64) == limits:
+                return True
+    return False

@@ -7,6 +7,7 @@
 Nodes are frozen values: equal structure means equal (`==`), so they can be dictionary keys.
 `a < b`, `a + b`, `a // b`, `a & b` build nodes; equality of *values* is `a.eq(b)`. Index
 arithmetic is int64. `//` and `%` round towards minus infinity (as Python and ONNX `Mod` do).
+Integers wrap around, int64 too: indices never come near its ends, values read from tensors may.
 
 An `Extent` is an int or an int64 expression over decision variables: a sketch keeps its tile
 sizes as variables, a concrete program has ints. `Tensor` values compare by name, shape and dtype.
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -35,7 +37,10 @@ MATH = (
     "neg", "abs", "exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "cos",
     "floor", "ceil", "round", "trunc", "pow", "fma", "not", "isnan", "isinf",
     "bitand", "bitor", "bitxor", "shl", "shr",
+    "float16", "bfloat16",
 )  # fmt: skip
+ROUNDINGS = ("floor", "ceil", "round", "trunc")
+NARROWING = ("float16", "bfloat16")
 BITS = ("bitand", "bitor", "bitxor", "shl", "shr")
 REDUCTIONS = ("sum", "max", "min", "prod")
 
@@ -95,6 +100,12 @@ class Const(Operand):
             return repr(self.value) == repr(other.value)
         return self.value == other.value
 
+    @property
+    def held(self) -> int | float | bool:
+        """The number that the dtype holds: the nearest one."""
+        with np.errstate(over="ignore"):
+            return float(self.dtype.numpy.type(self.value)) if self.dtype.is_float else self.value
+
     def __hash__(self) -> int:
         return hash((repr(self.value) if self.dtype.is_float else self.value, self.dtype.name))
 
@@ -141,7 +152,8 @@ class Call(Operand):
     """A math intrinsic of MATH, elementwise, on operands of one dtype.
 
     Those on bits take integers; a shift by as many bits as there are, or more, leaves the sign
-    of a signed integer shifted right, else 0.
+    of a signed integer shifted right, else 0. Those of NARROWING round a float32 to the nearest
+    value of a narrower type, which may be infinite.
     """
 
     fn: str
@@ -257,10 +269,14 @@ def as_expr(x: Any, like: DType | None = None) -> Expr:
 
 
 def const(value: int | float | bool, like: DType) -> Const:
-    """A literal of dtype `like`."""
+    """A literal of dtype `like`. Raises ExprError for an integer that it cannot hold."""
     if like.is_float:
         return Const(float(value), like)
-    return Const(bool(value) if like == BOOL else int(value), like)
+    if like == BOOL:
+        return Const(bool(value), like)
+    if like.wrapped(int(value)) != value:
+        raise ExprError(f"the number {value} is none of {like}; cast one of them")
+    return Const(int(value), like)
 
 
 def pair(a: Any, b: Any) -> tuple[Expr, Expr]:
@@ -306,7 +322,7 @@ def _fold_index(op: str, x: Expr, y: Expr) -> Expr | None:
     if op in ("floordiv", "mod") and b == 0:
         raise ExprError("integer division by zero")
     if a is not None and b is not None and op in INTEGER_RULES:
-        return Const(INTEGER_RULES[op](a, b), INT64)
+        return Const(INT64.wrapped(INTEGER_RULES[op](a, b)), INT64)
     match op, a, b:
         case ("add", 0, _) | ("mul", 1, _):
             return y
@@ -326,7 +342,8 @@ def call(fn: str, *args: Any) -> Expr:
     if len({e.dtype for e in exprs}) != 1:
         raise ExprError(f"{fn} has operands of dtypes {[str(e.dtype) for e in exprs]}")
     if fn == "neg" and isinstance(exprs[0], Const):
-        return Const(-exprs[0].value, exprs[0].dtype)
+        kind, value = exprs[0].dtype, exprs[0].value
+        return Const(-value if kind.is_float else kind.wrapped(-int(value)), kind)
     if fn in BITS and like.kind not in ("int", "uint"):
         raise ExprError(f"{fn} needs integer operands, not {like}")
     if fn == "not" and like != BOOL:
@@ -344,14 +361,45 @@ def select(cond: Any, a: Any, b: Any) -> Expr:
 
 
 def cast(to: str | DType, x: Any) -> Expr:
-    """Convert `x` to dtype `to` (its compute type)."""
-    target = dtype(to).compute
-    e = as_expr(x)
-    if e.dtype == target:
-        return e
-    if isinstance(e, Const):
-        return const(e.value, target)
-    return Cast(target, e)
+    """Convert `x` to dtype `to`: in its compute type, rounded to what it can hold."""
+    wanted = dtype(to)
+    target, e = wanted.compute, as_expr(x)
+    if e.dtype != target:
+        known = _converted(e, target) if isinstance(e, Const) else None
+        e = Cast(target, e) if known is None else known
+    return e if target == wanted or _is_within(e, wanted) else Call(wanted.name, (e,))
+
+
+def _converted(e: Const, to: DType) -> Const | None:
+    """A literal in another type; None where the conversion does not keep its (whole) number."""
+    value = e.held
+    if to == BOOL:
+        return Const(value != 0, to)
+    if to.is_float:
+        return Const(float(value), to) if e.dtype.is_float or value == float(value) else None
+    if e.dtype.is_float and not isfinite(value):
+        return None
+    whole = int(value)
+    return Const(whole, to) if to.wrapped(whole) == whole else None
+
+
+def _is_within(e: Expr, narrow: DType) -> bool:
+    """Whether all values of a float32 expression are surely values of a narrower float type."""
+    match e:
+        case Read(tensor, _):
+            return tensor.dtype == narrow
+        case Const(value, _):
+            with np.errstate(over="ignore"):
+                return value != value or float(narrow.numpy.type(value)) == value
+        case Call(fn, args) if fn in ("neg", "abs", *ROUNDINGS):
+            return _is_within(args[0], narrow)
+        case Call(fn, _):
+            return fn == narrow.name
+        case Binary("min" | "max", a, b) | Select(_, a, b):
+            return _is_within(a, narrow) and _is_within(b, narrow)
+        case Cast(_, x):
+            return x.dtype == BOOL
+    return False
 
 
 def children(e: Expr) -> tuple[Expr, ...]:
@@ -431,3 +479,11 @@ def free_vars(e: Expr) -> set[str]:
 @lru_cache(maxsize=1 << 14)  # the parts of a program, which are asked again and again
 def _free_vars(e: Expr) -> frozenset[str]:
     return frozenset(x.name for x in walk(e) if isinstance(x, Var))
+
+
+@lru_cache(maxsize=1 << 14)
+def holds_data(e: Expr) -> bool:
+    """Whether an int64 expression depends on more than indices: on elements of tensors, or on what
+    a cast makes of a number.
+    """
+    return any(isinstance(x, Read) or (isinstance(x, Cast) and x.x.dtype != BOOL) for x in walk(e))

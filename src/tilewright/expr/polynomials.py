@@ -7,6 +7,9 @@ numbers (repeated for powers; the empty one is 1). An *atom* is whatever additio
 multiplication do not look into: a variable, a floor division, a minimum, a read. `Atoms` numbers
 them so that equal atoms share a number, and remembers each one's expression, bounds and sort key.
 Terms are written out in the order of those keys, so equal polynomials give equal expressions.
+
+Values are int64, which wraps around. Sums and products may be rewritten all the same; what divides,
+compares or bounds a polynomial takes it for the number that it is only where it is `exact`.
 """
 
 from __future__ import annotations
@@ -17,8 +20,28 @@ from math import gcd
 from typing import TypeAlias
 
 from tilewright.expr.dtypes import INT64
-from tilewright.expr.intervals import Interval, add, multiply, point, scale
-from tilewright.expr.nodes import Binary, Const, Expr, Var
+from tilewright.expr.intervals import (
+    FAR,
+    Interval,
+    add,
+    cast,
+    multiply,
+    of_dtype,
+    point,
+    scale,
+)
+from tilewright.expr.nodes import (
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Var,
+    free_vars,
+)
 
 Monomial: TypeAlias = tuple[int, ...]
 Poly: TypeAlias = dict[Monomial, int]
@@ -93,13 +116,17 @@ class Atom:
     names: frozenset[str]
     op: str = ""
     args: tuple[Poly, ...] = ()
+    data: bool = False
 
 
 class Atoms:
-    """The numbered atoms of one simplification; `env` bounds the variables."""
+    """The numbered atoms of one simplification; `env` bounds the variables. `may_wrap` says that
+    data, or a number that no index has, were met.
+    """
 
     def __init__(self, env: Mapping[str, Interval]) -> None:
         self.env = env
+        self.may_wrap = False
         self.table: list[Atom] = []
         self._number: dict[Hashable, int] = {}
         self._exprs: dict[Hashable, Expr] = {}
@@ -124,6 +151,7 @@ class Atoms:
 
     def operation(self, op: str, args: tuple[Poly, ...], bounds: Interval) -> Poly:
         """The atom `op(args)` of int64 operands, as a polynomial (a number where bounds say so)."""
+        bounds = cast(bounds, INT64)
         if bounds.value is not None:
             return constant(bounds.value)
 
@@ -133,9 +161,51 @@ class Atoms:
             for e in exprs[1:]:
                 out = Binary(op, out, e)
             key = f"~{op}({','.join(self.text(p) for p in args)})"
-            return Atom(out, key, bounds, self.names(*args), op, args)
+            return Atom(out, key, bounds, self.names(*args), op, args, self.hold_data(*args))
 
         return {(self.number((op, *map(freeze, args)), make),): 1}
+
+    def exact(self, p: Poly) -> bool:
+        """Whether `p` and all with parts of its terms surely are the numbers that they would be
+        without end: indices always, data where the bounds of all terms together fit.
+        """
+        if not self.may_wrap or (len(p) == 1 and all(len(m) == 1 and k == 1 for m, k in p.items())):
+            return True
+        total = 0
+        for mono, k in p.items():
+            greatest = self._greatest(mono)
+            if greatest is not None:
+                total += abs(k) * greatest
+            elif abs(k) > FAR:
+                return False
+        return total < 1 << 63
+
+    def whole(self, p: Poly) -> Poly:
+        """`p`, as an atom where it is not `exact`."""
+        if self.exact(p):
+            return p
+        e = self.expr(p)
+        return {(self.number(e, lambda: self.opaque(e, of_dtype(INT64), data=True)),): 1}
+
+    def opaque(self, e: Expr, bounds: Interval, data: bool) -> Atom:
+        """What is known of an expression that no rule looks into."""
+        self.may_wrap |= data
+        return Atom(e, f"~{sort_key(e)}", bounds, frozenset(free_vars(e)), "opaque", data=data)
+
+    def _greatest(self, mono: Monomial) -> int | None:
+        """The greatest magnitude of a product of atoms; None of indices that are not bounded."""
+        found, unknown = 1, False
+        for a in mono:
+            b = self.table[a].bounds
+            if b.lo is None or b.hi is None:
+                found, unknown = found * FAR, True
+            else:
+                found *= max(abs(b.lo), abs(b.hi))
+        return None if unknown and not any(self.table[a].data for a in mono) else found
+
+    def hold_data(self, *polys: Poly) -> bool:
+        """Whether more than indices occurs in the polynomials."""
+        return any(self.table[a].data for p in polys for mono in p for a in mono)
 
     def names(self, *polys: Poly) -> frozenset[str]:
         """The variables that occur in the polynomials."""
@@ -146,8 +216,12 @@ class Atoms:
                     found |= self.table[a].names
         return frozenset(found)
 
+    def value_bounds(self, p: Poly) -> Interval:
+        """Bounds of what `p` is in int64."""
+        return self.bounds(p) if self.exact(p) else of_dtype(INT64)
+
     def bounds(self, p: Poly) -> Interval:
-        """Bounds of a polynomial: the sum of its terms' bounds."""
+        """Bounds of a polynomial as a number without end: the sum of its terms' bounds."""
         total = point(p.get(ONE, 0))
         for mono, k in p.items():
             if mono:
@@ -181,6 +255,8 @@ class Atoms:
         return hit
 
     def _write(self, p: Poly) -> Expr:
+        if self.may_wrap:
+            p = {mono: j for mono, k in p.items() if (j := INT64.wrapped(k))}
         terms = [(mono, k) for _, mono, k in self.ordered(p)]
         if not terms:
             return Const(0, INT64)
@@ -188,7 +264,8 @@ class Atoms:
         out = self._term(*terms[first])
         rest = terms[:first] + terms[first + 1 :]
         for mono, k in sorted(rest, key=lambda t: (t[0] == ONE, t[1] < 0)):
-            out = Binary("add" if k > 0 else "sub", out, self._term(mono, abs(k)))
+            negative = k < 0 and -k == INT64.wrapped(-k)
+            out = Binary("sub" if negative else "add", out, self._term(mono, -k if negative else k))
         return out
 
     def _term(self, mono: Monomial, k: int) -> Expr:
@@ -199,3 +276,24 @@ class Atoms:
         for a in atoms[1:]:
             out = Binary("mul", out, a.expr)
         return out if k == 1 else Binary("mul", out, Const(k, INT64))
+
+
+def sort_key(e: Expr) -> str:
+    """A text that orders expressions; equal expressions have equal texts."""
+    match e:
+        case Const(value, _):
+            return str(value)
+        case Var(name, _):
+            return name
+        case Read(tensor, indices):
+            return f"{tensor.name}[{','.join(map(sort_key, indices))}]"
+        case Binary(op, a, b):
+            return f"{op}({sort_key(a)},{sort_key(b)})"
+        case Call(fn, args):
+            return f"{fn}({','.join(map(sort_key, args))})"
+        case Cast(to, x):
+            return f"{to}({sort_key(x)})"
+        case Select(c, a, b):
+            return f"select({sort_key(c)},{sort_key(a)},{sort_key(b)})"
+        case Reduce(op, axes, body):
+            return f"{op}({','.join(a.name for a in axes)};{sort_key(body)})"

@@ -44,7 +44,9 @@ def evaluate_stage(tensor: Tensor, read: Reader, *, float64: bool = False) -> Ar
     for block in blocks(shape, max(1, BLOCK // min(work, BLOCK))):
         env = open_grid([a.name for a in compute.axes], block)
         extent = tuple(s.stop - s.start for s in block)
-        out[block] = _evaluate_block(compute, env, extent, read, float64)
+        found = _evaluate_block(compute, env, extent, read, float64)
+        with np.errstate(all="ignore"):
+            out[block] = found
     return out
 
 

@@ -47,8 +47,9 @@ from tilewright.expr.nodes import (
     substitute,
     transform,
 )
+from tilewright.expr.polynomials import sort_key
 from tilewright.expr.reference import compute_of, sizes, static_shape
-from tilewright.expr.simplify import Simplifier, sort_key
+from tilewright.expr.simplify import Simplifier
 from tilewright.expr.structure import with_unit_axes
 from tilewright.expr.tensors import Compute, Placeholder, Table
 from tilewright.expr.zero_terms import conjuncts

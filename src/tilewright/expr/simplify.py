@@ -5,9 +5,10 @@
 
 int64 arithmetic becomes a polynomial over atoms (`polynomials`), so that equal index expressions
 become structurally equal; floor divisions, remainders, minima and comparisons are decided by
-bounds where they can be (`division`). Floating-point arithmetic is never reassociated: constants
-are folded only where the result is exact, and only `x * 1.0`, `x / 1.0` and `-(-x)` are dropped.
-Divisors are taken to be non-zero.
+bounds where they can be (`division`). Indices never wrap around; data, what tensors and casts
+give, may: a sum of data that does not surely fit int64 is one atom to a division or comparison.
+Floating-point arithmetic is never reassociated: constants are folded only where the result is
+exact, and only `x * 1.0`, `x / 1.0` and `-(-x)` are dropped. Divisors are taken to be non-zero.
 """
 
 from __future__ import annotations
@@ -40,23 +41,25 @@ from tilewright.expr.nodes import (
     Select,
     Var,
     as_expr,
-    free_vars,
+    holds_data,
 )
 from tilewright.expr.polynomials import (
     ONE,
-    Atom,
     Atoms,
     Poly,
     as_constant,
     constant,
     content,
     plus,
+    sort_key,
     times,
 )
 
 TRUE = Const(True, BOOL)
 FALSE = Const(False, BOOL)
 INVERSE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+LARGEST_LITERAL = 1 << 31
+"""A greater number belongs to data, not to an index."""
 LARGEST_PRODUCT = 64
 """Terms a product of sums may be multiplied out to; beyond it each sum is one atom."""
 
@@ -107,7 +110,7 @@ class Simplifier:
     def bounds(self, e: Expr) -> Interval:
         """Bounds of an int64 or bool expression after simplification."""
         if e.dtype == INT64:
-            return self.atoms.bounds(self.poly(e))
+            return self.atoms.value_bounds(self.poly(e))
         return interval(self.simplify(e), self.atoms.env)
 
     def equal(self, a: Extent, b: Extent) -> bool:
@@ -145,6 +148,7 @@ class Simplifier:
     def _poly(self, e: Expr) -> Poly:
         match e:
             case Const(value, _):
+                self.atoms.may_wrap |= abs(int(value)) > LARGEST_LITERAL
                 return constant(int(value))
             case Var():
                 return self.atoms.variable(e)
@@ -166,6 +170,8 @@ class Simplifier:
                 return self.division.recombine(plus(a, b, -1))
             case "mul":
                 return self._product(a, b)
+        a, b = self.atoms.whole(a), self.atoms.whole(b)
+        match op:
             case "floordiv":
                 return self.division.quotient(a, b)
             case "mod":
@@ -174,7 +180,7 @@ class Simplifier:
 
     def _product(self, a: Poly, b: Poly) -> Poly:
         if len(a) > 1 and len(b) > 1 and len(a) * len(b) > LARGEST_PRODUCT:
-            a, b = (self.atoms.operation("sum", (p,), self.atoms.bounds(p)) for p in (a, b))
+            a, b = (self.atoms.operation("sum", (p,), self.atoms.value_bounds(p)) for p in (a, b))
         return self.division.recombine(times(a, b))
 
     def _select_poly(self, cond: Expr, a: Poly, b: Poly) -> Poly:
@@ -186,7 +192,7 @@ class Simplifier:
         if isinstance(test, Call) and test.fn == "not":
             test, a, b = test.args[0], b, a
         e = Select(test, self.atoms.expr(a), self.atoms.expr(b))
-        return self._opaque(e, self.atoms.bounds(a).union(self.atoms.bounds(b)))
+        return self._opaque(e, self.atoms.value_bounds(a).union(self.atoms.value_bounds(b)))
 
     def _opaque(self, e: Expr, bounds: Interval | None = None) -> Poly:
         """The atom of an int64 expression whose operands are canonical already."""
@@ -195,15 +201,12 @@ class Simplifier:
         known = self._opaque_bounds(e) if bounds is None else bounds
         if known.value is not None:
             return constant(known.value)
-        number = self.atoms.number(
-            e, lambda: Atom(e, f"~{sort_key(e)}", known, frozenset(free_vars(e)), "opaque")
-        )
-        return {(number,): 1}
+        return {(self.atoms.number(e, lambda: self.atoms.opaque(e, known, holds_data(e))),): 1}
 
     def _opaque_bounds(self, e: Expr) -> Interval:
         match e:
             case Call("abs", (x,)):
-                return magnitude(self.bounds(x))
+                return cast(magnitude(self.bounds(x)), INT64)
             case Cast(to, x) if not x.dtype.is_float:
                 return cast(self.bounds(x), to)
         return of_dtype(e.dtype)
@@ -254,7 +257,12 @@ class Simplifier:
     def _comparison(self, op: str, a: Expr, b: Expr) -> Expr:
         if a.dtype != INT64:
             return fold(Binary(op, self.simplify(a), self.simplify(b)))
-        difference = plus(self.poly(a), self.poly(b), -1)
+        left, right = self.atoms.whole(self.poly(a)), self.atoms.whole(self.poly(b))
+        difference = plus(left, right, -1)
+        if not self.atoms.exact(difference):
+            known = compare(op, self.atoms.bounds(difference)).value
+            sides = Binary(op, self.atoms.expr(left), self.atoms.expr(right))
+            return sides if known is None else TRUE if known else FALSE
         match op:
             case "lt":
                 return self._at_most(difference, -1)
@@ -366,24 +374,3 @@ def _flatten(op: str, e: Expr) -> list[Expr]:
     if isinstance(e, Binary) and e.op == op:
         return _flatten(op, e.a) + _flatten(op, e.b)
     return [e]
-
-
-def sort_key(e: Expr) -> str:
-    """A text that orders expressions; equal expressions have equal texts."""
-    match e:
-        case Const(value, _):
-            return str(value)
-        case Var(name, _):
-            return name
-        case Read(tensor, indices):
-            return f"{tensor.name}[{','.join(map(sort_key, indices))}]"
-        case Binary(op, a, b):
-            return f"{op}({sort_key(a)},{sort_key(b)})"
-        case Call(fn, args):
-            return f"{fn}({','.join(map(sort_key, args))})"
-        case Cast(to, x):
-            return f"{to}({sort_key(x)})"
-        case Select(c, a, b):
-            return f"select({sort_key(c)},{sort_key(a)},{sort_key(b)})"
-        case Reduce(op, axes, body):
-            return f"{op}({','.join(a.name for a in axes)};{sort_key(body)})"

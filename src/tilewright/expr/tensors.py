@@ -23,6 +23,7 @@ from tilewright.expr.dtypes import DType, dtype
 from tilewright.expr.nodes import (
     REDUCTIONS,
     Axis,
+    Call,
     Expr,
     Reduce,
     Tensor,
@@ -183,7 +184,12 @@ def _check_body(name: str, axes: tuple[Axis, ...], body: Expr, storage: DType) -
     if isinstance(body, Reduce):
         kept = storage.accumulator if body.op in ("sum", "prod") else storage.compute
         return Reduce(body.op, body.axes, cast(kept, body.body))
-    return cast(storage.compute, body)
+    return stored(cast(storage.compute, body), storage)
+
+
+def stored(value: Expr, storage: DType) -> Expr:
+    """`value` without a rounding that storing it does."""
+    return value.args[0] if isinstance(value, Call) and value.fn == storage.name else value
 
 
 def _axis_names(fn: Callable[..., Any], rank: int) -> list[str]:

@@ -23,6 +23,7 @@ from tilewright.expr.dtypes import INT64
 from tilewright.expr.intervals import Interval, interval
 from tilewright.expr.nodes import (
     COMPARISONS,
+    ROUNDINGS,
     Binary,
     Call,
     Cast,
@@ -45,7 +46,6 @@ from tilewright.setting import ALONE, Setting
 POINTS = 512
 # The share of elements that may differ where a comparison of computed floats decides.
 FLIP_SHARE = 1e-3
-ROUNDING_CALLS = ("floor", "ceil", "round", "trunc")
 # With more undefined values than this among the points, roots and logarithms get positive inputs.
 UNDEFINED_SHARE = 0.1
 
@@ -186,7 +186,7 @@ def _decides_on_floats(dag: ComputeDAG) -> bool:
         body = compute_of(stage).body
         for e in walk(body):
             match e:
-                case Call(fn, (x,)) if fn in ROUNDING_CALLS and _computed(x):
+                case Call(fn, (x,)) if fn in ROUNDINGS and _computed(x):
                     return True
                 case Cast(to, x) if not to.is_float and x.dtype.is_float and _computed(x):
                     return True

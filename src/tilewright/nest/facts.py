@@ -21,12 +21,15 @@ from tilewright.expr.dtypes import INT64
 from tilewright.expr.evaluate import Array, evaluate
 from tilewright.expr.intervals import (
     ARITHMETIC_BOUNDS,
+    FAR,
     UNBOUNDED,
     Interval,
     add,
+    cast,
     floordiv,
     interval,
     magnitude,
+    may_wrap,
     negate,
     point,
     scale,
@@ -99,8 +102,9 @@ class Facts:
     def assume(self, cond: Expr, holds: bool = True) -> Facts:
         """The facts where `cond` is true (or false, with `holds=False`)."""
         known = list(self.known)
-        for e, bounds in _differences(cond, holds):
-            form, constant = self._form(e)
+        for a, b, bounds in _differences(cond, holds):
+            (left, m), (right, n) = self._form(a), self._form(b)
+            form, constant = _plus(left, right, -1), m - n
             _include(known, form, constant, bounds)
             for whole in self._undivided_facts(form, add(bounds, point(-constant))):
                 _include(known, *whole)
@@ -125,7 +129,7 @@ class Facts:
         """`k·(a // c) + rest` in [lo, hi] puts `k·a + c·rest` in [c·lo, c·hi + k·(c - 1)]."""
         for atom, k in form.items():
             match atom:
-                case Binary("floordiv", a, Const(c, _)) if c > 1:
+                case Binary("floordiv", a, Const(c, _)) if 1 < c < FAR:
                     inner, constant = self._form(a)
                     rest = {other: m for other, m in form.items() if other != atom}
                     whole = _plus(_times(rest, int(c)), inner, k)
@@ -225,7 +229,7 @@ class Facts:
         match e:
             case Binary(op, a, b) if op in ARITHMETIC_BOUNDS:
                 rule = ARITHMETIC_BOUNDS[op]
-                found = intersection(known, rule(self.bounds(a), self.bounds(b)))
+                found = intersection(known, cast(rule(self.bounds(a), self.bounds(b)), INT64))
                 quotient = self._quotient(e) if op == "mod" else None
                 if quotient is not None:
                     a, c = quotient
@@ -247,7 +251,7 @@ class Facts:
                 form, constant = self._form(a)
                 for atom, k in form.items():
                     match atom:
-                        case Binary("floordiv", z, Const(c, _)) if c > 0 and k == 1:
+                        case Binary("floordiv", z, Const(c, _)) if 0 < c < FAR // b and k == 1:
                             rest = {other: m for other, m in form.items() if other != atom}
                             whole = (_expression(rest) + constant) * c + z
                             return whole % (c * b), int(c)
@@ -280,7 +284,12 @@ def _every(
 
 
 def _collect(e: Expr, factor: int, form: Form) -> int:
-    """Add `factor · e` to `form`; returns the constant that is left over."""
+    """Add `factor · e` to `form`; returns the constant that is left over. A sum of data that may
+    wrap around is no sum.
+    """
+    if may_wrap(e):
+        form[e] = form.get(e, 0) + factor
+        return 0
     match e:
         case Const(value, _):
             return factor * int(value)
@@ -342,8 +351,10 @@ def _either(yes: Facts, a: Expr, no: Facts, b: Expr) -> Interval:
     return yes.bounds(a) if no.impossible else yes.bounds(a).union(no.bounds(b))
 
 
-def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Interval]]:
-    """Expressions and the bounds that the condition (or its negation) gives them."""
+def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Expr, Interval]]:
+    """Pairs of expressions and the bounds that the condition (or its negation) gives the
+    difference.
+    """
     match cond:
         case Call("not", (x,)):
             yield from _differences(x, not holds)
@@ -353,7 +364,7 @@ def _differences(cond: Expr, holds: bool) -> Iterator[tuple[Expr, Interval]]:
         case Binary(op, a, b) if op in NEGATED and a.dtype == INT64:
             bounds = DIFFERENCES.get(op if holds else NEGATED[op])
             if bounds is not None:
-                yield a - b, bounds
+                yield a, b, bounds
 
 
 def _divided(a: Interval, c: int) -> Interval:

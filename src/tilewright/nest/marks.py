@@ -63,6 +63,9 @@ MARKS: dict[str, MarkRule] = {
     # Stores pass the caches by: they displace nothing there, and no line is read before it is
     # written; who reads it next finds it in memory only.
     "streamed": MarkRule("Store", Place.OUTPUT, 1, "past the caches", older="stream"),
+    # A term of the sum that a condition leaves out is a product with a padding zero: it may be
+    # multiplied out instead, as if all other factors were finite.
+    "padding": MarkRule("Store", greatest=1, text="of padding zeros"),
     # Rows are stored n // 2 elements beyond a multiple of n.
     "align": MarkRule("", Place.ROWS, 1024, older="storage_align"),
 }

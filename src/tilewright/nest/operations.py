@@ -13,6 +13,8 @@ from collections.abc import Collection, Iterator
 from tilewright.expr.dtypes import DType
 from tilewright.expr.nodes import (
     COMPARISONS,
+    NARROWING,
+    ROUNDINGS,
     Binary,
     Call,
     Expr,
@@ -88,6 +90,6 @@ def _kind(e: Binary | Call) -> str:
             return "divmod"
         case Binary(op) if op in COMPARISONS or op in ("min", "max"):
             return "cmp"
-        case Call("neg" | "abs" | "not" | "floor" | "ceil" | "round" | "trunc"):
+        case Call(fn) if fn in ("neg", "abs", "not", *ROUNDINGS, *NARROWING):
             return "other"
     return "math"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from tilewright.errors import ScheduleError
+from tilewright.expr.dag import element
 from tilewright.expr.extents import ceildiv
 from tilewright.expr.nodes import (
     Axis,
@@ -18,7 +19,6 @@ from tilewright.expr.nodes import (
     Reduce,
     Tensor,
     as_expr,
-    cast,
     const,
     reads,
     rebuild,
@@ -73,9 +73,7 @@ def inlined(e: Expr, tensor: Tensor, source: Compute) -> Expr:
     def leaf(x: Expr) -> Expr | None:
         if not (isinstance(x, Read) and x.tensor == tensor):
             return None
-        indices = [inlined(i, tensor, source) for i in x.indices]
-        values = {a.name: i for a, i in zip(source.axes, indices, strict=True)}
-        return cast(tensor.dtype, substitute(source.body, values))
+        return element(tensor.dtype, source, [inlined(i, tensor, source) for i in x.indices])
 
     return transform(e, leaf)
 

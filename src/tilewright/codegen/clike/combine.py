@@ -51,10 +51,7 @@ def pair(write: Expressions, op: str, dtype: DType, a: str, b: str) -> str:
 
 def neutral(write: Expressions, op: str, dtype: DType) -> str:
     """The value that changes no result."""
-    value = dtype.neutral(op)
-    if dtype.kind == "int" and value < 0:
-        return f"({value + 1} - 1)"  # C has no literal of the smallest number
-    return write.literal(const(value, dtype))
+    return write.literal(const(dtype.neutral(op), dtype))
 
 
 def over_threads(

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from tilewright.codegen.clike import wgmma
-from tilewright.codegen.clike.dialect import NARROW, Dialect
+from tilewright.codegen.clike.dialect import Dialect
 from tilewright.expr.dtypes import DType
+from tilewright.expr.nodes import NARROWING
 from tilewright.nest.instructions import BULK_COPY, MBARRIER, PROXY_FENCE, WGMMA
 from tilewright.nest.nodes import Kind
 from tilewright.target.cuda import STATIC_BYTES
@@ -105,8 +106,13 @@ class Cuda(Dialect):
     def narrow_store(self, dtype: DType, name: str, space: str, index: str, value: str) -> str:
         return f"{name}[{index}] = {FROM_FLOAT[dtype.name]}({value});"
 
+    def narrow_rounding(self, dtype: DType) -> str:
+        name = dtype.name
+        value = f"{TO_FLOAT[name]}({FROM_FLOAT[name]}(x))"
+        return f"{HEADERS[name]}{self.helper} float tw_{name}(float x) {{ return {value}; }}"
+
     def vector_definition(self, dtype: DType, width: int) -> str:
-        if dtype.name not in NARROW:
+        if dtype.name not in NARROWING:
             return ""
         kind, element = self.vector(dtype, width), self.types[dtype.name]
         return f"struct __align__({width * dtype.bytes}) {kind} {{ {element} of[{width}]; }};\n"
@@ -119,6 +125,6 @@ class Cuda(Dialect):
         return f"make_{kind}({', '.join(elements)})"
 
     def lane(self, vector: str, dtype: DType, lane: int, width: int) -> str:
-        if dtype.name in NARROW:
+        if dtype.name in NARROWING:
             return f"{TO_FLOAT[dtype.name]}({vector}.of[{lane}])"
         return super().lane(vector, dtype, lane, width)

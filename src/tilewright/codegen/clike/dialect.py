@@ -19,7 +19,6 @@ from tilewright.nest.nodes import Kind
 
 GLOBAL, SHARED, PRIVATE, TABLE = "global", "shared", "private", "table"
 VECTOR_BYTES = 16  # of one access
-NARROW = ("float16", "bfloat16")  # what is converted when it is loaded and stored
 FUNCTIONS = {
     "abs": "fabs", "exp": "exp", "log": "log", "sqrt": "sqrt", "tanh": "tanh", "erf": "erf",
     "sin": "sin", "cos": "cos", "floor": "floor", "ceil": "ceil", "round": "rint",
@@ -91,6 +90,10 @@ class Dialect(ABC):
             )
         return self.types[dtype.name]
 
+    def unsigned(self, dtype: DType) -> str:
+        """The unsigned type as wide as an integer in a register."""
+        return "unsigned int" if dtype.bits <= 32 else "unsigned " + self.types["int64"]
+
     def element(self, dtype: DType) -> str:
         """The type of the elements of an array that the kernel declares."""
         return self.storage(dtype)
@@ -107,6 +110,10 @@ class Dialect(ABC):
     @abstractmethod
     def narrow_store(self, dtype: DType, name: str, space: str, index: str, value: str) -> str:
         """A statement that stores a float as a narrow one."""
+
+    @abstractmethod
+    def narrow_rounding(self, dtype: DType) -> str:
+        """The definition of `tw_float16(x)`, which is a float as the narrow type holds it."""
 
     # ---- vectors ------------------------------------------------------------------------------
 

@@ -15,11 +15,23 @@ from math import prod
 
 import numpy as np
 
-from tilewright.codegen.clike.dialect import NARROW, Dialect
+from tilewright.codegen.clike.dialect import Dialect
 from tilewright.errors import BuildError
-from tilewright.expr.dtypes import DType
-from tilewright.expr.intervals import Interval, interval
-from tilewright.expr.nodes import Binary, Call, Cast, Const, Expr, Read, Reduce, Select, Tensor, Var
+from tilewright.expr.dtypes import DTYPES, DType
+from tilewright.expr.intervals import Interval, interval, may_wrap
+from tilewright.expr.nodes import (
+    NARROWING,
+    Binary,
+    Call,
+    Cast,
+    Const,
+    Expr,
+    Read,
+    Reduce,
+    Select,
+    Tensor,
+    Var,
+)
 from tilewright.nest.swizzle import Swizzle
 
 # Text and how tightly it binds in C.
@@ -28,6 +40,7 @@ INFIX = {
     "lt": ("<", 4), "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4),
     "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6),
 }  # fmt: skip
+OF_BOOLS = {"add": "or", "max": "or", "mul": "and", "min": "and"}
 SELECT, UNARY, ATOM = 0, 7, 8
 INT_MAX = 2**31 - 1
 
@@ -35,8 +48,8 @@ INT_MAX = 2**31 - 1
 HELPERS = {
     "max": "T tw_max_T(T a, T b) { return a > b || a != a ? a : b; }",
     "min": "T tw_min_T(T a, T b) { return a < b || a != a ? a : b; }",
-    "floordiv": "T tw_floordiv_T(T a, T b) { T q = a / b; return q - (a % b != 0 && (a < 0) != (b < 0)); }",  # noqa: E501
-    "mod": "T tw_mod_T(T a, T b) { T r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",
+    "floordiv": "T tw_floordiv_T(T a, T b) { if (b == 0) return 0; if (b == -1) return 0 - a; T q = a / b; return q - (a % b != 0 && (a < 0) != (b < 0)); }",  # noqa: E501
+    "mod": "T tw_mod_T(T a, T b) { if (b == 0 || b == -1) return 0; T r = a % b; return r != 0 && (r < 0) != (b < 0) ? r + b : r; }",  # noqa: E501
 }
 
 SWIZZLED = """\
@@ -110,6 +123,8 @@ class Expressions:
         """A number of the compute type."""
         if not e.dtype.is_float:
             whole = int(e.value)
+            if whole < 0 and whole == -(1 << (e.dtype.bits - 1)) and e.dtype.bits >= 32:
+                return f"({self.literal(Const(whole + 1, e.dtype))} - 1)"  # C has no literal of it
             return str(whole) if abs(whole) <= INT_MAX else f"{whole}L"
         value = float(e.value)
         if value != value:
@@ -126,9 +141,9 @@ class Expressions:
 
     def binary(self, e: Binary) -> tuple[str, int]:
         kind = e.a.dtype.compute
+        if kind.name == "bool" and e.op in OF_BOOLS:
+            return self._infix(OF_BOOLS[e.op], e)
         if e.op in ("min", "max"):
-            if not kind.is_float and kind.kind == "bool":
-                return self._infix("and" if e.op == "min" else "or", e)
             return f"{self.helper(e.op, kind)}({self.text(e.a)}, {self.text(e.b)})", ATOM
         if e.op in ("floordiv", "mod"):
             return self.division(e, kind)
@@ -137,10 +152,26 @@ class Expressions:
         return self._infix(e.op, e)
 
     def _infix(self, op: str, e: Binary) -> tuple[str, int]:
+        if op in ("add", "sub", "mul") and self.wraps(e):
+            return self.wrapped(op, e)
         sign, level = INFIX[op]
         # `-` and `/` group from the left; comparisons do not chain.
         left = self.text(e.a, level + 1 if level in (3, 4) else level)
         return f"{left} {sign} {self.text(e.b, level + 1)}", level
+
+    def wraps(self, e: Binary) -> bool:
+        """Whether C's int arithmetic could differ from what the type does: indices are no data."""
+        kind = e.dtype.compute
+        if kind.kind not in ("int", "uint"):
+            return False
+        return kind.name != "int64" or may_wrap(e)
+
+    def wrapped(self, op: str, e: Binary) -> tuple[str, int]:
+        """Arithmetic of integers that wrap around: C does so for unsigned ones only."""
+        kind = e.dtype.compute
+        unsigned = self.dialect.unsigned(kind)
+        a, b = (f"({unsigned}){self.text(x, UNARY)}" for x in (e.a, e.b))
+        return f"({self.type_of(kind)})({a} {INFIX[op][0]} {b})", UNARY
 
     def division(self, e: Binary, kind: DType) -> tuple[str, int]:
         if kind.is_float:
@@ -159,6 +190,9 @@ class Expressions:
         kind = args[0].dtype.compute
         texts = [self.text(a) for a in args]
         match fn:
+            case "neg" if not kind.is_float:
+                zero = Const(0, kind)
+                return self.binary(Binary("sub", zero, args[0]))
             case "neg":
                 return f"-{self.text(args[0], UNARY + 1)}", UNARY
             case "not":
@@ -175,7 +209,10 @@ class Expressions:
                 return f"{one} / ({one} + {self.dialect.function('exp', kind)}(-{x}))", 6
             case "abs" if not kind.is_float:
                 x = self.text(args[0], UNARY)
-                return f"{x} < 0 ? -{x} : {x}", SELECT
+                return f"({self.type_of(kind)})({x} < 0 ? -{x} : {x})", UNARY
+            case _ if fn in NARROWING:
+                self.helpers[f"tw_{fn}"] = self.dialect.narrow_rounding(DTYPES[fn])
+                return f"tw_{fn}({texts[0]})", ATOM
         return f"{self.dialect.function(fn, kind)}({', '.join(texts)})", ATOM
 
     def cast(self, to: DType, x: Expr) -> tuple[str, int]:
@@ -223,12 +260,12 @@ class Expressions:
 
     def element(self, place: Place, index: str) -> str:
         """The element at a flat index, converted from how it is stored."""
-        if place.dtype.name in NARROW:
+        if place.dtype.name in NARROWING:
             return self.dialect.narrow_load(place.dtype, place.name, place.space, index)
         return f"{place.name}[{index}]"
 
     def assignment(self, place: Place, index: str, value: str) -> str:
         """A statement that stores a value of the compute type."""
-        if place.dtype.name in NARROW:
+        if place.dtype.name in NARROWING:
             return self.dialect.narrow_store(place.dtype, place.name, place.space, index, value)
         return f"{place.name}[{index}] = {value};"

@@ -15,6 +15,21 @@ from tilewright.codegen.clike.dialect import GLOBAL, PRIVATE, SHARED, TABLE, Dia
 from tilewright.expr.dtypes import DType
 from tilewright.nest.nodes import Kind
 
+ROUNDED = {
+    "float16": """\
+inline float tw_float16(float x) {
+    ushort bits;
+    vstore_half(x, 0, (__private half*)&bits);
+    return vload_half(0, (const __private half*)&bits);
+}""",
+    "bfloat16": """\
+inline float tw_bfloat16(float x) {
+    uint bits = as_uint(x);
+    bits = isnan(x) ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+    return as_float(bits & 0xffff0000);
+}""",
+}
+
 
 class OpenclC(Dialect):
     """See the module."""
@@ -55,6 +70,9 @@ class OpenclC(Dialect):
 
     def narrow_store(self, dtype: DType, name: str, space: str, index: str, value: str) -> str:
         return f"vstore_half({value}, {index}, {self._halves(name, space, '')});"
+
+    def narrow_rounding(self, dtype: DType) -> str:
+        return ROUNDED[dtype.name]
 
     def _halves(self, name: str, space: str, qualifier: str) -> str:
         """An array as one of halves, which that of a parameter is."""

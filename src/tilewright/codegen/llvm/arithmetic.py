@@ -11,7 +11,7 @@ from __future__ import annotations
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, mangled, vector
-from tilewright.expr.dtypes import BOOL, DType
+from tilewright.expr.dtypes import BOOL, INT64, DType
 
 FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 INT_OPS = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -120,10 +120,12 @@ def extreme(b: Builder, op: str, x: SsaValue, y: SsaValue) -> SsaValue:
     """The larger (smaller) operand, NaN if either is.
 
     `p > q ? p : q` gives q when either is NaN, one instruction on x86; so a literal goes first
-    and needs no more, otherwise a NaN in p is put back.
+    and needs no more, otherwise a NaN in p is put back. A literal that is NaN is the result.
     """
     if not y.text.startswith("%"):
         x, y = y, x
+    if x.text == constant(float("nan"), x.dtype, x.lanes).text:
+        return x
     wins = choose(b, fcmp(b, "ogt" if op == "max" else "olt", x, y), x, y)
     if not x.text.startswith("%"):
         return wins
@@ -172,6 +174,8 @@ def convert(b: Builder, x: SsaValue, to: DType) -> SsaValue:
     if to == BOOL:
         return compare(b, "ne", x, constant(0, x.dtype, x.lanes))
     signed = x.dtype.kind == "int"
+    if x.dtype.is_float and to.kind == "uint" and to.bits >= 32:
+        return _to_unsigned(b, x, to)
     if x.dtype.is_float:
         how = (
             ("fpext" if to.bits > x.dtype.bits else "fptrunc")
@@ -188,6 +192,19 @@ def convert(b: Builder, x: SsaValue, to: DType) -> SsaValue:
         how = "sext" if signed else "zext"
     target = compute_type(to, x.lanes)
     return SsaValue(b.pure(f"{how} {x} to {target}", x.text), to, x.lanes)
+
+
+def _to_unsigned(b: Builder, x: SsaValue, to: DType) -> SsaValue:
+    """A float as an unsigned integer, by signed conversions: negative numbers wrap around, in
+    vectors as one by one.
+    """
+    if to.bits == 32:
+        return convert(b, convert(b, x, INT64), to)
+    half = constant(2.0**63, x.dtype, x.lanes)
+    great = fcmp(b, "oge", x, half)
+    low = convert(b, choose(b, great, apply(b, "fsub", x, half), x), INT64)
+    high = choose(b, great, constant(-(2**63), INT64, x.lanes), constant(0, INT64, x.lanes))
+    return convert(b, apply(b, "xor", low, high), to)
 
 
 def neutral(op: str, dtype: DType, lanes: int) -> SsaValue:

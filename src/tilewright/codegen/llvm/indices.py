@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import groupby
 
-from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.linear import Linear, Linearizer, wraps
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.types import SsaValue
-from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Binary, Const, Expr, Select, Var, reads
+from tilewright.expr.intervals import Interval, may_wrap
+from tilewright.expr.nodes import ARITHMETIC, Binary, Const, Expr, Select, Var, reads
 
 LANE = "lane"
 SCALES = (1, 2, 4, 8)
@@ -82,7 +82,7 @@ class Indexer:
                 return Linear(int(value))
             case Var(name, _):
                 return self.env.get(name)
-            case Binary("add" | "sub" | "mul" | "floordiv" | "mod" | "min" | "max" as op, a, b):
+            case Binary(op, a, b) if op in ARITHMETIC and not wraps(e):
                 left, right = self.of(a), self.of(b)
                 if left is None or right is None:
                     return None
@@ -215,6 +215,8 @@ class Indexer:
         return False if reach.hi is not None and reach.hi < 0 else None
 
     def _decide_equal(self, a: Expr, b: Expr, wanted: bool) -> bool | None:
+        if may_wrap(a) or may_wrap(b):
+            return None
         form = self.forms.of(a).plus(self.forms.of(b), -1)
         here = self.resolve(form)
         if here is None:
@@ -232,6 +234,7 @@ class Indexer:
 
     def operand(self, form: Linear) -> str:
         """The form as an i64 operand, outer levels first."""
+        form = form.wrapped()
         total = ""
         for _, group in self._levels(form):
             total = self._sum(total, group)

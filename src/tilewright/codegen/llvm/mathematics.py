@@ -22,12 +22,14 @@ from tilewright.codegen.llvm.arithmetic import (
     unary,
 )
 from tilewright.codegen.llvm.builder import Builder
+from tilewright.codegen.llvm.conversions import from_storage, to_storage
 from tilewright.codegen.llvm.machine import Features
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.polynomials import Polynomials
 from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, shuffle_mask
 from tilewright.errors import BuildError
-from tilewright.expr.dtypes import BOOL, FLOAT32, FLOAT64
+from tilewright.expr.dtypes import BOOL, DTYPES, FLOAT32, FLOAT64
+from tilewright.expr.nodes import NARROWING
 
 # LLVM intrinsics that every target turns into instructions (or, x86 before SSE4.1, libm calls)
 DIRECT = {"sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "round": "rint", "trunc": "trunc"}
@@ -66,6 +68,10 @@ class MathLibrary:
                 return self._shift(fn, x, args[1])
             case "fma" if x.dtype.is_float:
                 return fma(self.b, self.m, self.features.fma, *args)
+            case _ if fn in NARROWING:
+                half = self.features.half
+                raw = to_storage(self.b, x, DTYPES[fn], half)
+                return from_storage(self.b, raw, DTYPES[fn], x.lanes, half)
         if not x.dtype.is_float:
             raise BuildError(f"{fn} needs float operands, not {x.dtype}; cast them")
         if fn in DIRECT:

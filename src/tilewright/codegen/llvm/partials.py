@@ -132,7 +132,7 @@ class Partials:
         assert node.reduce is not None
         old = ev.registers.values[key]
         if (ev.lanes.count if ev.lanes else 1) == old.lanes:
-            new = ev.accumulate(node.reduce, old, node.value)
+            new = ev.accumulate(node, old)
             mask = self.mask(ev.lanes) if ev.lanes else ev.guard
             new = new if mask is None else choose(ev.b, mask, new, old)
         else:

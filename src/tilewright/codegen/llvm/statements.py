@@ -26,7 +26,7 @@ from tilewright.codegen.rewrite import guarded
 from tilewright.codegen.summary import Summaries
 from tilewright.errors import BuildError
 from tilewright.expr.intervals import Interval
-from tilewright.expr.nodes import Expr
+from tilewright.expr.nodes import Expr, cast
 from tilewright.expr.reference import static_shape
 from tilewright.expr.zero_terms import conjuncts
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
@@ -335,13 +335,15 @@ class Walker:
         ev = self.ev
         spread = ev.lanes is not None and at.coefficient(LANE) != 0
         if node.reduce is None:
-            value = ev.value(node.value)
+            # what stays in registers is rounded as memory would
+            kept = node.value if old is None else cast(node.tensor.dtype, node.value)
+            value = ev.value(kept)
         else:
             buffer = ev.buffers[node.tensor.name]
             before = old or ev.memory.load(buffer, at, ev.lanes, ev.guard if spread else None)
             if ev.lanes is not None and not spread:
                 return self.partials.folded(node.reduce, before, node.value)
-            value = ev.accumulate(node.reduce, before, node.value)
+            value = ev.accumulate(node, before)
         if spread:
             return ev.widen(value)
         if value.lanes > 1 or (ev.guard is not None and old is None):
@@ -361,5 +363,5 @@ class Walker:
             value = ev.value(node.value)
         else:
             old = ev.memory.gather(buffer, numbers, ev.lanes, ev.guard)
-            value = ev.accumulate(node.reduce, old, node.value)
+            value = ev.accumulate(node, old)
         ev.memory.scatter(buffer, numbers, ev.widen(value), ev.lanes, ev.guard)

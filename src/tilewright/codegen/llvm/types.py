@@ -29,6 +29,7 @@ COMPUTE = {
 }
 # bfloat16 is kept as its bits: widening is a shift, rounding is integer arithmetic on any target
 STORAGE = COMPUTE | {"bool": "i8", "float16": "half", "bfloat16": "i16"}
+NAN = "0x7FF8000000000000"
 MANGLED = {"double": "f64", "float": "f32", "half": "f16"}
 
 
@@ -73,6 +74,8 @@ def mangled(type_text: str) -> str:
 
 def scalar_literal(value: float, dtype: DType) -> str:
     """A scalar constant of a compute dtype; floats are written as their exact bits."""
+    if value != value:
+        return NAN
     if dtype.is_float:
         rounded = float(np.float32(value)) if dtype.bits == 32 else float(value)
         return f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"

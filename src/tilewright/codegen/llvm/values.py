@@ -14,7 +14,7 @@ from functools import partial, reduce
 from math import prod
 
 from tilewright.codegen.lanes import VectorLanes, chunks
-from tilewright.codegen.linear import Linear, Linearizer
+from tilewright.codegen.linear import Linear, Linearizer, wraps
 from tilewright.codegen.llvm.addresses import Buffer, Emitter, splat
 from tilewright.codegen.llvm.arithmetic import (
     apply,
@@ -41,6 +41,8 @@ from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
     ARITHMETIC,
     COMPARISONS,
+    LOGICAL,
+    ROUNDINGS,
     Binary,
     Call,
     Cast,
@@ -53,10 +55,8 @@ from tilewright.expr.nodes import (
     reads,
 )
 from tilewright.expr.tensors import Table
-from tilewright.nest.nodes import For
+from tilewright.nest.nodes import For, Store
 from tilewright.target import CpuTarget
-
-STEPS = frozenset({"floor", "ceil", "round", "trunc"})
 
 
 class Evaluator:
@@ -185,7 +185,7 @@ class Evaluator:
             case Binary(op, a, b):
                 return self._binary(op, a, b)
             case Call(fn, args):
-                with self.exactly(fn in STEPS):
+                with self.exactly(fn in ROUNDINGS):
                     return self._call(fn, args)
             case Cast(to, x):
                 with self.exactly(x.dtype.is_float and not to.is_float):
@@ -199,7 +199,7 @@ class Evaluator:
         match e:
             case Var():
                 return self.ix.env[e.name]
-            case Binary(op, _, _) if op in ARITHMETIC:
+            case Binary(op, _, _) if op in ARITHMETIC and not wraps(e):
                 return self.ix.of(e)
             case Select(cond, _, _) if self.ix.decide(cond) is not None:
                 return self.ix.of(e)
@@ -235,7 +235,7 @@ class Evaluator:
         return arithmetic(self.b, self.m, op, x, y)
 
     def _binary(self, op: str, a: Expr, b: Expr) -> SsaValue:
-        if op in COMPARISONS or op in ("and", "or"):
+        if op in COMPARISONS or op in LOGICAL:
             return self.condition(Binary(op, a, b))
         x, y = self.value(a), self.value(b)
         common = x.lanes > 1 and y.lanes == 1 and y.dtype == FLOAT32
@@ -260,8 +260,10 @@ class Evaluator:
         return found
 
     def _undecided_condition(self, e: Binary) -> SsaValue:
-        if e.op not in ("and", "or"):
+        if e.op in COMPARISONS:
             return compare(self.b, e.op, *self.matched(self.value(e.a), self.value(e.b)))
+        if e.op not in LOGICAL:
+            return self.pair(e.op, self.value(e.a), self.value(e.b))
         sides = [x for x in (e.a, e.b) if self.ix.decide(x) is None]
         values = self.matched(*(self.condition(x) for x in sides))
         return values[0] if len(values) == 1 else apply(self.b, e.op, *values)
@@ -326,15 +328,17 @@ class Evaluator:
 
     # ---- reductions -------------------------------------------------------------------------
 
-    def accumulate(self, op: str, old: SsaValue, e: Expr) -> SsaValue:
-        """`old (op) e`; a float sum of products is a fused multiply-add."""
+    def accumulate(self, node: Store, old: SsaValue) -> SsaValue:
+        """`old (op) value` of a reduction; a float sum of products is a fused multiply-add."""
+        op, e = node.reduce, node.value
+        assert op is not None
         if op == "sum" and e.dtype.is_float:
             e = self._undecided(e)
             if _is_zero(e):
                 return old
             match e:
                 case Select(_, Binary("mul") as term, zero) if _is_zero(zero):
-                    return self._conditional_sum(old, e.cond, term)
+                    return self._conditional_sum(old, e.cond, term, bool(node.mark("padding")))
                 case Binary("mul"):
                     return self._multiply_add(old, e)
         old, value = self.matched(old, self.value(e))
@@ -374,14 +378,17 @@ class Evaluator:
             x = reduce(partial(self.pair, "mul"), values or [constant(1, y.dtype)])
         return fma(self.b, self.m, self.features.fma, *self.matched(x, y, old))
 
-    def _conditional_sum(self, old: SsaValue, e: Expr, term: Binary) -> SsaValue:
-        """`old + (a*b where e)`: a factor read as zero makes the product vanish by itself."""
+    def _conditional_sum(self, old: SsaValue, e: Expr, term: Binary, is_padding: bool) -> SsaValue:
+        """`old + (a*b where e)`: factors that are all read as zero make the product vanish by
+        themselves, and one of them does where it is a padding zero anyway.
+        """
         if self._known(term)[0] == 0:
             return old
         cond = self.condition(e)
         with self.guarded(cond):
             new = self._multiply_add(old, term)
-        if any(isinstance(x, Read) and self._zeroed(x, cond) for x in _factors(term)):
+        zeroed = (isinstance(x, Read) and self._zeroed(x, cond) for x in _factors(term))
+        if any(zeroed) if is_padding else all(zeroed):
             return new
         cond, new, old = self.matched(cond, new, old) if cond.lanes > 1 else (cond, new, old)
         return choose(self.b, cond, new, self.widen(old, new.lanes))

@@ -36,7 +36,8 @@ def without_zero_terms(node: Node, lanes: frozenset[str] = frozenset()) -> Node:
     return rebuilt(node, tuple(without_zero_terms(b, lanes) for b in bodies(node)))
 
 
-def _store(node: Store, lanes: frozenset[str]) -> Node:
+def _store(node: Store, lanes: frozenset[str], left_out: bool = False) -> Node:
+    """`left_out`: a condition around says of the whole term whether it counts."""
     if node.reduce != "sum":
         return node
     factors = (s for s in zero_factors(node.value) if not reads_memory(s.cond))
@@ -44,7 +45,10 @@ def _store(node: Store, lanes: frozenset[str]) -> Node:
     if found is None:
         return node
     inner = replace(node, value=_taken(node.value, found))
-    return If(found.cond, _store(inner, lanes))
+    left_out = left_out or found is node.value
+    if not left_out:
+        inner = replace(inner, marks=tuple((dict(inner.marks) | {"padding": 1}).items()))
+    return If(found.cond, _store(inner, lanes, left_out))
 
 
 def _taken(e: Expr, select: Select) -> Expr:

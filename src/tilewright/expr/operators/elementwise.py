@@ -124,8 +124,8 @@ def quotient(a: Any, b: Any) -> Expr:
     x, y = as_expr(a, like), as_expr(b, like)
     if like.kind == "uint":
         return x // y
-    size = call("abs", x) // call("abs", y)
-    return select((x < 0).ne(y < 0), -size, size)
+    below = x // y  # the magnitudes' quotient would not do: the least number has none
+    return select((x < 0).ne(y < 0) & (x % y).ne(0), below + 1, below)
 
 
 def _tensor_dtype(*elements: Any) -> DType:
