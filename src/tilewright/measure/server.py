@@ -26,6 +26,7 @@ from pathlib import Path
 
 from tilewright.errors import WrongAnswer
 from tilewright.measure.protocol import PROTOCOL, Channel, ChannelClosedError, Header, Payloads
+from tilewright.process_limits import lower_limit
 
 Answer = tuple[Header, Sequence[bytes]]
 Handler = Callable[[Header, Payloads], Answer]
@@ -52,7 +53,7 @@ def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
     `handlers` are keyed by message type. `facts` are added to the answer to `hello`.
     """
     channel = _take_over_pipes()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected; its dump is not wanted
+    lower_limit(resource.RLIMIT_CORE, 0)  # a crash is expected; its dump is not wanted
     threading.Thread(target=_die_with_client, args=(channel.read_fd,), daemon=True).start()
     while True:
         try:

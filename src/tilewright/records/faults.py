@@ -10,6 +10,7 @@ not reached, or refused the user, gives no number, but says why in words, which 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tilewright.errors import RecordsError
+from tilewright.process_limits import shortage
 
 KEPT = "Everything committed before is kept"
 
@@ -98,7 +100,19 @@ def _cause(error: DBAPIError) -> str:
     elif hasattr(error.orig, "sqlstate"):
         state = getattr(error.orig, "sqlstate", None) or ""
         advice = next((text for key, text in POSTGRESQL_FAULTS if _matches(state, key)), None)
-    return f"{advice} ({original})" if advice else original
+    limit = shortage(_symptom(name))
+    return f"{advice} ({original}){limit}" if advice else original
+
+
+def _symptom(name: str) -> str:
+    """What the system says of files now, where SQLite tells only that it failed at one."""
+    if name.startswith("SQLITE_IOERR"):
+        return "file too large"
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+        return ""
+    except OSError as error:
+        return str(error)
 
 
 def _matches(state: str, key: str) -> bool:
