@@ -26,12 +26,15 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from tilewright.errors import RecordsError
+from tilewright.files import database_files
 from tilewright.records.faults import faults_named, sqlite_error_name
+from tilewright.records.schema import foreign
 from tilewright.records.tables import SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
 from tilewright.records.upgrade import LEAVES_ROOM, upgrade
 
 WRITER_LOCK = 0x74696C65  # any constant that all writers of a PostgreSQL database share
 CONNECT_TIMEOUT_S = 10
+LONGEST_ROW = 1 << 25  # bytes of a row or a cell; the text of a large program takes some kilobytes
 WAY_OUT = "name a SQLite file, or a URL like postgresql://user@host/database"
 
 
@@ -166,8 +169,15 @@ def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> Record
 
 
 def _check_path(path: Path, create: bool) -> None:
+    if "\0" in str(path):
+        raise RecordsError(f"records database {str(path)!r}: no file has such a name")
     if path.is_dir():
         raise RecordsError(f"records database {path} is a directory: name a file in it")
+    for part in database_files(path):
+        if part.exists() and not part.is_file():  # which may have no end, or nobody at its other
+            raise RecordsError(
+                f"records database {path}: {part} is no regular file: name another file"
+            )
     if not path.parent.is_dir():
         raise RecordsError(
             f"records database {path}: the directory {path.parent} does not exist: create it, or "
@@ -185,11 +195,14 @@ def _writable(folder: Path) -> bool:
 
 
 def _configure(connection: Any, _record: object) -> None:
-    """Set what SQLite keeps per connection.
+    """Set what SQLite keeps per connection: first that a file may be anybody's.
 
     A producer takes some kilobytes: small pages would stay half empty (a new file's pages only). A
     killed process loses nothing under NORMAL.
     """
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA page_size = 16384")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -265,8 +278,14 @@ def _upgraded_copy(store: RecordStore, found: int) -> RecordStore:
 def _schema_version(connection: Connection, store: RecordStore) -> int | None:
     """The version found; None in an empty database; RecordsError if it is not one of ours."""
     tables = inspect(connection).get_table_names()
-    if not tables:
+    part = foreign(connection) if store.dialect == "sqlite" else None
+    if not tables and part is None:
         return None
+    if part is not None and (meta.name in tables or not tables):
+        raise RecordsError(
+            f"records database {store.name} belongs to another program, or was changed by one (it "
+            f"has {part}): name another file, or import an export into a new one"
+        )
     text = None
     if meta.name in tables:
         query = select(meta.c.value).where(meta.c.key == SCHEMA_KEY)

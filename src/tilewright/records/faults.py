@@ -33,6 +33,11 @@ SQLITE_FAULTS: tuple[tuple[str, str], ...] = (
         "the file is corrupt: move it away and import the last export, or salvage it with "
         "`sqlite3 FILE .recover | sqlite3 NEWFILE`",
     ),
+    (
+        "SQLITE_TOOBIG",
+        "it has a row or a text that is larger than any of ours: move it away and import the last "
+        "export",
+    ),
     ("SQLITE_NOTADB", "the file is not a SQLite database: name another file"),
     (
         "SQLITE_CANTOPEN",
