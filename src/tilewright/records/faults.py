@@ -20,6 +20,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from tilewright.errors import RecordsError
 from tilewright.process_limits import shortage
 
+
+class BadCellError(RecordsError):
+    """What a database holds is none of what is ever written: `faults_named` says in which."""
+
+
 KEPT = "Everything committed before is kept"
 
 SQLITE_FAULTS: tuple[tuple[str, str], ...] = (
@@ -81,6 +86,11 @@ def faults_named(database: str) -> Iterator[None]:
     """Turn every SQLAlchemy error inside the block into a RecordsError that names `database`."""
     try:
         yield
+    except BadCellError as error:
+        raise RecordsError(
+            f"records database {database} holds what Tilewright never writes ({error}): move it "
+            "away and import the last export"
+        ) from error
     except DBAPIError as error:
         raise RecordsError(f"records database {database}: {_cause(error)}") from error
     except PoolTimeout as error:
