@@ -119,7 +119,8 @@ def model_columns(model: ModelRow) -> tuple[Columns, list[Columns], list[Columns
 
 
 def model_of(hash_: str, name: str, tasks: list[tuple[str, int]], path: str) -> ModelRow:
-    return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks), path)
+    with _reading(ModelRow, {"kind": name}):
+        return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks), path)
 
 
 def checked(field: Field[Any], value: Any) -> Any:

@@ -13,9 +13,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,12 +31,15 @@ from tilewright.errors import RecordsError
 from tilewright.files import database_files
 from tilewright.records.faults import faults_named, sqlite_error_name
 from tilewright.records.schema import foreign
-from tilewright.records.tables import SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
+from tilewright.records.tables import LONGEST_ROW, SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
 from tilewright.records.upgrade import LEAVES_ROOM, upgrade
 
 WRITER_LOCK = 0x74696C65  # any constant that all writers of a PostgreSQL database share
 CONNECT_TIMEOUT_S = 10
-LONGEST_ROW = 1 << 25  # bytes of a row or a cell; the text of a large program takes some kilobytes
+PAGE_BYTES = 16384  # a producer takes some kilobytes: small pages would stay half empty
+# Instructions of SQLite's machine, of which it does about 10⁸ a second. A row takes some tens in
+# each of our queries, and some hundred bytes.
+WORK_AT_ONCE, LEAST_WORK, WORK_PER_BYTE, WORK_PER_LINE = 10**6, 10**7, 5, 1000
 WAY_OUT = "name a SQLite file, or a URL like postgresql://user@host/database"
 
 
@@ -165,6 +170,7 @@ def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> Record
     engine = create_engine("sqlite://", creator=open_file, poolclass=pool)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
+    event.listen(engine, "before_cursor_execute", partial(_bound_work, path))
     return RecordStore(engine, name, readonly, timeout_s, path)
 
 
@@ -197,13 +203,12 @@ def _writable(folder: Path) -> bool:
 def _configure(connection: Any, _record: object) -> None:
     """Set what SQLite keeps per connection: first that a file may be anybody's.
 
-    A producer takes some kilobytes: small pages would stay half empty (a new file's pages only). A
-    killed process loses nothing under NORMAL.
+    A killed process loses nothing under NORMAL. The size is that of a new file's pages.
     """
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
-    connection.execute("PRAGMA page_size = 16384")
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
 
@@ -212,6 +217,30 @@ def _begin(connection: Connection) -> None:
     statement = connection.get_execution_options().get("sqlite_begin", "BEGIN")
     if statement:
         connection.exec_driver_sql(statement)
+
+
+def _bound_work(
+    path: Path | None,
+    _: Connection,
+    cursor: sqlite3.Cursor,
+    _statement: str,
+    parameters: Sequence[Any],
+    *_more: object,
+) -> None:
+    """Let one statement do only as much as a sound file of that size can need.
+
+    A tree whose pages name one child again and again has rows without end. What SQLite calls every
+    so often is an iterator, no Python code, in which Ctrl-C would arrive and be lost.
+    """
+    connection = cursor.connection
+    if path is None:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        size = pages * PAGE_BYTES
+    else:
+        size = sum(part.stat().st_size for part in database_files(path)[:2] if part.exists())
+    work = LEAST_WORK + WORK_PER_BYTE * size + WORK_PER_LINE * len(parameters or ())
+    turns = work // WORK_AT_ONCE
+    connection.set_progress_handler(chain(repeat(0, turns), repeat(1)).__next__, WORK_AT_ONCE)
 
 
 def _postgresql(url: URL, name: str, readonly: bool, timeout_s: float) -> RecordStore:

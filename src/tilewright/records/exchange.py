@@ -35,9 +35,13 @@ from tilewright.records.rows import (
     Trial,
     WorkloadRow,
 )
+from tilewright.records.tables import LONGEST_ROW
 from tilewright.records.upgrade import gene_of_trace
+from tilewright.text import one_line, size
 
 FORMAT = "tilewright-records"
+LONGEST_LINE = LONGEST_ROW  # characters
+SHOWN = 400  # characters of what is wrong
 VERSION = 2
 
 Item: TypeAlias = (
@@ -95,11 +99,15 @@ def read_items(file: Path, check: Callable[[Item], None] = lambda _: None) -> It
     """
     number = 0
     try:
+        if file.exists() and not file.is_file():
+            raise RecordsError("it is no regular file")
         with _open(file, "r", compressed=file.suffix == ".gz") as stream:
-            version = _version(stream.readline())
+            version = _version(stream.readline(LONGEST_LINE))
             number = 1
-            for line in stream:
+            while line := stream.readline(LONGEST_LINE):
                 number += 1
+                if len(line) == LONGEST_LINE:
+                    raise RecordsError(f"it has {size(LONGEST_LINE)} or more, and no program has")
                 values = json.loads(line)
                 if version < VERSION:
                     values = _modern(values)
@@ -117,8 +125,8 @@ def read_items(file: Path, check: Callable[[Item], None] = lambda _: None) -> It
     ) as error:
         place = f", line {number}" if number else ""
         raise RecordsError(
-            f"cannot import {file}{place}: {error}: what was imported before is kept; export the "
-            "file anew or mend it, then import it again"
+            f"cannot import {file}{place}: {one_line(error, SHOWN)}: what was imported before is "
+            "kept; export the file anew or mend it, then import it again"
         ) from error
     except OSError as error:
         raise RecordsError(f"cannot import {file}: {error.strerror or error}") from error
@@ -188,7 +196,7 @@ def _to_dict(item: Item) -> dict[str, Any]:
 
 
 def _from_dict(values: object) -> Item:
-    if not isinstance(values, dict) or values.get("record") not in RECORDS:
+    if not isinstance(values, dict) or values.get("record") not in tuple(RECORDS):
         raise RecordsError(f"it is not an object whose record is one of {', '.join(RECORDS)}")
     type_ = RECORDS[values.pop("record")]
     arguments: dict[str, Any] = {}

@@ -19,12 +19,14 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tilewright.errors import RecordsError
 from tilewright.process_limits import shortage
+from tilewright.text import one_line
 
 
 class BadCellError(RecordsError):
     """What a database holds is none of what is ever written: `faults_named` says in which."""
 
 
+SHOWN = 300  # characters of what a cell is said to hold
 KEPT = "Everything committed before is kept"
 
 SQLITE_FAULTS: tuple[tuple[str, str], ...] = (
@@ -42,6 +44,10 @@ SQLITE_FAULTS: tuple[tuple[str, str], ...] = (
         "SQLITE_TOOBIG",
         "it has a row or a text that is larger than any of ours: move it away and import the last "
         "export",
+    ),
+    (
+        "SQLITE_INTERRUPT",
+        "the file is corrupt, what it holds has no end: move it away and import the last export",
     ),
     ("SQLITE_NOTADB", "the file is not a SQLite database: name another file"),
     (
@@ -88,9 +94,11 @@ def faults_named(database: str) -> Iterator[None]:
         yield
     except BadCellError as error:
         raise RecordsError(
-            f"records database {database} holds what Tilewright never writes ({error}): move it "
-            "away and import the last export"
+            f"records database {database} holds what Tilewright never writes "
+            f"({one_line(error, SHOWN)}): move it away and import the last export"
         ) from error
+    except (OverflowError, UnicodeEncodeError) as error:  # of a value on its way in
+        raise RecordsError(f"records database {database} cannot hold a value: {error}") from error
     except DBAPIError as error:
         raise RecordsError(f"records database {database}: {_cause(error)}") from error
     except PoolTimeout as error:

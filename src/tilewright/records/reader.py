@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, select
 
+from tilewright.errors import RecordsError
 from tilewright.gene import Gene, compact
 from tilewright.records import codec, exchange, queries
 from tilewright.records.answers import Round, Summary, TrainingGroup, TrialLine
@@ -139,7 +140,9 @@ class Reader:
             query = query.where(trials.c.machine == machine)
         while page := self._trials(query.where(trials.c.id > after)):
             yield from page
-            after = page[-1].id or after
+            if not (ids := [t.id for t in page if t.id is not None]) or ids[-1] <= after:
+                raise RecordsError(f"records database {self.name} is corrupt: its trials repeat")
+            after = ids[-1]
 
     def lookup(self, workload_hash: str, machine: str, genes: Iterable[Gene]) -> dict[Gene, Trial]:
         """The recorded trials among some genes: what need not be measured again."""

@@ -37,6 +37,8 @@ from tilewright.records.faults import BadCellError
 
 SCHEMA_VERSION = 3
 SCHEMA_KEY = "schema_version"
+LONGEST_ROW = 1 << 25
+"""Bytes of a row, in a file and in an export; the text of a large program takes some kilobytes."""
 
 
 class _Cell(TypeDecorator[Any]):
