@@ -22,6 +22,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shown
 from typing import IO
 
 from tilewright.errors import RunError
@@ -41,6 +42,7 @@ START_TIMEOUT_S = 60.0
 PATIENCE_S = 1.0
 EXIT_WAIT_S = 2.0
 STDERR_TAIL_BYTES = 2000
+LONGEST_MESSAGE = 10_000  # characters of a failure that are kept
 STAGES = ("hello", "request", "load_task", "build", "run", "check", "timeout")  # of error frames
 INSTALLED = ("site-packages", "dist-packages")  # folders where every Python looks
 
@@ -142,7 +144,7 @@ class Worker:
             ) from error
         if answer.get("protocol") != PROTOCOL or "version" not in answer:
             self._stop()
-            said = harmless(str(answer.get("message", answer)))[:STDERR_TAIL_BYTES]
+            said = _said(answer.get("message", "it said something else"))
             raise RunError(
                 f"the worker {self._name()} does not speak protocol {PROTOCOL} "
                 f"({said}): install the same Tilewright on both sides"
@@ -178,7 +180,7 @@ class Worker:
             raise
         if answer["type"] == "error":
             stage = answer.get("stage")
-            kind, text = (harmless(f"{answer.get(name)}") for name in ("error", "message"))
+            kind, text = (_said(answer.get(name)) for name in ("error", "message"))
             failure = RequestFailure(stage if stage in STAGES else self.stage, kind, text)
             if answer.get("ended"):
                 self._stop()
@@ -280,6 +282,11 @@ class Worker:
 
     def _name(self) -> str:
         return repr(" ".join(self.command))
+
+
+def _said(value: object) -> str:
+    """A text of an answer, as far as it is shown and kept."""
+    return harmless(value[:LONGEST_MESSAGE] if isinstance(value, str) else shown(value))
 
 
 def _without_frames(text: str) -> str:
