@@ -234,6 +234,11 @@ def test_what_is_named_is_there(file: Path) -> None:
     refused(file, "no producer")
 
 
+def test_a_trial_is_the_program_that_its_hash_names(file: Path) -> None:
+    change(file, """UPDATE trials SET decisions = '{"C.i":[77]}' WHERE id = 1""")
+    refused(file, "trial 1 is another program")
+
+
 # ---- files ---------------------------------------------------------------------------------------
 
 

@@ -146,14 +146,20 @@ class Reader:
 
     def lookup(self, workload_hash: str, machine: str, genes: Iterable[Gene]) -> dict[Gene, Trial]:
         """The recorded trials among some genes: what need not be measured again."""
-        wanted = list({gene.hash: gene for gene in genes})
+        wanted = {gene.hash: gene for gene in genes}
+        hashes = list(wanted)
         query = queries.WHOLE_TRIALS.where(
             trials.c.workload_hash == workload_hash, trials.c.machine == machine
         )
         found: dict[Gene, Trial] = {}
-        for start in range(0, len(wanted), PAGE):
-            page = query.where(trials.c.gene_hash.in_(wanted[start : start + PAGE]))
+        for start in range(0, len(hashes), PAGE):
+            page = query.where(trials.c.gene_hash.in_(hashes[start : start + PAGE]))
             found |= {trial.gene: trial for trial in self._trials(page)}
+        if odd := next((t for g, t in found.items() if g.hash not in wanted), None):
+            raise RecordsError(
+                f"records database {self.name} is corrupt: trial {odd.id} is another program than "
+                "its hash says"
+            )
         return found
 
     def undecided(self, workload_hash: str) -> dict[int, Gene]:
