@@ -77,3 +77,60 @@ def test_the_command(cache: ArtifactCache, monkeypatch: pytest.MonkeyPatch) -> N
     assert "1 kernel," in trimmed.output
     assert "0 kernels, 0 B" in cli("cache", "--clear").output
     assert cli("cache", "--limit", "much").exit_code == 2
+
+
+def planted(kind: str, file: Path, elsewhere: Path) -> None:
+    """Put something else in an artifact's place."""
+    data = file.read_bytes()
+    file.unlink()
+    match kind:
+        case "fifo":
+            os.mkfifo(file)
+        case "link":
+            elsewhere.write_bytes(data)
+            file.symlink_to(elsewhere)
+        case "device":
+            file.symlink_to("/dev/zero")
+        case "loop":
+            file.symlink_to(file.name)
+        case "folder":
+            file.mkdir()
+        case "written by all":
+            file.write_bytes(data)
+            file.chmod(0o666)
+        case "of another user":
+            file.write_bytes(data)
+            os.chown(file, 65_533, 65_533)
+
+
+KINDS = ["fifo", "link", "device", "loop", "folder", "written by all", "of another user"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_others_may_have_planted_is_not_read(
+    cache: ArtifactCache, tmp_path: Path, kind: str
+) -> None:
+    if kind == "of another user" and os.geteuid():
+        pytest.skip("needs the right to give files away")
+    (file,) = cache.folder.rglob(f"{KEYS[1]}*")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"kept")
+    planted(kind, file, elsewhere)
+    before = elsewhere.read_bytes()
+    assert cache.get(KEYS[1]) is None
+    cache.put(KEYS[1], ARTIFACT.to_bytes())
+    assert elsewhere.read_bytes() == before
+    if kind != "folder":
+        assert cache.get(KEYS[1]) == ARTIFACT
+    assert cache.trim(0).files >= 3
+
+
+@pytest.mark.parametrize(
+    "folder", ["/dev/null", "/dev/null/x", "/proc/x", "/" + "a" * 5000, "file"]
+)
+def test_a_folder_that_cannot_be_costs_only_the_caching(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    cache = ArtifactCache(tmp_path / folder)
+    cache.put(KEYS[0], ARTIFACT.to_bytes())
+    assert cache.get(KEYS[0]) is None
+    assert (cache.usage(), cache.trim()) == (Usage(0, 0), Usage(0, 0))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tilewright import files
 from tilewright.errors import InputError
 from tilewright.files import database_files, own_folder, refuse_output, replacing
 
@@ -120,3 +121,16 @@ def test_a_folder_goes_with_its_owner() -> None:
     del owner
     gc.collect()
     assert not folder.exists()
+
+
+def test_a_pipe_that_nobody_reads_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "READER_WAIT_S", 0.0)
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        pytest.raises(OSError, match="nobody reads this pipe"),
+        files.replacing(tmp_path / "pipe") as part,
+    ):
+        part.write_text("unread")
+    assert [f.name for f in tmp_path.iterdir()] == ["pipe"]

@@ -28,6 +28,8 @@ BAD = (
     "null",
     "[[[",
     "[" * 100_000,
+    f"[{'[],' * 1_000_000}[]]",
+    f'[["split","matmul","i",[{"9" * 4000}]]]',
     '"a"',
     '[["split","matmul","j",["a"]]]',
     '[["stream"]]',
@@ -75,7 +77,7 @@ def check_result(model: Path, net: Callable[[Any], Any]) -> None:
     np.testing.assert_allclose(net(x), tw.compile(tw.load(model))(x), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 def test_the_next_best_record_is_compiled(model: Path, tmp_path: Path, bad: str) -> None:
     db = tmp_path / "tuning.db"
     name = save_records(model, db, GOOD, bad)

@@ -55,10 +55,28 @@ def test_threads() -> None:
         ("TILEWRIGHT_SHOW", "nests", "known layers: sketch, nest, ir, trace"),
         ("TILEWRIGHT_CACHE_LIMIT", "much", "'much' is no size; for example 500 MB"),
         ("TILEWRIGHT_CACHE_LIMIT", "-1 GB", "is no size"),
+        ("TILEWRIGHT_CACHE_LIMIT", "9" * 400, "is more than any disk has"),
+        ("TILEWRIGHT_CACHE_LIMIT", "1" * 30 + " TB", "is more than any disk has"),
+        ("TILEWRIGHT_CACHE_LIMIT", "1e9", "is no size"),
+        ("TILEWRIGHT_CACHE", "~nobody_of_that_name/x", "TILEWRIGHT_CACHE: "),
+        ("TILEWRIGHT_THREADS", "9" * 20, "positive integer, not '99"),
+        ("TILEWRIGHT_THREADS", "9" * 5000, "positive integer, not '99"),
+        ("TILEWRIGHT_THREADS", "\u0663", "positive integer"),
+        ("TILEWRIGHT_THREADS", "\u00b2", "positive integer"),
         ("TILEWRIGHT_THREADS", "0", "positive integer, not '0'"),
         ("TILEWRIGHT_THREADS", "many", "positive integer, not 'many'"),
     ],
 )
 def test_errors(name: str, value: str, says: str) -> None:
-    with pytest.raises(InputError, match=says):
+    with pytest.raises(InputError, match=says) as caught:
         Settings.from_environment({name: value})
+    assert len(str(caught.value)) < 300
+
+
+def test_a_user_without_a_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    assert Settings.from_environment({}).cache.is_relative_to("/dev/null")
+    assert Settings.from_environment({"HOME": "/h"}).cache == Path("/h/.cache/tilewright")

@@ -329,8 +329,8 @@ class Artifact:
         end = 8 + int.from_bytes(data[4:8], "little")
         try:
             header = json.loads(data[8:end])
-        except ValueError as error:
-            raise RunError(f"a compiled artifact is damaged: {error!r}") from error
+        except (ValueError, RecursionError) as error:
+            raise RunError(f"a compiled artifact is damaged: {error!r:.200}") from error
         return Artifact.of_header(header, bytes(data[end:]))
 
 

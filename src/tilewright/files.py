@@ -10,10 +10,13 @@ Everything of this package that writes a file that a user names goes through `re
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import shutil
+import stat
 import tempfile
+import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +24,7 @@ from pathlib import Path
 from tilewright.errors import InputError
 
 PREFIX = ".tilewright-"  # of a folder of unfinished files, beside what they become
+READER_WAIT_S = 5.0
 VERSION = re.compile(r"(?<=\.so)(\.\d+)+$")  # of a library: net.so.1
 DATABASE = b"SQLite format 3\0"
 DATABASE_PARTS = ("", "-wal", "-shm", "-journal")  # a database and the files that SQLite keeps
@@ -76,12 +80,43 @@ def replacing(file: Path) -> Iterator[Path]:
         part = Path(folder) / file.name
         yield part
         if stays:
-            with part.open("rb") as made, target.open("wb") as out:
+            with part.open("rb") as made, os.fdopen(_open_irregular(target), "wb") as out:
                 shutil.copyfileobj(made, out)
             return
         if target.exists():
             shutil.copymode(target, part)
         part.replace(target)
+
+
+def _open_irregular(target: Path) -> int:
+    """A descriptor that writes into a device or a pipe. Raises OSError for a pipe that nobody comes
+    to read.
+    """
+    deadline = time.monotonic() + READER_WAIT_S
+    while True:
+        try:
+            descriptor = os.open(target, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > deadline:
+                raise OSError(errno.ENXIO, "nobody reads this pipe", str(target)) from None
+            time.sleep(0.02)
+        else:
+            os.set_blocking(descriptor, True)
+            return descriptor
+
+
+def own_bytes(file: Path) -> bytes:
+    """What a regular file holds that only this user, or root, can have written. Raises OSError for
+    any other: a folder that others may write can have anything.
+    """
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
+        status = os.fstat(opened.fileno())
+        is_own = status.st_uid in (0, os.geteuid()) and not status.st_mode & stat.S_IWOTH
+        if not stat.S_ISREG(status.st_mode) or not is_own:
+            raise PermissionError(errno.EPERM, "another user may have written it", str(file))
+        return opened.read()
 
 
 def own_folder(owner: object) -> Path:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tilewright.errors import ScheduleError
 
@@ -27,9 +27,25 @@ GREATEST_NUMBER = 2**31 - 1
 """The greatest tile length, position or limit of a program: no tensor has a longer axis."""
 
 
+LONGEST_TEXT = 1 << 18
+"""Characters of a producer or of decisions; those of large programs have some thousands."""
+
+
 def compact(value: object) -> str:
     """JSON text without spaces, ASCII only."""
     return json.dumps(value, separators=(",", ":"))
+
+
+def parsed(text: str, what: str) -> Any:
+    """The value of a JSON text of a gene. Raises ScheduleError, which begins with `what` ("the gene
+    is"), for other text and for one that is longer than any search writes.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise ScheduleError(f"{what} longer than {LONGEST_TEXT} characters")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScheduleError(f"{what} not JSON: {error}") from error
 
 
 def variables(name: str, count: int | None) -> tuple[str, ...]:
@@ -64,11 +80,7 @@ class Gene:
     @staticmethod
     def of(text: str) -> Gene:
         """Inverse of `text`. Raises ScheduleError for anything else."""
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ScheduleError(f"the gene is not JSON: {error}") from error
-        match document:
+        match document := parsed(text, "the gene is"):
             case {"producer": producer, "decisions": dict() as decisions} if len(document) == 2:
                 return Gene(compact(producer), compact(decisions))
         raise ScheduleError(
@@ -88,10 +100,7 @@ class Gene:
 
 def read_decisions(text: str) -> Mapping[str, Value]:
     """The decisions of a gene. Raises ScheduleError for other text."""
-    try:
-        decisions = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ScheduleError(f"the decisions are not JSON: {error}") from error
+    decisions = parsed(text, "the decisions are")
     if not isinstance(decisions, dict):
         raise ScheduleError(f"decisions are an object, not {compact(decisions):.60}")
     for name, value in decisions.items():

@@ -19,7 +19,7 @@ from typing import Any
 
 from tilewright.arguments import described
 from tilewright.errors import TargetError
-from tilewright.files import replacing
+from tilewright.files import own_bytes, replacing
 from tilewright.measure.ceilings import Ceilings, Traffic, working_sets
 from tilewright.measure.ceilings import measure as measure_ceilings
 from tilewright.records.database import Database
@@ -129,7 +129,7 @@ def keep_speeds(target: CpuTarget, found: Speeds, cache: Path) -> None:
 
 def _kept(cache: Path) -> dict[str, Speeds]:
     """Kept speeds by target; none of a file that holds something else."""
-    with contextlib.suppress(OSError, ValueError, AttributeError, TargetError):
-        texts = json.loads((cache / SPEEDS_FILE).read_text())
+    with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, TargetError):
+        texts = json.loads(own_bytes(cache / SPEEDS_FILE))
         return {name: Speeds.parse(text) for name, text in texts.items()}
     return {}

@@ -17,6 +17,7 @@ CC                  C compiler that links saved libraries for this architecture 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from tilewright.errors import InputError
 from tilewright.text import parse_size
 
 DEFAULT_CACHE_LIMIT = 2 * 10**9  # bytes
+THREADS = re.compile(r"0*[1-9]\d{0,5}", re.ASCII)
 LAYERS = ("sketch", "nest", "ir", "trace")
 
 
@@ -71,11 +73,19 @@ def _layers(env: Mapping[str, str]) -> frozenset[str]:
 
 def _cache(env: Mapping[str, str]) -> Path:
     if env.get("TILEWRIGHT_CACHE"):
-        return Path(env["TILEWRIGHT_CACHE"]).expanduser()
+        try:
+            return Path(env["TILEWRIGHT_CACHE"]).expanduser()
+        except RuntimeError as error:
+            raise InputError(f"TILEWRIGHT_CACHE: {error}") from None
     # The XDG specification says to ignore a relative path.
     xdg = Path(env.get("XDG_CACHE_HOME", ""))
-    home = Path(env["HOME"]) if env.get("HOME") else Path.home()
-    return (xdg if xdg.is_absolute() else home / ".cache") / "tilewright"
+    if xdg.is_absolute():
+        return xdg / "tilewright"
+    try:
+        home = Path(env["HOME"]) if env.get("HOME") else Path.home()
+    except RuntimeError:  # a user whom the system does not know keeps nothing
+        home = Path(os.devnull)
+    return home / ".cache" / "tilewright"
 
 
 def _cache_limit(env: Mapping[str, str]) -> int:
@@ -90,6 +100,8 @@ def _threads(env: Mapping[str, str]) -> int | None:
     text = env.get("TILEWRIGHT_THREADS", "").strip()
     if not text:
         return None
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"TILEWRIGHT_THREADS must be a positive integer, not {text!r}")
+    if not THREADS.fullmatch(text):
+        raise InputError(
+            f"TILEWRIGHT_THREADS must be a positive integer, not {text!r:.80}; at most 999999"
+        )
     return int(text)

@@ -18,6 +18,7 @@ LOG_WIDTH = 132  # columns where the output is no terminal
 DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 SIZE = re.compile(r"(?P<number>\d+(\.\d+)?) ?(?P<unit>[kmgt]?)b?", re.IGNORECASE)
+MOST_BYTES = 1e24
 POWERS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -36,8 +37,11 @@ def parse_size(text: str) -> int:
     """Bytes from a number with or without a unit, as `size` writes them. Raises ValueError."""
     found = SIZE.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no size; for example 500 MB or 2 GB")
-    return round(float(found["number"]) * POWERS[found["unit"].upper()])
+        raise ValueError(f"{text!r:.80} is no size; for example 500 MB or 2 GB")
+    count = float(found["number"]) * POWERS[found["unit"].upper()]
+    if count >= MOST_BYTES:
+        raise ValueError(f"{text!r:.80} is more than any disk has")
+    return round(count)
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:

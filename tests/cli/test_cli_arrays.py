@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import resource
+import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +14,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.artifact import BufferSpec
+from tilewright.cli import arrays as arrays_module
 from tilewright.cli.arrays import difference, random_words, read_inputs, write_outputs
 from tilewright.errors import InputError
 
@@ -96,3 +102,72 @@ def test_a_random_input_larger_than_memory_is_named(dtype: str) -> None:
     spec = BufferSpec("x", (1 << 24, 1 << 24), dtype)
     with pytest.raises(InputError, match=r"input x: \w+\[16777216, 16777216\] does not fit"):
         read_inputs((), [spec], 0, {})
+
+
+def archive(file: Path, names: Sequence[str], part: bytes, times: int, method: int = 8) -> Path:
+    with zipfile.ZipFile(file, "w", method, compresslevel=1) as made:
+        for name in names:
+            with made.open(f"{name}.npy", "w") as stream:
+                for _ in range(times):
+                    stream.write(part)
+    return file
+
+
+def header(shape: str, dtype: str = "'<f4'") -> bytes:
+    text = f"{{'descr': {dtype}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+HEADERS = {
+    "2**60": header(f"({2**60},)"),
+    "2**34": header(f"({2**34},)"),
+    "product": header(f"({2**40}, {2**40})"),
+    "negative": header("(-4,)"),
+    "fraction": header("(1.5,)"),
+    "nested": header("(" * 400 + ")" * 400),
+    "objects": header("(4,)", "'|O'") + bytes(64),
+    "words": header("(4,)", "'<U1000000000'"),
+    "no dtype": header("(4,)", "'what'"),
+    "short": header("(4,)") + bytes(8),
+    "cut": header("(4,)")[:20],
+    "magic": b"\x93NUMPY\x09\x00",
+    "pickle": pickle.dumps(Path("/")),
+    "nothing": b"",
+    "zip": b"PK\x03\x04" + bytes(100),
+}
+
+
+@pytest.mark.parametrize("name", HEADERS)
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_files_that_announce_what_they_have_not(
+    tmp_path: Path, name: str, is_archive: bool
+) -> None:
+    file = tmp_path / "x.np"
+    file.write_bytes(HEADERS[name])
+    if is_archive:
+        archive(file, ["x"], HEADERS[name], 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(tw.InputError, match=r"x\.np") as caught:
+        read_inputs([f"x={file}"], SPECS, seed=0, limits={})
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 1 << 18 and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("names", [["x"], ["x", "ids"], [f"n{i}" for i in range(64)]])
+def test_an_archive_may_not_grow_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str]
+) -> None:
+    monkeypatch.setattr(arrays_module, "LEAST_ROOM", (1 << 24) - 1)
+    file = archive(tmp_path / "x.npz", names, bytes(1 << 18), 64 // len(names))
+    with pytest.raises(tw.InputError, match=r"x\.npz holds 16\.8 MB, far more than"):
+        read_inputs([str(file)], SPECS, seed=0, limits={})
+
+
+def test_inputs_are_regular_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo.npy")
+    (tmp_path / "zero.npy").symlink_to("/dev/zero")
+    (tmp_path / "folder.npy").mkdir()
+    (tmp_path / "loop.npy").symlink_to("loop.npy")
+    for name in ("fifo", "zero", "folder", "loop"):
+        with pytest.raises(tw.InputError, match=f"{name}.npy"):
+            read_inputs([f"x={tmp_path / name}.npy"], SPECS, seed=0, limits={})

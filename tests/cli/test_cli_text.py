@@ -77,6 +77,11 @@ def test_an_input_named_again_gets_another_shape() -> None:
 def test_shapes_and_objectives_parse() -> None:
     assert parse_shape("x=1,3,224") == (None, "x", (1, 3, 224))
     assert parse_shape("net:ids:0=4") == ("net", "ids:0", (4,))
+    for text in ("x=0", "x=-1", "x=1e9", "x=٣", "=", "x", "x=" + "9" * 20, "x=" + "9" * 5000,
+                 "x=" + ",".join(["1"] * 100)):  # fmt: skip
+        with pytest.raises(InputError, match="is not NAME=N,N") as caught:
+            parse_shape(text)
+        assert len(str(caught.value)) < 200
     assert parse_objective("sum", 3) == tw.TotalLatency()
     assert parse_objective("requirement:0.02,0.1", 2) == tw.LatencyRequirement((0.02, 0.1))
     assert parse_objective("geomean:0.04", 1) == tw.GeomeanSpeedup((0.04,))
@@ -91,7 +96,7 @@ def test_constants_have_the_types_that_their_text_has() -> None:
         "scale": ("float32", 0.5),
         "flag": ("bool", True),
     }
-    for text in ("sr", "=3", "sr=x", "sr="):
+    for text in ("sr", "=3", "sr=x", "sr=", "sr=" + "9" * 20, "sr=" + "9" * 5000):
         with pytest.raises(InputError, match="is not NAME=N,N"):
             parse_constants([text])
 

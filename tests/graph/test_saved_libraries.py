@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -216,7 +217,7 @@ Damage = Callable[[Path, Path], Path]
     ("damage", "message"),
     [
         (lambda _, to: to, "No such file"),
-        (lambda _, to: to.parent, "Is a directory"),
+        (lambda _, to: to.parent, "it is no regular file"),
         (lambda _, to: written(to, b""), "no shared library: it starts with b''"),
         (lambda _, to: written(to, b"MZ" * 99), "no shared library"),
         (lambda p, to: written(to, p.read_bytes()[:9000]), "cut off: it has 9000 bytes"),
@@ -290,3 +291,18 @@ def test_the_compiler_that_the_environment_names(
     monkeypatch.setenv("CC", "gcc -fno-plt")
     saved[0].save(tmp_path / "model.so")
     assert tw.load_library(tmp_path / "model.so").artifact.entry == saved[0].artifact.entry
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("fifo", "no regular file"), ("/dev/zero", "no regular file"), ("/dev/null", "no regular"),
+     (".", "no regular file"), ("r.so", "cannot read"), ("nowhere", "cannot read")],
+)  # fmt: skip
+def test_what_is_no_regular_file_is_no_library(tmp_path: Path, kind: str, says: str) -> None:
+    file = tmp_path / "r.so"
+    if kind == "fifo":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(kind)
+    with pytest.raises(RunError, match=says):
+        tw.load_library(file)

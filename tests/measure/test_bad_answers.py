@@ -87,3 +87,38 @@ def test_results_are_checked(field: str, value: object) -> None:
     assert Timing.of_answer(json.loads(json.dumps(RESULT))).latencies_s == [1.0]
     with pytest.raises(RunError):
         Timing.of_answer({**RESULT, field: value})
+
+
+DEEPEST = "'[' * 900 + ']' * 900"  # lists in lists that JSON still takes
+EXPRESSIONS = [
+    f"""'{{"type": "result", "latencies_s": ' + {DEEPEST} + '}}'""",
+    f"""'{{"type": "result", "latencies_s": [1], "spent_s": {{"a": ' + {DEEPEST} + '}}}}'""",
+    f"""'{{"type": "error", "error": ' + {DEEPEST} + '}}'""",
+    """'{"type": "result", "latencies_s": [' + '1,' * 4000000 + '1]}'""",
+    """'{"type": "result", "latencies_s": [' + '9' * 4000 + ']}'""",
+    """'{"type": "error", "error": "E", "message": "' + 'x' * 10**7 + '"}'""",
+]
+MOST_TOLD = 11_000
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS, ids=range(len(EXPRESSIONS)))
+def test_what_is_told_of_an_answer_is_short(expression: str) -> None:
+    with (
+        RunnerClient([sys.executable, "-S", "-c", FAKE, HELLO, expression]) as client,
+        pytest.raises(WorkerFailureError) as caught,
+    ):
+        client.run(TASK, b"candidate", RunOptions(timeout_s=10))
+    assert len(f"{caught.value.failure}") < MOST_TOLD
+
+
+@pytest.mark.parametrize("sizes", ["[1 << 60]", "[1 << 28] * 3", "[0] * 2000", "[10**4200]"])
+@pytest.mark.parametrize("asked", ["hello", "run"])
+def test_announced_sizes_are_not_believed(sizes: str, asked: str) -> None:
+    """A frame that goes on without end is given up at its header."""
+    body = f'\'{{"type": "result", "payloads": \' + repr({sizes}) + \'}}\''
+    answers = [body] if asked == "hello" else [HELLO, body]
+    with (
+        RunnerClient([sys.executable, "-S", "-c", FAKE, *answers]) as client,
+        pytest.raises(RunError, match=r"payloads are more than|no JSON"),
+    ):
+        client.run(TASK, b"candidate", RunOptions(timeout_s=10))

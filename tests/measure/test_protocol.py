@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -12,12 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilewright.errors import RunError
+from tilewright.measure import server
 from tilewright.measure.protocol import (
     MAGIC,
+    MAX_HEADER_BYTES,
+    MAX_PAYLOAD_BYTES,
+    MAX_PAYLOADS,
     Channel,
     ChannelClosedError,
     ChannelTimeoutError,
 )
+from tilewright.measure.runner import Runner
+from tilewright.measure.server import answer
 
 Ends = tuple[Channel, Channel]
 
@@ -101,3 +108,118 @@ def test_other_bytes_are_explained(ends: Ends, data: bytes, message: str) -> Non
     os.write(a.write_fd, data)
     with pytest.raises(RunError, match=message):
         b.receive(soon())
+
+
+def frame(header: bytes) -> bytes:
+    return MAGIC + len(header).to_bytes(4, "little") + header
+
+
+GARBAGE = {
+    "garbage": b"\x00" * 64,
+    "greeting": b"Welcome to the board!\n",
+    "long header": MAGIC + (MAX_HEADER_BYTES + 1).to_bytes(4, "little"),
+    "longest header": MAGIC + b"\xff" * 4,
+    "no JSON": frame(b"{"),
+    "deep": frame(b"[" * 100_000),
+    "a list": frame(b"[]"),
+    "no type": frame(b"{}"),
+    "type is a list": frame(b'{"type": []}'),
+    "type is null": frame(b'{"type": null}'),
+    "payloads is text": frame(b'{"type": "x", "payloads": "11"}'),
+    "negative": frame(b'{"type": "x", "payloads": [-1]}'),
+    "fraction": frame(b'{"type": "x", "payloads": [1.5]}'),
+    "huge": frame(b'{"type": "x", "payloads": [1152921504606846976]}'),
+    "huge together": frame(b'{"type": "x", "payloads": [%d, %d]}' % ((MAX_PAYLOAD_BYTES,) * 2)),
+    "many": frame(b'{"type": "x", "payloads": [%s0]}' % (b"0," * MAX_PAYLOADS)),
+    "not UTF-8": frame(b'{"type": "\xff"}'),
+}
+
+
+@pytest.mark.parametrize("sent", GARBAGE.values(), ids=GARBAGE)
+def test_what_is_no_frame_is_refused_at_once(ends: Ends, sent: bytes) -> None:
+    a, b = ends
+    sender = threading.Thread(target=a._write, args=(sent, soon()))
+    sender.start()
+    with pytest.raises(RunError) as caught:
+        b.receive(soon())
+    assert not isinstance(caught.value, ChannelTimeoutError)
+    assert len(str(caught.value)) < 500
+    sender.join()
+
+
+@pytest.mark.parametrize(
+    "sent", [b"T", MAGIC + b"\x10\0\0\0{", frame(b'{"type":"x","payloads":[9]}')]
+)
+@pytest.mark.parametrize("ends_early", [True, False])
+def test_a_frame_that_stops_has_a_deadline(ends: Ends, sent: bytes, ends_early: bool) -> None:
+    a, b = ends
+    a._write(sent, soon())
+    if ends_early:
+        os.close(a.write_fd)
+    with pytest.raises(ChannelClosedError if ends_early else ChannelTimeoutError):
+        b.receive(time.monotonic() + 0.05)
+
+
+def test_a_dribble_has_a_deadline(ends: Ends) -> None:
+    """Each byte comes in time, the frame does not."""
+    a, b = ends
+    stop = threading.Event()
+
+    def dribble() -> None:
+        a._write(MAGIC + (1000).to_bytes(4, "little"), soon())
+        while not stop.wait(0.01):
+            a._write(b" ", soon())
+
+    sender = threading.Thread(target=dribble)
+    sender.start()
+    try:
+        with pytest.raises(ChannelTimeoutError):
+            b.receive(time.monotonic() + 0.1)
+    finally:
+        stop.set()
+        sender.join()
+
+
+# ---- a worker whose client is hostile ------------------------------------------------------------
+
+REQUESTS = [
+    {"type": "run", "timeout_s": "soon"},
+    {"type": "run", "timeout_s": 1e400},
+    {"type": "run", "timeout_s": -1},
+    {"type": "run", "timeout_s": [1]},
+    {"type": "run", "timeout_s": True},
+    {"type": "run", "timeout_s": 10**4000},
+    {"type": "hello", "protocol": []},
+    {"type": "nothing"},
+    {"type": "run"},
+    {"type": "load_task"},
+    {"type": "run", "task": []},
+    {"type": "run", "task": "t", "options": "x"},
+]
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=str)
+def test_a_worker_answers_whatever_it_is_asked(request_: dict[str, object]) -> None:
+    runner = Runner()
+    handlers = {"load_task": runner.load_task, "run": runner.run}
+    reply, payloads = answer(handlers, {}, request_, [])
+    assert reply["type"] == "error" and not payloads
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
+@pytest.mark.parametrize("sent", GARBAGE.values(), ids=GARBAGE)
+def test_a_worker_ends_over_what_is_no_frame(
+    monkeypatch: pytest.MonkeyPatch, ends: Ends, sent: bytes
+) -> None:
+    a, b = ends
+    monkeypatch.setattr(server, "_take_over_pipes", lambda: b)
+    monkeypatch.setattr(server, "lower_limit", lambda *_: None)
+    monkeypatch.setattr(server, "_die_with_client", lambda _: None)
+    for fd in (b.read_fd, b.write_fd):
+        os.set_blocking(fd, True)
+    sender = threading.Thread(target=a._write, args=(sent, soon()))
+    sender.start()
+    with pytest.raises(SystemExit) as caught:
+        server.serve({}, {})
+    assert len(str(caught.value.code)) < 500
+    sender.join()

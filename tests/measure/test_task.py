@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright.expr.tensors as te
-from tilewright.errors import WrongAnswer
+from tilewright.errors import RunError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor, call, cast, select
 from tilewright.measure.gate import ROUNDOFF
@@ -115,3 +115,8 @@ def test_reference_of_scalar_and_several_outputs() -> None:
     t.check_reference(values)
     with pytest.raises(WrongAnswer, match="output twice"):
         t.check_reference([values[0], bytes(24)])
+    for data in (b"", bytes(3), bytes(20), bytes(28)):
+        with pytest.raises(
+            RunError, match=r"the runner gave \d+ bytes of output twice of t, not 6"
+        ):
+            t.check_reference([values[0], data])

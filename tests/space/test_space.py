@@ -189,6 +189,7 @@ def test_genes_of_one_producer_are_read_together(target: Target) -> None:
     texts = [space.gene(int(some.sketch[0]), row).decisions for row in rows]
     wrong = texts[0].replace("[", "[77,", 1)
     producer = space.sketches[int(some.sketch[0])].producer
-    found, at = space.rows_of(producer, [wrong, *texts])
-    assert at.tolist() == list(range(1, len(texts) + 1))
+    bad = [wrong, "", "{", "[]", "[" * 100_000, '{"a":-1}', f'{{"a":[{"1," * 200_000}1]}}']
+    found, at = space.rows_of(producer, [*bad, *texts])
+    assert at.tolist() == list(range(len(bad), len(bad) + len(texts)))
     assert (found.rows == rows).all() and (found.sketch == some.sketch[0]).all()

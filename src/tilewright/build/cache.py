@@ -8,8 +8,8 @@
 
 A key covers everything an artifact depends on, the compiler's own source included, so an edited
 compiler never meets its old output. A file is the SHA-256 of an artifact, then the artifact; one
-that does not match is thrown away. The time of a file is when it was last used. A folder that
-cannot be written only costs the caching.
+that does not match is thrown away, and one that another user may have written is not read. The time
+of a file is when it was last used. A folder that cannot be written only costs the caching.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tilewright.artifact import Artifact
 from tilewright.errors import TilewrightError
-from tilewright.files import replacing
+from tilewright.files import own_bytes, replacing
 from tilewright.settings import DEFAULT_CACHE_LIMIT
 
 SUFFIX = ".artifact"
@@ -73,7 +73,7 @@ class ArtifactCache:
         """The cached artifact; None where there is none that is whole."""
         file = self._file(key)
         try:
-            data = file.read_bytes()
+            data = own_bytes(file)
         except OSError:
             return None
         with contextlib.suppress(TilewrightError, ValueError):
@@ -91,8 +91,10 @@ class ArtifactCache:
         file = self._file(key)
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
+            file.unlink(missing_ok=True)  # whatever is there is not written through
             with replacing(file) as part:
                 part.write_bytes(hashlib.sha256(artifact).digest() + artifact)
+                part.chmod(0o600)
 
     def usage(self) -> Usage:
         """What it holds now."""
@@ -116,10 +118,11 @@ class ArtifactCache:
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
         """When each artifact was last used, its bytes, and its file."""
-        for file in self.folder.glob(f"??/*{SUFFIX}"):
-            with contextlib.suppress(OSError):  # another process removed it
-                found = file.stat()
-                yield found.st_mtime, found.st_size, file
+        with contextlib.suppress(OSError):  # of a folder that cannot be
+            for file in self.folder.glob(f"??/*{SUFFIX}"):
+                with contextlib.suppress(OSError):  # another process removed it
+                    found = file.lstat()
+                    yield found.st_mtime, found.st_size, file
 
     def _file(self, key: str) -> Path:
         return self.folder / key[:2] / f"{key}{SUFFIX}"

@@ -36,6 +36,7 @@ from tilewright.cli.run import run
 from tilewright.cli.show import show
 from tilewright.cli.tune import tune
 from tilewright.errors import TilewrightError, VerifyError
+from tilewright.process_limits import shortage
 
 SHOWN_ERROR = 500  # characters
 
@@ -103,10 +104,13 @@ def explanation(error: Exception) -> str:
         case TilewrightError():
             return str(error)
         case MemoryError():
-            return f"out of memory: {error}" if str(error) else "out of memory"
+            text = f"out of memory: {error}" if str(error) else "out of memory"
+            return f"{text}{shortage(error)}"
         case OSError():
             place = f"{error.filename}: " if error.filename else ""
-            return f"{place}{error.strerror or error}"
+            return f"{place}{error.strerror or error}".removesuffix(".") + shortage(error)
+        case RuntimeError() if found := shortage(error):
+            return f"{error}{found}"
         case _:
             text = f"{type(error).__name__}: {' '.join(str(error).split())[:SHOWN_ERROR]}"
     return (

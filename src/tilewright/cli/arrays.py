@@ -6,6 +6,7 @@ write_outputs(Path("out.npz"), names, arrays)
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,11 +17,14 @@ import numpy as np
 from tilewright.artifact import Array, BufferSpec, numpy_dtype
 from tilewright.errors import InputError
 from tilewright.files import replacing
+from tilewright.text import size
+
+LEAST_ROOM, ROOM = 1 << 30, 16  # bytes of a file, or times those of all inputs, for other shapes
 
 # What NumPy and zipfile raise over the files that they are given.
 UNREADABLE = (
     *(OSError, ValueError, OverflowError, EOFError, RuntimeError),
-    *(zipfile.BadZipFile, zlib.error),
+    *(zipfile.BadZipFile, zlib.error, NotImplementedError, lzma.LZMAError),
 )
 
 
@@ -34,8 +38,9 @@ def read_inputs(
     dtypes are checked when the model runs.
     """
     given: dict[str, Array] = {}
+    room = max(LEAST_ROOM, ROOM * sum(s.bytes for s in specs))
     for text in texts:
-        found = _read(text)
+        found = _read(text, room)
         if twice := sorted(set(given) & set(found)):
             raise InputError(f"input {', '.join(twice)} is given twice: leave one --input out")
         given |= found
@@ -75,13 +80,22 @@ def input_file(text: str) -> tuple[str | None, Path]:
     return (name, Path(file)) if equals else (None, Path(text))
 
 
-def _read(text: str) -> dict[str, Array]:
+def _read(text: str, room: int) -> dict[str, Array]:
     name, path = input_file(text)
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
+        if path.exists() and not path.is_file():  # a pipe, or a device without end
+            raise InputError(f"{path} is no regular file: name a .npy or .npz file")
+        with np.errstate(over="ignore"):  # of a product of extents, which is no size then
+            loaded = np.load(path, mmap_mode="r", allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            _check_room(path, loaded.nbytes, room)
+            loaded = np.array(loaded)
+        else:
             with loaded:
+                _check_room(path, sum(part.file_size for part in loaded.zip.infolist()), room)
                 loaded = {key: loaded[key] for key in loaded.files}
+                if odd := [key for key, value in loaded.items() if type(value) is not np.ndarray]:
+                    raise ValueError(f"{odd[0]} in it is no array")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
     except MemoryError as error:
@@ -95,6 +109,12 @@ def _read(text: str) -> dict[str, Array]:
     if name is None:
         raise InputError(f"name the input that {path} is for: --input NAME={path}")
     return {name: loaded}
+
+
+def _check_room(path: Path, wanted: int, room: int) -> None:
+    """Refuse what is far larger than all inputs: some kilobytes can be an archive of terabytes."""
+    if wanted > room:
+        raise InputError(f"{path} holds {size(wanted)}, far more than this model's inputs take")
 
 
 def _of_archive(name: str | None, path: Path, arrays: dict[str, Array]) -> dict[str, Array]:

@@ -6,6 +6,7 @@ parse_objective("requirement:0.02,0.1", 2)   LatencyRequirement((0.02, 0.1))
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,8 +21,12 @@ import tilewright as tw
 from tilewright.artifact import Array
 from tilewright.errors import InputError, UnsupportedModel
 from tilewright.search.objectives import Objective
+from tilewright.text import one_line
 
 DEFAULT_DB = "tuning.db"
+SIZE = re.compile(r"0*[1-9]\d{0,18}", re.ASCII)  # an extent, as far as 64 bits reach
+MOST_AXES = 64  # of NumPy's arrays
+SHOWN = 80  # characters of a wrong option
 EXTRA = "tilewright[demo]"  # what brings onnxruntime
 
 ModelFile: TypeAlias = Annotated[
@@ -232,9 +237,11 @@ def parse_shape(text: str) -> tuple[str | None, str, tuple[int, ...]]:
     if colon:
         name = inner
     sizes = [d.strip() for d in dims.split(",")] if dims.strip() else []
-    if not equals or not name or not all(d.isdecimal() and int(d) > 0 for d in sizes):
+    is_shape = len(sizes) <= MOST_AXES and all(SIZE.fullmatch(d) for d in sizes)
+    if not equals or not name or not is_shape:
         raise InputError(
-            f"--shape {text!r} is not NAME=N,N,...; for example x=1,3,224,224 or batch=4"
+            f"--shape {one_line(text, SHOWN)!r} is not NAME=N,N,...; for example x=1,3,224,224 or "
+            "batch=4"
         )
     return (stem if colon else None), name, tuple(int(d) for d in sizes)
 
@@ -255,10 +262,12 @@ def parse_constants(given: Sequence[str] | None) -> dict[str, Array]:
                 values = np.array([int(w) for w in words], np.int64)
             else:
                 values = np.array([float(w) for w in words], np.float32)
-        except ValueError:
+        except (ValueError, OverflowError):
             equals = ""
         if not equals or not name:
-            raise InputError(f"--constant {text!r} is not NAME=N,N,...; for example sr=16000")
+            raise InputError(
+                f"--constant {one_line(text, SHOWN)!r} is not NAME=N,N,...; for example sr=16000"
+            )
         found[name] = values if "," in listed else values.reshape(())
     return found
 

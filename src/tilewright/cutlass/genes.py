@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,7 +20,7 @@ from tilewright.cutlass.template import Match, Program
 from tilewright.errors import ScheduleError
 from tilewright.expr.contraction import NoMatchError
 from tilewright.expr.dag import ComputeDAG
-from tilewright.gene import Gene, compact, read_decisions
+from tilewright.gene import Gene, compact, parsed, read_decisions
 from tilewright.headers import missing
 from tilewright.log import log
 from tilewright.target import GpuTarget, Target
@@ -156,10 +155,7 @@ def native_of(dag: ComputeDAG, gene: Gene, target: Target) -> Native:
     """What a template's gene stands for. Raises ScheduleError for a gene of no template, one that
     does not compute the DAG on this target (with the reason), or parameters that cannot be.
     """
-    try:
-        producer = json.loads(gene.producer)
-    except ValueError as error:
-        raise ScheduleError(f"the producer is not JSON: {error}") from error
+    producer = parsed(gene.producer, "the producer is")
     name = producer.get("native") if isinstance(producer, dict) else None
     template = next((t for t in TEMPLATES if t.name == name), None)
     if template is None:

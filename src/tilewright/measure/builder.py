@@ -17,6 +17,7 @@ from collections.abc import Callable
 from tilewright.errors import BuildError
 from tilewright.measure.protocol import Header, Payloads
 from tilewright.measure.server import Answer, serve
+from tilewright.process_limits import lower_limit
 
 Build = Callable[[bytes], bytes]
 
@@ -39,7 +40,7 @@ def main() -> None:
     parser.add_argument("--memory-bytes", type=int, default=0, help="limit of address space")
     arguments = parser.parse_args()
     if arguments.memory_bytes:
-        resource.setrlimit(resource.RLIMIT_AS, (arguments.memory_bytes, arguments.memory_bytes))
+        lower_limit(resource.RLIMIT_AS, arguments.memory_bytes)
     loaded: list[Build] = []
 
     def build(_: Header, payloads: Payloads) -> Answer:

@@ -14,14 +14,14 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 from tilewright.errors import InputError, RunError
 from tilewright.measure.gate import Tolerance
 from tilewright.measure.inputs import InputKind
 from tilewright.measure.protocol import Header
 from tilewright.measure.server import UnknownTaskError
-from tilewright.measure.trial import RunOptions, Timing
+from tilewright.measure.trial import RunOptions, Timing, is_time
 from tilewright.measure.workers import RequestFailure, Worker, WorkerFailureError, worker_command
 from tilewright.setting import ALONE, Setting
 from tilewright.text import harmless
@@ -79,8 +79,11 @@ class BuilderPool:
     def _build_one(self, request: bytes) -> Outcome:
         worker = self._idle.get()
         try:
-            answer, (artifact,) = worker.request({"type": "build"}, [request], self.timeout_s)
-            return Built(artifact, answer["build_s"])
+            answer, payloads = worker.request({"type": "build"}, [request], self.timeout_s)
+            build_s: Any = answer.get("build_s")
+            if answer["type"] != "built" or len(payloads) != 1 or not is_time(build_s):
+                raise worker.nonsense("it is no 'built' with a time and one payload")
+            return Built(payloads[0], build_s)
         except WorkerFailureError as error:
             return error.failure
         finally:

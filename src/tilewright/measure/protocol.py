@@ -20,11 +20,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import RunError
+from tilewright.text import size as size_text
 
 PROTOCOL = 3
 MAGIC = b"TWP1"
 PREFIX_BYTES = len(MAGIC) + 4
 MAX_HEADER_BYTES = 1 << 24
+MAX_PAYLOADS = 1 << 10
+MAX_PAYLOAD_BYTES = 1 << 29  # of all payloads together: artifacts, and values at some points
 CHUNK_BYTES = 1 << 20
 
 Header = dict[str, Any]
@@ -77,11 +80,16 @@ class Channel:
             header = json.loads(self._read(size, deadline))
         except (ValueError, RecursionError) as error:
             raise RunError(f"a frame's header is no JSON: {error}") from error
-        if not isinstance(header, dict) or "type" not in header:
-            raise RunError(f"a frame's header must be an object with a type, got {header!r:.200}")
+        if not isinstance(header, dict) or not isinstance(header.get("type"), str):
+            raise RunError("a frame's header must be an object with a type")
         sizes = header.get("payloads", [])
         if not isinstance(sizes, list) or any(type(n) is not int or n < 0 for n in sizes):
-            raise RunError(f"a frame's payloads must be lengths, got {sizes!r:.200}")
+            raise RunError("a frame's payloads must be lengths")
+        if len(sizes) > MAX_PAYLOADS or sum(sizes) > MAX_PAYLOAD_BYTES:
+            raise RunError(
+                f"a frame's payloads are more than {MAX_PAYLOADS}, or longer than "
+                f"{size_text(MAX_PAYLOAD_BYTES)} together"
+            )
         return header, [self._read(n, deadline) for n in sizes]
 
     def _write(self, data: bytes, deadline: float | None) -> None:

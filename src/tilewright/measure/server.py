@@ -23,15 +23,18 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from tilewright.errors import WrongAnswer
+from tilewright.errors import RunError, WrongAnswer
 from tilewright.measure.protocol import PROTOCOL, Channel, ChannelClosedError, Header, Payloads
+from tilewright.process_limits import lower_limit
 
 Answer = tuple[Header, Sequence[bytes]]
 Handler = Callable[[Header, Payloads], Answer]
 
 # After a hang-up the main loop gets this long to end by itself.
 GRACE_S = 1.0
+LONGEST_REQUEST_S = 10**6
 PARENT_CHECK_S = 2.0
 HANG_UP = select.POLLHUP | select.POLLERR | select.POLLNVAL
 
@@ -52,7 +55,7 @@ def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
     `handlers` are keyed by message type. `facts` are added to the answer to `hello`.
     """
     channel = _take_over_pipes()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected; its dump is not wanted
+    lower_limit(resource.RLIMIT_CORE, 0)  # a crash is expected; its dump is not wanted
     threading.Thread(target=_die_with_client, args=(channel.read_fd,), daemon=True).start()
     while True:
         try:
@@ -65,6 +68,8 @@ def serve(handlers: Mapping[str, Handler], facts: Header) -> None:
                 return
         except ChannelClosedError:
             return
+        except RunError as error:  # no frame: what would follow cannot be told from it
+            sys.exit(str(error))
 
 
 def answer(
@@ -79,8 +84,8 @@ def answer(
         return {"type": "hello", **about}, ()
     if kind not in handlers:
         return _error("request", "RunError", f"unknown message type {kind!r}"), ()
-    signal.setitimer(signal.ITIMER_REAL, float(header.get("timeout_s") or 0))
     try:
+        signal.setitimer(signal.ITIMER_REAL, _seconds(header.get("timeout_s")))
         return handlers[kind](header, payloads)
     except SpoiltError as error:
         assert isinstance(error.__cause__, Exception)
@@ -89,6 +94,15 @@ def answer(
         return _failed(kind, error), ()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _seconds(limit: Any) -> float:
+    """The time that a request may take; 0 for no limit. Raises RunError."""
+    if limit is None:
+        return 0.0
+    if type(limit) not in (int, float) or not 0 <= limit <= LONGEST_REQUEST_S:
+        raise RunError(f"timeout_s must be from 0 to {LONGEST_REQUEST_S} seconds")
+    return float(limit)
 
 
 def _failed(kind: str, error: Exception) -> Header:

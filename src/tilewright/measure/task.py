@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from tilewright.artifact import Array, BufferSpec, numpy_dtype
-from tilewright.errors import WrongAnswer
+from tilewright.errors import RunError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG, inline_reads
 from tilewright.expr.dtypes import INT64
 from tilewright.expr.intervals import Interval, interval
@@ -110,6 +110,11 @@ class MeasureTask:
         """
         pairs = zip(self.dag.outputs, self.points, values, self.expected, strict=True)
         for tensor, points, data, expected in pairs:
+            if len(data) != len(points) * numpy_dtype(tensor.dtype.name).itemsize:
+                raise RunError(
+                    f"the runner gave {len(data)} bytes of output {tensor.name} of {self.name}, "
+                    f"not {len(points)} values of {tensor.dtype.name}"
+                )
             got = np.frombuffer(data, dtype=numpy_dtype(tensor.dtype.name))
             limits = None
             if tensor.dtype.is_float:

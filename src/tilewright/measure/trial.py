@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from reprlib import repr as shown
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -46,6 +47,7 @@ TURNS, FEW_TURNS = 6, 3
 # What both are compared by, of all their calls: one in ten is quiet when the others are not. It is
 # the figure, too, of the few calls with other data between.
 UNDISTURBED = 0.1
+MOST_FIGURES, LONGEST_S = 10_000, 10**9  # of an answer
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 
 
@@ -101,23 +103,27 @@ class Timing:
         latencies, spent = answer.get("latencies_s"), answer.get("spent_s")
         region_s = answer.get("region_s")  # older runners do not say
         if answer.get("type") != "result":
-            raise RunError(f"it is of type {answer.get('type')!r:.80}, not 'result'")
-        if not isinstance(latencies, list) or not latencies or not all(map(_is_latency, latencies)):
-            raise RunError(f"latencies_s must be a list of seconds, not {latencies!r:.80}")
-        if not isinstance(spent, dict) or not all(map(_is_time, spent.values())):
-            raise RunError(f"spent_s must be an object of seconds, not {spent!r:.80}")
-        if region_s is not None and not _is_time(region_s):
-            raise RunError(f"region_s must be seconds, not {region_s!r:.80}")
+            raise RunError(f"it is of type {shown(answer.get('type'))}, not 'result'")
+        if not isinstance(latencies, list) or not _are(_is_latency, latencies) or not latencies:
+            raise RunError(f"latencies_s must be a list of seconds, not {shown(latencies)}")
+        if not isinstance(spent, dict) or not _are(is_time, spent.values()):
+            raise RunError(f"spent_s must be an object of seconds, not {shown(spent)}")
+        if region_s is not None and not is_time(region_s):
+            raise RunError(f"region_s must be seconds, not {shown(region_s)}")
         return Timing(latencies, answer.get("stopped_early") is True, spent, region_s)
 
 
+def _are(kind: Callable[[Any], bool], values: Collection[Any]) -> bool:
+    return len(values) <= MOST_FIGURES and all(map(kind, values))
+
+
 def _is_latency(value: Any) -> bool:
-    return _is_time(value) and value > 0
+    return is_time(value) and value > 0
 
 
-def _is_time(value: Any) -> bool:
+def is_time(value: Any) -> bool:
     """Whether a JSON value is a length of time in seconds."""
-    return type(value) in (int, float) and 0 <= value < math.inf
+    return type(value) in (int, float) and 0 <= value <= LONGEST_S
 
 
 class Spent:

@@ -22,6 +22,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from reprlib import repr as shown
 from typing import IO
 
 from tilewright.errors import RunError
@@ -33,6 +34,7 @@ from tilewright.measure.protocol import (
     Header,
     Payloads,
 )
+from tilewright.process_limits import shortage
 from tilewright.text import harmless
 
 START_TIMEOUT_S = 60.0
@@ -40,6 +42,7 @@ START_TIMEOUT_S = 60.0
 PATIENCE_S = 1.0
 EXIT_WAIT_S = 2.0
 STDERR_TAIL_BYTES = 2000
+LONGEST_MESSAGE = 10_000  # characters of a failure that are kept
 STAGES = ("hello", "request", "load_task", "build", "run", "check", "timeout")  # of error frames
 INSTALLED = ("site-packages", "dist-packages")  # folders where every Python looks
 
@@ -50,6 +53,8 @@ SIGNAL_MEANINGS = {
     signal.SIGFPE: "an integer division by zero",
     signal.SIGABRT: "the process aborted itself",
     signal.SIGKILL: "killed from outside, by the system if memory ran out",
+    signal.SIGXCPU: "it took all the CPU time that it may take",
+    signal.SIGXFSZ: "it wrote a file larger than it may",
 }
 
 
@@ -131,12 +136,15 @@ class Worker:
             answer, _ = self._exchange(
                 {"type": "hello", "protocol": PROTOCOL}, (), time.monotonic() + START_TIMEOUT_S
             )
+        except ChannelClosedError as error:
+            raise RunError(f"cannot use the worker: {self._autopsy(0).message}") from error
         except RunError as error:
-            tail = self._stop()
-            raise RunError(f"cannot use the worker {self._name()}: {error}{tail}") from error
+            raise RunError(
+                f"cannot use the worker {self._name()}: {error}{self._stop()}"
+            ) from error
         if answer.get("protocol") != PROTOCOL or "version" not in answer:
             self._stop()
-            said = harmless(str(answer.get("message", answer)))[:STDERR_TAIL_BYTES]
+            said = _said(answer.get("message", "it said something else"))
             raise RunError(
                 f"the worker {self._name()} does not speak protocol {PROTOCOL} "
                 f"({said}): install the same Tilewright on both sides"
@@ -172,7 +180,7 @@ class Worker:
             raise
         if answer["type"] == "error":
             stage = answer.get("stage")
-            kind, text = (harmless(f"{answer.get(name)}") for name in ("error", "message"))
+            kind, text = (_said(answer.get(name)) for name in ("error", "message"))
             failure = RequestFailure(stage if stage in STAGES else self.stage, kind, text)
             if answer.get("ended"):
                 self._stop()
@@ -198,19 +206,24 @@ class Worker:
         self._stop()
 
     def _spawn(self) -> None:
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (closed in _stop)
         try:
-            process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._stderr,
-                env=self._env,
-                bufsize=0,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise RunError(f"cannot start the worker {self._name()}: {error}") from error
+            with contextlib.ExitStack() as stack:
+                stderr = stack.enter_context(tempfile.TemporaryFile())
+                process = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    env=self._env,
+                    bufsize=0,
+                    start_new_session=True,
+                )
+                stack.pop_all()  # closed in _stop
+        except (OSError, MemoryError) as error:
+            raise RunError(
+                f"cannot start the worker {self._name()}: {error}{shortage(error)}"
+            ) from error
+        self._stderr = stderr
         assert process.stdin is not None and process.stdout is not None
         for pipe in (process.stdin, process.stdout):
             os.set_blocking(pipe.fileno(), False)
@@ -234,7 +247,7 @@ class Worker:
         self._process = self._channel = None
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - STDERR_TAIL_BYTES))
-        tail = harmless(self._stderr.read().decode(errors="replace").strip())
+        tail = _without_frames(harmless(self._stderr.read().decode(errors="replace").strip()))
         self._stderr.close()
         return f"; it printed: {tail}" if tail else ""
 
@@ -246,6 +259,7 @@ class Worker:
         except subprocess.TimeoutExpired:
             code = 0
         tail = self._stop()
+        tail += shortage(tail)
         # A shell or ssh reports a signal n as 128 + n.
         number = -code if code < 0 else code - 128
         if number == signal.SIGALRM:
@@ -253,7 +267,8 @@ class Worker:
         if number in set(signal.Signals):
             name = signal.Signals(number).name
             meaning = SIGNAL_MEANINGS.get(signal.Signals(number), "a signal")
-            return RequestFailure(self.stage, name, f"crashed with {name}: {meaning}{tail}")
+            text = f"crashed with {name}: {meaning}{tail or shortage(name)}"
+            return RequestFailure(self.stage, name, text)
         return RequestFailure(self.stage, "Exit", f"{self._name()} ended with code {code}{tail}")
 
     def _timeout(self, timeout_s: float) -> RequestFailure:
@@ -267,6 +282,19 @@ class Worker:
 
     def _name(self) -> str:
         return repr(" ".join(self.command))
+
+
+def _said(value: object) -> str:
+    """A text of an answer, as far as it is shown and kept."""
+    return harmless(value[:LONGEST_MESSAGE] if isinstance(value, str) else shown(value))
+
+
+def _without_frames(text: str) -> str:
+    """What a process printed, less the frames of a traceback; all where nothing else is there."""
+    lines = text.splitlines()
+    kept = [x for x in lines if not x.startswith((" ", "Traceback (most recent"))]
+    is_traceback = len(kept) < len(lines) and any(x.startswith('  File "') for x in lines)
+    return "\n".join(kept) if kept and is_traceback else text
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

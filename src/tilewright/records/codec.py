@@ -11,12 +11,15 @@ Floats survive exactly (Python prints the shortest text that reads back equal).
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import Field, fields
 from hashlib import sha256
 from typing import Any, TypeAlias, TypeVar
 
 from tilewright.errors import RecordsError
 from tilewright.gene import Gene, compact
+from tilewright.records.faults import BadCellError
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
@@ -46,20 +49,24 @@ def _stored(value: Any) -> Any:
 
 
 def row_of(kind: type[Row], columns: Columns) -> Row:
-    """Inverse of `columns_of`. Raises RecordsError for lists or objects that cannot be read."""
-    found = dict(columns)
-    for field in fields(kind):
-        convert = _STORED_AS_TEXT.get(str(field.type).split("[")[0])
-        if convert is not None:
-            try:
-                found[field.name] = convert(json.loads(found[field.name]))
-            except (ValueError, TypeError) as error:
-                what = found.get("kind", kind.__name__)
-                raise RecordsError(f"{field.name} of {what!r} cannot be read: {error}") from error
-    return kind(**found)
+    """Inverse of `columns_of`. Raises BadCellError for what is none of its rows."""
+    with _reading(kind, columns):
+        return kind(**{field.name: _read(field, columns[field.name]) for field in fields(kind)})
 
 
-_STORED_AS_TEXT: dict[str, type] = {"tuple": tuple, "dict": dict}
+@contextmanager
+def _reading(kind: type, columns: Columns) -> Iterator[None]:
+    """Whatever is wrong with a row of that kind, made inside, is wrong in the database."""
+    try:
+        yield
+    except (RecordsError, ValueError, TypeError, RecursionError) as error:
+        what = columns.get("kind", kind.__name__)
+        raise BadCellError(f"{what}: {error}") from error
+
+
+def _read(field: Field[Any], value: Any) -> Any:
+    is_text = str(field.type).startswith(("tuple", "dict"))
+    return checked(field, json.loads(value) if is_text else value)
 
 
 def producer_columns(gene: Gene) -> Columns:
@@ -90,9 +97,10 @@ def trial_columns(trial: Trial) -> Columns:
 
 def trial_of(columns: Columns) -> Trial:
     """From a joined line of `trials` (less what a trial derives) and `producers`."""
-    lists = {name: tuple(json.loads(columns[name])) for name in ("latencies_s", "confirmed_s")}
     gene = Gene(columns.pop("producer"), columns.pop("decisions"))
-    return Trial(**{**columns, **lists, "gene": gene})
+    with _reading(Trial, columns):
+        values = {f.name: _read(f, columns[f.name]) for f in fields(Trial) if f.name != "gene"}
+        return Trial(**values, gene=gene)
 
 
 def model_columns(model: ModelRow) -> tuple[Columns, list[Columns], list[Columns]]:
@@ -111,4 +119,67 @@ def model_columns(model: ModelRow) -> tuple[Columns, list[Columns], list[Columns
 
 
 def model_of(hash_: str, name: str, tasks: list[tuple[str, int]], path: str) -> ModelRow:
-    return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks), path)
+    with _reading(ModelRow, {"kind": name}):
+        return ModelRow(hash_, name, tuple(ModelTask(*task) for task in tasks), path)
+
+
+def checked(field: Field[Any], value: Any) -> Any:
+    """A field of a row from what JSON gives. Raises RecordsError for a value of another type."""
+    return _CONVERTERS[str(field.type)](field.name, value)
+
+
+def _of(*types: type) -> Callable[[str, Any], Any]:
+    """A converter that takes exactly these JSON types (True is no integer)."""
+
+    def convert(name: str, value: Any) -> Any:
+        if type(value) not in types:
+            raise RecordsError(f"{name!r} must be {types[0].__name__}, not {value!r:.80}")
+        return value
+
+    return convert
+
+
+def _tuple_of(element: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    def convert(name: str, value: Any) -> Any:
+        if not isinstance(value, list):
+            raise RecordsError(f"{name!r} must be a list, not {value!r:.80}")
+        return tuple(element(name, item) for item in value)
+
+    return convert
+
+
+def _facts(name: str, value: Any) -> dict[str, str | float]:
+    if not isinstance(value, dict):
+        raise RecordsError(f"{name!r} must be an object, not {value!r:.80}")
+    return value  # the row checks what is in it
+
+
+def _gene(_: str, value: Any) -> Gene:
+    producer, decisions = value
+    convert = _of(str)
+    return Gene(convert("producer", producer), convert("decisions", decisions))
+
+
+def _task(name: str, value: Any) -> ModelTask:
+    match value:
+        case [str(workload_hash), int(weight)] if type(weight) is int:
+            return ModelTask(workload_hash, weight)
+        case _:
+            raise RecordsError(f"{name!r} must be pairs of workload hash and weight")
+
+
+_NUMBER = _of(float, int)
+_CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
+    "str": _of(str),
+    "int": _of(int),
+    "float": _NUMBER,
+    "str | None": _of(str, type(None)),
+    "int | None": _of(int, type(None)),
+    "float | None": _of(float, int, type(None)),
+    "tuple[int, ...]": _tuple_of(_of(int)),
+    "tuple[float, ...]": _tuple_of(_NUMBER),
+    "tuple[str, ...]": _tuple_of(_of(str)),
+    "tuple[ModelTask, ...]": _tuple_of(_task),
+    "dict[str, str | float]": _facts,
+    "Gene": _gene,
+}

@@ -13,9 +13,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -26,12 +28,18 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from tilewright.errors import RecordsError
+from tilewright.files import database_files
 from tilewright.records.faults import faults_named, sqlite_error_name
-from tilewright.records.tables import SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
+from tilewright.records.schema import foreign
+from tilewright.records.tables import LONGEST_ROW, SCHEMA_KEY, SCHEMA_VERSION, meta, metadata
 from tilewright.records.upgrade import LEAVES_ROOM, upgrade
 
 WRITER_LOCK = 0x74696C65  # any constant that all writers of a PostgreSQL database share
 CONNECT_TIMEOUT_S = 10
+PAGE_BYTES = 16384  # a producer takes some kilobytes: small pages would stay half empty
+# Instructions of SQLite's machine, of which it does about 10⁸ a second. A row takes some tens in
+# each of our queries, and some hundred bytes.
+WORK_AT_ONCE, LEAST_WORK, WORK_PER_BYTE, WORK_PER_LINE = 10**6, 10**7, 5, 1000
 WAY_OUT = "name a SQLite file, or a URL like postgresql://user@host/database"
 
 
@@ -162,12 +170,20 @@ def _sqlite(name: str, create: bool, readonly: bool, timeout_s: float) -> Record
     engine = create_engine("sqlite://", creator=open_file, poolclass=pool)
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
+    event.listen(engine, "before_cursor_execute", partial(_bound_work, path))
     return RecordStore(engine, name, readonly, timeout_s, path)
 
 
 def _check_path(path: Path, create: bool) -> None:
+    if "\0" in str(path):
+        raise RecordsError(f"records database {str(path)!r}: no file has such a name")
     if path.is_dir():
         raise RecordsError(f"records database {path} is a directory: name a file in it")
+    for part in database_files(path):
+        if part.exists() and not part.is_file():  # which may have no end, or nobody at its other
+            raise RecordsError(
+                f"records database {path}: {part} is no regular file: name another file"
+            )
     if not path.parent.is_dir():
         raise RecordsError(
             f"records database {path}: the directory {path.parent} does not exist: create it, or "
@@ -185,12 +201,14 @@ def _writable(folder: Path) -> bool:
 
 
 def _configure(connection: Any, _record: object) -> None:
-    """Set what SQLite keeps per connection.
+    """Set what SQLite keeps per connection: first that a file may be anybody's.
 
-    A producer takes some kilobytes: small pages would stay half empty (a new file's pages only). A
-    killed process loses nothing under NORMAL.
+    A killed process loses nothing under NORMAL. The size is that of a new file's pages.
     """
-    connection.execute("PRAGMA page_size = 16384")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_ROW)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA synchronous = NORMAL")
 
@@ -199,6 +217,30 @@ def _begin(connection: Connection) -> None:
     statement = connection.get_execution_options().get("sqlite_begin", "BEGIN")
     if statement:
         connection.exec_driver_sql(statement)
+
+
+def _bound_work(
+    path: Path | None,
+    _: Connection,
+    cursor: sqlite3.Cursor,
+    _statement: str,
+    parameters: Sequence[Any],
+    *_more: object,
+) -> None:
+    """Let one statement do only as much as a sound file of that size can need.
+
+    A tree whose pages name one child again and again has rows without end. What SQLite calls every
+    so often is an iterator, no Python code, in which Ctrl-C would arrive and be lost.
+    """
+    connection = cursor.connection
+    if path is None:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        size = pages * PAGE_BYTES
+    else:
+        size = sum(part.stat().st_size for part in database_files(path)[:2] if part.exists())
+    work = LEAST_WORK + WORK_PER_BYTE * size + WORK_PER_LINE * len(parameters or ())
+    turns = work // WORK_AT_ONCE
+    connection.set_progress_handler(chain(repeat(0, turns), repeat(1)).__next__, WORK_AT_ONCE)
 
 
 def _postgresql(url: URL, name: str, readonly: bool, timeout_s: float) -> RecordStore:
@@ -265,8 +307,14 @@ def _upgraded_copy(store: RecordStore, found: int) -> RecordStore:
 def _schema_version(connection: Connection, store: RecordStore) -> int | None:
     """The version found; None in an empty database; RecordsError if it is not one of ours."""
     tables = inspect(connection).get_table_names()
-    if not tables:
+    part = foreign(connection) if store.dialect == "sqlite" else None
+    if not tables and part is None:
         return None
+    if part is not None and (meta.name in tables or not tables):
+        raise RecordsError(
+            f"records database {store.name} belongs to another program, or was changed by one (it "
+            f"has {part}): name another file, or import an export into a new one"
+        )
     text = None
     if meta.name in tables:
         query = select(meta.c.value).where(meta.c.key == SCHEMA_KEY)

@@ -229,13 +229,14 @@ class Database(Reader):
             if row.trials:
                 untold = reuses.c.trials == compact(())
                 connection.execute(update(reuses).where(*key, untold).values(begins))
-            found = queries.rows(connection, select(reuses).where(*key))
+            query = select(reuses).where(*key)
+            found = [codec.row_of(ReuseRow, line) for line in queries.rows(connection, query)]
         if not found:
             raise RecordsError(
                 f"{self.name} has no step for {row.workload_hash} in plan {row.plan}: record the "
                 "plan before"
             )
-        return codec.row_of(ReuseRow, found[0])
+        return found[0]
 
     # Upkeep
 

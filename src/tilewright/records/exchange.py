@@ -23,21 +23,25 @@ from typing import Any, TypeAlias
 
 from tilewright.errors import RecordsError
 from tilewright.files import replacing
-from tilewright.gene import Gene, compact
+from tilewright.gene import compact
+from tilewright.records import codec
 from tilewright.records.machine import Machine
 from tilewright.records.rows import (
     CeilingsRow,
     FactsRow,
     LoadRow,
     ModelRow,
-    ModelTask,
     RunRow,
     Trial,
     WorkloadRow,
 )
+from tilewright.records.tables import LONGEST_ROW
 from tilewright.records.upgrade import gene_of_trace
+from tilewright.text import one_line, size
 
 FORMAT = "tilewright-records"
+LONGEST_LINE = LONGEST_ROW  # characters
+SHOWN = 400  # characters of what is wrong
 VERSION = 2
 
 Item: TypeAlias = (
@@ -95,11 +99,15 @@ def read_items(file: Path, check: Callable[[Item], None] = lambda _: None) -> It
     """
     number = 0
     try:
+        if file.exists() and not file.is_file():
+            raise RecordsError("it is no regular file")
         with _open(file, "r", compressed=file.suffix == ".gz") as stream:
-            version = _version(stream.readline())
+            version = _version(stream.readline(LONGEST_LINE))
             number = 1
-            for line in stream:
+            while line := stream.readline(LONGEST_LINE):
                 number += 1
+                if len(line) == LONGEST_LINE:
+                    raise RecordsError(f"it has {size(LONGEST_LINE)} or more, and no program has")
                 values = json.loads(line)
                 if version < VERSION:
                     values = _modern(values)
@@ -117,8 +125,8 @@ def read_items(file: Path, check: Callable[[Item], None] = lambda _: None) -> It
     ) as error:
         place = f", line {number}" if number else ""
         raise RecordsError(
-            f"cannot import {file}{place}: {error}: what was imported before is kept; export the "
-            "file anew or mend it, then import it again"
+            f"cannot import {file}{place}: {one_line(error, SHOWN)}: what was imported before is "
+            "kept; export the file anew or mend it, then import it again"
         ) from error
     except OSError as error:
         raise RecordsError(f"cannot import {file}: {error.strerror or error}") from error
@@ -188,7 +196,7 @@ def _to_dict(item: Item) -> dict[str, Any]:
 
 
 def _from_dict(values: object) -> Item:
-    if not isinstance(values, dict) or values.get("record") not in RECORDS:
+    if not isinstance(values, dict) or values.get("record") not in tuple(RECORDS):
         raise RecordsError(f"it is not an object whose record is one of {', '.join(RECORDS)}")
     type_ = RECORDS[values.pop("record")]
     arguments: dict[str, Any] = {}
@@ -202,65 +210,7 @@ def _from_dict(values: object) -> Item:
             continue
         if field.name not in values:
             raise RecordsError(f"{field.name!r} is missing")
-        convert = _CONVERTERS[str(field.type)]
-        arguments[field.name] = convert(field.name, values.pop(field.name))
+        arguments[field.name] = codec.checked(field, values.pop(field.name))
     if values:
         raise RecordsError(f"unknown fields: {', '.join(map(repr, values))}")
     return type_(**arguments)
-
-
-def _of(*types: type) -> Callable[[str, Any], Any]:
-    """A converter that takes exactly these JSON types (True is no integer)."""
-
-    def convert(name: str, value: Any) -> Any:
-        if type(value) not in types:
-            raise RecordsError(f"{name!r} must be {types[0].__name__}, not {value!r:.80}")
-        return value
-
-    return convert
-
-
-def _tuple_of(element: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    def convert(name: str, value: Any) -> Any:
-        if not isinstance(value, list):
-            raise RecordsError(f"{name!r} must be a list, not {value!r:.80}")
-        return tuple(element(name, item) for item in value)
-
-    return convert
-
-
-def _facts(name: str, value: Any) -> dict[str, str | float]:
-    if not isinstance(value, dict):
-        raise RecordsError(f"{name!r} must be an object, not {value!r:.80}")
-    return value  # the row checks what is in it
-
-
-def _gene(_: str, value: Any) -> Gene:
-    producer, decisions = value
-    convert = _of(str)
-    return Gene(convert("producer", producer), convert("decisions", decisions))
-
-
-def _task(name: str, value: Any) -> ModelTask:
-    match value:
-        case [str(workload_hash), int(weight)] if type(weight) is int:
-            return ModelTask(workload_hash, weight)
-        case _:
-            raise RecordsError(f"{name!r} must be pairs of workload hash and weight")
-
-
-_NUMBER = _of(float, int)
-_CONVERTERS: dict[str, Callable[[str, Any], Any]] = {
-    "str": _of(str),
-    "int": _of(int),
-    "float": _NUMBER,
-    "str | None": _of(str, type(None)),
-    "int | None": _of(int, type(None)),
-    "float | None": _of(float, int, type(None)),
-    "tuple[int, ...]": _tuple_of(_of(int)),
-    "tuple[float, ...]": _tuple_of(_NUMBER),
-    "tuple[str, ...]": _tuple_of(_of(str)),
-    "tuple[ModelTask, ...]": _tuple_of(_task),
-    "dict[str, str | float]": _facts,
-    "Gene": _gene,
-}

@@ -10,6 +10,7 @@ not reached, or refused the user, gives no number, but says why in words, which 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,7 +18,15 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from tilewright.errors import RecordsError
+from tilewright.process_limits import shortage
+from tilewright.text import one_line
 
+
+class BadCellError(RecordsError):
+    """What a database holds is none of what is ever written: `faults_named` says in which."""
+
+
+SHOWN = 300  # characters of what a cell is said to hold
 KEPT = "Everything committed before is kept"
 
 SQLITE_FAULTS: tuple[tuple[str, str], ...] = (
@@ -30,6 +39,15 @@ SQLITE_FAULTS: tuple[tuple[str, str], ...] = (
         "SQLITE_CORRUPT",
         "the file is corrupt: move it away and import the last export, or salvage it with "
         "`sqlite3 FILE .recover | sqlite3 NEWFILE`",
+    ),
+    (
+        "SQLITE_TOOBIG",
+        "it has a row or a text that is larger than any of ours: move it away and import the last "
+        "export",
+    ),
+    (
+        "SQLITE_INTERRUPT",
+        "the file is corrupt, what it holds has no end: move it away and import the last export",
     ),
     ("SQLITE_NOTADB", "the file is not a SQLite database: name another file"),
     (
@@ -74,6 +92,13 @@ def faults_named(database: str) -> Iterator[None]:
     """Turn every SQLAlchemy error inside the block into a RecordsError that names `database`."""
     try:
         yield
+    except BadCellError as error:
+        raise RecordsError(
+            f"records database {database} holds what Tilewright never writes "
+            f"({one_line(error, SHOWN)}): move it away and import the last export"
+        ) from error
+    except (OverflowError, UnicodeEncodeError) as error:  # of a value on its way in
+        raise RecordsError(f"records database {database} cannot hold a value: {error}") from error
     except DBAPIError as error:
         raise RecordsError(f"records database {database}: {_cause(error)}") from error
     except PoolTimeout as error:
@@ -98,7 +123,19 @@ def _cause(error: DBAPIError) -> str:
     elif hasattr(error.orig, "sqlstate"):
         state = getattr(error.orig, "sqlstate", None) or ""
         advice = next((text for key, text in POSTGRESQL_FAULTS if _matches(state, key)), None)
-    return f"{advice} ({original})" if advice else original
+    limit = shortage(_symptom(name))
+    return f"{advice} ({original}){limit}" if advice else original
+
+
+def _symptom(name: str) -> str:
+    """What the system says of files now, where SQLite tells only that it failed at one."""
+    if name.startswith("SQLITE_IOERR"):
+        return "file too large"
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+        return ""
+    except OSError as error:
+        return str(error)
 
 
 def _matches(state: str, key: str) -> bool:

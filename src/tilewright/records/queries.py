@@ -25,6 +25,7 @@ from tilewright.records.answers import (
     TrainingGroup,
     TrialLine,
 )
+from tilewright.records.faults import BadCellError
 from tilewright.records.machine import Machine
 from tilewright.records.rows import DEFAULT, ModelRow, program_kind, told_apart
 from tilewright.records.tables import (
@@ -176,6 +177,8 @@ def training_set(
     for start in range(0, len(used), IN_LIST):
         some = select(producers).where(producers.c.hash.in_(used[start : start + IN_LIST]))
         texts |= {row.hash: row.producer for row in connection.execute(some)}
+    if missing := sorted(set(used) - set(texts)):
+        raise BadCellError(f"no producer {missing[0]}, which a trial names")
     return [_training_group(w, texts[p], members) for (w, p), members in groups.items()]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, select
 
+from tilewright.errors import RecordsError
 from tilewright.gene import Gene, compact
 from tilewright.records import codec, exchange, queries
 from tilewright.records.answers import Round, Summary, TrainingGroup, TrialLine
@@ -45,19 +46,19 @@ class Reader:
 
     def machines(self) -> list[Machine]:
         """All machines, by fingerprint."""
-        return [codec.row_of(Machine, row) for row in self._all(queries.MACHINES)]
+        return self._rows(Machine, queries.MACHINES)
 
     def workloads(self, structure_hash: str | None = None) -> list[WorkloadRow]:
         """All workloads, or those that differ from one another in extents only; by name."""
         query = select(workloads).order_by(workloads.c.name, workloads.c.hash)
         if structure_hash is not None:
             query = query.where(workloads.c.structure_hash == structure_hash)
-        return [codec.row_of(WorkloadRow, row) for row in self._all(query)]
+        return self._rows(WorkloadRow, query)
 
     def workload(self, hash_: str) -> WorkloadRow | None:
         """The workload of that hash."""
-        rows = self._all(select(workloads).where(workloads.c.hash == hash_))
-        return codec.row_of(WorkloadRow, rows[0]) if rows else None
+        rows = self._rows(WorkloadRow, select(workloads).where(workloads.c.hash == hash_))
+        return rows[0] if rows else None
 
     def models(self) -> list[ModelRow]:
         """All models with their tasks, by name."""
@@ -66,8 +67,8 @@ class Reader:
 
     def trial(self, trial_id: int) -> Trial | None:
         """The trial of that id."""
-        rows = self._all(queries.WHOLE_TRIALS.where(trials.c.id == trial_id))
-        return codec.trial_of(rows[0]) if rows else None
+        rows = self._trials(queries.WHOLE_TRIALS.where(trials.c.id == trial_id))
+        return rows[0] if rows else None
 
     def runs(self) -> list[RunRow]:
         """All tuning runs, by machine and start."""
@@ -90,14 +91,13 @@ class Reader:
         query = select(reuses).where(
             reuses.c.machine == machine, reuses.c.plan == plan, reuses.c.seed == seed
         )
-        ordered = self._all(query.order_by(reuses.c.position, reuses.c.workload_hash))
-        return [codec.row_of(ReuseRow, row) for row in ordered]
+        return self._rows(ReuseRow, query.order_by(reuses.c.position, reuses.c.workload_hash))
 
     def reused(self, machine: str) -> dict[str, ReuseRow]:
         """The last step that reused another's programs, of each workload that has one, by hash."""
         query = select(reuses).where(reuses.c.machine == machine, reuses.c.trials != compact(()))
-        begun = self._all(query.order_by(reuses.c.begun_at, reuses.c.plan, reuses.c.seed))
-        return {row["workload_hash"]: codec.row_of(ReuseRow, row) for row in begun}
+        ordered = query.order_by(reuses.c.begun_at, reuses.c.plan, reuses.c.seed)
+        return {row.workload_hash: row for row in self._rows(ReuseRow, ordered)}
 
     def history(self, machine: str) -> list[TrialLine]:
         """All trials of a machine without genes, in order of insertion."""
@@ -126,8 +126,8 @@ class Reader:
             query = query.where(queries.CONFIRMED if confirmed else ~queries.CONFIRMED)
         if without:
             query = query.where(trials.c.id.not_in(without))
-        rows = self._all(query.order_by(*queries.BEST_FIRST).limit(1))
-        return codec.trial_of(rows[0]) if rows else None
+        rows = self._trials(query.order_by(*queries.BEST_FIRST).limit(1))
+        return rows[0] if rows else None
 
     def trials(
         self, workload_hash: str | None = None, machine: str | None = None, after: int = 0
@@ -138,20 +138,28 @@ class Reader:
             query = query.where(trials.c.workload_hash == workload_hash)
         if machine is not None:
             query = query.where(trials.c.machine == machine)
-        while page := self._all(query.where(trials.c.id > after)):
-            yield from map(codec.trial_of, page)
-            after = page[-1]["id"]
+        while page := self._trials(query.where(trials.c.id > after)):
+            yield from page
+            if not (ids := [t.id for t in page if t.id is not None]) or ids[-1] <= after:
+                raise RecordsError(f"records database {self.name} is corrupt: its trials repeat")
+            after = ids[-1]
 
     def lookup(self, workload_hash: str, machine: str, genes: Iterable[Gene]) -> dict[Gene, Trial]:
         """The recorded trials among some genes: what need not be measured again."""
-        wanted = list({gene.hash: gene for gene in genes})
+        wanted = {gene.hash: gene for gene in genes}
+        hashes = list(wanted)
         query = queries.WHOLE_TRIALS.where(
             trials.c.workload_hash == workload_hash, trials.c.machine == machine
         )
         found: dict[Gene, Trial] = {}
-        for start in range(0, len(wanted), PAGE):
-            page = query.where(trials.c.gene_hash.in_(wanted[start : start + PAGE]))
-            found |= {trial.gene: trial for trial in map(codec.trial_of, self._all(page))}
+        for start in range(0, len(hashes), PAGE):
+            page = query.where(trials.c.gene_hash.in_(hashes[start : start + PAGE]))
+            found |= {trial.gene: trial for trial in self._trials(page)}
+        if odd := next((t for g, t in found.items() if g.hash not in wanted), None):
+            raise RecordsError(
+                f"records database {self.name} is corrupt: trial {odd.id} is another program than "
+                "its hash says"
+            )
         return found
 
     def undecided(self, workload_hash: str) -> dict[int, Gene]:
@@ -159,12 +167,13 @@ class Reader:
         query = queries.WHOLE_TRIALS.where(
             trials.c.workload_hash == workload_hash, trials.c.decisions == "{}"
         )
-        return {row["id"]: codec.trial_of(row).gene for row in self._all(query)}
+        return {trial.id or 0: trial.gene for trial in self._trials(query)}
 
     def measured(self, machine: str) -> set[str]:
         """The hashes of the workloads that have trials of a machine."""
         query = select(trials.c.workload_hash).where(trials.c.machine == machine).distinct()
-        return {row["workload_hash"] for row in self._all(query)}
+        with self._store.read() as connection:
+            return set(connection.scalars(query))
 
     def rounds(self, machine: str, workload_hash: str | None = None) -> list[Round]:
         """The rounds of all tasks (or one) on a machine, in order of their first trial."""
@@ -206,10 +215,13 @@ class Reader:
         yield from takewhile(lambda trial: (trial.id or 0) <= last, self.trials())
 
     def _whole(self, kind: type[codec.Row], table: Table) -> list[codec.Row]:
-        """All rows of a table."""
-        with self._store.read() as connection:
-            return [codec.row_of(kind, line) for line in queries.whole(connection, table)]
+        """All rows of a table, in the order of its key."""
+        return self._rows(kind, select(table).order_by(*table.primary_key))
 
-    def _all(self, query: Select[Any]) -> list[codec.Columns]:
+    def _rows(self, kind: type[codec.Row], query: Select[Any]) -> list[codec.Row]:
         with self._store.read() as connection:
-            return queries.rows(connection, query)
+            return [codec.row_of(kind, line) for line in queries.rows(connection, query)]
+
+    def _trials(self, query: Select[Any]) -> list[Trial]:
+        with self._store.read() as connection:
+            return [codec.trial_of(line) for line in queries.rows(connection, query)]

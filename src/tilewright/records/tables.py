@@ -13,6 +13,8 @@ The version changes with the tables; `upgrade.py` brings older databases to it.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import (
@@ -28,19 +30,79 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+from tilewright.records.faults import BadCellError
 
 SCHEMA_VERSION = 3
 SCHEMA_KEY = "schema_version"
+LONGEST_ROW = 1 << 25
+"""Bytes of a row, in a file and in an export; the text of a large program takes some kilobytes."""
 
 
-class FreeText(TypeDecorator[str]):
+class _Cell(TypeDecorator[Any]):
+    """A column whose cells are checked when they are read: in SQLite any cell may hold anything.
+
+    Raises BadCellError for a value of another type, and for none unless `nullable`.
+    """
+
+    impl: TypeEngine[Any] | type[TypeEngine[Any]] = Text
+    cache_ok = True
+    of: tuple[type, ...] = (str,)
+
+    def __init__(self, column: str, nullable: bool) -> None:
+        super().__init__()
+        self.column, self.nullable = column, nullable
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Callable[[Any], Any] | None:
+        """What a value goes through on its way out; nothing where the server sees to its types."""
+        if dialect.name != "sqlite":
+            return super().result_processor(dialect, coltype)
+        of, nullable = self.of, self.nullable
+
+        def check(value: Any) -> Any:
+            is_right = nullable if value is None else type(value) in of
+            if not is_right or (type(value) is float and not math.isfinite(value)):
+                raise BadCellError(f"{self.column}: {value!r:.60} instead of {of[0].__name__}")
+            return value
+
+        return check
+
+
+class Words(_Cell):
+    """Text."""
+
+    cache_ok = True
+
+
+class Whole(_Cell):
+    """An integer of 64 bits."""
+
+    impl, of = BigInteger, (int,)
+    cache_ok = True
+
+
+class SmallWhole(_Cell):
+    """An integer of 32 bits."""
+
+    impl, of = Integer, (int,)
+    cache_ok = True
+
+
+class Number(_Cell):
+    """A finite float64; SQLite returns a new one as it was given."""
+
+    impl, of = Double, (float, int)
+    cache_ok = True
+
+
+class FreeText(Words):
     """Text from compilers and crashed processes: what no database stores becomes U+FFFD.
 
     PostgreSQL refuses NUL, both refuse lone surrogates (bytes that were not UTF-8).
     """
 
-    impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Any) -> str | None:
@@ -60,43 +122,58 @@ def insert_new(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
     return postgresql.insert(table).on_conflict_do_nothing()
 
 
+def _column(
+    name: str,
+    kind: type[_Cell],
+    *rest: SchemaItem,
+    primary_key: bool = False,
+    nullable: bool = True,
+    index: bool | None = None,
+) -> Column[Any]:
+    """A column of checked cells."""
+    nullable = nullable and not primary_key
+    return Column(
+        name, kind(name, nullable), *rest, primary_key=primary_key, nullable=nullable, index=index
+    )
+
+
 metadata = MetaData()
 
 meta = Table(
     "tilewright_meta",
     metadata,
-    Column("key", Text, primary_key=True),
-    Column("value", Text, nullable=False),
+    _column("key", Words, primary_key=True),
+    _column("value", Words, nullable=False),
 )
 
 machines = Table(
     "machines",
     metadata,
-    Column("fingerprint", Text, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("cpu", Text, nullable=False),
-    Column("features", Text, nullable=False),
-    Column("cores", Integer, nullable=False),
-    Column("compiler", Text, nullable=False),
+    _column("fingerprint", Words, primary_key=True),
+    _column("kind", Words, nullable=False),
+    _column("cpu", Words, nullable=False),
+    _column("features", Words, nullable=False),
+    _column("cores", SmallWhole, nullable=False),
+    _column("compiler", Words, nullable=False),
 )
 
 workloads = Table(
     "workloads",
     metadata,
-    Column("hash", Text, primary_key=True),
-    Column("name", FreeText, nullable=False),
-    Column("structure_hash", Text, nullable=False, index=True),
-    Column("extents", Text, nullable=False),
-    Column("flops", BigInteger, nullable=False),
-    Column("dag", Text, nullable=False),
-    Column("between_bytes", BigInteger),
+    _column("hash", Words, primary_key=True),
+    _column("name", FreeText, nullable=False),
+    _column("structure_hash", Words, nullable=False, index=True),
+    _column("extents", Words, nullable=False),
+    _column("flops", Whole, nullable=False),
+    _column("dag", Words, nullable=False),
+    _column("between_bytes", Whole),
 )
 
 producers = Table(
     "producers",
     metadata,
-    Column("hash", Text, primary_key=True),
-    Column("producer", Text, nullable=False),
+    _column("hash", Words, primary_key=True),
+    _column("producer", Words, nullable=False),
 )
 
 trials = Table(
@@ -104,26 +181,26 @@ trials = Table(
     metadata,
     # SQLite numbers rows by itself only where the type is spelled INTEGER.
     Column("id", BigInteger().with_variant(Integer(), "sqlite"), primary_key=True),
-    Column("workload_hash", Text, ForeignKey("workloads.hash"), nullable=False),
-    Column("machine", Text, ForeignKey("machines.fingerprint"), nullable=False),
-    Column("gene_hash", Text, nullable=False),
-    Column("producer_hash", Text, ForeignKey("producers.hash"), nullable=False),
-    Column("decisions", Text, nullable=False),
-    Column("round", BigInteger, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("origin", Text, nullable=False),
-    Column("stage", Text, nullable=False),
-    Column("error", Text),
-    Column("measured_s", Double),
-    Column("latency_s", Double),
-    Column("predicted", Double),
-    Column("build_s", Double, nullable=False),
-    Column("run_s", Double, nullable=False),
-    Column("region_s", Double),
-    Column("created_at", Double, nullable=False),
-    Column("latencies_s", Text, nullable=False),
-    Column("confirmed_s", Text, nullable=False),
-    Column("message", FreeText, nullable=False),
+    _column("workload_hash", Words, ForeignKey("workloads.hash"), nullable=False),
+    _column("machine", Words, ForeignKey("machines.fingerprint"), nullable=False),
+    _column("gene_hash", Words, nullable=False),
+    _column("producer_hash", Words, ForeignKey("producers.hash"), nullable=False),
+    _column("decisions", Words, nullable=False),
+    _column("round", Whole, nullable=False),
+    _column("seed", Whole, nullable=False),
+    _column("origin", Words, nullable=False),
+    _column("stage", Words, nullable=False),
+    _column("error", Words),
+    _column("measured_s", Number),
+    _column("latency_s", Number),
+    _column("predicted", Number),
+    _column("build_s", Number, nullable=False),
+    _column("run_s", Number, nullable=False),
+    _column("region_s", Number),
+    _column("created_at", Number, nullable=False),
+    _column("latencies_s", Words, nullable=False),
+    _column("confirmed_s", Words, nullable=False),
+    _column("message", FreeText, nullable=False),
     UniqueConstraint("workload_hash", "machine", "gene_hash", name="trials_once"),
     Index("trials_by_latency", "workload_hash", "machine", "latency_s"),
     sqlite_autoincrement=True,
@@ -132,80 +209,80 @@ trials = Table(
 models = Table(
     "models",
     metadata,
-    Column("hash", Text, primary_key=True),
-    Column("name", FreeText, nullable=False),
+    _column("hash", Words, primary_key=True),
+    _column("name", FreeText, nullable=False),
 )
 
 model_files = Table(
     "model_files",
     metadata,
-    Column("model_hash", Text, ForeignKey("models.hash"), primary_key=True),
-    Column("path", FreeText, nullable=False),
+    _column("model_hash", Words, ForeignKey("models.hash"), primary_key=True),
+    _column("path", FreeText, nullable=False),
 )
 
 model_tasks = Table(
     "model_tasks",
     metadata,
-    Column("model_hash", Text, ForeignKey("models.hash"), primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("workload_hash", Text, ForeignKey("workloads.hash"), nullable=False),
-    Column("weight", BigInteger, nullable=False),
+    _column("model_hash", Words, ForeignKey("models.hash"), primary_key=True),
+    _column("position", SmallWhole, primary_key=True),
+    _column("workload_hash", Words, ForeignKey("workloads.hash"), nullable=False),
+    _column("weight", Whole, nullable=False),
 )
 
 runs = Table(
     "runs",
     metadata,
-    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
-    Column("started_at", Double, primary_key=True),
-    Column("seed", BigInteger, nullable=False),
-    Column("strategy", Text, nullable=False),
-    Column("seconds", Double, nullable=False),
-    Column("search_s", Double, nullable=False),
-    Column("train_s", Double, nullable=False),
-    Column("build_s", Double, nullable=False),
-    Column("run_s", Double, nullable=False),
-    Column("other_s", Double, nullable=False),
+    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
+    _column("started_at", Number, primary_key=True),
+    _column("seed", Whole, nullable=False),
+    _column("strategy", Words, nullable=False),
+    _column("seconds", Number, nullable=False),
+    _column("search_s", Number, nullable=False),
+    _column("train_s", Number, nullable=False),
+    _column("build_s", Number, nullable=False),
+    _column("run_s", Number, nullable=False),
+    _column("other_s", Number, nullable=False),
 )
 
 loads = Table(
     "loads",
     metadata,
-    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
-    Column("started_at", Double, primary_key=True),
-    Column("reason", FreeText, nullable=False),
+    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
+    _column("started_at", Number, primary_key=True),
+    _column("reason", FreeText, nullable=False),
 )
 
 facts = Table(
     "facts",
     metadata,
-    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("at", Double, primary_key=True),
-    Column("facts", FreeText, nullable=False),
+    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
+    _column("kind", Words, primary_key=True),
+    _column("at", Number, primary_key=True),
+    _column("facts", FreeText, nullable=False),
 )
 
 reuses = Table(
     "reuses",
     metadata,
-    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
-    Column("plan", Text, primary_key=True),
-    Column("seed", BigInteger, primary_key=True),
-    Column("workload_hash", Text, ForeignKey("workloads.hash"), primary_key=True),
-    Column("position", BigInteger, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("source_hash", Text, ForeignKey("workloads.hash")),
-    Column("programs", BigInteger, nullable=False),
-    Column("seconds", Double, nullable=False),
-    Column("trials", Text, nullable=False),
-    Column("begun_at", Double, nullable=False),
+    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
+    _column("plan", Words, primary_key=True),
+    _column("seed", Whole, primary_key=True),
+    _column("workload_hash", Words, ForeignKey("workloads.hash"), primary_key=True),
+    _column("position", Whole, nullable=False),
+    _column("kind", Words, nullable=False),
+    _column("source_hash", Words, ForeignKey("workloads.hash")),
+    _column("programs", Whole, nullable=False),
+    _column("seconds", Number, nullable=False),
+    _column("trials", Words, nullable=False),
+    _column("begun_at", Number, nullable=False),
 )
 
 ceilings = Table(
     "ceilings",
     metadata,
-    Column("machine", Text, ForeignKey("machines.fingerprint"), primary_key=True),
-    Column("flops_per_s", Double, nullable=False),
-    Column("sizes_bytes", Text, nullable=False),
-    Column("bytes_per_s", Text, nullable=False),
-    Column("measured_at", Double, nullable=False),
+    _column("machine", Words, ForeignKey("machines.fingerprint"), primary_key=True),
+    _column("flops_per_s", Number, nullable=False),
+    _column("sizes_bytes", Words, nullable=False),
+    _column("bytes_per_s", Words, nullable=False),
+    _column("measured_at", Number, nullable=False),
 )

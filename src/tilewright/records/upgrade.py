@@ -96,5 +96,23 @@ def _plans(connection: Connection) -> None:
 UPGRADES = {1: _genes, 2: _plans}
 """What brings a schema to the next one."""
 
+_TRIAL = ("trial_id INTEGER NOT NULL", "PRIMARY KEY (trial_id)",
+          "FOREIGN KEY(trial_id) REFERENCES trials (id)")  # fmt: skip
+OLDER_PARTS = {
+    "trials": (
+        "trace_hash TEXT NOT NULL",
+        "sketch_key TEXT NOT NULL",
+        "row TEXT NOT NULL",
+        "CONSTRAINT trials_once UNIQUE (workload_hash, machine, trace_hash)",
+        "producer_hash TEXT NOT NULL DEFAULT ''",
+        "decisions TEXT NOT NULL DEFAULT '{}'",
+        "region_s DOUBLE PRECISION",
+    ),
+    "traces": (*_TRIAL, "trace TEXT NOT NULL"),
+    "sources": (*_TRIAL, "nest TEXT NOT NULL", "ir TEXT NOT NULL"),
+    "conditions": (*_TRIAL, "region_s DOUBLE NOT NULL"),
+}
+"""What tables of older schemas have, and upgraded ones, that today's have not (in SQLite)."""
+
 LEAVES_ROOM = {1}
 """The schemas from which a file is left with much that it no longer holds."""

@@ -8,14 +8,14 @@ Each takes a connection inside a writer's transaction.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, func, or_, select, update
 
 from tilewright.gene import compact
-from tilewright.records.queries import BEST_FIRST, IN_LIST
-from tilewright.records.rows import DEFAULT
+from tilewright.records import codec
+from tilewright.records.queries import BEST_FIRST, IN_LIST, rows
+from tilewright.records.rows import DEFAULT, ReuseRow
 from tilewright.records.tables import model_tasks, producers, reuses, trials, workloads
 
 
@@ -57,12 +57,11 @@ def drop_trials(connection: Connection, ids: Sequence[int]) -> None:
 
 def _unpin(connection: Connection, gone: set[int]) -> None:
     """Let no step of a plan name trials that have gone. One that has none left begins anew."""
-    pinned = select(*reuses.primary_key, reuses.c.trials).where(reuses.c.trials != compact(()))
-    for *key, text in connection.execute(pinned).all():
-        named = json.loads(text)
-        left = [id_ for id_ in named if id_ not in gone]
-        if len(left) < len(named):
-            same = [c == value for c, value in zip(reuses.primary_key, key, strict=True)]
+    pinned = select(reuses).where(reuses.c.trials != compact(()))
+    for row in [codec.row_of(ReuseRow, line) for line in rows(connection, pinned)]:
+        left = [id_ for id_ in row.trials if id_ not in gone]
+        if len(left) < len(row.trials):
+            same = [c == getattr(row, c.name) for c in reuses.primary_key]
             values = {"trials": compact(left)} | ({} if left else {"begun_at": 0.0})
             connection.execute(update(reuses).where(*same).values(values))
 

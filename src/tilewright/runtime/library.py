@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +94,9 @@ def function_of(path: Path, number: int) -> CompiledFunction:
 
 def _functions(path: Path) -> list[CompiledFunction]:
     """All networks of a library."""
-    file = path.resolve()
+    file = Path(os.path.realpath(path))
+    if file.exists() and not file.is_file():
+        raise RunError(f"cannot read {path}: it is no regular file")
     description = _description(file)
     if description.get("format") != FORMAT:
         raise RunError(

@@ -17,7 +17,7 @@ from typing import Any
 
 from tilewright.errors import ScheduleError
 from tilewright.expr.nodes import Binary, Const, Extent, Operand, Var
-from tilewright.gene import GREATEST_NUMBER, Gene, compact
+from tilewright.gene import GREATEST_NUMBER, Gene, compact, parsed
 from tilewright.nest.marks import MARKS
 from tilewright.schedule.steps import STEPS, Step
 
@@ -44,7 +44,7 @@ def gene_of(trace: Sequence[Step]) -> Gene:
 
 def sketch_from_json(producer: str) -> tuple[str, list[Any]]:
     """Name and steps (see `read_steps`) of a producer that is a sketch. Raises ScheduleError."""
-    match _parsed(producer):
+    match parsed(producer, "the trace is"):
         case {"sketch": str() as name, "steps": rows}:
             return name, rows
     raise ScheduleError(f'a producer is {{"sketch": …, "steps": …}}, not {producer:.60}')
@@ -83,7 +83,7 @@ def trace_from_json(text: str) -> list[Step]:
     """Inverse of `trace_to_json` for concrete steps. The text may be anybody's: raises
     ScheduleError, naming the step, for whatever `trace_to_json` does not write.
     """
-    return read_steps(_parsed(text), {})
+    return read_steps(parsed(text, "the trace is"), {})
 
 
 def read_steps(rows: Any, values: Mapping[str, Extent]) -> list[Step]:
@@ -96,13 +96,6 @@ def read_steps(rows: Any, values: Mapping[str, Extent]) -> list[Step]:
         return [_step(row, number, values) for number, row in enumerate(rows, 1)]
     except RecursionError as error:
         raise ScheduleError(f"a step is nested too deeply: {error}") from error
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ScheduleError(f"the trace is not JSON: {error}") from error
 
 
 def _current(row: Any) -> Any:

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tilewright.errors import InputError, RunError
+from tilewright.process_limits import shortage
 from tilewright.search.forest import Forest
 from tilewright.search.training_set import (
     Batch,
@@ -42,7 +43,7 @@ try:
 except OSError as error:
     raise RunError(
         f"LightGBM does not load, most likely for want of an OpenMP runtime ({error}): install "
-        "the Debian package libgomp1 (apt-get install libgomp1)"
+        f"the Debian package libgomp1 (apt-get install libgomp1){shortage(error)}"
     ) from error
 except AttributeError as error:
     if sys.flags.optimize < 2:

@@ -24,7 +24,7 @@ from tilewright.cost.resources import limits, resources
 from tilewright.errors import ScheduleError
 from tilewright.expr.evaluate import ColumnProgram
 from tilewright.expr.nodes import Expr, Extent
-from tilewright.gene import Gene, compact, read_decisions
+from tilewright.gene import Gene, Value, compact, read_decisions
 from tilewright.nest.nodes import Program
 from tilewright.space.decisions import Decision, encode, sample
 from tilewright.target import Target
@@ -151,15 +151,15 @@ class CandidateSpace(Generic[P]):
     def rows_of(self, producer: str, decisions: Sequence[str]) -> tuple[Population, Ints]:
         """The candidates that genes of one producer are here, and which of them are: none where
         this space lacks the producer, else those that have a valid value for each decision. What a
-        sketch does not read is 0.
+        sketch does not read is 0; decisions that nobody can read are none.
         """
         numbers = [k for k, s in enumerate(self.sketches) if s.producer == producer]
-        genes = [read_decisions(text) for text in decisions] if numbers else []
+        genes = [_readable(text) for text in decisions] if numbers else []
         rows = np.zeros((len(genes), self.width), np.int64)
-        valid = np.ones(len(genes), bool)
+        valid = np.array([gene is not None for gene in genes], bool)
         for decision in self.sketches[numbers[0]].decisions if numbers else ():
             span, missing = self.span(decision), [-1] * len(decision.columns)
-            values = [gene.get(decision.name, missing) for gene in genes]
+            values = [(gene or {}).get(decision.name, missing) for gene in genes]
             listed = [v if isinstance(v, list) else [v] for v in values]
             rows[:, span] = [v if len(v) == len(missing) else missing for v in listed]
             valid &= encode(decision, rows[:, span]) >= 0
@@ -288,3 +288,11 @@ class CandidateSpace(Generic[P]):
             read = np.ix_(at, sketch.columns)
             rows[read] = population.rows[read]
         return Population(rows, population.sketch)
+
+
+def _readable(decisions: str) -> Mapping[str, Value] | None:
+    """The decisions of a gene that may be anybody's; None of one that no search wrote."""
+    try:
+        return read_decisions(decisions)
+    except ScheduleError:
+        return None
