@@ -86,9 +86,11 @@ def _named(d: Derivation, stage: str, where: str) -> Derivation:
 
 
 def _enclosing(d: Derivation, stage: Stage) -> list[Stage]:
-    """Stages in whose loops all consumers run, innermost first."""
+    """Stages in whose loops all consumers run, innermost first. None where what was inlined has
+    taken the last consumer away: x * 0 reads no x.
+    """
     chains = [_chain(d, c) for c in d.state.consumers(stage.name)]
-    common = [s for s in chains[0] if all(s in chain for chain in chains[1:])]
+    common = [s for s in chains[0] if all(s in chain for chain in chains[1:])] if chains else []
     enclosing = [d.state[s] for s in common if len(d.state[s].leaves) > 1]
     if d.state.attached(stage.name):
         return [s for s in enclosing if not table_axes(s)]
