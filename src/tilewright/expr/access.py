@@ -18,6 +18,7 @@ from tilewright.expr.nodes import (
     Axis,
     Binary,
     Call,
+    Cast,
     Const,
     Expr,
     Read,
@@ -38,6 +39,8 @@ EXPENSIVE = frozenset({"exp", "log", "sqrt", "tanh", "erf", "sigmoid", "sin", "c
 """Intrinsics that take tens of instructions: worth storing rather than computing twice."""
 LONGEST_CHAIN = 3
 """Contractions that may be computed inside each other, in one kernel."""
+STEPS = frozenset({"floor", "ceil", "round", "trunc"})
+"""Intrinsics that round to whole numbers."""
 MIN_REUSE = 12
 """Uses of an element, about two register tiles, that pay for a copy of it."""
 OUTPUTS_PER_CORE = 16
@@ -203,6 +206,18 @@ def is_data_dependent(compute: Compute) -> bool:
 def is_expensive(compute: Compute) -> bool:
     """Whether an element takes an intrinsic of EXPENSIVE."""
     return any(isinstance(x, Call) and x.fn in EXPENSIVE for x in walk(compute.body))
+
+
+def is_step(e: Expr) -> bool:
+    """Whether one bit of an operand may decide the result: what rounds to whole numbers."""
+    match e:
+        case Call(fn, _):
+            return fn in STEPS
+        case Cast(to, x):
+            return x.dtype.is_float and not to.is_float
+        case Binary(op, a, _):
+            return op in ("floordiv", "mod") and a.dtype.is_float
+    return False
 
 
 class Consumers(Protocol):

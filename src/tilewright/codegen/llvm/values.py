@@ -36,6 +36,7 @@ from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import SsaValue, constant, iota
 from tilewright.errors import BuildError
+from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
@@ -55,8 +56,6 @@ from tilewright.expr.nodes import (
 from tilewright.expr.tensors import Table
 from tilewright.nest.nodes import For
 from tilewright.target import CpuTarget
-
-STEPS = frozenset({"floor", "ceil", "round", "trunc"})
 
 
 class Evaluator:
@@ -183,12 +182,13 @@ class Evaluator:
             case Read():
                 return self.read(e, self.guard)
             case Binary(op, a, b):
-                return self._binary(op, a, b)
+                with self.exactly(is_step(e)):
+                    return self._binary(op, a, b)
             case Call(fn, args):
-                with self.exactly(fn in STEPS):
+                with self.exactly(is_step(e)):
                     return self._call(fn, args)
             case Cast(to, x):
-                with self.exactly(x.dtype.is_float and not to.is_float):
+                with self.exactly(is_step(e)):
                     return convert(self.b, self.value(x), to.compute)
             case Select():
                 return self._select(e)

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator, numpy_dtype
 from tilewright.graph.onnx_ops.contraction import on_image
 
 
@@ -81,13 +81,18 @@ def batch_norm(
     if all(a is not None for a in known):
         s, b, m, v = (np.asarray(a, np.float64) for a in known)
         factor = s / np.sqrt(v + epsilon)
-        parts = [call.literal(a.reshape(column), x) for a in (factor, b - m * factor)]
+        numbers = np.stack([factor, b - m * factor])
+        fit = np.isfinite(numbers.astype(numpy_dtype(x))).all()
+        y = x if fit else call.cast(x, "float32")  # m · factor is soon too large for a float16
+        parts = [call.literal(a.reshape(column), y) for a in numbers]
     else:
+        y = x
         root = call.emit("sqrt", call.emit("add", variance, call.literal(epsilon, variance)))
         ratio = call.emit("divide", scale, root)
         shift = call.emit("subtract", bias, call.emit("multiply", mean, ratio))
         parts = [call.builder.reshape(p, column) for p in (ratio, shift)]
-    return call.emit("add", call.emit("multiply", x, parts[0]), parts[1])
+    y = call.emit("add", call.emit("multiply", y, parts[0]), parts[1])
+    return call.cast(y, x.dtype)
 
 
 def instance_norm(
