@@ -12,7 +12,9 @@ from tilewright.graph.onnx_ops.contraction import on_image
 
 
 def reduction(op: str, after: str = "") -> Translator:
-    """Axes are an attribute in older opsets, an input in newer ones; none means all."""
+    """Axes are an attribute in older opsets, an input in newer ones; none means all, or that each
+    element is reduced by itself.
+    """
 
     def translate(
         call: OperatorCall,
@@ -23,12 +25,22 @@ def reduction(op: str, after: str = "") -> Translator:
         noop_with_empty_axes: bool = False,
     ) -> Value:
         wanted = call.ints(axes, "axes")
-        if wanted or not noop_with_empty_axes:
-            over = sorted({call.axis(a, x.rank) for a in wanted or range(x.rank)})
-            x = call.emit(op, x, axes=tuple(over), keepdims=keepdims) if over else x
-        return call.emit(after, x) if after else x
+        every = () if noop_with_empty_axes else range(x.rank)
+        over = tuple(sorted({call.axis(a, x.rank) for a in wanted or every}))
+        y = call.emit(op, x, axes=over, keepdims=keepdims) if over else _of_one(call, op, x)
+        return call.emit(after, y) if after else y
 
     return translate
+
+
+def _of_one(call: OperatorCall, op: str, x: Value) -> Value:
+    """What reduction `op` makes of each element alone."""
+    match op:
+        case "reduce_l1" | "reduce_l2":
+            return call.emit("absolute", x)
+        case "reduce_sum_square":
+            return call.emit("multiply", x, x)
+    return x
 
 
 def arg(op: str) -> Translator:
