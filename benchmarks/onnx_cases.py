@@ -12,8 +12,8 @@ axes, repeats, k), the case's data for that input are given to `load` as constan
 `Outcome.constants` names them. A case that needs all of its inputs so is evaluated at import, which
 proves nothing about kernels: it counts as passed, and `folded` says so.
 
-Two cases fail on purpose: test_resize_downsample_scales_{linear,cubic}_align_corners measure corners
-by the fraction `scale * extent`, where PyTorch, whose exports these are, and onnxruntime take the
+Two cases fail on purpose: test_resize_downsample_scales_{linear,cubic}_align_corners take corners
+from the fraction `scale * extent`, where PyTorch, whose exports have them, and onnxruntime take the
 whole number of outputs.
 """
 

@@ -60,3 +60,14 @@ def test_the_nearest_element_is_that_of_float32(nearest: str) -> None:
         x = {"x": np.arange(2.0 * np.prod(extents), dtype=np.float32).reshape(1, 2, *extents)}
         model = resized(13, extents, {"s": [1, 1, *factors]}, **how)
         np.testing.assert_array_equal(run_graph(load(model), x)[0], run_onnx(model, x)[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*declared")  # ONNX's shape inference multiplies otherwise
+@pytest.mark.parametrize("factor", [0.6, 0.7, 0.9, 1.3, 1.4, 2.3])
+def test_there_are_as_many_outputs_as_float32_says(factor: float) -> None:
+    for extent in (5, 7, 10, 20):
+        model = resized(13, (extent, 4), {"s": [1, 1, factor, 1]}, mode="linear")
+        x = {"x": np.arange(8.0 * extent, dtype=np.float32).reshape(1, 2, extent, 4)}
+        ours, theirs = run_graph(load(model), x)[0], run_onnx(model, x)[0]
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)

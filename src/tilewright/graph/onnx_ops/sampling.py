@@ -122,7 +122,8 @@ def _from_scales(call: OperatorCall, x: Value, axes: Ints, scales: Array | None)
     if scales is None or len(scales) != len(axes):
         call.reject(f"it needs scales or sizes for the dimensions {axes}")
     rows = zip(axes, scales.tolist(), strict=True)
-    return [(s, int(np.floor(x.shape[d] * s))) for d, s in rows]
+    # The product is one of float32: 10 · 0.7 are 7 outputs, though 0.7 is no float32.
+    return [(s, int(np.floor(np.float32(x.shape[d]) * np.float32(s)))) for d, s in rows]
 
 
 def _positions(where: str, extent: int, size: int, scale: Any, low: Any, high: Any) -> Array:
