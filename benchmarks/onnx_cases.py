@@ -11,6 +11,10 @@ Shapes must be known at import. Where an operator needs the *values* of an input
 axes, repeats, k), the case's data for that input are given to `load` as constants;
 `Outcome.constants` names them. A case that needs all of its inputs so is evaluated at import, which
 proves nothing about kernels: it counts as passed, and `folded` says so.
+
+Two cases fail on purpose: test_resize_downsample_scales_{linear,cubic}_align_corners take corners
+from the fraction `scale * extent`, where PyTorch, whose exports have them, and onnxruntime take the
+whole number of outputs.
 """
 
 from __future__ import annotations

@@ -218,3 +218,44 @@ def test_a_graph_prints_what_its_loops_hold() -> None:
     text = str(tw.load(counted(True)).partition.graph)
     assert "= loop xtrips while (" in text
     assert "    graph sums.step(t: int64[], going: bool[], x: float32[2, 3]" in text
+
+
+NUMBER = {"i": (INT, 0), "go": (BOOL, 0), "n": (INT, 0)}
+INNER = subgraph(
+    [node("Add", ["n", "i"], ["more"]), node("Identity", ["go"], ["go_on"])],
+    NUMBER,
+    {"go_on": (BOOL, 0), "more": (INT, 0)},
+)
+SIDES = {
+    side: subgraph([node("Identity", [name], [side])], {}, {side: (INT, 0)})
+    for side, name in (("then", "t"), ("else", "total"))
+}
+READERS = {
+    "stacked": [node("Identity", ["t"], ["row"])],
+    "carried": [node("Identity", ["t"], ["after"])],
+    "trips": [node("Loop", ["t", "", "total"], ["row"], body=INNER)],
+    "captured": [
+        node("If", ["odd"], ["row"], then_branch=SIDES["then"], else_branch=SIDES["else"])
+    ],
+}
+"""Who reads the number of a step t, besides operators."""
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_anything_may_read_the_number_of_a_step(reader: str) -> None:
+    nodes = [*READERS[reader], node("Identity", ["go"], ["go_on"]), node("Not", ["odd"], ["even"])]
+    made = {name for each in nodes for name in each.output}
+    nodes += [node("Identity", ["total"], [n]) for n in ("after", "row") if n not in made]
+    body = subgraph(
+        nodes,
+        {"t": (INT, 0), "go": (BOOL, 0), "total": (INT, 0), "odd": (BOOL, 0)},
+        {"go_on": (BOOL, 0), "after": (INT, 0), "even": (BOOL, 0), "row": (INT, 0)},
+    )
+    model = make_model(
+        [node("Loop", ["six", "", "x", "c"], ["y", "z", "rows"], body=body)],
+        {"x": (), "c": ()},
+        {"six": np.array(6)},
+        dtypes={"x": INT, "c": BOOL},
+    )
+    model = with_output(model, {"y": (INT, 0), "z": (BOOL, 0), "rows": (INT, 1)})
+    agrees(model, *({"x": np.array(9), "c": np.array(c)} for c in (True, False)))

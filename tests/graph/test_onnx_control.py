@@ -328,3 +328,18 @@ def test_a_gradient_without_a_rule_is_refused() -> None:
     model.opset_import.append(helper.make_opsetid(TRAINING["domain"], 1))
     with pytest.raises(UnsupportedModel, match="sin has no rule for its gradient"):
         load(with_output(model, {"d": (FLOAT, 2)}))
+
+
+def test_no_derivative_by_what_is_known() -> None:
+    """How y was made of it is not kept."""
+    nodes = [
+        node("Mul", ["x", "x"], ["y"]),
+        node("Gradient", ["x"], ["d"], name="g", xs=["x"], y="y", **TRAINING),
+    ]
+    model = make_model(nodes[:1], {"x": (2, 3)})
+    model.graph.node.append(nodes[1])
+    model.opset_import.append(helper.make_opsetid(TRAINING["domain"], 1))
+    model = with_output(model, {"d": (FLOAT, 2)})
+    assert load(model).nodes
+    with pytest.raises(UnsupportedModel, match="derivatives by what is known"):
+        load(model, constants={"x": np.ones((2, 3), np.float32)})

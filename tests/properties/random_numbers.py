@@ -165,14 +165,15 @@ class Builder:
         source = dtype(self.among(KINDS)).compute
         x = self.tree(i, j, source, depth)
         if source.is_float and kind.kind in ("int", "uint"):
-            # What a float beyond the range becomes is undefined, in NumPy too.
-            low, high = bounds_of(kind)
-            limit = float(min(high, 2**24 if source.bits == 32 else 2**52))
-            inside = np.isfinite(x.array) & (x.array > max(low, -limit) - 1) & (x.array < limit)
-            e = x.expr
-            fits = (e > const(max(low, -limit) - 1, source)) & (e < const(limit, source))
-            x = Both(select(fits, e, const(1.0, source)),
-                     np.where(inside, x.array, source.numpy.type(1)))  # fmt: skip
+            # What a float beyond int32 (int64 for the wide types) becomes is undefined everywhere;
+            # what fits there wraps around.
+            limit = const(2.0 ** (31 if kind.bits < 32 or kind.name == "int32" else 62), source)
+            inside = np.isfinite(x.array) & (np.abs(x.array) < limit.value)
+            fits = call("abs", x.expr) < limit
+            x = Both(
+                select(fits, x.expr, const(1.0, source)),
+                np.where(inside, x.array, source.numpy.type(1)),
+            )
         array = x.array != 0 if kind.name == "bool" else x.array.astype(kind.numpy)
         return Both(cast(kind, x.expr), array)
 

@@ -150,3 +150,14 @@ def test_a_missing_exporter_is_said_how_to_install(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(builtins, "__import__", without_onnxscript)
     with pytest.raises(tw.InputError, match=r"pip install 'tilewright\[torch\]'"):
         importlib.import_module("tilewright.graph.torch_import")
+
+
+@pytest.mark.parametrize("corners", [True, False])
+@pytest.mark.parametrize(("mode", "rank"), [("linear", 1), ("bilinear", 2), ("bicubic", 2)])
+def test_interpolation_by_a_factor_that_does_not_divide(
+    mode: str, rank: int, corners: bool
+) -> None:
+    x = torch.randn(1, 2, *(5, 7)[:rank])
+    for how in ({"scale_factor": 1.5}, {"size": (8, 9)[:rank]}, {"scale_factor": 0.7}):
+        module = nn.Upsample(**how, mode=mode, align_corners=corners)
+        check(tw.compile(tw.load(module, x)), module, x)

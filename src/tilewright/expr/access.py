@@ -15,9 +15,11 @@ from math import prod
 from typing import Protocol
 
 from tilewright.expr.nodes import (
+    ROUNDINGS,
     Axis,
     Binary,
     Call,
+    Cast,
     Const,
     Expr,
     Read,
@@ -203,6 +205,18 @@ def is_data_dependent(compute: Compute) -> bool:
 def is_expensive(compute: Compute) -> bool:
     """Whether an element takes an intrinsic of EXPENSIVE."""
     return any(isinstance(x, Call) and x.fn in EXPENSIVE for x in walk(compute.body))
+
+
+def is_step(e: Expr) -> bool:
+    """Whether one bit of an operand may decide the result: what rounds to whole numbers."""
+    match e:
+        case Call(fn, _):
+            return fn in ROUNDINGS
+        case Cast(to, x):
+            return x.dtype.is_float and not to.is_float
+        case Binary(op, a, _):
+            return op in ("floordiv", "mod") and a.dtype.is_float
+    return False
 
 
 class Consumers(Protocol):

@@ -275,6 +275,8 @@ def gradient(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     values = [_tensor(region.named(n)) for n in xs]
     if list(inputs) != [*values, *(region.named(n) for n in zs)]:
         raise Rejected("it asks for derivatives at other values than those that its y was made of")
+    if any(v.is_constant for v in values):
+        raise Rejected("it asks for derivatives by what is known: how y is made of it is not kept")
     y = _tensor(region.named(attributes["y"].decode()))
     return list(gradients(region.builder, y, values))
 

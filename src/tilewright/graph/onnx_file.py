@@ -86,10 +86,9 @@ def read_model(
     sort_nodes(model, where)
     declared = take_output_shapes(model)
     _check(model, where)
-    with _naming(where):
-        _fix_inputs(model, constants or {})
     model = _modernise(model, where)
     with _naming(where):
+        _fix_inputs(model, constants or {})
         fix_shapes(model, shapes or {}, weights)
     _spell_defaults(model)
     with _refusing(f"{where}: shapes do not fit"):

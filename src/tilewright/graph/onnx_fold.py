@@ -1,16 +1,20 @@
 """Evaluate ONNX nodes whose inputs are all known, at import.
 
+    computed(graph, allowance)                  →  [array, ...]
     fold(node, [array, ...], opset, allowance)  →  [array, ...]
 
-The reference evaluator of the `onnx` package serves here and nowhere else: nothing that runs
-after import reaches it. Shape-computing subgraphs vanish this way, since shapes are known. How
-large a result is going to be, ONNX's shape inference says first.
+Shape-computing subgraphs vanish this way, since shapes are known. What has a translator is computed
+as it would be at run time, by the math of the operators that it becomes. The reference evaluator of
+the `onnx` package does the rest, and what is a function of NumPy: it serves here and nowhere else,
+nothing that runs after import reaches it. How large a result is going to be, ONNX's shape inference
+says first.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +24,14 @@ import onnx.shape_inference
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from tilewright.graph.ir import Array
+from tilewright.errors import UnsupportedModel
+from tilewright.expr.dtypes import dtype
+from tilewright.graph.ir import Array, Graph
 from tilewright.graph.limits import Allowance
 from tilewright.graph.onnx_ops.call import Rejected, numpy_dtype
 from tilewright.graph.onnx_weights import SMALL
+from tilewright.graph.passes.fold_constants import fold_constants
+from tilewright.graph.passes.write_out import write_out
 from tilewright.text import one_line
 
 # Nodes that must not be evaluated once and for all, or that have no values.
@@ -34,11 +42,14 @@ NEVER = frozenset(
         *("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit"),
     )
 )
+# Nodes that are a function of NumPy, whatever the type; the others, unless that is a narrow float,
+# which NumPy computes with as it is. They make up shape-computing subgraphs, or take much data.
+MOVED = frozenset(("Concat", "Expand", "Gather", "Slice", "Tile", "Where"))
+COMPUTED = frozenset(("Add", "DequantizeLinear", "MatMul", "Mul", "Sub"))
 # Nodes whose translators handle constants at once, without copying data through the evaluator.
 FREE = frozenset(("Dropout", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 
-# Nodes that the evaluator computes element by element in Python. Large ones are left to the
-# translators, whose operators are then evaluated block by block (`passes/fold_constants`).
+# Nodes that the evaluator computes element by element in Python: large ones are none for it.
 SLOW = frozenset(
     (
         *("AveragePool", "Col2Im", "Conv", "ConvTranspose", "DeformConv", "GridSample", "LpPool"),
@@ -56,6 +67,23 @@ GROWING = frozenset(
         *("OneHot", "Pad", "Range", "Resize", "STFT", "Tile", "Upsample"),
     )
 )
+
+
+def is_numpy(op_type: str, inputs: Sequence[Array | None]) -> bool:
+    """Whether evaluating a node is calling a function of NumPy, which says what it should."""
+    kinds = [dtype(a.dtype) for a in inputs if a is not None]
+    narrow = any(k.is_float and k != k.compute for k in kinds)
+    return op_type in MOVED or (op_type in COMPUTED and not narrow)
+
+
+def computed(graph: Graph, allowance: Allowance) -> list[Array] | None:
+    """The outputs of a graph without inputs; None where they take too long, or too much memory."""
+    try:
+        values = fold_constants(write_out(graph), replace(allowance)).outputs
+    except UnsupportedModel:
+        return None
+    arrays = [v.constant for v in values if v.constant is not None]
+    return arrays if len(arrays) == len(values) else None
 
 
 def fold(

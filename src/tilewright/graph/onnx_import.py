@@ -3,10 +3,10 @@
     graph = load("resnet50.onnx", shapes={"x": (1, 3, 224, 224)})
 
 Nodes are taken in order. For each, the first of these that can: evaluate it, when all its inputs
-are known (`onnx_fold`; `Shape` always gives a constant); hand it to the translator of its type
-(`onnx_ops`), which emits graph operators; run its subgraphs, or make loops and branches of them
-(`onnx_control`); take its definition node by node (`onnx_functions`). What cannot be taken
-is collected, so that one error lists all of it.
+are known (`onnx_fold`, by its translation where it has one; `Shape` always gives a constant); hand
+it to the translator of its type (`onnx_ops`), which emits graph operators; run its subgraphs, or
+make loops and branches of them (`onnx_control`); take its definition node by node
+(`onnx_functions`). What cannot be taken is collected, so that one error lists all of it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx_control import CONTROL
 from tilewright.graph.onnx_file import PreparedModel, Source, name_of, opset_of, read_model
-from tilewright.graph.onnx_fold import fold, fold_empty, static_shape
+from tilewright.graph.onnx_fold import FREE, computed, fold, fold_empty, is_numpy, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
 from tilewright.graph.onnx_ops import TRANSLATORS
 from tilewright.graph.onnx_ops.call import Known, OperatorCall, Rejected, translate
@@ -269,7 +269,7 @@ class Importer:
         arrays = self._evaluate(node, inputs, scope)
         if arrays is not None:
             named = zip(node.output, arrays, strict=False)
-            return [self.constant(n or "unused", a) for n, a in named]
+            return [None if a is None else self.constant(n or "unused", a) for n, a in named]
         way = self._way(node, scope)
         if way is None:
             raise Rejected(unknown_type(node))
@@ -289,7 +289,7 @@ class Importer:
 
     def _evaluate(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
-    ) -> list[Array] | None:
+    ) -> Sequence[Array | None] | None:
         first = inputs[0] if inputs else None
         if node.op_type in ("Shape", "Size") and isinstance(first, Value):
             return [static_shape(node, first.shape)]
@@ -301,7 +301,37 @@ class Importer:
                 return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
         arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
+        if values and not is_numpy(node.op_type, arrays):
+            if node.op_type in FREE:
+                return None
+            found = self._computed(node, inputs, scope)
+            if found is not None:
+                return found
         return fold(node, arrays, scope.opset, self.allowance)
+
+    def _computed(
+        self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
+    ) -> Sequence[Array | None] | None:
+        """The outputs of a node on constants, by what it is translated to; None if it is not."""
+        if node.domain not in STANDARD or node.op_type not in TRANSLATORS:
+            return None
+        outer, self.builder = self.builder, GraphBuilder(node.op_type)
+        try:
+            with Region(self, scope, node).attempt():
+                results = self._translate(node, inputs, scope)
+            made = [v for v in results if isinstance(v, Value)]
+            if len(made) < sum(v is not None for v in results):
+                return None  # a sequence
+            graph = self.builder.build(made, [v.name for v in made])
+            arrays = computed(graph, self.allowance)
+            if arrays is None:
+                return None
+            left = iter(arrays)
+            return [None if v is None else next(left) for v in results]
+        except (Rejected, ExprError):
+            return None
+        finally:
+            self.builder = outer
 
     def _translate(
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope

@@ -73,13 +73,14 @@ class Copy:
 @dataclass(frozen=True, slots=True)
 class Repeat:
     """`actions` for t = 0, 1, … of loop number `loop`: `trips` times (an int64 in memory, a number,
-    or None: without end), and while the bool at `condition` is true. t is stored at `counter`.
+    or None: without end), and while the bool at `condition` is true. Before each step t is stored
+    at `counter`, whoever reads it there.
     """
 
     loop: int
     trips: Place | int | None
     condition: Place | None
-    counter: Place | None
+    counter: Place
     actions: tuple[Action, ...]
 
 
@@ -208,8 +209,7 @@ class _Body:
         if action.condition is not None:
             going = self.new(f"and i1 {going}, {self.truth(action.condition)}")
         self.lines += [f"  br i1 {going}, label %step{at}, label %done{at}", f"step{at}:"]
-        if action.counter is not None:
-            self.lines.append(f"  store i64 {step}, ptr {self.pointer(action.counter)}")
+        self.lines.append(f"  store i64 {step}, ptr {self.pointer(action.counter)}")
         for each in action.actions:
             self.action(each)
         following = self.new(f"add i64 {step}, 1")

@@ -193,12 +193,11 @@ class Linker:
             *self._results(body.outputs[loop.carried :], stacked),
             *self._hand_on(call, carried),
         )
-        is_read = any(body.inputs[0] in c.inputs for c in self.partition.subgraphs)
         repeat = Repeat(
             number,
             self.place(call.node.inputs[0]) if loop.counted else loop.trips,
             carried[0] if loop.conditional else None,
-            self.place(body.inputs[0]) if is_read else None,
+            self.place(body.inputs[0]),
             actions,
         )
         return (*starts, repeat)

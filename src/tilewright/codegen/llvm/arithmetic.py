@@ -11,7 +11,7 @@ from __future__ import annotations
 from tilewright.codegen.llvm.builder import Builder
 from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.types import SsaValue, compute_type, constant, mangled, vector
-from tilewright.expr.dtypes import BOOL, INT64, DType
+from tilewright.expr.dtypes import BOOL, DTYPES, INT64, DType
 
 FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 INT_OPS = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -174,8 +174,8 @@ def convert(b: Builder, x: SsaValue, to: DType) -> SsaValue:
     if to == BOOL:
         return compare(b, "ne", x, constant(0, x.dtype, x.lanes))
     signed = x.dtype.kind == "int"
-    if x.dtype.is_float and to.kind == "uint" and to.bits >= 32:
-        return _to_unsigned(b, x, to)
+    if x.dtype.is_float and not to.is_float and (to.kind == "uint" or to.bits < 32):
+        return _whole(b, x, to)
     if x.dtype.is_float:
         how = (
             ("fpext" if to.bits > x.dtype.bits else "fptrunc")
@@ -194,12 +194,12 @@ def convert(b: Builder, x: SsaValue, to: DType) -> SsaValue:
     return SsaValue(b.pure(f"{how} {x} to {target}", x.text), to, x.lanes)
 
 
-def _to_unsigned(b: Builder, x: SsaValue, to: DType) -> SsaValue:
-    """A float as an unsigned integer, by signed conversions: negative numbers wrap around, in
-    vectors as one by one.
+def _whole(b: Builder, x: SsaValue, to: DType) -> SsaValue:
+    """A float as an unsigned or a narrow integer, by a signed conversion to a wider one: what does
+    not fit wraps around, as in NumPy, in vectors as one by one.
     """
-    if to.bits == 32:
-        return convert(b, convert(b, x, INT64), to)
+    if to.bits <= 32:
+        return convert(b, convert(b, x, DTYPES["int32"] if to.bits < 32 else INT64), to)
     half = constant(2.0**63, x.dtype, x.lanes)
     great = fcmp(b, "oge", x, half)
     low = convert(b, choose(b, great, apply(b, "fsub", x, half), x), INT64)

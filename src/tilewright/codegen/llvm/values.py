@@ -36,13 +36,13 @@ from tilewright.codegen.llvm.module import Module
 from tilewright.codegen.llvm.registers import Registers
 from tilewright.codegen.llvm.types import SsaValue, constant, iota
 from tilewright.errors import BuildError
+from tilewright.expr.access import is_step
 from tilewright.expr.dtypes import BOOL, FLOAT32, INT64
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import (
     ARITHMETIC,
     COMPARISONS,
     LOGICAL,
-    ROUNDINGS,
     Binary,
     Call,
     Cast,
@@ -183,12 +183,13 @@ class Evaluator:
             case Read():
                 return self.read(e, self.guard)
             case Binary(op, a, b):
-                return self._binary(op, a, b)
+                with self.exactly(is_step(e)):
+                    return self._binary(op, a, b)
             case Call(fn, args):
-                with self.exactly(fn in ROUNDINGS):
+                with self.exactly(is_step(e)):
                     return self._call(fn, args)
             case Cast(to, x):
-                with self.exactly(x.dtype.is_float and not to.is_float):
+                with self.exactly(is_step(e)):
                     return convert(self.b, self.value(x), to.compute)
             case Select():
                 return self._select(e)

@@ -9,13 +9,15 @@ costs (elements along the axis) x (updates), and needs no order of execution.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
 from tilewright.errors import ExprError
-from tilewright.expr.dtypes import FLOAT32, INT64
-from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, cast, const, select
+from tilewright.expr.dtypes import DTYPES, FLOAT32, INT64
+from tilewright.expr.nodes import Expr, Tensor, as_expr, binary, call, cast, const, select
+from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.movement import clamped_index
 from tilewright.expr.operators.shapes import (
     accumulated,
@@ -197,13 +199,29 @@ def cumulative(
     return compute(extents(x), body, name=name, dtype=x.dtype)
 
 
+def _keys(x: Tensor, at: int, largest: bool, name: str) -> tuple[Tensor, Tensor]:
+    """Elements without NaN, and int32 numbers which say what of equal ones comes first: NaN counts
+    as infinity, before what is infinity where the largest come first, else after it.
+    """
+    key = elementwise(lambda v: select(call("isnan", v), math.inf, v), x, name=f"{name}_key")
+    extent = extents(x)[at]
+
+    def turn(*index: Any) -> Expr:
+        i = as_expr(index[at])
+        of_nan = i - extent if largest else i + extent
+        return cast(DTYPES["int32"], select(call("isnan", x[index]), of_nan, i))
+
+    return key, compute(extents(x), turn, name=f"{name}_turn", dtype=DTYPES["int32"])
+
+
 def top_indices(
     x: Tensor, k: int, axis: int = -1, *, largest: bool = True, name: str = "top_indices"
 ) -> Tensor:
     """int64 indices of the `k` largest (or smallest) elements along `axis`, in order.
 
-    Of equal elements the first comes first. An element's rank is the number of those before it:
-    n² comparisons. Raises ExprError when there are fewer than `k`.
+    Of equal elements the first comes first; NaN is larger than any number, as in PyTorch. An
+    element's rank is the number of those before it: n² comparisons. Raises ExprError when there are
+    fewer than `k`.
     """
     at = axis_index(axis, x.rank, name)
     shape = extents(x)
@@ -211,12 +229,14 @@ def top_indices(
     if not 1 <= k <= extent:
         raise ExprError(f"{name}: {k} of {extent} elements")
     j = reduce_axis(extent, "j")
+    key, turn = _keys(x, at, largest, name) if x.dtype.is_float else (x, None)
 
     def before(*index: Any) -> Any:
-        ours, other = x[index], x[at_axis(index, at, j)]
+        there = at_axis(index, at, j)
+        ours, other = key[index], key[there]
+        earlier = as_expr(j) < index[at] if turn is None else turn[there] < turn[index]
         wins = other > ours if largest else other < ours
-        ahead = wins | (other.eq(ours) & (as_expr(j) < index[at]))
-        return sum_over(cast(INT64, ahead), j)
+        return sum_over(cast(INT64, wins | (other.eq(ours) & earlier)), j)
 
     rank = compute(shape, before, name=f"{name}_rank", dtype=INT64)
 

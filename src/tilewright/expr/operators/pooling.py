@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from tilewright.errors import ExprError
 from tilewright.expr.dtypes import INT64, DType
-from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, cast, const, select
+from tilewright.expr.nodes import Expr, Read, Tensor, as_expr, binary, call, cast, const, select
 from tilewright.expr.operators.elementwise import elementwise
 from tilewright.expr.operators.reduce import reduce_max, reduce_mean
 from tilewright.expr.operators.shapes import (
@@ -94,28 +94,33 @@ def max_pool_indices(
 ) -> Tensor:
     """int64 places [n, c, *spatial] of the maxima in a flat [n, c, *spatial], the first of equals.
 
-    `column_major` counts the spatial dimensions from the first one. NaN is nowhere.
+    `column_major` counts the spatial dimensions from the first one. Of several NaN it is the last,
+    as in PyTorch; padding is nowhere.
     """
     best = max_pool(x, kernel, name=f"{name}_value", **sliding)
     windows = _windows(x, kernel, name, sliding)
     padded = windows.padded(x, x.dtype.neutral("max"), name=f"{name}_pad")
     strides = _strides(windows.spatial[::-1])[::-1] if column_major else _strides(windows.spatial)
-    batch, channels, image = extents(x)[0], extents(x)[-1], prod(windows.spatial)
+    channels, image = extents(x)[-1], prod(windows.spatial)
 
     def body(*index: Any) -> Expr:
         n, *window, c = index
         place: Expr = (as_expr(n) * channels + c) * image
-        rows = zip(windows.at(window), windows.pads, strides, strict=True)
-        for i, (before, _), step in rows:
+        inside: Expr = as_expr(True)
+        rows = zip(windows.at(window), windows.pads, windows.spatial, strides, strict=True)
+        for i, (before, after), extent, step in rows:
             place = place + (i - before) * step
-        found = _element(padded, index, windows).eq(best[index])
-        return min_over(select(found, place, const(2**62, INT64)), windows.axes)
+            if before or after:
+                inside = inside & (i >= before) & (i < before + extent)
+        value = _element(padded, index, windows)
+        found = select(value.eq(best[index]) & inside, place, const(2**62, INT64))
+        if x.dtype.is_float:  # the last NaN is the least of these
+            found = select(call("isnan", value), -1 - place, found)
+        return min_over(found, windows.axes)
 
     named = with_axes(_names(windows), body)
     first = compute(extents(best), named, name=f"{name}_first", dtype=INT64)
-    # Where nothing equals the maximum (NaN), any valid place will do.
-    most = batch * channels * image - 1
-    return elementwise(lambda v: binary("min", v, most), first, name=name)
+    return elementwise(lambda v: select(v < 0, -1 - v, v), first, name=name)
 
 
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:

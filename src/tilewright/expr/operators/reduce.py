@@ -153,9 +153,15 @@ def _extreme_index(
 
     operator.__name__ = operator.__qualname__ = default
     operator.__doc__ = (
-        f"int64 index of the {which} along `axis`, the first of equals (or the last)."
+        f"int64 index of the {which} along `axis`, the first of equals (or the last); NaN before "
+        "anything else, as in NumPy."
     )
     return operator
+
+
+def same(x: Expr, best: Expr) -> Expr:
+    """Whether `x` is `best`, the extreme of data that `x` is one of."""
+    return x.eq(best) | call("isnan", x) if x.dtype.is_float else x.eq(best)
 
 
 argmax = _extreme_index("argmax", "maximum", reduce_max)
@@ -165,14 +171,14 @@ argmin = _extreme_index("argmin", "minimum", reduce_min)
 def _index_of(
     x: Tensor, best: Tensor, axis: int, keepdims: bool, select_last: bool, name: str
 ) -> Tensor:
-    """Where `best` stands along `axis`. Data without an equal (NaN) still give a valid index."""
+    """Where `best` stands along `axis`; NaN, which is the best of its row, stands for itself."""
     at = axis_index(axis, x.rank, name)
     extent = extents(x)[at]
     k = reduce_axis(extent, f"r{at}")
 
     def body(*index: Any) -> Expr:
         before, after = index[:at], index[at + 1 :] if keepdims else index[at:]
-        found = x[(*before, k, *after)].eq(best[(*before, 0, *after)])
+        found = same(x[(*before, k, *after)], best[(*before, 0, *after)])
         if select_last:
             return max_over(select(found, as_expr(k), const(0, INT64)), k)
         return min_over(select(found, as_expr(k), const(extent - 1, INT64)), k)

@@ -74,7 +74,8 @@ def _asinh(x: Expr) -> Expr:
 
 def _acosh(x: Expr) -> Expr:
     above = x - 1
-    return _log1p(above + call("sqrt", above) * call("sqrt", x + 1))
+    near = _log1p(above + call("sqrt", above) * call("sqrt", x + 1))
+    return select(x > 1e9, call("log", x) + math.log(2), near)
 
 
 def _atanh(x: Expr) -> Expr:

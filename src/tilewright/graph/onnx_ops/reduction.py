@@ -7,12 +7,14 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.ir import Value
-from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
+from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator, numpy_dtype
 from tilewright.graph.onnx_ops.contraction import on_image
 
 
 def reduction(op: str, after: str = "") -> Translator:
-    """Axes are an attribute in older opsets, an input in newer ones; none means all."""
+    """Axes are an attribute in older opsets, an input in newer ones; none means all, or that each
+    element is reduced by itself.
+    """
 
     def translate(
         call: OperatorCall,
@@ -23,12 +25,22 @@ def reduction(op: str, after: str = "") -> Translator:
         noop_with_empty_axes: bool = False,
     ) -> Value:
         wanted = call.ints(axes, "axes")
-        if wanted or not noop_with_empty_axes:
-            over = sorted({call.axis(a, x.rank) for a in wanted or range(x.rank)})
-            x = call.emit(op, x, axes=tuple(over), keepdims=keepdims) if over else x
-        return call.emit(after, x) if after else x
+        every = () if noop_with_empty_axes else range(x.rank)
+        over = tuple(sorted({call.axis(a, x.rank) for a in wanted or every}))
+        y = call.emit(op, x, axes=over, keepdims=keepdims) if over else _of_one(call, op, x)
+        return call.emit(after, y) if after else y
 
     return translate
+
+
+def _of_one(call: OperatorCall, op: str, x: Value) -> Value:
+    """What reduction `op` makes of each element alone."""
+    match op:
+        case "reduce_l1" | "reduce_l2":
+            return call.emit("absolute", x)
+        case "reduce_sum_square":
+            return call.emit("multiply", x, x)
+    return x
 
 
 def arg(op: str) -> Translator:
@@ -81,13 +93,18 @@ def batch_norm(
     if all(a is not None for a in known):
         s, b, m, v = (np.asarray(a, np.float64) for a in known)
         factor = s / np.sqrt(v + epsilon)
-        parts = [call.literal(a.reshape(column), x) for a in (factor, b - m * factor)]
+        numbers = np.stack([factor, b - m * factor])
+        fit = np.isfinite(numbers.astype(numpy_dtype(x))).all()
+        y = x if fit else call.cast(x, "float32")  # m · factor is soon too large for a float16
+        parts = [call.literal(a.reshape(column), y) for a in numbers]
     else:
+        y = x
         root = call.emit("sqrt", call.emit("add", variance, call.literal(epsilon, variance)))
         ratio = call.emit("divide", scale, root)
         shift = call.emit("subtract", bias, call.emit("multiply", mean, ratio))
         parts = [call.builder.reshape(p, column) for p in (ratio, shift)]
-    return call.emit("add", call.emit("multiply", x, parts[0]), parts[1])
+    y = call.emit("add", call.emit("multiply", y, parts[0]), parts[1])
+    return call.cast(y, x.dtype)
 
 
 def instance_norm(

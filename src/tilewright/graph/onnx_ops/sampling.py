@@ -122,24 +122,32 @@ def _from_scales(call: OperatorCall, x: Value, axes: Ints, scales: Array | None)
     if scales is None or len(scales) != len(axes):
         call.reject(f"it needs scales or sizes for the dimensions {axes}")
     rows = zip(axes, scales.tolist(), strict=True)
-    return [(s, int(np.floor(x.shape[d] * s))) for d, s in rows]
+    # The product is one of float32: 10 · 0.7 are 7 outputs, though 0.7 is no float32.
+    return [(s, int(np.floor(np.float32(x.shape[d]) * np.float32(s)))) for d, s in rows]
 
 
-def _positions(where: str, extent: int, size: int, scale: float, low: float, high: float) -> Array:
-    """The input coordinate of every output."""
-    i = np.arange(size, dtype=np.float64)
-    whole = scale * extent
+def _positions(where: str, extent: int, size: int, scale: Any, low: Any, high: Any) -> Array:
+    """The float32 input coordinate of every output, as PyTorch and onnxruntime take it.
+
+    Theirs are float32, too: 3 / 0.6 is 5 there, and which element is nearest depends on that.
+    Corners are those of the `size` outputs that there are, where ONNX's own evaluation takes the
+    fraction `scale * extent`.
+    """
+    i = np.arange(size, dtype=np.float32)
+    scale, low, high = map(np.float32, (scale, low, high))
     if where == "align_corners":
-        return i * (extent - 1) / (whole - 1) if whole != 1 else i * 0
+        return i * (extent - 1) / max(size - 1, 1)
     if where == "asymmetric":
-        return i / scale
+        return np.asarray(i / scale)
+    if where == "tf_half_pixel_for_nn":
+        return np.asarray((i + 0.5) / scale)
     if where == "tf_crop_and_resize":
         if size == 1:
             return np.full(1, (low + high) * (extent - 1) / 2)
-        return low * (extent - 1) + i * (high - low) * (extent - 1) / (whole - 1)
+        return np.asarray(low * (extent - 1) + i * (high - low) * (extent - 1) / (size - 1))
     if where == "pytorch_half_pixel" and size == 1:
-        return np.full(1, -0.5 if whole == 1 else 0.5 / scale - 0.5)
-    shift = extent / 2 * (1 - size / whole) if where == "half_pixel_symmetric" else 0.0
+        return np.zeros(1)
+    shift = extent / 2 * (1 - size / (scale * extent)) if where == "half_pixel_symmetric" else 0.0
     return np.asarray(shift + (i + 0.5) / scale - 0.5)
 
 
@@ -152,7 +160,7 @@ ROUND: dict[str, Callable[[Array], Array]] = {
 
 
 def _nearest(at: Array, rounding: str, extent: int) -> Array:
-    return np.clip(ROUND[rounding](at), 0, extent - 1).astype(np.int64)
+    return np.clip(ROUND[rounding](at.astype(np.float64)), 0, extent - 1).astype(np.int64)
 
 
 def _triangle(u: Array) -> Array:

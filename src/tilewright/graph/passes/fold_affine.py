@@ -6,6 +6,11 @@ This is batch-norm folding, whatever operators spelled the batch norm: a chain o
 div and neg with constants (one value, or one a channel: the last dimension) is one factor and one
 shift. A contraction with constant weights takes the factor; the shift stays as a bias. Arithmetic
 is done in float64.
+
+What is not a rounding error stays: infinities, NaN and zeros come out as they do step by step. So a
+step joins a chain only while factors and shifts are finite and normal in the result's type (x / 0,
+x · inf and x / 1e38 stand alone), and what is rounded to whole numbers next, floor(x / 49), is
+computed as it is written.
 """
 
 from __future__ import annotations
@@ -13,10 +18,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 
+from tilewright.expr.access import is_step
+from tilewright.expr.dtypes import DType
 from tilewright.expr.dtypes import dtype as as_dtype
+from tilewright.expr.nodes import walk
+from tilewright.expr.reference import compute_of
+from tilewright.graph.access import NodeMath
 from tilewright.graph.builder import Rewriter
 from tilewright.graph.ir import Array, Graph, Node, Value
 
@@ -29,6 +41,7 @@ class Affine:
     """old = base · factor + shift, with float64 arrays of shape [] or [channels].
 
     `base` is a value of the new graph, or a contraction of the old one that is not emitted yet.
+    A shift of -0 is none: it alone leaves a zero the sign that it has.
     """
 
     base: Value | Node
@@ -36,7 +49,7 @@ class Affine:
     shift: Array
 
 
-ONE, ZERO = np.array(1.0), np.array(0.0)
+ONE, NONE = np.array(1.0), np.array(-0.0)
 
 
 def fold_affine(graph: Graph) -> Graph:
@@ -51,6 +64,7 @@ class _Pass:
         self.pending: dict[Value, Affine] = {}
         readers = (v for node in graph.nodes for v in node.inputs)
         self.uses = Counter((*readers, *graph.outputs))
+        self.exact = _rounded_next(graph)
 
     def run(self) -> Graph:
         graph = self.rewriter.graph
@@ -76,7 +90,7 @@ class _Pass:
             return None
         if node.op in CONTRACTIONS and node.inputs[1].is_constant and _factor_fits(node):
             self.settle(node.inputs)
-            return Affine(node, ONE, ZERO)
+            return Affine(node, ONE, NONE)
         if node.op not in AFFINE or (node.op == "divide" and node.inputs[0].is_constant):
             return None
         constants = [_per_channel(v, node.output) for v in node.inputs]
@@ -87,39 +101,90 @@ class _Pass:
         if any(c is None for c in numbers):
             return None
         start = self.chain(moving[0])
-        return _step(node, start, numbers[0] if numbers else None)
+        if node.output in self.exact and not isinstance(start.base, Node):
+            return None
+        found = _step(node, start, numbers[0] if numbers else None)
+        if found is not None:
+            self.pending.pop(moving[0], None)
+        return found
 
     def chain(self, old: Value) -> Affine:
         """What `old` contributes: its own chain when nobody else reads it."""
         if old in self.pending and self.uses[old] == 1:
-            return self.pending.pop(old)
+            return self.pending[old]
         self.settle((old,))
-        return Affine(self.rewriter.value(old), ONE, ZERO)
+        return Affine(self.rewriter.value(old), ONE, NONE)
 
     def emit(self, old: Value, affine: Affine) -> Value:
         name = old.name
-        base, factor = affine.base, affine.factor
+        base, factor, shift = affine.base, affine.factor, affine.shift
         if isinstance(base, Node):
-            value = self.contraction(base, factor, name)
-            factor = ONE
+            weights = self.scaled_weights(base, factor, shift)
+            value = self.contraction(base, weights)
+            factor = factor if weights is None else ONE
+            shift = shift if (shift != 0).any() else NONE  # no sum of products is -0
         else:
             value = base
-        for op, operand, neutral in (("multiply", factor, 1.0), ("add", affine.shift, 0.0)):
-            if (operand != neutral).any():
+        is_shifted = bool(((shift != 0) | ~np.signbit(shift)).any())
+        for op, operand, needed in (
+            ("multiply", factor, bool((factor != 1.0).any())),
+            ("add", shift, is_shifted),
+        ):
+            if needed:
                 array = operand.astype(as_dtype(old.dtype).numpy)
                 constant = self.builder.constant(f"{name}.{op}", array)
                 value = self.builder.emit(op, value, constant, name=name)
         return value
 
-    def contraction(self, node: Node, factor: Array, name: str) -> Value:
+    def contraction(self, node: Node, weights: Array | None) -> Value:
         operands = list(self.rewriter.operands(node))
-        weights = operands[1].constant
-        if weights is not None and (factor != 1.0).any():
-            channels = node.output.shape[-1]
-            flat = weights.reshape(-1, channels) if factor.ndim else weights
-            scaled = (flat * factor).astype(weights.dtype).reshape(weights.shape)
-            operands[1] = self.builder.constant(f"{operands[1].name}.scaled", scaled)
+        if weights is not None:
+            operands[1] = self.builder.constant(f"{operands[1].name}.scaled", weights)
         return self.builder.copy(node, operands)
+
+    def scaled_weights(self, node: Node, factor: Array, shift: Array) -> Array | None:
+        """The weights of a contraction times `factor`, where their type holds them."""
+        weights = node.inputs[1].constant
+        if weights is None or not (factor != 1.0).any():
+            return None
+        channels = node.output.shape[-1]
+        flat = weights.reshape(-1, channels) if factor.ndim else weights.reshape(-1, 1)
+        if not _holds(as_dtype(weights.dtype), flat, factor, shift):
+            return None
+        return (flat * factor).astype(weights.dtype).reshape(weights.shape)
+
+
+def _rounded_next(graph: Graph) -> frozenset[Value]:
+    """Values of which one bit may decide what whole number they become."""
+    consumers, found = graph.consumers(), set[Value]()
+    for node in reversed(graph.nodes):
+        if node.op in AFFINE and any(
+            reader.output in found if reader.op in AFFINE else _has_steps(reader)
+            for reader in consumers.get(node.output, ())
+        ):
+            found.add(node.output)
+    return frozenset(found)
+
+
+def _has_steps(node: Node) -> bool:
+    if node.control is not None:
+        return False
+    stages = NodeMath.of(node).stages
+    return any(is_step(e) for stage in stages for e in walk(compute_of(stage).body))
+
+
+def _holds(kind: DType, weights: Array, factor: Array, shift: Array) -> bool:
+    """Whether products of weights [rest, channels] and a factor are finite, and normal as far as
+    the shift of their channel lets one see them.
+    """
+    if not kind.is_float:
+        return False
+    info, flushed = _limits(kind), float(_limits(kind.compute).smallest_normal)
+    largest = np.abs(weights).max(axis=0).astype(np.float64)
+    products = np.where(largest < flushed, 0.0, largest) * np.abs(factor)
+    least = max(flushed / float(info.eps), float(info.smallest_normal))
+    unseen = products <= np.abs(shift) * float(info.eps)
+    return bool(((products <= _largest(kind)) & ((products >= least) | unseen)).all())
 
 
 def _factor_fits(node: Node) -> bool:
@@ -142,21 +207,45 @@ def _per_channel(value: Value, output: Value) -> Array | None:
     return None
 
 
-def _step(node: Node, start: Affine, number: Array | None) -> Affine:
-    """`start` followed by `node`'s operation with the constant `number`."""
+def _step(node: Node, start: Affine, number: Array | None) -> Affine | None:
+    """`start` followed by `node`'s operation with the constant `number`; None where that is no
+    factor and shift of the result's type.
+    """
     factor, shift = start.factor, start.shift
-    left = node.inputs[0].is_constant
-    if node.op == "negative":
-        return Affine(start.base, -factor, -shift)
-    assert number is not None, "only neg has a single operand"
+    kind = as_dtype(node.output.dtype)
+    none = (shift == 0) & np.signbit(shift)
+    c = ONE if number is None else _held(number, kind)
     match node.op:
+        case "negative":
+            factor, shift = -factor, -shift
         case "add":
-            return Affine(start.base, factor, shift + number)
-        case "subtract" if left:
-            return Affine(start.base, -factor, number - shift)
+            shift, none = shift + c, False
+        case "subtract" if node.inputs[0].is_constant:
+            factor, shift, none = -factor, np.where(none, c, c - shift), False
         case "subtract":
-            return Affine(start.base, factor, shift - number)
+            shift, none = shift - c, False
         case "multiply":
-            return Affine(start.base, factor * number, shift * number)
+            factor, shift = factor * c, shift * c
         case _:
-            return Affine(start.base, factor / number, shift / number)
+            factor, shift = factor / c, shift / c
+    found = Affine(start.base, factor, np.where(none, NONE, shift))
+    most = min(_largest(kind), _largest(kind.compute) ** 0.5)  # so that no step overflows alone
+    is_finite = all((np.abs(a) <= most).all() for a in (c, found.factor, found.shift))
+    lost = np.abs(_held(factor, kind) - factor)
+    return found if is_finite and (lost <= np.abs(factor) * _limits(kind).eps).all() else None
+
+
+def _limits(kind: DType) -> Any:
+    finfo: Any = ml_dtypes.finfo  # NumPy's knows no bfloat16
+    return finfo(kind.numpy)
+
+
+def _largest(kind: DType) -> float:
+    return float(_limits(kind).max)
+
+
+def _held(array: Array, kind: DType) -> Array:
+    """What a kernel reads of numbers that are stored as `kind`: denormal ones count as zero."""
+    stored = array.astype(kind.numpy).astype(np.float64)
+    normal = np.abs(stored) >= float(_limits(kind.compute).smallest_normal)
+    return np.where(normal | ~np.isfinite(stored), stored, stored * 0.0)

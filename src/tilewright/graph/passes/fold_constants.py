@@ -23,12 +23,12 @@ MOST_TERMS = 1 << 33
 """Terms of all sums of a node: a minute or two of NumPy."""
 
 
-def fold_constants(graph: Graph) -> Graph:
-    """`graph` without nodes that depend on constants only.
+def fold_constants(graph: Graph, allowance: Allowance | None = None) -> Graph:
+    """`graph` without nodes that depend on constants only; their values take of the `allowance`.
 
     Raises UnsupportedModel where their values take too much memory, or too long to compute.
     """
-    rewriter, allowance = Rewriter(graph), Allowance()
+    rewriter, allowance = Rewriter(graph), allowance or Allowance()
     for node in graph.nodes:
         operands = rewriter.operands(node)
         if node.control is None and all(v.is_constant for v in operands):

@@ -1,0 +1,73 @@
+"""Resizing by factors that do not divide, against onnxruntime."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import onnx
+import pytest
+from graph_reference import make_model, run_graph, run_onnx
+from onnx import helper
+
+from tilewright.graph.onnx_import import load
+
+COORDINATES = ("align_corners", "half_pixel", "pytorch_half_pixel", "asymmetric")
+EXTENTS = ((5, 5), (3, 7), (4, 1))
+FACTORS = ((1.5, 1.5), (0.7, 2.3), (1.25, 0.6), (3.0, 2.0), (0.3, 1.9))
+
+
+def resized(
+    opset: int, extents: tuple[int, int], by: dict[str, object], **how: object
+) -> onnx.ModelProto:
+    weights = {"r": np.zeros(0, np.float32), "s": np.zeros(0, np.float32)}
+    weights |= {k: np.asarray(v, np.float32 if k == "s" else np.int64) for k, v in by.items()}
+    if opset > 12 and "n" in by:
+        weights.pop("s")
+    inputs = ["x", "r", "s" if "s" in weights else "", *by.keys() - {"s"}]
+    node = helper.make_node("Resize", inputs, ["y"], **how)
+    return make_model([node], {"x": (1, 2, *extents)}, weights, opset=opset)
+
+
+OPSETS = {"half_pixel_symmetric": (19,), "tf_half_pixel_for_nn": (11,)}
+CASES = [c for c in product(EXTENTS, FACTORS) if all(int(n * f) for n, f in zip(*c, strict=True))]
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic", "nearest"])
+@pytest.mark.parametrize("where", [*COORDINATES, *OPSETS])
+def test_factors_that_do_not_divide(mode: str, where: str) -> None:
+    """By scales and by sizes, in turn; opsets, too."""
+    rng = np.random.default_rng(0)
+    opsets = OPSETS.get(where, (11, 13, 18, 19))
+    for i, (extents, factors) in enumerate(CASES):
+        x = {"x": rng.standard_normal((1, 2, *extents)).astype(np.float32)}
+        sizes = [int(np.float32(f) * n) for f, n in zip(factors, extents, strict=True)]
+        by = {"n": [1, 2, *sizes]} if i // len(opsets) % 2 else {"s": [1, 1, *factors]}
+        how = {"mode": mode, "coordinate_transformation_mode": where}
+        if where == "half_pixel_symmetric":  # "floor" meets ties that onnxruntime rounds by chance
+            how |= {"nearest_mode": "ceil"}
+        model = resized(opsets[i % len(opsets)], extents, by, **how)
+        ours, theirs = run_graph(load(model), x)[0], run_onnx(model, x)[0]
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5, err_msg=str(by))
+
+
+@pytest.mark.parametrize("nearest", ["floor", "ceil", "round_prefer_floor"])
+def test_the_nearest_element_is_that_of_float32(nearest: str) -> None:
+    """3 / 0.6 is 5, though 0.6 is no float32."""
+    how = {"nearest_mode": nearest, "coordinate_transformation_mode": "asymmetric"}
+    for extents, factors in CASES:
+        x = {"x": np.arange(2.0 * np.prod(extents), dtype=np.float32).reshape(1, 2, *extents)}
+        model = resized(13, extents, {"s": [1, 1, *factors]}, **how)
+        np.testing.assert_array_equal(run_graph(load(model), x)[0], run_onnx(model, x)[0])
+
+
+@pytest.mark.filterwarnings("ignore:.*declared")  # ONNX's shape inference multiplies otherwise
+@pytest.mark.parametrize("factor", [0.6, 0.7, 0.9, 1.3, 1.4, 2.3])
+def test_there_are_as_many_outputs_as_float32_says(factor: float) -> None:
+    for extent in (5, 7, 10, 20):
+        model = resized(13, (extent, 4), {"s": [1, 1, factor, 1]}, mode="linear")
+        x = {"x": np.arange(8.0 * extent, dtype=np.float32).reshape(1, 2, extent, 4)}
+        ours, theirs = run_graph(load(model), x)[0], run_onnx(model, x)[0]
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)
