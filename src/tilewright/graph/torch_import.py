@@ -27,6 +27,8 @@ INSTALL = "pip install 'tilewright[torch]'"
 try:
     import onnxscript  # noqa: F401  (what torch.onnx is built on)
     import torch
+
+    from tilewright.graph.torch_decompositions import decomposed
 except ImportError as error:
     raise InputError(f"{error.name} is not installed; PyTorch models need it: {INSTALL}") from error
 
@@ -63,9 +65,15 @@ def to_program(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], na
     """The ExportedProgram of a module; raises UnsupportedModel."""
     with quiet(), torch.no_grad():
         try:
-            return torch.export.export(module, args, dict(kwargs), strict=False)
+            program = torch.export.export(module, args, dict(kwargs), strict=False)
         except Exception as error:  # whatever the module's own code raises, too
             raise UnsupportedModel(f"{name}: torch.export refuses it: {headline(error)}") from error
+    for part in program.graph_module.modules():
+        for node in part.graph.find_nodes(
+            op="call_function", target=torch.ops.aten._assert_tensor_metadata.default
+        ):
+            part.graph.erase_node(node)  # false within a torch.autocast of the module's own
+    return program
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,18 @@ def to_onnx(program: Any, name: str) -> Exported:
     """
     with quiet(), torch.no_grad():
         try:
-            exported = torch.onnx.export(program, (), dynamo=True, optimize=False, verbose=False)
+            written = decomposed(program)
+        except Exception as error:  # whatever tracing raises
+            raise UnsupportedModel(f"{name}: torch.export refuses it: {headline(error)}") from error
+        try:
+            exported = torch.onnx.export(
+                written,
+                (),
+                dynamo=True,
+                optimize=False,
+                verbose=False,
+                opset_version=_opset(written),
+            )
         except torch.onnx.errors.OnnxExporterError as error:
             innermost = list(_causes(error))[-1]
             raise UnsupportedModel(
@@ -102,6 +121,15 @@ def to_onnx(program: Any, name: str) -> Exported:
     names = _output_names(program)
     fits = len(names) == len(proto.graph.output)
     return Exported(proto, _origins(proto, exported.exported_program), names if fits else ())
+
+
+def _opset(program: Any) -> int | None:
+    """The first opset whose convolutions and poolings may be bfloat16 for a program that has such
+    values; the exporter's own for others.
+    """
+    values = (n.meta.get("val") for n in program.graph.nodes)
+    narrow = any(isinstance(v, torch.Tensor) and v.dtype == torch.bfloat16 for v in values)
+    return 22 if narrow else None
 
 
 def _output_names(program: Any) -> tuple[str, ...]:
