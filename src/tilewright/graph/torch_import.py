@@ -100,6 +100,7 @@ def to_onnx(program: Any, name: str) -> Exported:
             written = decomposed(program)
         except Exception as error:  # whatever tracing raises
             raise UnsupportedModel(f"{name}: torch.export refuses it: {headline(error)}") from error
+        _check_unchanged(written, name)  # in the second time around no node has an origin
         try:
             exported = torch.onnx.export(
                 written,
