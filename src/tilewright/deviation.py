@@ -32,6 +32,12 @@ class GivenTolerance:
     rtol: float | None = None
     atol: float = ATOL
 
+    @staticmethod
+    def of(reference: Array, is_narrow: bool) -> GivenTolerance:
+        """As its type allows; with `is_narrow` it was computed from values of 16 bits."""
+        is_float = reference.dtype.kind not in "biu"
+        return GivenTolerance(NARROW_RTOL if is_narrow and is_float else None)
+
     def allows(self, reference: Array) -> float:
         """The largest difference from `reference` that is none."""
         if self.rtol is None and reference.dtype.kind in "biu":
@@ -61,6 +67,11 @@ class Deviation:
     def is_allowed(self) -> bool:
         """Whether it counts as equal; NaN in one of the two only does not."""
         return self.worst <= self.allowed
+
+    @property
+    def words(self) -> str:
+        """How far, in words: `by 0.3, 0.12 of the largest value`."""
+        return f"by {self.worst:.3g}, {self.relative:.2g} of the largest value"
 
 
 def compare(

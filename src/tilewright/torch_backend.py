@@ -5,16 +5,17 @@
         y = net(x)
 
 PyTorch finds `tilewright` here by an entry point. What it captures is compiled at its first call,
-one network for each combination of input shapes, with the parameters packed as constants. Operators
-that cannot be taken run in eager PyTorch, between networks; a warning names each.
+one network for each combination of input shapes, with the parameters packed as constants, and
+compared once with eager PyTorch. Operators that cannot be taken, or that differ, run in eager
+PyTorch, between networks; a warning names each.
 
 Parameters and buffers of modules are constants. A call compares their identity, address and version
 counter with those that were packed, and packs anew where one differs: writes through autograd's
 view of a tensor (`load_state_dict`, optimisers, `copy_` under no_grad) are seen, writes behind its
 back (`p.data.add_()`, through NumPy) are not. One that changes at every call becomes an input.
 
-Under no_grad, nn.TransformerEncoderLayer is one fused operator, which no exporter knows;
-`torch.backends.mha.set_fastpath_enabled(False)` has it captured in its parts.
+What Dynamo itself does not capture is never seen here: an nn.TransformerEncoder that is given a
+mask looks at the mask's values, unless it is told `is_causal=`.
 
 options: db       records to compile with (default: TILEWRIGHT_DB)
          shapes   how many combinations of shapes a graph is compiled for (default 8)
@@ -364,9 +365,7 @@ class Compiled:
         parameters: Mapping[int, Any],
     ) -> None:
         self.model = model
-        nodes = model.partition.graph.nodes
-        types = {v.dtype for node in nodes for v in (*node.inputs, *node.outputs)}
-        self.is_narrow = not types.isdisjoint(("float16", "bfloat16"))
+        self.is_narrow = model.partition.graph.is_narrow
         self.network = network
         self.concrete = concrete
         self.calls = 0

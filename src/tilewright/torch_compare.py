@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import fx
 
-from tilewright.deviation import NARROW_RTOL, Deviation, GivenTolerance, compare
+from tilewright.deviation import Deviation, GivenTolerance, compare
 from tilewright.graph.torch_capture import tuple_of
 from tilewright.runtime.tensors import array_of
 
@@ -42,8 +42,9 @@ def deviations(
         elif a.dtype != b.dtype:
             found.append(Deviation(str(name), math.inf, math.inf, 0.0))
         elif not (a.data_ptr() == b.data_ptr() and a.stride() == b.stride()):
-            rtol = NARROW_RTOL if is_narrow and b.is_floating_point() else None
-            found += compare([str(name)], [array_of(a)], [array_of(b)], GivenTolerance(rtol))
+            reference = array_of(b)
+            tolerance = GivenTolerance.of(reference, is_narrow)
+            found += compare([str(name)], [array_of(a)], [reference], tolerance)
     return [d for d in found if not d.is_allowed]
 
 
@@ -51,10 +52,7 @@ def in_words(found: Deviation) -> str:
     """A deviation as the reason of a fallback."""
     if found.worst == math.inf:
         return "differs from eager PyTorch"
-    return (
-        f"differs from eager PyTorch by {found.worst:.3g}, {found.relative:.2g} of the largest "
-        f"value"
-    )
+    return f"differs from eager PyTorch {found.words}"
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def masks() -> dict[str, Tensor]:
         "bool": seen,
         "float": weights,
         "of a batch": weights.repeat(2, 2, 1, 1),
-        "row": seen[2],
+        "one row": seen[2:3],
     }
 
 
