@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch_modules import captured, fallbacks, same
 
 from tilewright import torch_backend
@@ -112,11 +112,21 @@ def test_every_shape_is_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(compared) == 2
 
 
-def test_values_that_are_not_numbers_are_equal() -> None:
-    x = torch.tensor([-1.0, 0.0, 2.0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", EagerFallback)
-        captured(lambda x: (torch.log(x), 1 / (x * 0), torch.sqrt(x).nan_to_num()), x)
+SAMPLED = (
+    *(torch.exp, torch.expm1, torch.log, torch.log1p, torch.sqrt, torch.rsqrt, torch.reciprocal),
+    *(torch.sigmoid, torch.tanh, torch.erf, torch.sinh, torch.atan, torch.sign, torch.floor),
+    *(torch.round, torch.trunc, torch.isnan, torch.isinf, torch.nan_to_num, torch.square),
+    *(functional.logsigmoid, functional.softplus, functional.gelu, functional.silu, functional.elu),
+    *(functional.hardtanh, functional.relu6, functional.mish, functional.softsign),
+)
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.torch_backend.EagerFallback")
+def test_operators_give_what_eager_mode_gives_far_out() -> None:
+    """A slice of `benchmarks.torch_samples`, at values where approximations end."""
+    far = [-torch.inf, -1e30, -90, -20, -1, -0.0, 0, 1e-30, 1e-3, 1, 20, 90, 1e30, torch.inf]
+    x = torch.cat([torch.tensor([*far, torch.nan]), torch.randn(5)])
+    assert captured(lambda x: tuple(f(x) for f in SAMPLED), x)
 
 
 class Disturbed:
