@@ -23,8 +23,8 @@ import numpy as np
 from benchmarks.peers.process import Block, SideError, SideProcess
 from benchmarks.peers.sides import OWN, PEERS, missing
 from tilewright.artifact import Array
-from tilewright.cli.arrays import difference
 from tilewright.cli.console import complain
+from tilewright.deviation import difference
 from tilewright.target import Target
 
 ROUNDS = 11

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, overload
 
 from tilewright import arguments
+from tilewright.deviation import GivenTolerance, compare
 from tilewright.errors import InputError
 from tilewright.kernels import build_recorded, tell
+from tilewright.log import log
 from tilewright.machine import as_target, host_target, keep_ceilings, machine_of
 from tilewright.measure.device_trial import device_of
 from tilewright.measure.load import LoadWatch
@@ -333,8 +336,9 @@ def compile(
     logger "tilewright"; without it, the latter two are a UserWarning. A task's constants are given
     with `.prepare({...})`. A model may be compiled for another CPU, and saved. For a GPU, functions
     and networks run on this machine's device of that kind. Networks compiled with one `pool` store
-    equal packed constants once; those of a ModelSet do. Raises InputError for an argument that
-    cannot be.
+    equal packed constants once; those of a ModelSet do. What was imported from PyTorch, and runs
+    here, is run once on its example inputs, and what differs from the module's outputs is told as
+    well. Raises InputError for an argument that cannot be.
     """
     if db is not None:
         db = arguments.database(db)
@@ -351,4 +355,29 @@ def compile(
     common = ConstantPool() if isinstance(model, ModelSet) else pool
     networks = [m.partition for m in parts if isinstance(m, Model)]
     nets = [Network(p, kernels, chosen, common) for p in networks]
+    if chosen == host_target():
+        models = model.models if isinstance(model, ModelSet) else [model]
+        for one, net in zip(models, nets, strict=True):
+            _check_example(one, net, notes)
     return NetworkSet(nets, model.name) if isinstance(model, ModelSet) else nets[0]
+
+
+def _check_example(model: Model, network: Network, notes: Callable[[str], None] | None) -> None:
+    """Tell of outputs that are not what the PyTorch module gave when it was imported."""
+    if model.example is None:
+        return
+    is_narrow = model.partition.graph.is_narrow
+    ours = network(*model.example.inputs)
+    for spec, y, wanted in zip(network.outputs, ours, model.example.outputs, strict=True):
+        (found,) = compare([spec.name], [y], [wanted], GivenTolerance.of(wanted, is_narrow))
+        if found.is_allowed:
+            continue
+        note = (
+            f"{model.name}: {spec.name} differs from the module's {found.words}; "
+            f"torch.compile(module, backend='tilewright') names the operator"
+        )
+        log.warning("%s", note)
+        if notes is None:
+            warnings.warn(note, stacklevel=3)
+        else:
+            notes(note)

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
+import numpy as np
 import onnx
 
 from tilewright import arguments
 from tilewright.arguments import described
+from tilewright.artifact import Array
 from tilewright.errors import InputError
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
@@ -27,6 +29,7 @@ from tilewright.graph.onnx_import import load as load_onnx
 from tilewright.graph.partition import Partition, control_calls, partition
 from tilewright.graph.passes import simplify
 from tilewright.graph.passes.write_out import write_out
+from tilewright.runtime.tensors import array_of
 from tilewright.target import Target
 from tilewright.text import count
 
@@ -64,16 +67,25 @@ def _reads(consumer: Tensor, tensor: Tensor) -> bool:
     return consumer is not tensor and ComputeDAG([consumer]).name_of(tensor) is not None
 
 
+@dataclass(frozen=True)
+class Example:
+    """What a PyTorch module gave for the tensors that it was imported with."""
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Model:
     """An imported network: its graph, cut into tasks. `path` is its file, where it has one; with
-    `chains`, contractions may share a kernel.
+    `chains`, contractions may share a kernel; a PyTorch module's has an `example`.
     """
 
     name: str
     partition: Partition
     path: str = ""
     chains: bool = True
+    example: Example | None = field(default=None, compare=False)
 
     def for_target(self, target: Target) -> Model:
         """The same network as `target` runs it: contractions share a kernel where it gains by that,
@@ -144,6 +156,7 @@ def load(
     shapes: Shapes | Sequence[Shapes] | None = None,
     constants: Constants | None = None,
     chains: bool = True,
+    dynamic_shapes: None = None,
 ) -> Model | ModelSet:
     """Import an ONNX model (a path, bytes or a ModelProto) or a torch.nn.Module.
 
@@ -157,32 +170,37 @@ def load(
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
     taken.
     """
+    if dynamic_shapes is not None:
+        raise InputError(
+            "dynamic_shapes: every network has fixed shapes; name all that are needed, "
+            "shapes=[{'x': (1, 64)}, {'x': (8, 64)}]"
+        )
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(
             f"constants is a mapping such as {{'axes': (1, 2)}}, not {described(constants)}"
         )
     if shapes is None or isinstance(shapes, Mapping):
         given = None if shapes is None else arguments.shapes(shapes)
-        graph = _import(source, example_inputs, given, constants)
-        return Model(graph.name, partition(graph), _path(source), chains)
+        graph, example = _import(source, example_inputs, given, constants)
+        return Model(graph.name, partition(graph), _path(source), chains, example)
     if not isinstance(shapes, Sequence) or isinstance(shapes, str):
         arguments.shapes(shapes)
     if not shapes:
         raise InputError("shapes is an empty sequence: give at least one assignment")
     sized = [arguments.shapes(s) for s in shapes]
-    graphs = [_import(source, example_inputs, s, constants) for s in sized]
-    named = [replace(g, name=_shaped_name(g)) for g in graphs]
-    models = tuple(Model(g.name, partition(g), _path(source), chains) for g in named)
+    imported = [_import(source, example_inputs, s, constants) for s in sized]
+    named = [(replace(g, name=_shaped_name(g)), example) for g, example in imported]
+    models = tuple(Model(g.name, partition(g), _path(source), chains, e) for g, e in named)
     names = [m.name for m in models]
     if len(set(names)) < len(names):
         raise InputError(f"shapes gives the same shapes twice: {', '.join(names)}")
-    return ModelSet(graphs[0].name, models)
+    return ModelSet(imported[0][0].name, models)
 
 
 def _import(
     source: Any, example_inputs: Any, shapes: Shapes | None, constants: Constants | None
-) -> Graph:
-    """The simplified graph of an ONNX model or a torch module."""
+) -> tuple[Graph, Example | None]:
+    """The simplified graph of an ONNX model or a torch module, and an example of the latter."""
     if _is_torch(source):
         from tilewright.graph.torch_import import export_module
 
@@ -194,7 +212,7 @@ def _import(
         graph = load_onnx(exported.proto)
         if exported.outputs:
             graph = replace(graph, output_names=exported.outputs)
-        return simplify(graph)
+        return simplify(graph), _example(graph, exported.example)
     if example_inputs is not None:
         raise InputError(
             f"example inputs belong to a torch.nn.Module, not to {type(source).__name__}; the "
@@ -206,7 +224,17 @@ def _import(
             f"one at a time, not {described(source)}"
         )
     given = Path(source) if isinstance(source, os.PathLike) else source
-    return simplify(load_onnx(given, shapes, constants))
+    return simplify(load_onnx(given, shapes, constants)), None
+
+
+def _example(graph: Graph, tensors: Any) -> Example | None:
+    """Copies of an example's tensors, where they are the graph's inputs and outputs, one by one."""
+    if tensors is None:
+        return None
+    inputs, outputs = (tuple(np.array(array_of(t)) for t in side) for side in tensors)
+    given = [(a.shape, str(a.dtype)) for a in (*inputs, *outputs)]
+    wanted = [(v.shape, v.dtype) for v in (*graph.inputs, *graph.outputs)]
+    return Example(inputs, outputs) if given == wanted else None
 
 
 def _is_torch(value: Any) -> bool:

@@ -5,16 +5,17 @@
         y = net(x)
 
 PyTorch finds `tilewright` here by an entry point. What it captures is compiled at its first call,
-one network for each combination of input shapes, with the parameters packed as constants. Operators
-that cannot be taken run in eager PyTorch, between networks; a warning names each.
+one network for each combination of input shapes, with the parameters packed as constants, and
+compared once with eager PyTorch. Operators that cannot be taken, or that differ, run in eager
+PyTorch, between networks; a warning names each.
 
 Parameters and buffers of modules are constants. A call compares their identity, address and version
 counter with those that were packed, and packs anew where one differs: writes through autograd's
 view of a tensor (`load_state_dict`, optimisers, `copy_` under no_grad) are seen, writes behind its
 back (`p.data.add_()`, through NumPy) are not. One that changes at every call becomes an input.
 
-Under no_grad, nn.TransformerEncoderLayer is one fused operator, which no exporter knows;
-`torch.backends.mha.set_fastpath_enabled(False)` has it captured in its parts.
+What Dynamo itself does not capture is never seen here: an nn.TransformerEncoder that is given a
+mask looks at the mask's values, unless it is told `is_causal=`.
 
 options: db       records to compile with (default: TILEWRIGHT_DB)
          shapes   how many combinations of shapes a graph is compiled for (default 8)
@@ -23,6 +24,8 @@ options: db       records to compile with (default: TILEWRIGHT_DB)
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,10 +33,21 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import torch
+from torch._dynamo.eval_frame import innermost_backend
+from torch._dynamo.variables.builder import VariableBuilder
 
 from tilewright.api import compile
 from tilewright.errors import InputError, UnsupportedModel
-from tilewright.graph.torch_capture import Concrete, Piece, cut, inverse, memory_order, specialise
+from tilewright.graph.torch_capture import (
+    Concrete,
+    Piece,
+    cut,
+    has_contexts,
+    inverse,
+    memory_order,
+    read_numbers,
+    specialise,
+)
 from tilewright.graph.torch_import import headline, to_onnx, to_program
 from tilewright.kernels import open_records
 from tilewright.log import log
@@ -42,6 +56,7 @@ from tilewright.network.executor import Network
 from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.tensors import array_of, tensor_of
 from tilewright.settings import Settings
+from tilewright.torch_compare import deviations, faulty, in_words, returned, watched
 
 ShapeKey: TypeAlias = tuple[Any, ...]
 STRIKES = 3  # times in a row that a parameter changed before a second call
@@ -111,6 +126,28 @@ def tilewright(
     return CapturedGraph(graph, parameters, Context.of(options))
 
 
+def _capture_recurrent_modules() -> None:
+    """Have Dynamo capture nn.RNN, nn.LSTM and nn.GRU where it compiles for this backend.
+
+    It leaves them to eager mode without asking a backend unless `torch._dynamo.config.allow_rnn` is
+    set, which it is for all backends at once.
+    """
+    plain = VariableBuilder.wrap_module
+
+    @functools.wraps(plain)
+    def wrap_module(builder: Any, value: Any) -> Any:
+        backend = innermost_backend(builder.tx.output.compiler_fn)
+        ours = getattr(backend, "compiler_fn", backend) is tilewright
+        allowed = ours or torch._dynamo.config.allow_rnn
+        with torch._dynamo.config.patch(allow_rnn=allowed):
+            return plain(builder, value)
+
+    VariableBuilder.wrap_module = wrap_module
+
+
+_capture_recurrent_modules()
+
+
 class CapturedGraph:
     """A captured graph, or a piece of one: programs by the shapes of the arguments."""
 
@@ -120,8 +157,9 @@ class CapturedGraph:
         self.count = len(graph.graph.find_nodes(op="placeholder"))
         self._set_parameters(parameters)
         self.context = context
+        self.numbers = sorted(set(read_numbers(graph).values()))
         self.programs: dict[ShapeKey, Compiled | None] = {}
-        self.pieces: Pieces | None = None
+        self.pieces = Pieces(self, cut(graph, ())) if has_contexts(graph) else None
         self.strikes = 0
 
     def _set_parameters(self, parameters: Collection[int]) -> None:
@@ -138,21 +176,23 @@ class CapturedGraph:
                 "compiled networks are for inference; call them under torch.no_grad()"
             )
             return self.graph(*args)
-        if torch.is_autocast_enabled("cpu"):
-            self.context.warn("graphs under torch.autocast run in eager PyTorch")
-            return self.graph(*args)
         if self.pieces is None:
             key = self._key(args)
             program = self.programs.get(key)
             if key not in self.programs or (program is not None and not program.fits(args)):
                 program = self._prepare(args)
             if program is not None:
+                program.calls += 1
                 return program(args)
         return self.graph(*args) if self.pieces is None else self.pieces(args)
 
     def _key(self, args: Sequence[Any]) -> ShapeKey:
-        """What a program is compiled for: numbers, and shapes and layouts of tensors."""
-        key: list[Any] = []
+        """What a program is compiled for: numbers, shapes and layouts of tensors, and the dtype of
+        torch.autocast.
+        """
+        key: list[Any] = [args[i].item() for i in self.numbers]
+        if torch.is_autocast_enabled("cpu"):
+            key.append(torch.get_autocast_dtype("cpu"))
         for i in self.varying:
             a = args[i]
             if not isinstance(a, torch.Tensor):
@@ -178,7 +218,7 @@ class CapturedGraph:
             key = self._key(args)
             self.programs[key] = None
             try:
-                self.programs[key] = self._compile(args)
+                self.programs[key] = self._checked(args)
             except UnsupportedModel as error:
                 self._fall_back(error)
             return self.programs[key]
@@ -190,6 +230,39 @@ class CapturedGraph:
             self._set_parameters(self.parameters - old.changed(args))
             self.programs.clear()
             self.strikes = 0
+
+    def _checked(self, args: Sequence[Any]) -> Compiled | None:
+        """A program that computes what eager mode does; UnsupportedModel names what differs."""
+        program = self._compile(args)
+        if program is None:
+            return None
+        ours, theirs = program(args), self.graph(*args)
+        if wrong := deviations(ours, theirs, program.is_narrow):
+            self._find_faults(program, args, ours, in_words(wrong[0]))
+        if self.context.models is not None:
+            self.context.models.append(program.model)
+        return program
+
+    def _find_faults(
+        self, program: Compiled, args: Sequence[Any], ours: Sequence[Any], reason: str
+    ) -> None:
+        """Raise UnsupportedModel for the operators that compute something else than eager mode.
+
+        Where none does, and the program agrees with a network of the same operators that gives all
+        values, rounding grew in the graph, and nothing is wrong.
+        """
+        with torch.inference_mode(False), torch.no_grad():
+            watch = watched(self.graph, args)
+            try:
+                network = CapturedGraph(watch.graph, self.parameters, self.context)._compile(args)
+            except UnsupportedModel as error:
+                raise UnsupportedModel(reason) from error
+            values = () if network is None else network(args)
+            refused = faulty(self.graph, watch, args, values, program.is_narrow)
+        alone = returned(self.graph, watch, values)
+        expected = [x if y is None else y for x, y in zip(ours, alone, strict=True)]
+        if refused or deviations(ours, expected, program.is_narrow):
+            raise UnsupportedModel(reason, refused)
 
     def _compile(self, args: Sequence[Any]) -> Compiled | None:
         """Export, import and compile; None when there is nothing to compute."""
@@ -205,10 +278,8 @@ class CapturedGraph:
             if not concrete.outputs:
                 return None
             model = self._import(concrete, args, orders)
-        if self.context.models is not None:
-            self.context.models.append(model)
         network = compile(model, self.context.db, pool=self.context.pool)
-        return Compiled(network, concrete, orders, {i: args[i] for i in constants})
+        return Compiled(model, network, concrete, orders, {i: args[i] for i in constants})
 
     def _import(self, concrete: Concrete, args: Sequence[Any], orders: Mapping[int, Any]) -> Model:
         """The model of a concrete graph. An UnsupportedModel names nodes of the captured one."""
@@ -265,7 +336,10 @@ class Pieces:
         """The outputs of the graph."""
         values = {**self.attributes, **dict(zip(self.inputs, args, strict=True))}
         for piece, run in self.steps:
-            results = run(*(values[name] for name in piece.inputs))
+            with contextlib.ExitStack() as stack:
+                for given in piece.autocast:
+                    stack.enter_context(torch.autocast(*given))
+                results = run(*(values[name] for name in piece.inputs))
             values.update(zip(piece.outputs, results, strict=True))
         found = torch.fx.node.map_arg(self.returned, lambda n: values[n.name])
         return tuple(found)
@@ -284,11 +358,14 @@ class Compiled:
 
     def __init__(
         self,
+        model: Model,
         network: Network,
         concrete: Concrete,
         orders: Mapping[int, Any],
         parameters: Mapping[int, Any],
     ) -> None:
+        self.model = model
+        self.is_narrow = model.partition.graph.is_narrow
         self.network = network
         self.concrete = concrete
         self.calls = 0
@@ -310,7 +387,6 @@ class Compiled:
 
     def __call__(self, args: Sequence[Any]) -> tuple[Any, ...]:
         """The outputs of the captured graph."""
-        self.calls += 1
         arrays = [
             array_of(args[i] if order is None else args[i].permute(order))
             for i, order in self._inputs

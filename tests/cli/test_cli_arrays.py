@@ -15,7 +15,7 @@ import pytest
 import tilewright as tw
 from tilewright.artifact import BufferSpec
 from tilewright.cli import arrays as arrays_module
-from tilewright.cli.arrays import difference, random_words, read_inputs, write_outputs
+from tilewright.cli.arrays import random_words, read_inputs, write_outputs
 from tilewright.errors import InputError
 
 SPECS = (BufferSpec("x", (2, 3), "float32"), BufferSpec("ids", (4,), "int64"))
@@ -86,14 +86,6 @@ def test_outputs_that_cannot_be_written(tmp_path: Path) -> None:
     ):
         with pytest.raises(tw.InputError, match=part):
             write_outputs(file, ["a", "b"][: len(arrays)], arrays)
-
-
-def test_difference_counts_values_that_are_not_finite() -> None:
-    good = np.array([1.0, np.inf, np.nan, -4.0])
-    assert difference([good], [good]) == (0.0, 0.0)
-    worst, relative = difference([good + np.array([0.5, 0, 0, 0])], [good])
-    assert (worst, relative) == (0.5, 0.125)
-    assert np.isnan(difference([np.array([np.nan])], [np.array([1.0])])[0])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])

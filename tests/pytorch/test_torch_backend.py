@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from torch_modules import Attention, ConvNet, Mlp
+from torch_modules import Attention, ConvNet, Mlp, compiled, fallbacks, same
+from torch_modules import captured as check
 
 import tilewright as tw
 from tilewright import torch_backend
@@ -20,46 +19,6 @@ from tilewright.runtime.tensors import array_of, tensor_of
 from tilewright.torch_backend import EagerFallback
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
-
-
-def compiled(
-    function: Callable[..., Any], dynamic: bool | None = None, **options: Any
-) -> tuple[Callable[..., Any], list[tw.Model]]:
-    """The function by our backend, and the models that it compiles."""
-    models: list[tw.Model] = []
-    given = {"models": models, **options}
-    return torch.compile(function, backend="tilewright", dynamic=dynamic, options=given), models
-
-
-def same(ours: Any, theirs: Any) -> None:
-    """Equal values to rounding, equal shapes, dtypes and strides."""
-    if not isinstance(theirs, (tuple, list)):
-        ours, theirs = [ours], [theirs]
-    assert len(ours) == len(theirs)
-    for a, b in zip(ours, theirs, strict=True):
-        if not isinstance(b, Tensor):
-            assert a == b
-            continue
-        assert (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
-        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-5)
-
-
-def check(function: Callable[..., Any], *inputs: Any, **options: Any) -> list[tw.Model]:
-    """Two calls agree with eager, which gets copies of the inputs, as do writes to them."""
-    eager = copy.deepcopy(function)
-    net, models = compiled(function, **options)
-    ours = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
-    theirs = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
-    with torch.no_grad():
-        for _ in range(2):
-            same(net(*ours), eager(*theirs))
-            same(ours, theirs)
-    return models
-
-
-def fallbacks(record: Any) -> list[str]:
-    """The messages of our warnings."""
-    return [str(w.message) for w in record if w.category is EagerFallback]
 
 
 @pytest.fixture
@@ -268,3 +227,112 @@ def test_the_environment_names_the_records(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("TILEWRIGHT_DB", str(tmp_path / "other.db"))
     with pytest.raises(Exception, match=r"RecordsError: .*other\.db"):
         torch.compile(torch.relu, backend="tilewright")(torch.ones(2))
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(4, 3, batch_first=True, bidirectional=True)
+        self.gru, self.rnn = nn.GRU(6, 3), nn.RNN(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.rnn(self.gru(self.lstm(x)[0])[0])[0]
+
+
+class Autocast(nn.Module):
+    """Contexts of its own, one in another, and an operator between that is eager."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = nn.Conv1d(3, 3, 1), nn.LayerNorm(4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            y = self.norm(self.conv(x))
+            with torch.autocast("cpu", enabled=False):
+                y = torch.special.bessel_j0(self.conv(y.float()))
+            y = self.conv(y)
+        return self.conv(x) + y
+
+
+def encoder(norm_first: bool) -> nn.Module:
+    layer = nn.TransformerEncoderLayer(8, 2, 8, batch_first=True, norm_first=norm_first)
+    return nn.TransformerEncoder(layer, 1, enable_nested_tensor=False).eval()
+
+
+@pytest.mark.usefixtures("complete")
+@pytest.mark.parametrize(
+    ("module", "shape", "dynamic"),
+    [
+        (ConvNet().eval(), (2, 3, 6, 6), True),
+        (encoder(norm_first=False), (2, 3, 8), None),
+        (encoder(norm_first=True), (2, 3, 8), True),
+        (nn.MultiheadAttention(8, 2).eval(), (2, 3, 8), None),
+        (Recurrent().eval(), (2, 3, 4), None),
+    ],
+)
+def test_common_modules_are_captured_whole(
+    module: nn.Module, shape: tuple[int, ...], dynamic: bool | None
+) -> None:
+    x = torch.randn(shape)
+    inputs = (x, x, x) if isinstance(module, nn.MultiheadAttention) else (x,)
+    assert len(check(module, *inputs, dynamic=dynamic)) == 1
+
+
+def test_recurrent_modules_are_another_backends_as_they_were() -> None:
+    graphs = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return graph
+
+    with torch.no_grad():
+        torch.compile(nn.RNN(4, 3), backend=backend)(torch.randn(2, 4))
+    assert not graphs
+
+
+@pytest.mark.usefixtures("complete")
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_narrow_convolutions(dtype: torch.dtype) -> None:
+    pooled = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.MaxPool2d(2)).eval().to(dtype)
+    x = torch.randn(1, 3, 6, 6, dtype=dtype)
+    net, models = compiled(pooled)
+    (loaded,) = tw.compile(tw.load(pooled, (x,)))(x)
+    with torch.no_grad():
+        for found in (net(x), loaded):
+            torch.testing.assert_close(found, pooled(x), rtol=2e-2, atol=2e-2)
+    assert len(models) == 1
+
+
+@pytest.mark.usefixtures("complete")
+@pytest.mark.parametrize("module", [ConvNet().eval(), encoder(norm_first=False)])
+def test_autocast_around_a_module(module: nn.Module) -> None:
+    x = torch.randn((2, 3, 6, 6) if isinstance(module, ConvNet) else (2, 3, 8))
+    net, models = compiled(module)
+    with torch.no_grad():
+        same(net(x), module(x))
+        with torch.autocast("cpu", torch.bfloat16):
+            torch.testing.assert_close(net(x), module(x), rtol=2e-2, atol=2e-2)
+        same(net(x), module(x))
+    assert len(models) == 2
+
+
+def test_autocast_within_a_module() -> None:
+    module, x = Autocast().eval(), torch.randn(2, 3, 4)
+    net, models = compiled(module)
+    with torch.no_grad(), pytest.warns(EagerFallback) as record:
+        for _ in range(2):
+            torch.testing.assert_close(net(x), module(x), rtol=2e-2, atol=2e-2)
+    (message,) = fallbacks(record)
+    assert "special_bessel_j0 runs in eager" in message
+    assert len(models) == 4
+
+
+@pytest.mark.usefixtures("complete")
+def test_floats_that_vary() -> None:
+    net, models = compiled(lambda x, s: (x * s + 1, s), dynamic=True)
+    x = torch.ones(2, 4)
+    for s in (0.3, 0.7, 0.3):
+        y, again = net(x, s)
+        same([y, again], [x * s + 1, s])
+    assert len(models) == 2

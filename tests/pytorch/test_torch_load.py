@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from torch_modules import Attention, ConvNet, Mlp
 
 import tilewright as tw
+from tilewright.graph.torch_decompositions import DECOMPOSITIONS
 
 pytestmark = [pytest.mark.cpu, pytest.mark.torch]
 
@@ -99,6 +101,25 @@ def test_outputs_in_a_dictionary_keep_their_keys() -> None:
         torch.testing.assert_close(y, expected)
 
 
+def test_outputs_that_differ_from_the_modules_are_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sine(nn.Module):
+        def forward(self, x: Tensor, ids: Tensor) -> dict[str, Tensor]:
+            return {"y": torch.sin(x), "z": ids + 1}
+
+    inputs = {"ids": torch.arange(3), "x": torch.ones(2, 3)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        good = tw.load(Sine(), inputs, shapes=[{"x": (2, 3)}, {"x": (3, 3)}])
+        tw.compile(good)
+    monkeypatch.setitem(DECOMPOSITIONS, torch.ops.aten.sin.default, torch.cos)
+    bad = tw.load(Sine(), inputs)
+    with pytest.warns(UserWarning, match=r"Sine: y differs from the module's by 0\.301, .* names"):
+        tw.compile(bad)
+    notes: list[str] = []
+    tw.compile(bad, notes=notes.append)
+    assert any("y differs" in note for note in notes)
+
+
 def test_training_mode_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
     tw.load(Mlp().train(), (torch.randn(2, 12),))
     assert "Mlp is in training mode" in caplog.text
@@ -127,6 +148,13 @@ def test_what_cannot_be_exported_is_named() -> None:
         tw.load(Mlp(), (x,))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_quantised_module_is_told_what_to_give_instead() -> None:
+    quantised = torch.ao.quantization.quantize_dynamic(Mlp().eval(), {nn.Linear})
+    with pytest.raises(tw.UnsupportedModel, match=r"quantised parts \(Linear.*the float module"):
+        tw.load(quantised, (torch.randn(2, 12),))
+
+
 def test_inputs_that_do_not_fit_the_source() -> None:
     with pytest.raises(tw.InputError, match="needs example inputs"):
         tw.load(Mlp())
@@ -136,6 +164,9 @@ def test_inputs_that_do_not_fit_the_source() -> None:
         tw.load("net.onnx", (torch.randn(2),))
     with pytest.raises(tw.InputError, match=r"'z'; the tensors of Mlp\.forward are: x"):
         tw.load(Mlp(), (torch.randn(2, 12),), shapes={"z": (1, 12)})
+    given: Any = {"dynamic_shapes": {"x": {0: "n"}}}
+    with pytest.raises(tw.InputError, match=r"fixed shapes; .*shapes=\[\{"):
+        tw.load(Mlp(), (torch.randn(2, 12),), **given)
 
 
 def test_a_missing_exporter_is_said_how_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,10 +1,17 @@
-"""Small PyTorch modules for the tests."""
+"""Small PyTorch modules for the tests, and what compiles and compares them."""
 
 from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+import tilewright as tw
+from tilewright.torch_backend import EagerFallback
 
 
 class ConvNet(nn.Module):
@@ -52,3 +59,43 @@ class Attention(nn.Module):
         y = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
         y = x + self.out(y.transpose(1, 2).reshape(b, t, d))
         return y, y[:, 0]
+
+
+def compiled(
+    function: Callable[..., Any], dynamic: bool | None = None, **options: Any
+) -> tuple[Callable[..., Any], list[tw.Model]]:
+    """The function by our backend, and the models that it compiles."""
+    models: list[tw.Model] = []
+    given = {"models": models, **options}
+    return torch.compile(function, backend="tilewright", dynamic=dynamic, options=given), models
+
+
+def same(ours: Any, theirs: Any) -> None:
+    """Equal values to rounding, equal shapes, dtypes and strides."""
+    if not isinstance(theirs, (tuple, list)):
+        ours, theirs = [ours], [theirs]
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        if not isinstance(b, Tensor):
+            assert a == b
+            continue
+        assert (a.dtype, a.shape, a.stride()) == (b.dtype, b.shape, b.stride())
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-5, equal_nan=True)
+
+
+def captured(function: Callable[..., Any], *inputs: Any, **options: Any) -> list[tw.Model]:
+    """Two calls agree with eager, which gets copies of the inputs, as do writes to them."""
+    eager = copy.deepcopy(function)
+    net, models = compiled(function, **options)
+    ours = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
+    theirs = [x.clone() if isinstance(x, Tensor) else x for x in inputs]
+    with torch.no_grad():
+        for _ in range(2):
+            same(net(*ours), eager(*theirs))
+            same(ours, theirs)
+    return models
+
+
+def fallbacks(record: Any) -> list[str]:
+    """The messages of our warnings."""
+    return [str(w.message) for w in record if w.category is EagerFallback]

@@ -243,3 +243,12 @@ def summary(dag: ComputeDAG, target: Target) -> list[tuple[str, list[str]]]:
     Which axis runs along the vector follows from the strides, so tile tables may differ.
     """
     return [(s.name, sorted(map(role, s.decisions))) for s in Space(dag, target).sketches]
+
+
+def test_a_single_number_is_no_operand_to_pack(target: Target) -> None:
+    number, a = given(name="s"), given(8, 4, name="a")
+    b = compute((4, 8), lambda k, j: number[()], name="b")
+    k = reduce_axis(4, "k")
+    c = compute((8, 8), lambda i, j: sum_over(a[i, k] * b[k, j], k), name="c")
+    space = Space(ComputeDAG([c]), target)
+    assert all("packs" not in sketch_text(s) for s in space.sketches)

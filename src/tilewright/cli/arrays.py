@@ -169,18 +169,3 @@ def _write_archive(file: Path, names: Sequence[str], arrays: Sequence[Array]) ->
         for name, array in zip(names, arrays, strict=True):
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
                 np.lib.format.write_array(stream, np.asarray(array))
-
-
-def difference(outputs: Sequence[Array], reference: Sequence[Array]) -> tuple[float, float]:
-    """(largest absolute difference, the same relative to the reference's largest magnitude).
-
-    NaN where only one of the two is NaN; equal infinities differ by nothing.
-    """
-    worst, scale = 0.0, 0.0
-    for ours, theirs in zip(outputs, reference, strict=True):
-        a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
-        same = (a == b) | (np.isnan(a) & np.isnan(b))
-        gaps = np.abs(np.where(same, 0.0, a) - np.where(same, 0.0, b))
-        worst = float(np.max(gaps, initial=worst))  # NaN stays, as it would not with Python's max
-        scale = float(np.max(np.abs(b[np.isfinite(b)]), initial=scale))
-    return worst, worst / scale if scale else worst

@@ -13,7 +13,7 @@ from rich.table import Table
 
 import tilewright as tw
 from tilewright.artifact import Array
-from tilewright.cli.arrays import difference, random_words, read_inputs
+from tilewright.cli.arrays import random_words, read_inputs
 from tilewright.cli.console import output, print_json, remark
 from tilewright.cli.options import (
     EXTRA,
@@ -33,6 +33,7 @@ from tilewright.cli.options import (
 )
 from tilewright.cli.peers import PEER, Peer, onnxruntime_peer
 from tilewright.cli.timing import CallTimes, interleaved
+from tilewright.deviation import difference
 from tilewright.errors import InputError
 from tilewright.inspection import index_limits, keep_measured
 from tilewright.machine import host_target

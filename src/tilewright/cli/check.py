@@ -12,60 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 
 import tilewright as tw
 from tilewright.artifact import Array, BufferSpec
-from tilewright.cli.arrays import difference
 from tilewright.cli.options import EXTRA
 from tilewright.cli.peers import PEER, onnxruntime_peer
+from tilewright.deviation import Deviation, GivenTolerance, compare
 from tilewright.errors import InputError, TilewrightError
-
-RTOL, ATOL = 1e-3, 1e-5
-NARROW_RTOL = 2e-2  # where values are stored in 16 bits
-
-
-@dataclass(frozen=True, slots=True)
-class GivenTolerance:
-    """How far values may be from others. `rtol` None: as their type allows.
-
-    Relative to the largest of them, not each to its own: a sum whose terms cancel is as far off as
-    its terms are large. Integers and bools must be equal unless `rtol` is given.
-    """
-
-    rtol: float | None = None
-    atol: float = ATOL
-
-    def allows(self, reference: Array) -> float:
-        """The largest difference from `reference` that is none."""
-        if self.rtol is None and reference.dtype.kind in "biu":
-            return 0.0
-        largest = float(np.max(np.abs(_finite(reference)), initial=0.0))
-        return self.atol + self.relative(reference) * largest
-
-    def relative(self, reference: Array) -> float:
-        """What is allowed of the largest value."""
-        if self.rtol is not None:
-            return self.rtol
-        return NARROW_RTOL if reference.dtype.itemsize <= 2 else RTOL
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """How far one array is from the reference: at most, relative to the largest value, and what is
-    allowed.
-    """
-
-    name: str
-    worst: float
-    relative: float
-    allowed: float
-
-    @property
-    def is_allowed(self) -> bool:
-        """Whether it counts as equal; NaN in one of the two only does not."""
-        return self.worst <= self.allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,27 +122,6 @@ def verdict(
         return CheckResult(found, tolerance, first_difference(run, tolerance, db, target))
     except TilewrightError as error:
         return CheckResult(found, tolerance, obstacle=str(error))
-
-
-def compare(
-    names: Sequence[str], ours: Sequence[Array], theirs: Sequence[Array], tolerance: GivenTolerance
-) -> list[Deviation]:
-    """How far each of some arrays is from the reference."""
-    return [
-        Deviation(name, *_difference(a, b), tolerance.allows(b))
-        for name, a, b in zip(names, ours, theirs, strict=True)
-    ]
-
-
-def _difference(ours: Array, theirs: Array) -> tuple[float, float]:
-    if ours.shape != theirs.shape:
-        return float("inf"), float("inf")
-    return difference([ours], [theirs])
-
-
-def _finite(array: Array) -> Array:
-    values = np.asarray(array, np.float64)
-    return values[np.isfinite(values)]
 
 
 def first_difference(

@@ -12,7 +12,7 @@ import typer
 import tilewright as tw
 from tilewright.artifact import Array
 from tilewright.cli.arrays import input_file, random_words, read_inputs, write_outputs
-from tilewright.cli.check import ATOL, NARROW_RTOL, RTOL, GivenTolerance, Run, verdict
+from tilewright.cli.check import Run, verdict
 from tilewright.cli.console import FAILED, output, print_json, remark
 from tilewright.cli.options import (
     Chains,
@@ -30,6 +30,7 @@ from tilewright.cli.options import (
     parse_constants,
 )
 from tilewright.cli.outputs import protect
+from tilewright.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance
 from tilewright.files import refuse_output
 from tilewright.inspection import index_limits
 from tilewright.machine import host_target

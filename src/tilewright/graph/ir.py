@@ -164,6 +164,12 @@ class Graph:
     output_names: tuple[str, ...]
     nodes: tuple[Node, ...]
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether values of 16 bits are computed or read."""
+        types = {v.dtype for node in self.nodes for v in (*node.inputs, *node.outputs)}
+        return not types.isdisjoint(("float16", "bfloat16"))
+
     def consumers(self) -> dict[Value, list[Node]]:
         """Value → the nodes that read it, in order, one entry a node."""
         users: dict[Value, list[Node]] = {}

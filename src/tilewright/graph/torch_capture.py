@@ -20,8 +20,10 @@ from typing import Any, TypeAlias
 import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.amp.autocast_mode import _enter_autocast, _exit_autocast
 
 from tilewright.errors import UnsupportedModel
+from tilewright.graph.torch_decompositions import FUSED
 from tilewright.graph.torch_import import headline
 
 Order: TypeAlias = tuple[int, ...]  # dimensions from the slowest to the fastest in memory
@@ -125,9 +127,11 @@ def specialise(
     """The graph for arguments of these shapes.
 
     Arguments at `constants` become buffers of the module; those in `orders` are taken as contiguous
-    tensors with permuted dimensions; integers, floats and None are written into the graph. Raises
-    UnsupportedModel for what a compiled network cannot return.
+    tensors with permuted dimensions; integers, floats and None are written into the graph, and so
+    are the numbers that it reads out of arguments. Raises UnsupportedModel for what a compiled
+    network cannot return.
     """
+    graph = _written_out(graph, args)
     nodes = list(graph.graph.nodes)
     returned = list(nodes[-1].args[0])
     results, chosen = _plan(returned, *_fake_run(graph, args))
@@ -137,7 +141,7 @@ def specialise(
     inputs: list[int] = []
     arguments = list(zip([n for n in nodes if n.op == "placeholder"], args, strict=True))
     for position, (node, value) in enumerate(arguments):
-        if isinstance(value, torch.Tensor) and position not in constants:
+        if isinstance(value, torch.Tensor) and position not in constants and node.users:
             values[node] = new.placeholder(node.name)
             inputs.append(position)
     for position, (node, value) in enumerate(arguments):
@@ -146,7 +150,7 @@ def specialise(
         elif position in constants:
             attributes[f"constant_{position}"] = value.detach()
             values[node] = new.get_attr(f"constant_{position}")
-        elif position in orders:
+        elif position in orders and node.users:
             back = inverse(orders[position])
             values[node] = new.call_method("permute", (values[node], back))
     attributes |= _copy_nodes(graph, nodes[len(arguments) : -1], new, values)
@@ -159,6 +163,31 @@ def specialise(
     new.output(tuple(made))
     module = fx.GraphModule(attributes, new)
     return Concrete(module, tuple(inputs), tuple(outputs), tuple(results))
+
+
+def read_numbers(graph: Any) -> dict[Any, int]:
+    """The nodes that read a number out of an argument, which Dynamo passes as a tensor, and the
+    position of the argument.
+    """
+    placeholders = graph.graph.find_nodes(op="placeholder")
+    positions = {node: i for i, node in enumerate(placeholders)}
+    reads = graph.graph.find_nodes(op="call_method", target="item")
+    return {n: positions[n.args[0]] for n in reads if n.args[0] in positions}
+
+
+def _written_out(graph: Any, args: Sequence[Any]) -> Any:
+    """The graph with the numbers that it reads out of its arguments, and fused operators in their
+    parts.
+    """
+    numbers = read_numbers(graph)
+    new = fx.Graph()
+    values: dict[Any, Any] = {n: args[i].item() for n, i in numbers.items()}
+    *kept, output = (n for n in graph.graph.nodes if n not in numbers)
+    attributes = _copy_nodes(graph, kept, new, values)
+    for node in new.nodes:
+        node.target = FUSED.get(node.target, node.target)
+    new.output(fx.node.map_arg(output.args[0], values.__getitem__))
+    return fx.GraphModule(attributes, new)
 
 
 def _copy_nodes(
@@ -274,38 +303,64 @@ def _check_output(fake: Any) -> None:
 class Piece:
     """A run of nodes as a graph of its own, from values by name to values by name.
 
-    `refused` says that it holds the operators that the graph was cut around.
+    `refused` says that it holds the operators that the graph was cut around; `autocast` are the
+    arguments of the contexts of torch.autocast that it runs in, from the outermost.
     """
 
     graph: Any
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     refused: bool
+    autocast: tuple[tuple[Any, ...], ...]
+
+
+def has_contexts(graph: Any) -> bool:
+    """Whether a graph enters contexts of torch.autocast."""
+    return any(n.target is _enter_autocast for n in graph.graph.nodes)
 
 
 def cut(graph: Any, refused: Collection[str]) -> list[Piece]:
-    """Pieces to be run one after another: `refused` nodes, and what lies between them.
+    """Pieces to be run one after another: `refused` nodes, what lies between them, and what lies in
+    different contexts.
 
     The order of the nodes stays, hence writes in place happen when they did.
     """
-    runs: list[tuple[bool, list[Any]]] = []
+    runs: list[tuple[tuple[Any, ...], list[Any]]] = []
     run_of: dict[Any, list[Any]] = {}
+    entered: dict[Any, tuple[Any, ...]] = {}
     for node in graph.graph.nodes:
         if node.op in ("placeholder", "get_attr", "output"):
             continue
-        source: Any = node.args[0] if node.target is operator.getitem else None
-        if source in run_of and not isinstance(source.meta.get("example_value"), torch.Tensor):
-            run_of[source].append(node)  # an item of a tuple: only tensors and numbers leave a run
+        if node.target is _enter_autocast:
+            entered[node] = node.args
+            continue
+        if node.target is _exit_autocast:
+            del entered[node.args[0]]
+            continue
+        source = tuple_of(node)
+        if source in run_of:  # only tensors and numbers leave a run
+            run_of[source].append(node)
             run_of[node] = run_of[source]
             continue
-        if not runs or runs[-1][0] != (node.name in refused):
-            runs.append((node.name in refused, []))
+        kind = (node.name in refused, tuple(entered.values()))
+        if not runs or runs[-1][0] != kind:
+            runs.append((kind, []))
         runs[-1][1].append(node)
         run_of[node] = runs[-1][1]
-    return [_piece(graph, nodes, is_refused) for is_refused, nodes in runs]
+    return [_piece(graph, nodes, *kind) for kind, nodes in runs]
 
 
-def _piece(graph: Any, nodes: Sequence[Any], refused: bool) -> Piece:
+def tuple_of(node: Any) -> Any:
+    """The node of the tuple that `node` is an item of; None for any other node."""
+    source: Any = node.args[0] if node.target is operator.getitem else None
+    if not isinstance(source, fx.Node):
+        return None
+    return None if isinstance(source.meta.get("example_value"), torch.Tensor) else source
+
+
+def _piece(
+    graph: Any, nodes: Sequence[Any], refused: bool, autocast: tuple[tuple[Any, ...], ...]
+) -> Piece:
     inside = set(nodes)
     new = fx.Graph()
     values: dict[Any, Any] = {}
@@ -319,4 +374,4 @@ def _piece(graph: Any, nodes: Sequence[Any], refused: bool) -> Piece:
     outputs = [n for n in nodes if any(user not in inside for user in n.users)]
     new.output(tuple(values[n] for n in outputs))
     names = tuple(n.name for n in inputs), tuple(n.name for n in outputs)
-    return Piece(fx.GraphModule(attributes, new), *names, refused)
+    return Piece(fx.GraphModule(attributes, new), *names, refused, autocast)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import math
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import onnx
@@ -27,6 +28,8 @@ INSTALL = "pip install 'tilewright[torch]'"
 try:
     import onnxscript  # noqa: F401  (what torch.onnx is built on)
     import torch
+
+    from tilewright.graph.torch_decompositions import decomposed
 except ImportError as error:
     raise InputError(f"{error.name} is not installed; PyTorch models need it: {INSTALL}") from error
 
@@ -44,7 +47,7 @@ def export_module(
     if isinstance(module, torch.export.ExportedProgram):
         if inputs is not None or shapes:
             raise InputError("an ExportedProgram has its inputs; give it alone")
-        return to_onnx(module, "exported_program")
+        return _with_example(to_onnx(module, "exported_program"), module)
     if inputs is None:
         raise InputError(
             f"a torch module needs example inputs: load({type(module).__name__}(), (x, ...))"
@@ -56,16 +59,53 @@ def export_module(
     if module.training:
         log.warning("%s is in training mode; it is compiled as module.eval() computes", name)
     with evaluating(module):
-        return to_onnx(to_program(module, args, kwargs, name), name)
+        program = to_program(module, args, kwargs, name)
+        return _with_example(to_onnx(program, name), program)
+
+
+def _with_example(exported: Exported, program: Any) -> Exported:
+    """With what the program gives for its example inputs, if it has any."""
+    if program.example_inputs is None:
+        return exported
+    args, kwargs = program.example_inputs
+    with quiet(), torch.no_grad():
+        outputs = program.module()(*args, **kwargs)
+    leaves = torch.utils._pytree.tree_leaves
+    kept = (_tensors(leaves((args, kwargs))), _tensors(leaves(outputs)))
+    return replace(exported, example=kept)
+
+
+def _tensors(values: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(v for v in values if isinstance(v, torch.Tensor))
 
 
 def to_program(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], name: str) -> Any:
     """The ExportedProgram of a module; raises UnsupportedModel."""
     with quiet(), torch.no_grad():
         try:
-            return torch.export.export(module, args, dict(kwargs), strict=False)
+            program = torch.export.export(module, args, dict(kwargs), strict=False)
         except Exception as error:  # whatever the module's own code raises, too
-            raise UnsupportedModel(f"{name}: torch.export refuses it: {headline(error)}") from error
+            raise UnsupportedModel(
+                f"{name}: torch.export refuses it: {headline(error)}{_way_out(module)}"
+            ) from error
+    for part in program.graph_module.modules():
+        for node in part.graph.find_nodes(
+            op="call_function", target=torch.ops.aten._assert_tensor_metadata.default
+        ):
+            part.graph.erase_node(node)  # false within a torch.autocast of the module's own
+    return program
+
+
+def _way_out(module: Any) -> str:
+    """What to give instead of a module with quantised parts."""
+    kinds = {type(m) for m in module.modules()}
+    quantised = sorted(k.__name__ for k in kinds if ".nn.quantized" in k.__module__)
+    if not quantised:
+        return ""
+    return (
+        f"; its quantised parts ({', '.join(quantised)}) hold packed weights: give the float "
+        f"module, or an ONNX file with QuantizeLinear and DequantizeLinear"
+    )
 
 
 @dataclass(frozen=True)
@@ -73,12 +113,13 @@ class Exported:
     """An ONNX model, and for its nodes by name the node that each one stems from, in the graph
     that was given to torch.export. `outputs` are the names of the outputs where the module gives
     them by name, in a dictionary: `logits`, or `states.0` for a part of `states`; else there are
-    none.
+    none. `example` are tensors that the module was exported with, and those it gives for them.
     """
 
     proto: onnx.ModelProto
     origins: Mapping[str, str]
     outputs: tuple[str, ...] = ()
+    example: tuple[tuple[Any, ...], tuple[Any, ...]] | None = None
 
 
 def to_onnx(program: Any, name: str) -> Exported:
@@ -89,7 +130,19 @@ def to_onnx(program: Any, name: str) -> Exported:
     """
     with quiet(), torch.no_grad():
         try:
-            exported = torch.onnx.export(program, (), dynamo=True, optimize=False, verbose=False)
+            written = decomposed(program)
+        except Exception as error:  # whatever tracing raises
+            raise UnsupportedModel(f"{name}: torch.export refuses it: {headline(error)}") from error
+        _check_unchanged(written, name)  # in the second time around no node has an origin
+        try:
+            exported = torch.onnx.export(
+                written,
+                (),
+                dynamo=True,
+                optimize=False,
+                verbose=False,
+                opset_version=_opset(written),
+            )
         except torch.onnx.errors.OnnxExporterError as error:
             innermost = list(_causes(error))[-1]
             raise UnsupportedModel(
@@ -102,6 +155,15 @@ def to_onnx(program: Any, name: str) -> Exported:
     names = _output_names(program)
     fits = len(names) == len(proto.graph.output)
     return Exported(proto, _origins(proto, exported.exported_program), names if fits else ())
+
+
+def _opset(program: Any) -> int | None:
+    """The first opset whose convolutions and poolings may be bfloat16 for a program that has such
+    values; the exporter's own for others.
+    """
+    values = (n.meta.get("val") for n in program.graph.nodes)
+    narrow = any(isinstance(v, torch.Tensor) and v.dtype == torch.bfloat16 for v in values)
+    return 22 if narrow else None
 
 
 def _output_names(program: Any) -> tuple[str, ...]:
@@ -230,7 +292,7 @@ def _reshaped(
     kwargs: Mapping[str, Any],
     shapes: Mapping[str, Sequence[int]],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same arguments with tensors of other shapes; their values do not matter."""
+    """The same arguments with tensors of other shapes, which repeat their values."""
     try:
         bound = inspect.signature(module.forward).bind(*args, **kwargs)
     except TypeError as error:
@@ -244,5 +306,8 @@ def _reshaped(
                 f"shapes names {name!r}; the tensors of {type(module).__name__}.forward are: "
                 f"{', '.join(tensors) or 'none'}"
             )
-        bound.arguments[name] = torch.zeros(tuple(shape), dtype=bound.arguments[name].dtype)
+        given = bound.arguments[name].reshape(-1)
+        size = math.prod(shape)
+        times = -(-size // max(1, len(given)))
+        bound.arguments[name] = given.repeat(times)[:size].reshape(tuple(shape))
     return bound.args, bound.kwargs

@@ -100,7 +100,7 @@ def packs_operand(state: State, stage: Stage, target: Target) -> bool:
     source = stage.compute.body
     if not isinstance(source, Read) or not all(isinstance(i, Var) for i in source.indices):
         return False
-    if is_constant(source.tensor):
+    if is_constant(source.tensor) or not source.indices:
         return False
     inner = next((a.var for a in reversed(stage.compute.axes) if a.extent != 1), None)
     if inner is None or source.indices[-1] == inner:
