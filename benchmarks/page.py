@@ -16,6 +16,7 @@ from benchmarks.cases import SUBGRAPHS
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.cutlass_page import bolt_gpu, cutlass_offline, cutlass_programs, cutlass_referee
 from benchmarks.gpu_candidates import rows as candidate_rows
+from benchmarks.hidet_page import hidet
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
 from benchmarks.load_report import rows as load_rows
@@ -332,6 +333,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "reuse_compiled": reuse_compiled,
     "reuse_networks": reuse_networks,
     "profiler": profiler,
+    "hidet": hidet,
     "repvgg": repvgg,
     "cost_model": cost_model,
     "call_overhead": call_overhead,
