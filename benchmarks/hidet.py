@@ -44,7 +44,7 @@ from benchmarks.hidet_cases import (
     STRIDED,
     parts_of,
 )
-from benchmarks.hidet_report import draw, lines_of
+from benchmarks.hidet_report import APART, DIVISORS, UNTUNED_APART, draw, lines_of
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES as NETWORKS
 from benchmarks.networks import BLOCK_S
@@ -90,7 +90,7 @@ QUICK: dict[str, tuple[str, ...]] = {
 }
 TRIALS, QUICK_TRIALS = 128, 8
 TEMPLATE_S, QUICK_TEMPLATE_S = 600.0, 20.0  # for all rows of the template
-DIVISORS, APART = "divisors", "apart"
+Sides: TypeAlias = dict[str, tuple[str, str, Path | None]]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -183,7 +183,7 @@ class Bench:
                 ways[meta_schedule.NAME] = dict(found_there)
             except SideError as error:
                 complain(f"{name} without {error}")
-        others = {"profile": (f"operator:{name}", self._file(f"17-{name}-profile"))}
+        others: Sides = {"profile": (OURS, f"operator:{name}", self._file(f"17-{name}-profile"))}
         seconds = self._turns(f"operator:{name}", self._file(f"17-{name}-search"), others)
         return {"ways": ways, "seconds": seconds}
 
@@ -215,7 +215,7 @@ class Bench:
         self._tune(task, padded)
         self._tune(task, divided, rules=divisors(self.target))
         subject = f"operator:{name}"
-        seconds = self._turns(subject, padded, {DIVISORS: (subject, divided)})
+        seconds = self._turns(subject, padded, {DIVISORS: (OURS, subject, divided)})
         return {"flops": CASES[name].dag().useful_flops, "seconds": seconds}
 
     def batch(self, name: str) -> Row:
@@ -233,13 +233,18 @@ class Bench:
                 self.target, argparse.Namespace(**own), self.peers, self.options.trials
             )
             found = chained.case(NETWORKS[name])
-            sides = {OURS: found["median_s"], APART: found["unchained_s"]}
-            seconds = sides | {UNTUNED: found["untuned_s"]} | found["peers"]
+            sides = {OURS: "median_s", UNTUNED: "untuned_s"}
+            sides |= {APART: "unchained_s", UNTUNED_APART: "untuned_unchained_s"}
+            seconds = {side: found[key] for side, key in sides.items()} | found["peers"]
             return {"kind": "before", "is_fused": found["chained"], "seconds": seconds}
         case, db = {**ALL, **CASES}[name], self._file(f"21-{name}")
         for one in (case, *parts_of(case)):
             self._tune(_task(one), db)
-        seconds = self._turns(f"operator:{name}", db, {APART: (f"apart:{name}", db)})
+        apart: Sides = {
+            APART: (OURS, f"apart:{name}", db),
+            UNTUNED_APART: (UNTUNED, f"apart:{name}", None),
+        }
+        seconds = self._turns(f"operator:{name}", db, apart)
         return {"kind": "after", "is_fused": True, "seconds": seconds}
 
     def _tune(self, task: tw.Task, db: Path, **how: Any) -> None:
@@ -249,18 +254,16 @@ class Bench:
     def _file(self, stem: str) -> Path:
         return Path(self.options.folder) / f"{stem}.db"
 
-    def _turns(
-        self, subject: str, db: Path, others: Mapping[str, tuple[str, Path]]
-    ) -> dict[str, float]:
-        """Seconds of our side, untuned and of the peers; `others` are sides of ours by the subject
-        and the records that they have. Raises SideError where outputs differ.
+    def _turns(self, subject: str, db: Path, others: Sides) -> dict[str, float]:
+        """Seconds of our side, untuned and of the peers; `others` are more sides of ours, with the
+        subject and the records that they have. Raises SideError where outputs differ.
         """
         wait = self.options.wait
         with contextlib.ExitStack() as stack:
             wanted = (OURS, UNTUNED, *self.peers)
             sides = started(stack, wanted, subject, self.target, db, wait)
-            for label, (what, records) in others.items():
-                process = SideProcess(OURS, what, self.target, records, wait)
+            for label, (side, what, records) in others.items():
+                process = SideProcess(side, what, self.target, records, wait)
                 sides[label] = stack.enter_context(process)
             outliers(compared(outputs(sides), OURS))
             return medians(in_turns(sides, self.options.rounds, BLOCK_S))

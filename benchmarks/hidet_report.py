@@ -26,6 +26,7 @@ TITLES = {
     "20": "Batch sizes",
     "21": "In one kernel and apart",
 }
+DIVISORS, APART, UNTUNED_APART = "divisors", "apart", "untuned, apart"
 WAYS = ("search", "profile", TVM)
 NEAR = 1.1  # times the best program's latency
 
@@ -81,7 +82,7 @@ def _distributions(rows: Rows) -> Table:
 
 
 def _sizes(rows: Rows) -> Table:
-    sides = [OURS, "divisors", UNTUNED, *PEERS]
+    sides = [OURS, DIVISORS, UNTUNED, *PEERS]
     lines = []
     for name, row in sorted(rows.items(), key=lambda item: int(item[0].partition("-")[2])):
         rates = [f"{row['flops'] / s / 1e9:.0f}" if s else NONE for s in _of(row, sides)]
@@ -95,18 +96,19 @@ def _batches(rows: Rows) -> Table:
     for name, row in rows.items():
         seconds = row["seconds"]
         cells = [name, str(row["trials"]), *(duration(seconds.get(side)) for side in sides)]
-        lines.append([*cells, _over(seconds, PEERS)])
+        lines.append([*cells, _over(seconds, PEERS, [OURS])])
     return ("network", "trials", *sides, "best peer / ours"), lines
 
 
 def _kernels(rows: Rows) -> Table:
-    sides = (OURS, "apart", UNTUNED, *PEERS)
+    sides = (OURS, UNTUNED, APART, UNTUNED_APART, *PEERS)
     lines = []
     for name, row in rows.items():
         seconds = row["seconds"]
         fused = row["kind"] if row["is_fused"] else f"{row['kind']}, not fused"
         cells = [name, fused, *(duration(seconds.get(side)) for side in sides)]
-        lines.append([*cells, _over(seconds, ["apart"]), _over(seconds, PEERS)])
+        ways = _over(seconds, [APART, UNTUNED_APART], [OURS, UNTUNED])
+        lines.append([*cells, ways, _over(seconds, PEERS, [OURS])])
     return ("layer", "fused", *sides, "apart / ours", "best peer / ours"), lines
 
 
@@ -115,10 +117,10 @@ def _of(row: Mapping[str, Any], sides: Sequence[str]) -> list[float | None]:
     return [row["seconds"].get(side) for side in sides]
 
 
-def _over(seconds: Mapping[str, float], sides: Sequence[str]) -> str:
-    """The best of some sides in terms of ours."""
-    others = [seconds[side] for side in sides if side in seconds]
-    return f"{min(others) / seconds[OURS]:.2f}" if others else NONE
+def _over(seconds: Mapping[str, float], sides: Sequence[str], own: Sequence[str]) -> str:
+    """The best of some sides in terms of the best of ours."""
+    others, mine = ([seconds[s] for s in those if s in seconds] for those in (sides, own))
+    return f"{min(others) / min(mine):.2f}" if others else NONE
 
 
 TABLES = {"17": _costs, "18": _distributions, "19": _sizes, "20": _batches, "21": _kernels}
@@ -167,7 +169,7 @@ def _draw_spaces(axes: Any, rows: Rows) -> None:
 def _draw_sizes(axes: Any, rows: Rows) -> None:
     """Rates by size."""
     points = sorted((int(name.partition("-")[2]), row) for name, row in rows.items())
-    for side in (OURS, "divisors", *PEERS):
+    for side in (OURS, DIVISORS, *PEERS):
         timed = [(n, row["flops"], *_of(row, [side])) for n, row in points]
         found = [(n, flops / seconds / 1e9) for n, flops, seconds in timed if seconds]
         if found:
