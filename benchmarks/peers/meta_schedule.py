@@ -3,8 +3,8 @@
     tuned("GMM-2-b1", trials=128, target)     {"trials": 128, "seconds": 171.0, "best_s": 1.3e-3}
     python -m benchmarks.peers.meta_schedule CASE TRIALS CPU CORES      the process
 
-Of `apache-tvm` and what its search asks for: `pip install apache-tvm psutil xgboost-cpu
-cloudpickle`. Releases from 0.25 on have this search, but not Ansor's or AutoTVM's.
+Of `apache-tvm` and what its search asks for: `pip install apache-tvm 'apache-tvm-ffi<0.1.15' psutil
+xgboost-cpu cloudpickle`. Releases from 0.25 on have this search, but not Ansor's or AutoTVM's.
 The latency is the least that the search itself measured. Products and convolutions only.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 import subprocess
 import sys
 import tempfile
@@ -79,8 +78,10 @@ def main(words: list[str]) -> None:
         )
         seconds = time.monotonic() - begun
         records = [[float(s) for s in r.run_secs or ()] for r in database.get_all_tuning_records()]
-    best = min((sum(one) / len(one) for one in records if one), default=math.inf)
-    print(json.dumps({"trials": int(trials), "seconds": seconds, "best_s": best}))
+    ran = [sum(one) / len(one) for one in records if one]
+    if not ran:
+        sys.exit(f"none of {len(records)} programs of {name} ran")
+    print(json.dumps({"trials": int(trials), "seconds": seconds, "best_s": min(ran)}))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from benchmarks.models.table import CASES as NETWORKS
 from benchmarks.page import page
 from benchmarks.peers import meta_schedule
 from benchmarks.peers.problems import random_arrays
+from benchmarks.peers.process import SideError
 from simulated_device import simulate
 
 from benchmarks import hidet
@@ -157,6 +159,20 @@ def test_cases_are_kept_one_by_one_and_not_measured_again(
     assert main(words) == 0 and not batches and json.loads(file.read_text()) == found
     assert main([*words, "--trials", "5"]) == 1  # of another budget
     assert main([*words, "--figures", "16"]) == 1
+
+
+@pytest.mark.parametrize("status, words", [(-11, ""), (1, "none of 4 programs ran"), (0, "")])
+def test_what_tvm_says_is_taken_and_its_end_is_not(
+    status: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {"trials": 4, "seconds": 9.0, "best_s": 1e-3}
+    done = subprocess.CompletedProcess([], status, f"log\n{json.dumps(found)}\n", words)
+    monkeypatch.setattr(meta_schedule.subprocess, "run", lambda *_, **__: done)
+    if status == 0:
+        assert meta_schedule.tuned("GMM-0-b1", 4, host_target()) == found
+        return
+    with pytest.raises(SideError, match=f"apache-tvm: status {status}: {words}"):
+        meta_schedule.tuned("GMM-0-b1", 4, host_target())
 
 
 @pytest.mark.parametrize(
