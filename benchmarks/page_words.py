@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.provenance import DIRTY, number_of, origins
+from benchmarks.commit import DIRTY, number_of
+from benchmarks.provenance import origins
 
 Content = Mapping[str, Any]
 

@@ -4,9 +4,8 @@
     line.add_argument("--json", type=kept_file)      one that a later run goes on with
     {**provenance(target), ...}                      what goes into it
 
-The commit is the newest one that changed more than results, so committing a result is no other
-state of the code. What lies in benchmarks/results is a claim: it is written from a commit that
-others can check out, and by one commit only.
+What lies in benchmarks/results is a claim: it is written from a commit that others can check out,
+and by one commit only.
 """
 
 from __future__ import annotations
@@ -14,20 +13,16 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.commit import UNKNOWN, changed, commit
 from tilewright.machine import host_target, machine_of
 from tilewright.target import Target
 
-REPOSITORY = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
-WRITTEN = ("benchmarks/results", "docs/performance.md")  # by benchmarks, not by hand
-UNKNOWN, DIRTY = "unknown", "-dirty"
 
 
 class Origin(NamedTuple):
@@ -65,9 +60,9 @@ def result_file(word: str) -> Path:
             raise argparse.ArgumentTypeError(
                 f"{file} is for results of a commit, and there is no git here: write elsewhere"
             )
-        if changed := _changed():
+        if differing := changed():
             raise argparse.ArgumentTypeError(
-                f"{file} is for results of a commit, and {', '.join(changed)} differ from it: "
+                f"{file} is for results of a commit, and {', '.join(differing)} differ from it: "
                 "commit them first, or write elsewhere"
             )
     return file
@@ -120,44 +115,3 @@ def _parts(found: Any) -> Iterator[Mapping[str, Any]]:
     elif isinstance(found, list):
         for value in found:
             yield from _parts(value)
-
-
-# ---- git ----------------------------------------------------------------------------------------
-
-
-def commit() -> str:
-    """The state of the code."""
-    others = [f":(exclude){path}" for path in WRITTEN]
-    name = _git("log", "-1", "--format=%h", "--abbrev=12", "--", ".", *others)
-    if not name:
-        return UNKNOWN  # no git, or not a clone
-    return f"{name}{DIRTY}" if _changed() else name
-
-
-def _changed() -> list[str]:
-    """Tracked files that differ from the commit, results aside."""
-    others = [f":(exclude){path}" for path in WRITTEN]
-    found = _git("diff", "--name-only", "HEAD", "--", ".", *others)
-    return found.split("\n") if found else []
-
-
-@cache
-def number_of(name: str) -> int | None:
-    """A commit's place in the repository, counted from its first; None where it is not there, or
-    not all of the history is.
-    """
-    if _git("rev-parse", "--is-shallow-repository") != "false":
-        return None
-    found = _git("rev-list", "--count", name.removesuffix(DIRTY), "--")
-    return int(found) if found else None
-
-
-def _git(*words: str) -> str:
-    """What git says; nothing where it fails."""
-    try:
-        found = subprocess.run(
-            ["git", *words], cwd=REPOSITORY, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return found.stdout.strip()

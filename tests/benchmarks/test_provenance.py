@@ -10,24 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.commit import UNKNOWN, commit, number_of
 from benchmarks.comparison import Results
-from benchmarks.provenance import (
-    UNKNOWN,
-    Origin,
-    commit,
-    kept_file,
-    number_of,
-    origins,
-    result_file,
-)
+from benchmarks.provenance import Origin, kept_file, origins, result_file
 
+from benchmarks import commit as checkout
 from benchmarks import provenance
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A repository of two commits, with a place for results."""
-    monkeypatch.setattr(provenance, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(checkout, "REPOSITORY", tmp_path)
     monkeypatch.setattr(provenance, "RESULTS", tmp_path / "benchmarks" / "results")
     number_of.cache_clear()
     (tmp_path / "benchmarks" / "results").mkdir(parents=True)
@@ -76,7 +70,7 @@ def test_a_result_that_stays_is_of_a_commit(folder: Path, of: Callable[[str], Pa
 
 
 def test_without_git_results_go_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provenance, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(checkout, "REPOSITORY", tmp_path)
     monkeypatch.setattr(provenance, "RESULTS", tmp_path / "results")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert commit() == UNKNOWN
