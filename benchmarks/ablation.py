@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import tilewright as tw
 from benchmarks.cases import CASES
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 from benchmarks.template_space import TEMPLATE_RULES
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT, Trial
@@ -177,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--folder", type=Path, default=Path("ablation"), help="databases")
-    parser.add_argument("--json", type=Path, help="write the curves to this file")
+    parser.add_argument("--json", type=result_file, help="write the curves to this file")
     parser.add_argument("--plot", type=Path, help="draw them (PNG, SVG or PDF)")
     options = parser.parse_args(arguments)
     task = tw.Task(CASES[options.case].dag().outputs, options.case)

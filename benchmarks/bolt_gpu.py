@@ -52,7 +52,7 @@ from benchmarks.deadline import Deadline
 from benchmarks.gpu_lab import Found, Lab, check, random_arrays
 from benchmarks.models.table import CASES, NetworkCase
 from benchmarks.operators import reported
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.torch_graphs import Torch
 from tilewright.artifact import Artifact
 from tilewright.build.compile import compile_request, make_request
@@ -290,7 +290,7 @@ def main(words: Sequence[str] | None = None) -> int:
     line.add_argument("--parts", default=",".join(PARTS), help="(%(default)s)")
     line.add_argument("--device", default="cuda", help="a target (%(default)s)")
     line.add_argument("--networks", type=Path, default=Path("networks"), help="of ONNX files")
-    line.add_argument("--json", type=Path, default=RESULTS, help="(%(default)s)")
+    line.add_argument("--json", type=kept_file, default=str(RESULTS), help="(%(default)s)")
     line.add_argument("--minutes", type=float, default=9.0, help="of this slice (%(default)s)")
     line.add_argument("--anew", action="store_true", help="without what the file has")
     options = line.parse_args(words)

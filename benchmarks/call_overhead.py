@@ -18,13 +18,12 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto, helper
 
 import tilewright as tw
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 from tilewright.artifact import Array, numpy_dtype
 from tilewright.network.executor import Network
 from tilewright.runtime import CompiledFunction, aligned_empty
@@ -90,7 +89,7 @@ def _ones(shape: tuple[int, ...], dtype: str) -> Array:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=result_file, help="also write the figures to this file")
     options = parser.parse_args()
     functions = {}
     for make in (elementwise, product, network):

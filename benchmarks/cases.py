@@ -92,9 +92,13 @@ def norm(batch: int, n: int, m: int) -> Tensor:
 
 def conv_layer(n: int, h: int, w: int, ci: int, co: int, k: int, s: int, p: int) -> Tensor:
     """Convolution, batch normalisation (folded to scale and shift) and ReLU."""
-    y = conv2d(n, h, w, ci, co, k, s, p)
-    scale = placeholder((co,), name="scale", constant=True)
-    shift = placeholder((co,), name="shift", constant=True)
+    return normalised(conv2d(n, h, w, ci, co, k, s, p), co)
+
+
+def normalised(y: Tensor, channels: int) -> Tensor:
+    """What follows the convolution."""
+    scale = placeholder((channels,), name="scale", constant=True)
+    shift = placeholder((channels,), name="shift", constant=True)
     return ops.relu(ops.add(ops.multiply(y, scale), shift))
 
 

@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import ALL
+from benchmarks.provenance import origins
 from tilewright.text import NONE, duration
 
 Entry = dict[str, Any]
@@ -80,6 +81,20 @@ class Results:
             return cls(file, head, cases, dict(found.get("failed", {})))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file} is no result of this benchmark: {error!r}") from error
+
+    def begin(self, **head: Any) -> None:
+        """Say where what is measured from now on comes from. Raises ValueError where the file holds
+        cases of another machine: ratios of both are no comparison.
+        """
+        machine = head["provenance"]["machine"]
+        held = {**self.head, "cases": list(self.cases.values())}
+        others = {one.machine for one in origins(held)} - {machine}
+        if self.cases and others:
+            raise ValueError(
+                f"{self.file} holds cases of {', '.join(sorted(others))} and this is {machine}: "
+                "name another file, or remove it"
+            )
+        self.head = {**self.head, **head}
 
     def put(self, entry: Entry) -> None:
         """Keep a case's entry in place of an older one."""

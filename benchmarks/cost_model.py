@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.metrics import Accuracy, accuracy, pairwise_within, recall_within
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
@@ -332,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run it; the exit status."""
     parser = argparse.ArgumentParser(description="How well the cost model predicts (figures 3, 11)")
     parser.add_argument("--db", type=Path, nargs="+", required=True, help="records to learn from")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--json", type=result_file, help="write the figures to this file")
     options = parser.parse_args(arguments)
     tasks = load(options.db, host_target())
     total = sum(map(len, tasks))

@@ -39,7 +39,7 @@ from benchmarks.deadline import Deadline
 from benchmarks.operators import DEFAULT, recorded, reported, tune
 from benchmarks.peers.process import WAITS, Block, SideProcess
 from benchmarks.peers.sides import OURS
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.turns import ROUNDS, chosen, compared, in_turns, least, outliers, outputs
 from tilewright.cli.console import output
 from tilewright.cost.extractor import FeatureExtractor
@@ -69,7 +69,7 @@ def main(words: Sequence[str] | None = None) -> int:
     line.add_argument("--measure-only", action="store_true", help="the programs found before")
     line.add_argument("--minutes", type=float, default=15, help="of this slice (%(default)s)")
     line.add_argument("--folder", type=Path, default=Path("cpu_template"), help="of databases")
-    line.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    line.add_argument("--json", type=kept_file, help="where results are kept, and read from first")
     options = line.parse_args(words)
     return reported(lambda: run(options, output()))
 

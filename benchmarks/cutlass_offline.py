@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.deadline import Deadline
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.turns import chosen
 from tilewright.build.native import TOGETHER, prebuild, written
 from tilewright.cutlass import Match, Native, Program
@@ -133,7 +133,7 @@ def summary(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--architectures", default=",".join(LISTED))
-    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--json", type=kept_file, default=str(RESULTS))
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--anew", action="store_true")
     given = parser.parse_args(arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.bolt_gpu import RATIOS
@@ -74,6 +75,22 @@ TITLES = {
 }  # fmt: skip
 
 
+def _after(rows: Mapping[str, Content]) -> str:
+    """How much of *apart* is the kernel of bias and activation alone, by contraction."""
+    kinds: dict[str, list[float]] = defaultdict(list)
+    for name, row in rows.items():
+        if row.get("after_s"):
+            kinds[name.partition(" ")[0]].append(row["after_s"])
+    if not kinds:
+        return ""
+    parts = [f"{duration(min(s))} to {duration(max(s))} after the {k}" for k, s in kinds.items()]
+    return (
+        "Figure 9's baseline is weak: that kernel, an untuned program which reads two bytes a "
+        f"thread, takes {' and '.join(parts)}, several times what its traffic takes, so part of "
+        "*of apart* is its slowness and not the fusion. "
+    )
+
+
 def bolt_gpu(found: Content) -> str:
     """What templates take on a GPU, beside libraries, our own sketches, and two kernels."""
     head = ["", "templates", *RATIOS.values()]
@@ -94,9 +111,22 @@ def bolt_gpu(found: Content) -> str:
         "*SIMT* is the profile of our own sketches, which use no tensor cores. *Apart* is, by "
         "templates again: bias and activation by a kernel of their own (figure 9), the two "
         "contractions in a kernel each (tables 1 and 2), channels that are not padded (table 3). "
-        f"{'; '.join(tuned)}{'. ' if tuned else ''}{origin(found)}\n\n"
-        f"{table(head, rows)}"
+        f"{_after(found['rows'].get('9', {}))}{'; '.join(tuned)}{'. ' if tuned else ''}"
+        f"{origin(found)}\n\n"
+        f"{table(head, rows)}{_means(found['summary'])}"
     )
+
+
+def _means(summary: Content) -> str:
+    """The geometric means of each figure, and its worst row."""
+    named = [f"{TITLES[part]} {_mean(figures)}" for part, figures in summary.items()]
+    return f"\nOf PyTorch in the geometric mean: {', '.join(named)}.\n" if named else ""
+
+
+def _mean(figures: Content) -> str:
+    words = RATIOS["torch"]
+    mean, worst = (figures[f"{words}, {what}"] for what in ("geometric mean", "worst"))
+    return f"{mean:.2f} (worst {worst:.2f})"
 
 
 def _ratios(row: Content) -> list[str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.deadline import Deadline
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 from tilewright.artifact import Array, Artifact, BufferSpec, Launch, Packing
 from tilewright.build.native import native_artifact
 from tilewright.cutlass.architectures import ARCHITECTURES
@@ -300,7 +300,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=9.0)
-    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--json", type=result_file, default=str(RESULTS))
     given = parser.parse_args(arguments)
     deadline = Deadline.after(given.minutes)
     known = json.loads(given.json.read_text()) if given.json.exists() else {}

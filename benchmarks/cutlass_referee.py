@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cutlass_offline import product
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 from tilewright.cutlass.architectures import ARCHITECTURES
 from tilewright.cutlass.gemm import Gemm
 from tilewright.cutlass.guidelines import MOST
@@ -120,7 +120,7 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--json", type=result_file, default=str(RESULTS))
     given = parser.parse_args(arguments)
     rows = [row for gpu in GPUS for row in compared(gpu)]
     by_gpu = {gpu: summary([row for row in rows if row["gpu"] == gpu]) for gpu in GPUS}

@@ -44,7 +44,7 @@ from rich.table import Table
 from benchmarks import template_candidates
 from benchmarks.cases import SHAPES, Case
 from benchmarks.deadline import Deadline
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.template_candidates import TemplateFigures
 from tilewright.artifact import Array, Artifact
 from tilewright.build import build
@@ -268,7 +268,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--families", default=",".join(SMALL), help="names, comma-separated")
     parser.add_argument("--candidates", type=int, default=100, help="of each family")
-    parser.add_argument("--json", type=Path, help="read and write the figures here")
+    parser.add_argument("--json", type=kept_file, help="read and write the figures here")
     parser.add_argument("--anew", action="store_true", help="also families that FILE holds")
     parser.add_argument("--minutes", type=float, default=math.inf, help="of this run (no limit)")
     parser.add_argument("--templates", action="store_true", help="programs of templates instead")

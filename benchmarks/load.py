@@ -40,7 +40,7 @@ from benchmarks.parallel_call import lines, parallel_call
 from benchmarks.peers.paced import Pace
 from benchmarks.peers.process import SideError, SideProcess
 from benchmarks.peers.sides import LIBRARY, OURS, OWN, PEERS, UNTUNED
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.turns import chosen, compared, installed, outliers, outputs, started
 from tilewright.cli.console import complain, output
 from tilewright.machine import host_target
@@ -117,7 +117,9 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cores", type=int, help="threads of every side (all)")
     parser.add_argument("--db", type=Path, help="records; without, programs are untuned")
     parser.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
-    parser.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    parser.add_argument(
+        "--json", type=kept_file, help="where results are kept, and read from first"
+    )
     parser.add_argument("--again", action="store_true", help="measure what --json holds, too")
     options = parser.parse_args(words)
     for name, value in (QUICK if options.quick else FULL).items():
@@ -140,7 +142,7 @@ def sides_of(text: str) -> list[str]:
 def run(options: argparse.Namespace, console: Console, target: CpuTarget) -> int:
     """Measure the cells that are missing, then print all that were asked for."""
     results = LoadResults.read(options.json)
-    results.head = {**results.head, "provenance": provenance(target)}
+    results.begin(provenance=provenance(target))
     names = sides_of(options.sides)
     if options.again or not results.parallel_call:
         results.head["machine"] = {

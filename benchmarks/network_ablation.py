@@ -41,7 +41,7 @@ from benchmarks.ablation import Run, Variant, medians, plot, table
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES
 from benchmarks.plain_layouts import PLAIN_LAYOUT_RULES
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.template_space import TEMPLATE_RULES
 from benchmarks.tuning_log import INF, estimates
 from tilewright import task_measurer
@@ -246,7 +246,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--trials", type=int, default=1000, help="of every search (%(default)s)")
     parser.add_argument("--folder", type=Path, default=Path("ablation"), help="databases")
     parser.add_argument("--networks", type=Path, default=Path("networks"), help="ONNX files")
-    parser.add_argument("--json", type=Path, help="add the curves to this file")
+    parser.add_argument("--json", type=kept_file, help="add the curves to this file")
     parser.add_argument("--plot", type=Path, help="draw them: FILE-figure (PNG, SVG or PDF)")
     options = parser.parse_args(words)
     figures: dict[str, Any] = {}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
+from benchmarks.chains import BARS
 from benchmarks.chains import HEAD as CHAINS_HEAD
 from benchmarks.chains import RATIOS as CHAINS_RATIOS
 from benchmarks.chains import row as chain_row
 from benchmarks.edges import HEAD as EDGES_HEAD
 from benchmarks.edges import row as edge_row
-from benchmarks.page_words import Content, origin, ratio, table
+from benchmarks.page_words import Content, budgets, origin, ratio, table
 from benchmarks.peers.sides import PEERS
 from benchmarks.repvgg import HEAD as REPVGG_HEAD
 from benchmarks.repvgg import rows as repvgg_rows
@@ -88,6 +90,11 @@ def chains(found: Content) -> str:
         "the pairs of Bolt's tables 1 and 2, blocks of MobileNet-V2, attention of 12 heads of 64, "
         "an MLP of BERT",
         "contractions share a kernel",
+        {
+            "Sharing in the geometric mean of all": "geomean_unchained",
+            "Sharing in the worst case": "worst_unchained",
+            "The best peer in the geometric mean": "geomean_best_peer",
+        },
     )
 
 
@@ -103,31 +110,54 @@ def prologues(found: Content) -> str:
     )
 
 
-def _in_one_kernel(found: Content, title: str, name: str, cases: str, share: str) -> str:
-    """Cases in one kernel and in several."""
+def _in_one_kernel(
+    found: Content,
+    title: str,
+    name: str,
+    cases: str,
+    share: str,
+    bars: Mapping[str, str] | None = None,
+) -> str:
+    """Cases in one kernel and in several; `bars` says what is asked of which figure."""
     summary = found["summary"]
     told = [
         f"Of {summary['cases']} cases {summary['chained']} are cut so that {share}. "
         f"Sharing it is {summary['geomean_unchained']:.2f} as fast as kernels of their own "
-        "in the geometric mean"
+        "in the geometric mean of all"
     ]
     if summary["chained"]:
         told.append(f", {summary['geomean_where_chained']:.2f} of these")
     told.append(f" (worst {_named(summary['worst_unchained'])}), untuned ")
     told.append(f"{summary['geomean_untuned']:.2f} (worst {_named(summary['worst_untuned'])}). ")
+    if summary["same_program"]:
+        least, most = summary["same_program"]
+        told.append(
+            "Where nothing is shared both ways are one program, and ratios from "
+            f"{least:.2f} to {most:.2f} are noise. "
+        )
     if summary["geomean_best_peer"] is not None:
         told.append(
             f"The best peer takes {summary['geomean_best_peer']:.2f} times as long (worst "
             f"{_named(summary['worst_best_peer'])})."
         )
+    asked = [f"- {what}: {_bar(summary[key], BARS[key])}\n" for what, key in (bars or {}).items()]
     return (
         f"## {title}\n\n"
         f"`python -m benchmarks.{name} --json benchmarks/results/{name}.json`: {cases}; float32, "
-        "two threads, as many trials for either way, sides in turns. "
-        f"{origin(found['provenance'])}\n\n"
+        "two threads, as many trials for either way, sides in turns. *unchained / ours* is of the "
+        "better of the tuned and the untuned program of either way. "
+        f"{budgets(found['cases'])}{origin(found['provenance'])}\n\n"
         f"{table((*CHAINS_HEAD, *CHAINS_RATIOS), map(chain_row, found['cases']))}\n"
-        f"{''.join(told)}\n"
+        f"{''.join(told)}\n" + "".join(["\n", *asked] if asked else [])
     )
+
+
+def _bar(reached: float | Content | None, bar: float) -> str:
+    """Whether what is asked for is reached."""
+    value = reached["ratio"] if isinstance(reached, Mapping) else reached
+    if value is None:
+        return f"{bar} is asked for; nothing to compare with"
+    return f"{bar} is asked for, {'met' if value >= bar else 'missed'} ({value:.2f})"
 
 
 def _named(worst: Content) -> str:
@@ -137,7 +167,7 @@ def _named(worst: Content) -> str:
 def edges(found: Content) -> str:
     """What moves data rather than multiplies."""
     summary = found["summary"]
-    told = [f"{summary['cases']} cases. "]
+    told = [f"{summary['cases']} cases. {budgets(found['cases'])}"]
     if summary["compared"]:
         told.append(
             f"At least as fast as the best peer in {summary['at_least_par']} of "

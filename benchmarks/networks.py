@@ -46,7 +46,7 @@ from benchmarks.models.table import CASES, PUBLISHED, NetworkCase
 from benchmarks.operators import reported
 from benchmarks.peers.process import WAITS, SideError
 from benchmarks.peers.sides import OURS, OWN, PEERS, UNTUNED
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.tuning_log import Point, TuningLog, points, reached
 from benchmarks.turns import (
     ROUNDS,
@@ -100,7 +100,9 @@ def parser(description: str | None, db: str, peers: Sequence[str]) -> argparse.A
     parser.add_argument("--peers", default=",".join(peers), help="comma-separated (%(default)s)")
     parser.add_argument("--db", type=Path, default=Path(db), help="(%(default)s)")
     parser.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
-    parser.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    parser.add_argument(
+        "--json", type=kept_file, help="where results are kept, and read from first"
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
     parser.add_argument(
         "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
@@ -125,10 +127,10 @@ def run(options: argparse.Namespace, console: Console, target: Target) -> int:
     peers = installed(options.peers)
     if options.missing:
         cases = [c for c in cases if c.name not in results.cases]
-    results.head = {
-        "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
-        "provenance": provenance(target),
-    }
+    results.begin(
+        machine={"target": str(target), "threads": target.cores, "wait": options.wait},
+        provenance=provenance(target),
+    )
     for case in cases:
         if deadline.passed:
             console.print(f"out of time before {case.name}")

@@ -24,7 +24,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any
 
 import onnx
@@ -33,7 +32,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from benchmarks.onnx_cases import Case, Outcome, collect, run
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 
 CPU_LIMIT_S = 60
 GOALS = {"simple and pytorch": 0.95, "node": 0.85}
@@ -198,7 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--filter", default="*", help="names of cases or operators, as a glob")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=result_file, help="also write the figures to this file")
     parser.add_argument("--verbose", action="store_true", help="print cases that do not pass")
     options = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 170)

@@ -38,7 +38,7 @@ from benchmarks.comparison import Results, entry_of, print_cases, print_summary
 from benchmarks.deadline import Deadline
 from benchmarks.peers.process import WAITS, SideError
 from benchmarks.peers.sides import OURS, PEERS
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.roofline import Bound, CpuBounds
 from benchmarks.turns import (
     ROUNDS,
@@ -90,7 +90,9 @@ def parser(description: str | None, db: str, peers: Sequence[str]) -> argparse.A
     parser.add_argument("--trials", type=int, default=256, help="trials a case (%(default)s)")
     parser.add_argument("--peers", default=",".join(peers), help="comma-separated (%(default)s)")
     parser.add_argument("--db", type=Path, default=Path(db), help="(%(default)s)")
-    parser.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    parser.add_argument(
+        "--json", type=kept_file, help="where results are kept, and read from first"
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="(%(default)s)")
     parser.add_argument(
         "--wait", choices=WAITS, default=WAITS[0], help="peers' OpenMP threads (%(default)s)"
@@ -151,11 +153,11 @@ def run(options: argparse.Namespace, console: Console, machine: Machine) -> int:
     ceilings = machine.ceilings(cases)
     console.print("\n".join(ceilings.lines()), highlight=False)
     origin = provenance(target)
-    results.head = {
-        "machine": {"target": str(target), "threads": target.cores, "wait": options.wait},
-        "ceilings": ceilings.to_json(),
-        "provenance": origin,
-    }
+    results.begin(
+        machine={"target": str(target), "threads": target.cores, "wait": options.wait},
+        ceilings=ceilings.to_json(),
+        provenance=origin,
+    )
     bench = Bench(
         console,
         results,

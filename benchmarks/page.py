@@ -13,16 +13,19 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from benchmarks.cases import SUBGRAPHS
+from benchmarks.commit import number_of
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.cutlass_page import bolt_gpu, cutlass_offline, cutlass_programs, cutlass_referee
 from benchmarks.gpu_candidates import rows as candidate_rows
+from benchmarks.hidet_page import hidet
 from benchmarks.load_report import HEAD as LOAD_HEAD
 from benchmarks.load_report import bars as load_bars
 from benchmarks.load_report import rows as load_rows
 from benchmarks.network_page import chains, edges, networks, onnx_conformance, prologues, repvgg
-from benchmarks.page_words import RESULTS, Content, origin, ratio, table
+from benchmarks.page_words import Content, budgets, mixture, origin, ratio, state, table
 from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
+from benchmarks.provenance import RESULTS, origins
 from benchmarks.reuse_page import (
     reuse_compiled,
     reuse_networks,
@@ -49,7 +52,9 @@ INTRODUCTION = """\
 # Performance
 
 Written by `python -m benchmarks.page` from the files in `benchmarks/results`; each says on which
-machine, from which commit and when it was measured. Times are medians. A ratio above 1 means that
+machine, from which commit and when it was measured. Commits are numbered from the repository's
+first, and `git rev-list --count HEAD` says where it stands: what was measured hundreds of commits
+ago need not be what the code does now. Times are medians. A ratio above 1 means that
 Tilewright is faster. How a benchmark measures is said at the top of its module; run it on your
 machine before you believe a figure: machines differ, and shared ones differ from hour to hour.
 """
@@ -57,12 +62,34 @@ machine before you believe a figure: machines differ, and shared ones differ fro
 
 def page(folder: Path = RESULTS) -> str:
     """The page's text from all results in `folder`."""
+    found = results(folder)
     parts = [INTRODUCTION]
-    for name, section in SECTIONS.items():
-        file = folder / f"{name}.json"
-        if file.exists():
-            parts.append(section(json.loads(file.read_text())))
+    lacking = [f"`{name}`" for name in SECTIONS if name not in found]
+    if lacking:
+        parts.append(
+            f"To be made (anew), for no result is of a commit here: {', '.join(lacking)}.\n"
+        )
+    for name, content in found.items():
+        parts += [SECTIONS[name](content), *filter(None, [mixture(content)])]
     return "\n".join(parts)
+
+
+def results(folder: Path = RESULTS) -> dict[str, Content]:
+    """What the files in `folder` hold, in the order of the page."""
+    files = {name: folder / f"{name}.json" for name in SECTIONS}
+    return {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+
+
+def ages() -> list[str]:
+    """How many commits ago each file was made."""
+    now = number_of("HEAD")
+    lines = []
+    for name, content in results().items():
+        for commit in sorted({one.commit for one in origins(content)}):
+            then = number_of(commit)
+            ago = "" if then is None or now is None else f", {now - then} commits ago"
+            lines.append(f"{name}: {state(commit)}{ago}")
+    return lines
 
 
 # ---- operators ----------------------------------------------------------------------------------
@@ -111,7 +138,9 @@ def _compared(found: Content) -> str:
                 ["geometric mean", "cases", *ratio_names, "% of roofline"],
                 (_mean_row(name, group) for name, group in groups.items() if group),
             ),
-            _verdict("operators", single) + _verdict("subgraphs", subgraphs),
+            _verdict("operators", single)
+            + _verdict("subgraphs", subgraphs)
+            + f"{budgets(entries).rstrip()}\n",
             table(
                 [*names, "trials", *(f"GFLOP/s after {n}" for n in CURVE), "all"],
                 map(_case_row, entries),
@@ -198,14 +227,13 @@ def load(found: Content) -> str:
     entries = found["cases"]
     demands = [*map(str, load_bars(entries))]
     demands += parallel_call_lines(found["machine"]["parallel_call"])
-    commits = ", ".join(sorted({entry["commit"] for entry in entries}))
     return (
         "## Latency beside other programs\n\n"
         "`python -m benchmarks.load --json benchmarks/results/load.json`: networks beside busy "
         "loops, with pauses between calls, called by several threads and by two processes. Sides "
         "take turns, each in a process of its own; all use as many threads. Peers run in their "
         "default settings, OpenVINO in float32. "
-        f"{origin(found['provenance'])} Cells: commit {commits}.\n\n"
+        f"{origin(found['provenance'])}\n\n"
         f"{table(LOAD_HEAD, load_rows(entries))}\n"
         + "\n".join(f"- {line}" for line in demands)
         + "\n"
@@ -306,6 +334,7 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
     "reuse_compiled": reuse_compiled,
     "reuse_networks": reuse_networks,
     "profiler": profiler,
+    "hidet": hidet,
     "repvgg": repvgg,
     "cost_model": cost_model,
     "call_overhead": call_overhead,
@@ -321,4 +350,5 @@ SECTIONS: dict[str, Callable[[Content], str]] = {
 
 if __name__ == "__main__":
     PAGE.write_text(page())
+    print("\n".join(ages()))
     print(f"wrote {PAGE}")

@@ -1,13 +1,35 @@
-"""Where figures come from: the machine, the commit and the date that every JSON file carries."""
+"""Where figures come from: the machine, the commit and the date that every JSON file carries.
+
+    line.add_argument("--json", type=result_file)    a file that is written anew
+    line.add_argument("--json", type=kept_file)      one that a later run goes on with
+    {**provenance(target), ...}                      what goes into it
+
+What lies in benchmarks/results is a claim: it is written from a commit that others can check out,
+and by one commit only.
+"""
 
 from __future__ import annotations
 
+import argparse
 import datetime
-import subprocess
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from benchmarks.commit import UNKNOWN, changed, commit
 from tilewright.machine import host_target, machine_of
 from tilewright.target import Target
+
+RESULTS = Path(__file__).parent / "results"
+
+
+class Origin(NamedTuple):
+    """What a part of a result says of itself; "" where it says nothing."""
+
+    machine: str
+    commit: str
 
 
 def provenance(target: Target | None = None) -> dict[str, str]:
@@ -20,17 +42,76 @@ def provenance(target: Target | None = None) -> dict[str, str]:
         "machine": f"{target.name}, {target.cores} {units}",
         "fingerprint": machine_of(target).fingerprint,
         "compiler": machine_of(target).compiler,
-        "commit": _commit(),
+        "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 
 
-def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        found = subprocess.run(
-            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
+# ---- files --------------------------------------------------------------------------------------
+
+
+def result_file(word: str) -> Path:
+    """The file that a command line names for results. Raises ArgumentTypeError where it would be a
+    committed one and the code is not that of a commit.
+    """
+    file = Path(word)
+    if file.resolve().is_relative_to(RESULTS.resolve()):
+        if commit() == UNKNOWN:
+            raise argparse.ArgumentTypeError(
+                f"{file} is for results of a commit, and there is no git here: write elsewhere"
+            )
+        if differing := changed():
+            raise argparse.ArgumentTypeError(
+                f"{file} is for results of a commit, and {', '.join(differing)} differ from it: "
+                "commit them first, or write elsewhere"
+            )
+    return file
+
+
+def kept_file(word: str) -> Path:
+    """The same of a file to which results are added. Raises ArgumentTypeError also where it holds
+    some of another commit.
+    """
+    file = result_file(word)
+    held = {one.commit for one in origins(_content(file))} - {commit()}
+    if held:
+        raise argparse.ArgumentTypeError(
+            f"{file} holds results of commit {', '.join(sorted(held))} and this is {commit()}: go "
+            "on in a worktree of that commit, or remove the file to measure all of it anew"
         )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"  # no git, or not a clone
-    return found.stdout.strip()
+    return file
+
+
+def _content(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text()) if file.exists() else {}
+    except ValueError:
+        return {}  # whoever reads it on says what is wrong with it
+
+
+def origins(found: Mapping[str, Any]) -> Counter[Origin]:
+    """Where the parts of a result come from, and how many each: its cases, or the whole where they
+    do not say. A part without a machine is of the whole's.
+    """
+    head = found.get("provenance", found)
+    machine = head.get("machine", "")
+    parts = Counter(
+        Origin(part.get("machine", machine), part["commit"])
+        for part in _parts(found)
+        if part is not head
+    )
+    if not parts and "commit" in head:
+        parts[Origin(machine, head["commit"])] += 1
+    return parts
+
+
+def _parts(found: Any) -> Iterator[Mapping[str, Any]]:
+    """All objects in a JSON file that name a commit."""
+    if isinstance(found, Mapping):
+        if "commit" in found:
+            yield found
+        for value in found.values():
+            yield from _parts(value)
+    elif isinstance(found, list):
+        for value in found:
+            yield from _parts(value)

@@ -30,6 +30,13 @@ def place(found: Content) -> tuple[str, str]:
     return where, f": {found['target']}"
 
 
+def source(found: Content) -> str:
+    """Where the figures come from; a simulated machine is named as one."""
+    head = found["provenance"]
+    simulated = "simulated " if found.get("simulated") else ""
+    return origin({**head, "machine": f"{simulated}{head['machine']}"})
+
+
 def reuse_pairs(found: Content) -> str:
     """A dozen programs near a relative's."""
     where, title = place(found)
@@ -48,7 +55,7 @@ def reuse_pairs(found: Content) -> str:
         "evolution proposes, *topk* the relative's best as they are, *all* is the published tuner, "
         "which some of the pairs have; all know the relative's records. *default* is untuned. The "
         "last columns: trials of reuse and of *all*, and what reuse reaches of the pairs that have "
-        f"*all*. {origin(found['provenance'])}\n\n"
+        f"*all*. {source(found)}\n\n"
         f"{expected}{table(REUSE_PAIRS_HEAD, reuse_pairs_rows(found))}"
     )
 
@@ -61,7 +68,7 @@ def reuse_ranges(found: Content) -> str:
         f"{found['operators']} operators: per cent of pairs in which a program within 1/0.9 of an "
         "operator's best lies in the range that the best one of another gives / per cent of "
         "random programs that do. The first four ranges are the paper's, the others those of "
-        f"reuse on CPUs. {origin(found['provenance'])}\n\n"
+        f"reuse on CPUs. {source(found)}\n\n"
         f"{table(REUSE_RANGES_HEAD, reuse_ranges_rows(found))}"
     )
 
@@ -84,8 +91,26 @@ def reuse_sets(found: Content) -> str:
         "often as its networks run it. *search* has as many trials as *reuse*, from nothing, "
         "divided by gradients; *selective* is Selective Tuning; *bridges* reuse under the "
         "published condition. *search needs* says how many trials search from nothing takes to be "
-        f"as fast. Seconds count everything. {origin(found['provenance'])}\n\n"
-        f"{text}{table(REUSE_SETS_HEAD, reuse_sets_rows(found))}"
+        f"as fast. Seconds count everything. {source(found)}\n\n"
+        f"{text}{_both(found)}{table(REUSE_SETS_HEAD, reuse_sets_rows(found))}"
+    )
+
+
+def _both(found: Content) -> str:
+    """Reuse beside a plain search of as many trials, for every set that has both."""
+    rows = []
+    for name, one in found["sets"].items():
+        if {"reuse", "search"} <= set(one["sides"]):
+            reuse, search = one["sides"]["reuse"], one["sides"]["search"]
+            shares = [f"{side['throughput']:.3f}" for side in (reuse, search)]
+            winner = "reuse" if reuse["throughput"] > search["throughput"] else "search"
+            rows.append([name, str(len(one["operators"])), str(reuse["trials"]), *shares, winner])
+    if not rows:
+        return ""
+    lost = sum(row[-1] == "search" for row in rows)
+    return (
+        f"A plain search of as many trials is ahead of reuse in {lost} of {len(rows)} sets:\n\n"
+        f"{table(('set', 'operators', 'trials', 'reuse', 'search', 'ahead'), rows)}\n"
     )
 
 
@@ -96,7 +121,7 @@ def reuse_networks(found: Content) -> str:
         "`python -m benchmarks.reuse_networks`: BERT-base at eight lengths of text, tuned together "
         "by reuse or with 64 trials a task; Inception-v3 by 200 trials where ResNet-50's records "
         "are, or 640 without. Networks take turns in processes of their own; a ratio above 1 "
-        f"means that reuse is faster. {origin(found['provenance'])}\n\n"
+        f"means that reuse is faster. {source(found)}\n\n"
         f"{table(REUSE_NETWORKS_HEAD, reuse_networks_rows(found))}"
     )
 
@@ -108,6 +133,6 @@ def reuse_compiled(found: Content) -> str:
         "`python -m benchmarks.reuse_compiled`: the sets' operators, tuned by their plans on a "
         "simulated device; the best programs of each are compiled by NVRTC for "
         f"{' and '.join(ARCHITECTURES)}. *Spilled* are those that keep something of a thread in "
-        f"memory; seconds are medians of CPU time. {origin(found['provenance'])}\n\n"
+        f"memory; seconds are medians of CPU time. {source(found)}\n\n"
         f"{table(REUSE_COMPILED_HEAD, reuse_compiled_rows(found))}"
     )

@@ -22,7 +22,7 @@ import numpy as np
 
 import tilewright as tw
 from benchmarks.cases import CASES
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 from tilewright.cost.candidates import Population
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cost.features import COLUMNS
@@ -86,7 +86,7 @@ def trial_cost(trials: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=result_file, help="also write the figures to this file")
     parser.add_argument("--trials", type=int, default=256)
     arguments = parser.parse_args()
     rates = {"GMM": candidates_per_s(GMM), "C2D": candidates_per_s(C2D)}

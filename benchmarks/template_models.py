@@ -36,7 +36,7 @@ from benchmarks.deadline import Deadline
 from benchmarks.models.export import onnx_file
 from benchmarks.models.table import CASES
 from benchmarks.operators import reported
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.reuse_records import Results, keep_results, read_results
 from benchmarks.suite.build import best_or_some, rows_of_templates
 from benchmarks.template_problems import Problem
@@ -67,7 +67,7 @@ def main(words: Sequence[str] | None = None) -> int:
     line.add_argument("--models", default=",".join(MODELS), help="(%(default)s)")
     line.add_argument("--target", default="cuda:h100", help="(%(default)s)")
     line.add_argument("--folder", type=Path, default=Path("networks"), help="of ONNX files")
-    line.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    line.add_argument("--json", type=kept_file, help="where results are kept, and read from first")
     line.add_argument("--minutes", type=float, default=math.inf, help="of this slice (no limit)")
     options = line.parse_args(words)
     return reported(lambda: run(options))

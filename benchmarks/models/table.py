@@ -330,6 +330,7 @@ NETWORKS = (
     bert("bert-base", 128),
     Network("inception-v3", "inception_v3", {"image": floats(3, 299, 299)}),
     Network("gpt2", "gpt2", {"ids": tokens(50257, 128)}, rank=0),
+    Network("resnet50", "resnet", {"image": floats(3, 224, 224)}, batches=(4, 8), published=False),
     Network("ppocr-det", "ppocr_det", {"image": floats(3, 320, 320)}, published=False),
     Network("crnn", "crnn", {"image": floats(1, 32, 128)}, published=False),
     Network("tiny", "tiny", {"image": floats(3, 8, 8)}, published=False),

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.cases import ALL
+from benchmarks.hidet_cases import CASES as HIDET
+from benchmarks.hidet_cases import parts_of
 from benchmarks.peers.problems import problem_of, random_arrays
 from benchmarks.peers.subjects import Side, device_clock
 from tilewright.artifact import Array
@@ -25,7 +27,7 @@ class OperatorSubject:
 
     def __init__(self, name: str) -> None:
         """Raises KeyError for a name that there is not."""
-        self.case = ALL[name]
+        self.case = {**ALL, **HIDET}[name]
         self.problem = problem_of(self.case, random_arrays(self.case.dag()))
         self.inputs = self.problem.inputs
         self.rank = self.problem.rank if self.problem.weight is not None else 0
@@ -62,3 +64,22 @@ class OperatorSubject:
 
     def restore(self, y: Array) -> Array:
         return self.problem.restore(y)
+
+
+class ApartSubject(OperatorSubject):
+    """A convolution and what follows it, in a kernel each."""
+
+    def tilewright(self, target: Target, db: Path | None) -> Side:
+        import tilewright as tw
+
+        arrays = random_arrays(self.case.dag())
+        records = db if db is not None and db.exists() else None
+        functions = []
+        for part in parts_of(self.case):
+            dag = part.dag()
+            function = tw.compile(tw.Task(dag.outputs, part.name), records, target=target)
+            function.prepare({t.name: arrays[t.name] for t in dag.constants})
+            functions.append(function)
+        convolution, rest = functions
+        x = arrays["x"]
+        return Side(lambda: rest(convolution(x)[0]), lambda: rest(convolution(x)[0])[0])

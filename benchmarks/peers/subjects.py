@@ -1,6 +1,7 @@
 """What is compared: one computation as every side takes it.
 
     subject = subject_of("operator:C2D-2-b1")               an operator of benchmarks.cases
+    subject = subject_of("apart:CONV-14-256-256-3-1")       a convolution and what follows, in turn
     subject = subject_of("network:resnet50-b1:networks")    a network, its ONNX file in networks/
     subject = subject_of("served:resnet50-b1:networks")     the same where calls alone are timed
     subject = subject_of("chain:mlp-768-b128:networks")     contractions back to back
@@ -80,6 +81,12 @@ def _operator(name: str) -> Subject:
     return OperatorSubject(name)
 
 
+def _apart(name: str) -> Subject:
+    from benchmarks.peers.operator_subject import ApartSubject
+
+    return ApartSubject(name)
+
+
 def _network(name: str) -> Subject:
     from benchmarks.peers.network_subject import NetworkSubject
 
@@ -103,6 +110,7 @@ def _chain(name: str) -> Subject:
 
 KINDS: dict[str, Callable[[str], Subject]] = {
     "operator": _operator,
+    "apart": _apart,
     "network": _network,
     "served": _served,
     "chain": _chain,

@@ -1,4 +1,4 @@
-"""Convergence on a simulated device: its figures, its resume, the comparison with the original."""
+"""Convergence on a simulated device: its figures, its resume, the original beside it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_seed_has_its_figures_and_is_not_run_twice(
     assert sum(batches) == 2 * 14 and json.loads(file.read_text())["cases"] == found["cases"]
 
 
-def test_the_original_is_compared_at_its_own_number_of_trials(
+def test_the_original_stands_beside_ours_at_its_own_number_of_trials(
     tmp_path: Path, batches: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(convergence, "ORIGINAL", {"tiny": (2e-3, 10.0, 5)})
@@ -66,5 +66,5 @@ def test_the_original_is_compared_at_its_own_number_of_trials(
     case = json.loads((tmp_path / "c.json").read_text())["cases"]["tiny, 9 trials"]
     bests = sorted(r["best_s"][5] for r in case["runs"])
     assert case["original"]["ours_s"] == pytest.approx(sum(bests) / 2)
-    assert case["original"]["speed"] == pytest.approx(2e-3 / case["original"]["ours_s"])
-    assert case["original"]["time"] == pytest.approx(2.0 / case["median"]["seconds_per_trial"])
+    assert case["original"]["best_s"] == 2e-3 and case["original"]["seconds_per_trial"] == 2.0
+    assert case["original"]["machine"] == convergence.ORIGINAL_MACHINE

@@ -6,22 +6,83 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from benchmarks.commit import number_of
 from benchmarks.comparison import Results, entry_of
 from benchmarks.page import PAGE, SECTIONS, page
-from benchmarks.page_words import RESULTS
+from benchmarks.page_words import budgets, mixture
+from benchmarks.provenance import RESULTS, origins
 from benchmarks.reuse_ranges import RANGES
 from benchmarks.reuse_sets import summary as sets_summary
+
+from benchmarks import chains, edges, networks, profiler, reuse_sets
 
 ORIGIN = {"machine": "some CPU, 2 threads", "commit": "abc", "date": "2026-01-02T03:04:05+00:00"}
 
 
+COMMITTED = {f.stem: json.loads(f.read_text()) for f in RESULTS.glob("*.json")}
+needs_history = pytest.mark.skipif(
+    number_of("HEAD") is None, reason="commits are numbered by git's whole history"
+)
+
+
+@needs_history
 def test_the_page_in_the_repository_is_that_of_its_results() -> None:
     assert PAGE.read_text() == page(), "run python -m benchmarks.page"
-    assert {f.stem for f in RESULTS.glob("*.json")} <= set(SECTIONS)
+    assert set(COMMITTED) <= set(SECTIONS)
+
+
+@needs_history
+@pytest.mark.parametrize("name", COMMITTED)
+def test_results_are_of_commits_of_this_repository(name: str) -> None:
+    found = origins(COMMITTED[name])
+    assert found and all(number_of(one.commit) for one in found)
+
+
+@pytest.mark.parametrize(
+    "name, summary",
+    [
+        ("chains", chains.ChainResults),
+        ("prologues", chains.ChainResults),
+        ("edges", edges.EdgeResults),
+        ("networks", networks.NetworkResults),
+        ("operators_avx2", Results),
+        ("profiler", profiler.summary),
+        ("reuse_sets", reuse_sets.summary),
+    ],
+)
+def test_summaries_are_those_of_the_cases_beside_them(name: str, summary: Any) -> None:
+    found = COMMITTED[name]
+    made = summary(found) if "cases" not in found else summary.read(RESULTS / f"{name}.json")
+    again = made.summary() if isinstance(made, Results) else made
+    assert rounded(again) == rounded(found["summary"])
+
+
+def rounded(summary: Any) -> Any:
+    return json.loads(json.dumps(summary), parse_float=lambda digits: round(float(digits), 9))
 
 
 def test_without_results_there_are_no_figures(tmp_path: Path) -> None:
-    assert "##" not in page(tmp_path)
+    text = page(tmp_path)
+    assert "##" not in text
+    assert all(f"`{name}`" in text for name in SECTIONS)
+
+
+def test_a_file_of_several_commits_or_machines_says_so() -> None:
+    head = {"machine": "a CPU", "commit": "abc"}
+    assert mixture(head) == mixture({"provenance": head, "cases": [{"commit": "abc"}]}) == ""
+    two = mixture({"provenance": head, "cases": [{"commit": c} for c in ("abc", "def", "def")]})
+    assert "mixes commits**" in two
+    assert two.index("2 of a CPU, commit def") < two.index("1 of a CPU, commit abc")
+    moved = {"provenance": head, "cases": [{"commit": "abc"}, {**head, "machine": "another"}]}
+    assert "mixes commits and 2 machines**" in mixture(moved)
+
+
+def test_budgets_that_differ_are_said() -> None:
+    assert budgets([{}]) == ""
+    assert budgets([{"trials": 128}] * 3) == "Every case has 128 trials. "
+    several = [{"trials": 64}, {"trials": 128}, {"trials": 64}]
+    assert budgets(several) == "**Budgets differ**: of trials 2 cases 64, 1 cases 128. "
 
 
 def test_operators_show_ratios_verdict_and_curve(tmp_path: Path) -> None:
@@ -37,7 +98,7 @@ def test_operators_show_ratios_verdict_and_curve(tmp_path: Path) -> None:
     results.write()
     text = page(tmp_path)
     rows = {line.split(" |")[0].removeprefix("| "): line for line in text.splitlines()}
-    assert "commit abc; 2026-01-02" in text and "400 GFLOP/s" in text
+    assert "commit abc (not in this repository); 2026-01-02" in text and "400 GFLOP/s" in text
     assert "2.00" in rows["operators"] and "0.50" in rows["subgraphs"]
     # untuned, after 16 and 64 trials, after all
     assert rows["GMM-2-b1"].endswith("| 70 | 25.0 | 50.0 | 50.0 | 100.0 |")
@@ -47,7 +108,9 @@ def test_operators_show_ratios_verdict_and_curve(tmp_path: Path) -> None:
 
 def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
     run = {"best_s": [2e-3, 1e-3]}
-    case = {"runs": [run] * 3, "flops": 10**8, "original": {"speed": 1.5, "time": 12.0}}
+    original = {"machine": "another CPU", "trials": 120, "best_s": 3e-3}
+    original |= {"seconds_per_trial": 3.5, "ours_s": 1e-3}
+    case = {"runs": [run] * 3, "flops": 10**8, "original": original}
     case["median"] = {"seconds_per_trial": 0.1, "best_s": 1e-3, "part_s": {"0.5": 20, "0.95": 80}}
     accuracy = {"programs": 9, "rmse": 0.1, "r2": 0.9, "pairwise": 0.8}
     found: dict[str, Any] = {
@@ -94,7 +157,6 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
     found["profiler"] = {
         "provenance": ORIGIN,
         "networks": {"n-b1": {"sides": {"profile": tuned}, "seconds": {}}},
-        "summary": {"speed": 0.98, "less_time": 5.0, "worst": 0.97},
     }
     speeds = {"seconds": 0.02, "untuned_s": 0.025, "first_s": 0.018}
     found["repvgg"] = {"provenance": ORIGIN, "networks": {"repvgg-a0-gelu-b1": speeds}}
@@ -107,10 +169,13 @@ def test_the_other_sections_read_their_benchmarks_files(tmp_path: Path) -> None:
         "machine": {"parallel_call": {"hot": cost, "rested": cost}},
     }
     for name, content in found.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps({**ORIGIN, **content}))
+        head = {} if "provenance" in content else ORIGIN
+        (tmp_path / f"{name}.json").write_text(json.dumps({**head, **content}))
     lines = page(tmp_path).splitlines()
     for row in (
-        "| GMM, 200 trials | 3 | 0.100 | 50 | 100 | 20 | 80 | 1.50 | 12.00 |",
+        "| GMM, 200 trials | 3 | 0.100 | 50 | 100 | 20 | 80 |",
+        "| GMM, 200 trials | 120 | another CPU | 3 ms | 3.50 | 1 ms | some CPU, 2 threads "
+        "| 0.100 |",
         "| full | 0.250 | 0.500 | 3.0 (3.0 to 3.0) |",
         "| random 20 %, all | 9 | 0.100 | 0.900 | 0.800 |  |  |  |",
         "| 50% | 0.600 | 0.300 |",
@@ -135,7 +200,8 @@ def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
     shares = {"pairs": 4, "held": per_range, "kept": per_range}
     own = {"trials": 256, "seconds": 80.0, "throughput": 1.0, "needed": 256}
     reuse = {"trials": 64, "seconds": 20.0, "throughput": 0.98, "needed": 128}
-    a_set = {"operators": {"a": {}, "b": {}}, "sides": {"own": own, "reuse": reuse}}
+    sides = {"own": own, "reuse": reuse, "search": {**reuse, "throughput": 0.99}}
+    a_set = {"operators": {"a": {}, "b": {}}, "sides": sides}
     place = {"target": "cpu:any", "simulated": False}
     sets = {**place, "search": 128, "sets": {"BERT-Base": a_set}}
     seconds = {"reuse": 1e-3, "search": 2e-3, "untuned": 4e-3}
@@ -153,7 +219,8 @@ def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
         (tmp_path / f"{name}.json").write_text(json.dumps({"provenance": ORIGIN, **content}))
     text = page(tmp_path)
     lines = text.splitlines()
-    assert text.count("some CPU, 2 threads; commit abc; 2026-01-02.") == len(found)
+    where = "some CPU, 2 threads; commit abc (not in this repository); 2026-01-02."
+    assert text.count(where) == len(found)
     for row in (
         "| C2D | 1 | 0.970 | 0.880 | 0.900 | 0.990 | 0.800 | 12 | 200 | 0.970 |",
         "| DEP | 1 | 0.970 | 0.880 | 0.900 |  | 0.800 | 12 |  |  |",
@@ -163,7 +230,10 @@ def test_sections_of_reuse_read_their_benchmarks_files(tmp_path: Path) -> None:
         "| BERT-Base | 2 | reuse | 0.980 | 64 | 4.0 | 128 | 20 |",
         "| geometric mean |  | reuse | 0.980 |  | 4.0 | × 2.0 | ÷ 4.0 |",
         "In the geometric mean reuse reaches 0.980 of the throughput by 4.0 times fewer trials in "
+        "4.0 times less time; search reaches 0.990 of the throughput by 4.0 times fewer trials in "
         "4.0 times less time.",
+        "A plain search of as many trials is ahead of reuse in 1 of 1 sets:",
+        "| BERT-Base | 2 | 64 | 0.980 | 0.990 | search |",
         "| lengths, trials |  | 256 | 64 | 4.00 |",
         "| bert | 4 ms | 2 ms | 1 ms | 2.000 |",
     ):
