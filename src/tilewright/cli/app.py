@@ -29,6 +29,7 @@ from tilewright.cli.console import (
 from tilewright.cli.help import PlainCommand, PlainGroup
 from tilewright.cli.interrupts import exit_status, interruptible
 from tilewright.cli.ops import ops
+from tilewright.cli.options import ReuseCommand
 from tilewright.cli.plan import plan
 from tilewright.cli.records import export, records
 from tilewright.cli.report import report
@@ -147,5 +148,7 @@ def options(
     """
 
 
-for command in (tune, plan, compile, run, bench, advise, show, report, records, export, ops, cache):
+for planned in (tune, plan):
+    app.command(cls=ReuseCommand)(planned)
+for command in (compile, run, bench, advise, show, report, records, export, ops, cache):
     app.command(cls=PlainCommand)(command)
