@@ -139,6 +139,12 @@ class Planned:
         return self._scheduler
 
     @property
+    def spent(self) -> dict[str, int]:
+        """How many programs each step has measured so far, by its task's hash."""
+        spent = self._scheduler.spent if self._scheduler else {}
+        return {self.plan.tasks[i].hash: programs for i, programs in spent.items()}
+
+    @property
     def left_out(self) -> list[str]:
         """Names of the tasks whose steps the budget did not reach, the heaviest first."""
         left = self._scheduler.left if self._scheduler else []
@@ -370,6 +376,7 @@ class PlanScheduler(TaskScheduler):
         first = replace(first, tasks=(*first.tasks, *bridges), weights=weights)
         super().__init__(tasks, [first, *others], *args, **options)
         self._left = dict(allotments)
+        self.spent = dict.fromkeys(self._left, 0)  # by the steps
         self._is_over, self._rest = is_over, rest
         self._more: Callable[[], Mapping[int, int]] | None = more
 
@@ -379,6 +386,8 @@ class PlanScheduler(TaskScheduler):
             self._rest -= trials
         left = self._left.get(task, 0) - trials
         over = self._is_over(task) if self._more else None
+        if self._more and task in self.spent:
+            self.spent[task] += trials
         self._left[task] = left if over is None else 0 if over else max(left, 1)
         self._extend()
 
