@@ -178,7 +178,7 @@ def tune(
         _register(tuner, given, groups, is_remote=runner is not None)
         result = TuneResult.of(tuner, tuner.run(budget, told))
         if planned is not None:
-            planned.tell_left_out()
+            planned.tell()
         return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,16 @@ def recorded(tmp_path: Path) -> Path:
 
 
 def test_all_that_the_published_tuner_enumerates_is_measured(
-    recorded: Path, monkeypatch: pytest.MonkeyPatch
+    recorded: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Without a budget, to the plan's end; the same command then has nothing left to do."""
     simulate(monkeypatch)
     (step,) = tw.plan(product(96), db=recorded, reuse="all").steps
     assert step.programs > LENGTH == tw.plan(product(96), db=recorded).steps[0].programs
-    result = tw.tune(product(96), db=recorded, reuse="all", progress=False)
+    with caplog.at_level(logging.INFO, logger="tilewright"):
+        result = tw.tune(product(96), db=recorded, reuse="all", progress=False)
+    told = f"reuse took {result.trials} of {step.programs} expected programs"
+    assert told in caplog.messages
     with Database.open(recorded, create=False, readonly=True) as records:
         hashes = {w.name: w.hash for w in records.workloads()}
         trials = [t for t in records.trials(hashes["product96"]) if t.origin != DEFAULT]

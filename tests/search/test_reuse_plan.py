@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilewright as tw
@@ -161,6 +162,27 @@ def test_where_no_bridge_can_pay_none_is_built(monkeypatch: pytest.MonkeyPatch) 
     known = [replace(root, weight=0.0)]
     assert make_plan(tasks, CPU, known).considered == 0
     assert make_plan(tasks, CPU, foreign=known).considered == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bridges_that_are_not_built_would_not_have_paid(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random products, some recorded here or elsewhere, searches of random lengths."""
+    rng = np.random.default_rng(seed)
+    shapes = np.unique(rng.choice([16, 32, 64, 128, 256], (6, 3)), axis=0).tolist()
+    tasks = [matmul(*shape) for shape in rng.permutation(shapes).tolist()]
+    some = [replace(task, weight=0.0) for task in tasks[: int(rng.integers(0, 3))]]
+    recorded, foreign = some[:1], some[1:]
+    costs = replace(Costs(), search=int(rng.integers(4, 160)), dominated=bool(rng.integers(0, 2)))
+    wanted = tasks[int(rng.integers(0, 2)) :]
+    plan = make_plan(wanted, CPU, recorded, foreign, costs=costs)
+    check(plan, wanted)
+    monkeypatch.setattr(plans._Planner, "_least", lambda *_: -1.0)
+    every = make_plan(wanted, CPU, recorded, foreign, costs=costs)
+    assert every.steps == plan.steps
+    assert [task.hash for task in every.tasks] == [task.hash for task in plan.tasks]
+    assert every.considered >= plan.considered
 
 
 @pytest.mark.parametrize("target", ["opencl:pocl cores=2", "cuda:h100"])

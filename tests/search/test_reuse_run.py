@@ -351,6 +351,7 @@ def test_whole_reuses_end_when_all_is_measured_that_is_enumerated(database: Data
     assert {origin for *_, origin in measured} <= {THREADS, LOADS, UNROLL, ROUND_CHOICE}
     (step,) = (step for step in planned.plan.steps if step.task == second)
     assert len(measured) > LENGTH and len(measured) != step.programs
+    assert planned.spent[second] == len(measured)
     relatives = whole.rounds.relatives()
     again = HierarchicalStrategy(whole.space, whole.extractor, whole.model, lambda: relatives)
     known = {t.gene: t.measured_s for t in database.trials(second, MACHINE.fingerprint)}

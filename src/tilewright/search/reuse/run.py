@@ -150,8 +150,15 @@ class Planned:
         left = self._scheduler.left if self._scheduler else []
         return [self.plan.tasks[i].name for i in left if self.plan.tasks[i].weight]
 
-    def tell_left_out(self) -> None:
-        """Warn of them, where there are any."""
+    def tell(self) -> None:
+        """Log what reuses took of what was expected; warn of tasks that were left out."""
+        reuses = [step for step in self.plan.steps if step.source is not None]
+        if reuses:
+            log.info(
+                "reuse took %d of %d expected programs",
+                sum(self.spent.get(step.task, 0) for step in reuses),
+                sum(step.programs for step in reuses),
+            )
         if names := self.left_out:
             tasks = count(len(names), "task")
             log.warning(
