@@ -187,7 +187,7 @@ def test_bridges_that_are_not_built_would_not_have_paid(
 
 @pytest.mark.parametrize("target", ["opencl:pocl cores=2", "cuda:h100"])
 def test_whole_reuses_cost_what_the_published_tuner_is_expected_to_measure(target: str) -> None:
-    tasks = [matmul(64, 64, 64), matmul(128, 64, 64), matmul(128, 128, 64)]
+    tasks = [matmul(32, 32, 32), matmul(64, 32, 32), matmul(64, 64, 32)]
     device = Target.parse(target)
     plan = make_plan(tasks, device, costs=COSTS[WHOLE])
     check(plan, tasks)
@@ -199,11 +199,10 @@ def test_whole_reuses_cost_what_the_published_tuner_is_expected_to_measure(targe
         assert step.source is not None
         expected = edges.programs(by_hash[step.task], by_hash[step.source])
         assert step.programs == round(expected) != LENGTH
-    assert str(make_plan(tasks, device, costs=COSTS[WHOLE])) == str(plan)
 
 
 def test_whole_reuses_that_cost_more_than_a_search_are_searches() -> None:
-    tasks = [matmul(64, 64, 64), matmul(128, 64, 64), matmul(128, 128, 64)]
+    tasks = [matmul(32, 32, 32), matmul(64, 32, 32), matmul(64, 64, 32)]
     plan = make_plan(tasks, Target.parse("cuda:h100"), costs=replace(COSTS[WHOLE], search=8))
     assert {s.kind for s in plan.steps} <= {SEARCH}
 
