@@ -40,8 +40,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
@@ -55,6 +54,7 @@ from benchmarks.cases import Case
 from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry, entries, square
 from benchmarks.operators import curve, reported
+from benchmarks.reuse_plans import HOPS, Foreseen, show_plans
 from benchmarks.reuse_records import (
     SEARCH,
     TRIED,
@@ -78,21 +78,16 @@ from tilewright.cli.console import output
 from tilewright.machine import as_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
-from tilewright.records.rows import REUSE as REUSED
-from tilewright.records.rows import SEARCH as SEARCHED
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Callback
 from tilewright.search.reuse.edges import WHOLE
-from tilewright.search.reuse.family import Family, Nest, Operator, bridges
-from tilewright.search.reuse.plan import COSTS, Costs, Plan, make_plan
+from tilewright.search.reuse.plan import COSTS, Costs
 from tilewright.search.reuse.selective import clusters
 from tilewright.search.strategies import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of
-from tilewright.target import Target
 
 OWN, REUSE, PLAIN, SELECTIVE = "own", "reuse", "search", "selective"
-HOPS = {"0": 0, "1": 1, "all": None}
 UNIT = 4  # trials at a time of a search that is replayed
 QUICK = {
     "BERT-Base": SETS["BERT-Base"],
@@ -110,35 +105,6 @@ SMALL = {"small": entries("small", square((1, shape) for shape in SMALL_CONVOLUT
 
 Curve: TypeAlias = Sequence[tuple[int, float]]
 """Trial and seconds of each program that was better than all before; trial 0 is untuned."""
-
-
-@dataclass(frozen=True)
-class Foreseen:
-    """What a plan expects: bridges that came into question and that it uses, how many operators are
-    searched and how many reuse, programs in all and those of the reuses, which then took `spent`.
-    """
-
-    considered: int
-    used: int
-    searches: int
-    reuses: int
-    programs: int
-    expected: int
-    spent: int | None = None
-
-    @staticmethod
-    def of(plan: Plan, spent: Mapping[str, int] | None = None) -> Foreseen:
-        """That of a plan; `spent` says what its steps measured, by the hash of their tasks."""
-        reuses = [step for step in plan.steps if step.kind == REUSED]
-        return Foreseen(
-            plan.considered,
-            sum(not task.weight for task in plan.tasks),
-            sum(step.kind == SEARCHED for step in plan.steps),
-            len(reuses),
-            plan.programs + plan.rest,
-            sum(step.programs for step in reuses),
-            None if spent is None else sum(spent[step.task] for step in reuses),
-        )
 
 
 @dataclass(frozen=True)
@@ -346,45 +312,6 @@ def known_as(case: Case) -> Case:
 
 
 _KNOWN = {(c.make, c.batch, c.shape): c for cases in PAIR_TYPES.values() for c in cases}
-
-
-# ---- plans ------------------------------------------------------------------------------------
-
-
-PLANS_HEAD = (
-    "set", "operators", "reuse", "hops", "bridges", "considered", "used", "searched", "reuses",
-    "programs", "of reuses",
-)  # fmt: skip
-
-
-def show_plans(
-    sets: Mapping[str, Sequence[Entry]],
-    modes: Sequence[str],
-    search: int,
-    hops: Sequence[str],
-    target: Target,
-) -> None:
-    """What the plans of sets expect, for each way to reuse, with bridges of so many hops (one)."""
-    console = output()
-    console.print("  ".join(PLANS_HEAD), highlight=False)
-    for name, mode, hop in product(sets, modes, hops or ["1"]):
-        tasks = [task_of(known_as(e.case), float(e.frequency)) for e in sets[name]]
-        costs = replace(COSTS[mode], search=search)
-        plan = make_plan(tasks, target, costs=costs, hops=HOPS[hop])
-        one, nests = Foreseen.of(plan), possible(tasks, HOPS[hop])
-        figures = (
-            len(tasks), mode, hop, nests, one.considered, one.used, one.searches, one.reuses,
-            one.programs, one.expected,
-        )  # fmt: skip
-        console.print("  ".join(map(str, (name, *figures))), highlight=False, soft_wrap=True)
-
-
-def possible(tasks: Iterable[TuningTask], hops: int | None) -> int:
-    """How many bridges there are between the nests of each family."""
-    families: dict[Family, list[Nest]] = defaultdict(list)
-    for operator in (Operator.of(task.dag) for task in tasks):
-        families[operator.family].append(operator.nest)
-    return sum(len(bridges(nests, hops)) for nests in families.values())
 
 
 # ---- figures ----------------------------------------------------------------------------------

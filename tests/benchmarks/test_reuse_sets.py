@@ -11,9 +11,9 @@ import pytest
 from benchmarks.cases import Case, conv2d
 from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import SETS, Entry
+from benchmarks.reuse_plans import Foreseen
 from benchmarks.reuse_records import task_of
 from benchmarks.reuse_sets import (
-    Foreseen,
     head,
     known_as,
     main,

@@ -292,7 +292,8 @@ class _Planner:
             extra = self.costs.default if task in helpers else 0
             if source != ROOT:
                 kind = RECORDED if records[source] == RECORDED else REUSE
-                found.append(Step(task, kind, source, round(graph[source, task] - extra)))
+                programs = max(1, round(graph[source, task] - extra))
+                found.append(Step(task, kind, source, programs))
             elif records[task] == FOREIGN:
                 programs = self.costs.foreign if task in helpers else LENGTH
                 found.append(Step(task, FOREIGN, task, programs))
