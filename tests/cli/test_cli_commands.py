@@ -130,6 +130,7 @@ def test_reuse_may_name_its_mode(
     assert result.exit_code == 0, result.output
     ((models, given),) = asked
     assert (models, given["reuse"]) == (1, reuse)
+    assert cli("tune", *words).exit_code == 2, "no model"
 
 
 @pytest.mark.parametrize("words", [(), ("--reuse",), ("--reuse", "all")], ids=str)

@@ -29,10 +29,10 @@ from tilewright.cli.console import (
 from tilewright.cli.help import PlainCommand, PlainGroup
 from tilewright.cli.interrupts import exit_status, interruptible
 from tilewright.cli.ops import ops
-from tilewright.cli.options import ReuseCommand
 from tilewright.cli.plan import plan
 from tilewright.cli.records import export, records
 from tilewright.cli.report import report
+from tilewright.cli.reuse import ReuseCommand
 from tilewright.cli.run import run
 from tilewright.cli.show import show
 from tilewright.cli.tune import tune

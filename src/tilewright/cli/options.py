@@ -18,13 +18,10 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 import tilewright as tw
 from tilewright.artifact import Array
-from tilewright.cli.help import PlainCommand
 from tilewright.errors import InputError, UnsupportedModel
 from tilewright.search.objectives import Objective
-from tilewright.search.reuse.edges import MODES
 
 DEFAULT_DB = "tuning.db"
-REUSE = "--reuse"
 EXTRA = "tilewright[demo]"  # what brings onnxruntime
 
 ModelFile: TypeAlias = Annotated[
@@ -298,17 +295,3 @@ def _numbers(text: str, rest: str) -> list[float]:
         return [float(part) for part in rest.split(",")] if rest else []
     except ValueError:
         raise InputError(f"--objective {text!r}: {rest!r} is not a list of numbers") from None
-
-
-class ReuseCommand(PlainCommand):
-    """A command whose --reuse may stand without a mode, and means the first one then."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the mode."""
-        end = args.index("--") if "--" in args else len(args)
-        following = [*args[1:end], ""]
-        named = [
-            f"{REUSE}={MODES[0]}" if word == REUSE and after not in MODES else word
-            for word, after in zip(args[:end], following, strict=True)
-        ]
-        return super().parse_args(ctx, [*named, *args[end:]])

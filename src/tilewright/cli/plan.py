@@ -12,7 +12,6 @@ from tilewright import arguments
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     DEFAULT_DB,
-    REUSE,
     Chains,
     Constants,
     ShapesOfModels,
@@ -20,6 +19,7 @@ from tilewright.cli.options import (
     load_models,
     usage,
 )
+from tilewright.cli.reuse import REUSE
 from tilewright.cli.tune import Models, NewRecords
 from tilewright.search.reuse.edges import MODES
 

@@ -16,7 +16,6 @@ from tilewright.cli.console import output
 from tilewright.cli.interrupts import exit_status
 from tilewright.cli.options import (
     DEFAULT_DB,
-    REUSE,
     Chains,
     Constants,
     Quiet,
@@ -28,6 +27,7 @@ from tilewright.cli.options import (
     parse_objective,
     usage,
 )
+from tilewright.cli.reuse import REUSE
 from tilewright.progress import Snapshot, display, print_summary
 from tilewright.search.reuse.edges import MODES
 from tilewright.text import count
