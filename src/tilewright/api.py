@@ -243,8 +243,8 @@ def plan(
     profile: bool = False,
 ) -> Plan | ProfilePlan:
     """What `tune(models, reuse=reuse)` would do with this database (which need not exist): which
-    tasks are searched, and which reuse whose programs; `reuse="all"` takes about a second of
-    planning an operator. Arguments are those of `tune`. With `profile`, how many programs
+    tasks are searched, and which reuse whose programs; for `reuse="all"` that takes some seconds an
+    operator. Arguments are those of `tune`. With `profile`, how many programs
     `tune(models, profile=True)` measures of each task. Raises InputError where `reuse` is neither
     True nor one of its modes.
     """

@@ -29,8 +29,8 @@ Reuse: TypeAlias = Annotated[
         REUSE,
         metavar="[MODE]",
         callback=usage(partial(arguments.one_of, "reuse", known=MODES)),
-        help="How to reuse, as of `tilewright tune`: ranked, or all, whose plan takes about a "
-        "second an operator.",
+        help="How to reuse, as of `tilewright tune`: ranked, or all, whose plan takes some seconds "
+        "an operator.",
     ),
 ]
 Profile: TypeAlias = Annotated[

@@ -1,4 +1,4 @@
-"""The option --reuse, which may stand without a mode: `--reuse`, `--reuse all`, `--reuse=ranked`."""
+"""The option --reuse, which may stand without a mode: `--reuse MODEL` is `--reuse=ranked MODEL`."""
 
 from __future__ import annotations
 
