@@ -15,7 +15,8 @@ from benchmarks.reuse_pairs import estimates
 from benchmarks.reuse_pairs import rows as reuse_pairs_rows
 from benchmarks.reuse_ranges import HEAD as REUSE_RANGES_HEAD
 from benchmarks.reuse_ranges import rows as reuse_ranges_rows
-from benchmarks.reuse_sets import HEAD as REUSE_SETS_HEAD
+from benchmarks.reuse_sets import has_bridges
+from benchmarks.reuse_sets import head as reuse_sets_head
 from benchmarks.reuse_sets import rows as reuse_sets_rows
 
 
@@ -84,15 +85,22 @@ def reuse_sets(found: Content) -> str:
     ]
     text = f"In the geometric mean {'; '.join(verdicts)}.\n\n" if verdicts else ""
     where, title = place(found)
+    bridges = (
+        '; *bridges* is reuse as published (`reuse="all"`), with bridges of so many hops. The last '
+        "columns: bridges that a plan uses of those it considered, programs that its reuses should "
+        "take, and took"
+        if has_bridges(found)
+        else ""
+    )
     return (
         f"## Reuse within sets of operators{title}\n\n"
         f"`python -m benchmarks.reuse_sets`{where}; ETO's figures 9 to 11: throughput relative to "
         f"searching each operator alone with {found['search']} trials (*own*), each operator as "
         "often as its networks run it. *search* has as many trials as *reuse*, from nothing, "
-        "divided by gradients; *selective* is Selective Tuning; *bridges* reuse under the "
-        "published condition. *search needs* says how many trials search from nothing takes to be "
-        f"as fast. Seconds count everything. {source(found)}\n\n"
-        f"{text}{_both(found)}{table(REUSE_SETS_HEAD, reuse_sets_rows(found))}"
+        f"divided by gradients; *selective* is Selective Tuning{bridges}. *search needs* says how "
+        "many trials search from nothing takes to be as fast. Seconds count everything. "
+        f"{source(found)}\n\n"
+        f"{text}{_both(found)}{table(reuse_sets_head(found), reuse_sets_rows(found))}"
     )
 
 

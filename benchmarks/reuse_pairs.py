@@ -224,7 +224,7 @@ class Pair:
 
     def _reuse(self, db: Path) -> Taken:
         with Database.open(db) as database:
-            tuner = self.bench.run_plan(database, [self.task], LENGTH)
+            tuner, _ = self.bench.run_plan(database, [self.task], LENGTH)
         return Taken(tuner.trials, tuner.elapsed_s, LENGTH)
 
     def _search(self, db: Path) -> Taken:

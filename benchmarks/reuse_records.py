@@ -40,6 +40,7 @@ from tilewright.search.disturbance import Disturbance
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Budget, Callback, Progress
 from tilewright.search.reuse.correspondence import Correspondence, Named
+from tilewright.search.reuse.edges import WHOLE
 from tilewright.search.reuse.family import Operator
 from tilewright.search.reuse.hierarchical import HierarchicalStrategy
 from tilewright.search.reuse.plan import Costs
@@ -208,7 +209,7 @@ class Bench:
         self,
         database: Database,
         tasks: Sequence[TuningTask],
-        trials: int,
+        trials: int | None,
         *,
         wanted: int | None = None,
         kind: Callable[..., TaskScheduler] = TaskScheduler,
@@ -243,14 +244,21 @@ class Bench:
         costs: Costs | None = None,
         hops: int | None = 1,
         observe: Callback = lambda _: None,
-    ) -> Tuner:
-        """`run` with reuse, with as many trials as the plan has programs where none are given."""
+    ) -> tuple[Tuner, Planned]:
+        """`run` with reuse. Where no `trials` are given, as many as the plan has programs; to the
+        plan's end where it does not know how many these will be.
+        """
         planned = Planned.begin(tasks, database, self.machine, self.target, None, 0, costs, hops)
-        return self.run(
-            database, planned.plan.tasks, trials or planned.plan.programs + planned.plan.rest,
-            wanted=len(tasks), kind=planned.scheduler, maker=planned.maker, strategy="reuse",
-            observe=observe,
+        kind: Callable[..., TaskScheduler] = planned.scheduler
+        if trials is None and planned.mode == WHOLE:
+            kind = partial(planned.scheduler, rest=planned.plan.rest)
+        elif trials is None:
+            trials = planned.plan.programs + planned.plan.rest
+        tuner = self.run(
+            database, planned.plan.tasks, trials, wanted=len(tasks), kind=kind,
+            maker=planned.maker, strategy="reuse", observe=observe,
         )  # fmt: skip
+        return tuner, planned
 
     def searched(self, workload: Workload, trials: int = SEARCH) -> Path:
         """The database of an operator's own search, which is made once."""

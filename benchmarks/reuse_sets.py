@@ -3,6 +3,7 @@
     python -m benchmarks.reuse_sets [--sets NAMES] [--minutes 15] [--json FILE]
     python -m benchmarks.reuse_sets --quick         three small sets, searches of 64 trials
     python -m benchmarks.reuse_sets --bridges 0,1,all
+    python -m benchmarks.reuse_sets --plans ranked,all --target cuda:h100    no trials
     python -m benchmarks.reuse_sets --small --target opencl          twelve small convolutions
     python -m benchmarks.reuse_sets --quick --target cuda:h100 --simulated 1,2,3
 
@@ -13,8 +14,7 @@ Sets are those of benchmarks.operator_sets; an operator counts as often as its n
     search      one run of as many trials from nothing, which gradients divide
     selective   Selective Tuning: of operators whose spaces overlap one is searched alone, the
                 others try its best programs as they are
-    bridges N   reuse under the published condition (one iteration space dominates the other), with
-                bridges of so many hops: figure 11
+    bridges N   reuse as published, tune(..., reuse="all"), with bridges of so many hops: figure 11
 
 All programs of an operator take turns in processes that did not search. Of each side:
 
@@ -23,6 +23,8 @@ All programs of an operator take turns in processes that did not search. Of each
                 a slice that goes on where another stopped count again what it reads anew
     needed      trials after which a search from nothing, divided by gradients, is as fast: replayed
                 on the curves of `own`; all of them where it never is
+    plan        bridges that were considered and used, and how many trials the reuses were expected
+                to take and took
 
 A target's device runs the programs; with --simulated they take what the devices of these numbers
 say, which are made of the target's estimate (benchmarks.simulated_gpu), and seconds are those of
@@ -52,6 +54,7 @@ from benchmarks.cases import Case
 from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import PAIR_TYPES, SETS, Entry, entries, square
 from benchmarks.operators import curve, reported
+from benchmarks.reuse_plans import HOPS, Foreseen, show_plans
 from benchmarks.reuse_records import (
     SEARCH,
     TRIED,
@@ -72,18 +75,19 @@ from benchmarks.reuse_records import (
 from benchmarks.tuning_log import TuningLog
 from benchmarks.turns import chosen
 from tilewright.cli.console import output
+from tilewright.machine import as_target
 from tilewright.records.database import Database
 from tilewright.records.rows import DEFAULT
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import Callback
-from tilewright.search.reuse.plan import Costs
+from tilewright.search.reuse.edges import WHOLE
+from tilewright.search.reuse.plan import COSTS, Costs
 from tilewright.search.reuse.selective import clusters
 from tilewright.search.strategies import Maker
 from tilewright.search.task_scheduler import TaskScheduler
 from tilewright.search.tasks import TuningTask, infos_of
 
 OWN, REUSE, PLAIN, SELECTIVE = "own", "reuse", "search", "selective"
-HOPS = {"0": 0, "1": 1, "all": None}
 UNIT = 4  # trials at a time of a search that is replayed
 QUICK = {
     "BERT-Base": SETS["BERT-Base"],
@@ -105,10 +109,11 @@ Curve: TypeAlias = Sequence[tuple[int, float]]
 
 @dataclass(frozen=True)
 class Cost:
-    """What a side took."""
+    """What a side took, and what its plan, where it has one, expected."""
 
     trials: int
     seconds: float
+    plan: Foreseen | None = None
 
 
 def main() -> int:
@@ -119,6 +124,10 @@ def main() -> int:
     words.add_argument("--small", action="store_true", help="one set, 64 trials, for slow devices")
     add_places(words)
     words.add_argument("--bridges", default="", help="of 0, 1 and all, comma-separated (none)")
+    words.add_argument("--search", type=int, help="trials of a search (128; of few sets 64)")
+    words.add_argument(
+        "--plans", help="what plans of ways to reuse expect, and nothing else: ranked,all"
+    )
     add_slices(words, "reuse_pairs")
     options = words.parse_args()
     return reported(lambda: run(options))
@@ -129,7 +138,13 @@ def run(options: argparse.Namespace) -> int:
     sets, search = SETS, SEARCH
     if options.quick or options.small:
         sets, search = (QUICK if options.quick else SMALL), QUICK_SEARCH
+    search = options.search or search
     hops = chosen(options.bridges, HOPS)
+    if options.plans:
+        one_of = {name: sets[name] for name in chosen(options.sets, sets)}
+        modes = chosen(options.plans, COSTS)
+        show_plans(one_of, modes, search, hops, as_target(options.target))
+        return 0
     deadline = Deadline.after(options.minutes)
     options.folder.mkdir(parents=True, exist_ok=True)
     target, places = places_of(options)
@@ -192,10 +207,10 @@ class OperatorSet:
             PLAIN: lambda: self._plain(found["sides"][REUSE]["trials"]),
             SELECTIVE: self._selective,
         }
-        strict = replace(costs, apart=float(2 * self.search))  # no reuse is worth that
+        published = replace(COSTS[WHOLE], search=self.search)
         for hop in hops:
             side = f"bridges {hop}"
-            sides[side] = partial(self._reuse, side, strict, HOPS[hop])
+            sides[side] = partial(self._reuse, side, published, HOPS[hop])
         return sides
 
     def _measured(self, found: Results) -> Iterator[str]:
@@ -247,8 +262,9 @@ class OperatorSet:
 
     def _reuse(self, side: str, costs: Costs, hops: int | None) -> Cost:
         with self._slice(side) as observe, Database.open(self._database(side)) as database:
-            tuner = self.bench.run_plan(database, self.tasks, None, costs, hops, observe)
-        return Cost(tuner.trials, self._seconds(side))
+            tuner, planned = self.bench.run_plan(database, self.tasks, None, costs, hops, observe)
+        foreseen = Foreseen.of(planned.plan, planned.spent)
+        return Cost(tuner.trials, self._seconds(side), foreseen)
 
     def _plain(self, trials: int) -> Cost:
         with self._slice(PLAIN) as observe, Database.open(self._database(PLAIN)) as database:
@@ -371,6 +387,19 @@ def _means(sets: Sequence[Results], side: str, search: int) -> dict[str, float]:
 HEAD = (
     "set", "operators", "side", "throughput", "trials", "fewer trials", "search needs", "seconds",
 )  # fmt: skip
+OF_PLANS = ("bridges", "expected", "spent")  # where the results have bridges
+
+
+def has_bridges(results: Results) -> bool:
+    """Whether a set was tuned with some number of hops."""
+    return any(
+        side.startswith("bridges") for one in results["sets"].values() for side in one["sides"]
+    )
+
+
+def head(results: Results) -> tuple[str, ...]:
+    """The columns of the table."""
+    return (*HEAD, *OF_PLANS) if has_bridges(results) else HEAD
 
 
 def rows(results: Results) -> list[list[str]]:
@@ -383,17 +412,25 @@ def rows(results: Results) -> list[list[str]]:
                 continue
             fewer = f"{results['search'] * n / cost['trials']:.1f}" if cost["trials"] else ""
             counts = [str(cost["trials"]), fewer, str(cost["needed"]), f"{cost['seconds']:.0f}"]
-            found.append([name, str(n), side, f"{cost['throughput']:.3f}", *counts])
+            plan = [str(v) for v in _planned(cost.get("plan"))]
+            found.append([name, str(n), side, f"{cost['throughput']:.3f}", *counts, *plan])
     for side, mean in summary(results)["sides"].items():
         figures = [f"{mean['throughput']:.3f}", "", f"{mean['fewer_trials']:.1f}"]
         times = [f"× {mean['fewer_at_equal']:.1f}", f"÷ {mean['less_time']:.1f}"]
-        found.append(["geometric mean", "", side, *figures, *times])
-    return found
+        found.append(["geometric mean", "", side, *figures, *times, *_planned(None)])
+    return [line[: len(head(results))] for line in found]
+
+
+def _planned(plan: Results | None) -> tuple[str, str, str]:
+    """Bridges used of those considered; what the reuses were expected to take, and took."""
+    if plan is None:
+        return "", "", ""
+    return f"{plan['used']} of {plan['considered']}", str(plan["expected"]), str(plan["spent"])
 
 
 def table(results: Results) -> Table:
     """All sets that are complete."""
-    shown = Table(*HEAD, title="throughput / searches alone")
+    shown = Table(*head(results), title="throughput / searches alone")
     for row in rows(results):
         shown.add_row(*row)
     return shown

@@ -15,8 +15,9 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 from tilewright import arguments
 from tilewright.deviation import GivenTolerance, compare
@@ -41,7 +42,8 @@ from tilewright.search.objectives import Objective, ObjectiveModel, as_objective
 from tilewright.search.profile_plan import ProfilePlan, plan_profile
 from tilewright.search.profiler import PROFILE, ProfileStrategy
 from tilewright.search.progress import Budget, Callback, Progress, TaskResult, weighted_sum
-from tilewright.search.reuse.plan import Plan, make_plan
+from tilewright.search.reuse.edges import MODES, RANKED, WHOLE
+from tilewright.search.reuse.plan import COSTS, Plan, make_plan
 from tilewright.search.reuse.run import Planned, known_tasks
 from tilewright.search.strategies import STRATEGIES, Maker
 from tilewright.search.task_scheduler import SCHEDULERS, TaskScheduler
@@ -102,7 +104,7 @@ def tune(
     target: Target | str | None = None,
     strategy: str = "evolution",
     scheduler: str = "gradient",
-    reuse: bool = False,
+    reuse: bool | str = False,
     profile: bool = False,
     seed: int = 0,
     runner: Sequence[str] | str | None = None,
@@ -118,24 +120,31 @@ def tune(
 
     Stops after `minutes` or `trials`, whichever comes first (default: 10 minutes), or sooner: once
     `patience` trials in a row made nothing better by a thousandth. Equal tasks of several models
-    are tuned once; `scheduler` allots trials to tasks. With `reuse`, tasks whose shapes alone
-    differ are searched near each other's good programs and recorded ones, by a plan of who reuses
-    whom (see `plan`); what is left of the budget is spent as ever. With `profile`, the few programs
-    that guidelines suggest are measured, at most 24 a task, and nothing is learnt: it ends when
-    they are, without any other budget (Bolt, section 3.2.2). The same command with the same seed
-    goes on where an earlier one stopped. `runner` is the command of a remote runner. `rules` are
-    sketch rules of one's own, tried before those of the target. Each of `callbacks` is called with
-    a `Progress` after every round; what it raises ends the run, whose records are kept. The logger
+    are tuned once; `scheduler` allots trials to tasks. The same command with the same seed goes on
+    where an earlier one stopped. `runner` is the command of a remote runner. `rules` are sketch
+    rules of one's own, tried before those of the target. Each of `callbacks` is called with a
+    `Progress` after every round; what it raises ends the run, whose records are kept. The logger
     "tilewright" has rounds (INFO) and trials (DEBUG), too. `progress` shows the run on standard
     error; None does where that is a terminal or a notebook.
+
+    With `reuse`, tasks whose shapes alone differ are searched near each other's good programs and
+    recorded ones, by a plan of who reuses whom (see `plan`); what is left of the budget is spent as
+    ever. True is "ranked": a dozen programs a reuse, chosen by the estimate and what was learnt.
+    "all" measures every program that the published tuner enumerates, tens to hundreds a reuse (ETO,
+    algorithm 1): for devices of which the estimate says little. Given neither `minutes` nor
+    `trials`, it ends when its plan does.
+
+    With `profile`, the few programs that guidelines suggest are measured, at most 24 a task, and
+    nothing is learnt: it ends when they are, without any other budget (Bolt, section 3.2.2).
 
     Raises InputError for an argument that cannot be, RecordsError for a database that cannot be
     used, TargetError for a device that is not here, BuildError, RunError or WrongAnswer when
     nothing can be measured.
     """
-    budget = _budget(trials, minutes, patience, is_bounded=profile)
+    mode = _mode(reuse)
+    budget = _budget(trials, minutes, patience, is_bounded=profile or mode == WHOLE)
     db = arguments.database(db)
-    _check_search(strategy, scheduler, reuse, profile)
+    _check_search(strategy, scheduler, mode is not None, profile)
     seed = arguments.count("seed", seed, least=0)
     goal = as_objective(objective)
     observe = _observer(callbacks)
@@ -152,12 +161,15 @@ def tune(
         schedulers: SchedulerMaker = SCHEDULERS[scheduler]
         maker: Callable[[TuningTask], Maker] | None = None
         planned = None
-        if reuse:
+        if mode is not None:
             planned = Planned.begin(
-                tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed
-            )
+                tasks, database, machine_of(chosen), chosen, _all_rules(rules, chosen), seed,
+                COSTS[mode],
+            )  # fmt: skip
             tasks, maker, strategy = list(planned.plan.tasks), planned.maker, "reuse"
-            schedulers = planned.scheduler
+            is_open = budget.trials is None and budget.minutes is None
+            rest = planned.plan.rest if is_open else None
+            schedulers = partial(planned.scheduler, rest=rest)
         if profile:
             maker, strategy = _profiler, PROFILE
         tuner = Tuner(
@@ -169,8 +181,18 @@ def tune(
         _register(tuner, given, groups, is_remote=runner is not None)
         result = TuneResult.of(tuner, tuner.run(budget, told))
         if planned is not None:
-            planned.tell_left_out()
+            planned.tell()
         return result
+
+
+def _mode(reuse: Any) -> str | None:
+    """How to reuse, None for not at all. Raises InputError."""
+    if isinstance(reuse, bool):
+        return RANKED if reuse else None
+    if not isinstance(reuse, str) or reuse not in MODES:
+        known = ", ".join(map(repr, MODES))
+        raise InputError(f"reuse is True, False, or one of {known}; got {reuse!r}")
+    return reuse
 
 
 def _check_search(strategy: str, scheduler: str, reuse: bool, profile: bool) -> None:
@@ -201,6 +223,7 @@ def plan(
     db: str | Path = "tuning.db",
     target: Target | str | None = None,
     rules: Sequence[Rule] = (),
+    reuse: bool | str = True,
     profile: Literal[False] = False,
 ) -> Plan: ...
 @overload
@@ -210,6 +233,7 @@ def plan(
     db: str | Path = "tuning.db",
     target: Target | str | None = None,
     rules: Sequence[Rule] = (),
+    reuse: bool | str = True,
     profile: bool,
 ) -> Plan | ProfilePlan: ...
 def plan(
@@ -218,12 +242,18 @@ def plan(
     db: str | Path = "tuning.db",
     target: Target | str | None = None,
     rules: Sequence[Rule] = (),
+    reuse: bool | str = True,
     profile: bool = False,
 ) -> Plan | ProfilePlan:
-    """What `tune(models, reuse=True)` would do with this database (which need not exist): which
-    tasks are searched, and which reuse whose programs. Arguments are those of `tune`. With
-    `profile`, how many programs `tune(models, profile=True)` measures of each task.
+    """What `tune(models, reuse=reuse)` would do with this database (which need not exist): which
+    tasks are searched, and which reuse whose programs; for `reuse="all"` that takes some seconds an
+    operator. Arguments are those of `tune`. With `profile`, how many programs
+    `tune(models, profile=True)` measures of each task. Raises InputError where `reuse` is neither
+    True nor one of its modes.
     """
+    mode = _mode(reuse)
+    if mode is None and not profile:
+        raise InputError("a plan is one of reuse or of a profile: leave out reuse, or give profile")
     chosen = as_target(target)
     tasks, _ = merged(parts_of(as_tunables(models), chosen))
     if profile:
@@ -234,7 +264,8 @@ def plan(
     if "://" in str(name) or Path(name).exists():
         with Database.open(name, create=False, readonly=True) as database:
             recorded, foreign = known_tasks(database, machine_of(chosen))
-    return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen))
+    costs = COSTS[mode or RANKED]
+    return make_plan(tasks, chosen, recorded, foreign, _all_rules(rules, chosen), costs)
 
 
 def _all_rules(rules: Sequence[Rule], target: Target) -> Sequence[Rule] | None:

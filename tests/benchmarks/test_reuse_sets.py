@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,17 @@ import pytest
 from benchmarks.cases import Case, conv2d
 from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import SETS, Entry
+from benchmarks.reuse_plans import Foreseen
 from benchmarks.reuse_records import task_of
-from benchmarks.reuse_sets import known_as, main, needed, rows, summary, throughput
+from benchmarks.reuse_sets import (
+    head,
+    known_as,
+    main,
+    needed,
+    rows,
+    summary,
+    throughput,
+)
 from simulated_device import simulate
 
 from benchmarks import reuse_sets
@@ -71,7 +81,26 @@ def test_a_set_is_searched_and_measured_once(run: Any, monkeypatch: pytest.Monke
 
     more = run("--bridges", "all")["sets"]["tiny"]
     assert list(more["sides"]) == [*SIDES, "default", "bridges all"]
+    plan = more["sides"]["bridges all"]["plan"]
+    assert plan["reuses"] == 0 or plan["spent"] > 0
     assert "bridges all" in run()["summary"]["sides"]
+
+
+def test_plans_are_shown_without_a_trial(
+    run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of four ways: two to reuse, without bridges and with all of them."""
+    batches = simulate(monkeypatch)
+    words = ["--plans", "ranked,all", "--bridges", "0,all", "--target", "cuda:h100"]
+    assert run(*words, "--search", "200") is None and not batches
+    first, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert first[0] == "set"
+    assert [line[:4] for line in lines] == [
+        ["tiny", "2", mode, hops] for mode in ("ranked", "all") for hops in ("0", "all")
+    ]
+    for *_, searched, reuses, programs, of_reuses in lines:
+        assert (searched, reuses) == ("1", "1")
+        assert int(programs) == 200 + int(of_reuses)
 
 
 def test_an_operator_is_searched_once_for_all_sets() -> None:
@@ -118,4 +147,10 @@ def test_the_summary_is_of_complete_sets() -> None:
     assert found["fewer_trials"] == pytest.approx(4.0) == found["less_time"]
     assert found["fewer_at_equal"] == pytest.approx(2.0)
     assert ["whole", "2", "reuse", "0.980", "64", "4.0", "128", "20"] in rows(results)
+    assert len(head(results)) == 8
+    plan = asdict(Foreseen(10, 2, 3, 4, 448, 293, 310))
+    whole["sides"]["bridges 1"] = {**cost, "plan": plan}
+    line = ["whole", "2", "bridges 1", "0.980", "64", "4.0", "128", "20", "2 of 10", "293", "310"]
+    assert line in rows(results)
+    assert {len(line) for line in rows(results)} == {len(head(results))} == {11}
     assert summary({"search": 128, "sets": {}}) == {"complete": 0, "sides": {}}

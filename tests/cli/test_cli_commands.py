@@ -102,6 +102,47 @@ def test_a_profile_measures_what_its_plan_tells(model: Path, tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "reuse"),
+    [
+        ((), False),
+        (("--reuse",), "ranked"),
+        (("--reuse", "ranked"), "ranked"),
+        (("--reuse", "all"), "all"),
+        (("--reuse=all",), "all"),
+        (("--reuse", "--trials", "3"), "ranked"),
+        (("--reuse", "all", "--trials", "3"), "all"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("first", [True, False], ids=["model first", "model last"])
+def test_reuse_may_name_its_mode(
+    words: tuple[str, ...],
+    reuse: str | bool,
+    first: bool,
+    model: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A model after --reuse is no mode."""
+    asked = []
+    monkeypatch.setattr(tw, "tune", lambda models, **given: asked.append((len(models), given)))
+    result = cli("tune", *((model, *words) if first else (*words, model)))
+    assert result.exit_code == 0, result.output
+    ((models, given),) = asked
+    assert (models, given["reuse"]) == (1, reuse)
+    assert cli("tune", *words).exit_code == 2, "no model"
+
+
+@pytest.mark.parametrize("words", [(), ("--reuse",), ("--reuse", "all")], ids=str)
+def test_a_plan_is_of_a_way_to_reuse(
+    words: tuple[str, ...], model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(tw, "plan", lambda _, **given: asked.append(given["reuse"]))
+    assert cli("plan", *words, model).exit_code == 0
+    assert asked == ["all" if "all" in words else "ranked"]
+
+
 @pytest.mark.cpu
 def test_compile_prints_the_plan(tuned: tuple[Path, Result], model: Path) -> None:
     plain = cli("compile", model)

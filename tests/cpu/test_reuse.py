@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tilewright as tw
+from made_up_latencies import simulate
 from simulated_tuning import record_search
 from tilewright.cli.app import app
 from tilewright.expr import operators as ops
@@ -19,6 +21,7 @@ from tilewright.machine import host_target, machine_of
 from tilewright.records.database import Database
 from tilewright.records.rows import CARRIED, DEFAULT
 from tilewright.search.reuse.carry import Carried, Carrier
+from tilewright.search.reuse.rounds import CHOICE, LOADS, THREADS, UNROLL
 from tilewright.search.reuse.run import WELL_KNOWN
 from tilewright.search.reuse.strategy import LENGTH
 from tilewright.tuning_tasks import tasks_of
@@ -57,6 +60,26 @@ def recorded(tmp_path: Path) -> Path:
     with Database.open(tmp_path / "tuning.db") as database:
         record_search(database, machine_of(target), target, task, 4.0)
     return tmp_path / "tuning.db"
+
+
+def test_all_that_the_published_tuner_enumerates_is_measured(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without a budget, to the plan's end; the same command then has nothing left to do."""
+    simulate(monkeypatch)
+    (step,) = tw.plan(product(96), db=recorded, reuse="all").steps
+    assert step.programs > LENGTH == tw.plan(product(96), db=recorded).steps[0].programs
+    with caplog.at_level(logging.INFO, logger="tilewright"):
+        result = tw.tune(product(96), db=recorded, reuse="all", progress=False)
+    told = f"reuse took {result.trials} of {step.programs} expected programs"
+    assert told in caplog.messages
+    with Database.open(recorded, create=False, readonly=True) as records:
+        hashes = {w.name: w.hash for w in records.workloads()}
+        trials = [t for t in records.trials(hashes["product96"]) if t.origin != DEFAULT]
+    assert {THREADS, LOADS} <= {t.origin for t in trials} <= {THREADS, LOADS, UNROLL, CHOICE}
+    assert result.trials == len(trials) > LENGTH
+    again = tw.tune(product(96), db=recorded, reuse="all", progress=False)
+    assert again.trials == result.trials
 
 
 def check(function: Any) -> None:

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilewright as tw
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
-from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan
+from tilewright.search.reuse import plan as plans
+from tilewright.search.reuse.edges import WHOLE, Edges, Member
+from tilewright.search.reuse.family import Operator
+from tilewright.search.reuse.plan import COSTS, Costs, Plan, Step, make_plan
 from tilewright.search.reuse.strategy import LENGTH, ROUND
 from tilewright.search.tasks import TuningTask
 from tilewright.target import Target
@@ -128,10 +132,14 @@ def test_rules_that_a_source_lacks_forbid_reuse() -> None:
     assert [(s.task, s.source) for s in plan.steps] == [(three.hash, None), (one.hash, three.hash)]
 
 
-def test_bridges_where_domination_is_worth_it() -> None:
+def none_dominates() -> list[TuningTask]:
+    return [matmul(256, 32, 32), matmul(32, 256, 32), matmul(32, 32, 256)]
+
+
+def test_bridges_where_one_has_to_dominate() -> None:
     """Three operators of which none dominates another, and a bridge that serves all."""
-    tasks = [matmul(256, 32, 32), matmul(32, 256, 32), matmul(32, 32, 256)]
-    costs = replace(Costs(), apart=64.0)
+    tasks = none_dominates()
+    costs = replace(Costs(), dominated=True)
     plan = make_plan(tasks, CPU, costs=costs)
     check(plan, tasks)
     assert plan.considered == 1
@@ -141,7 +149,62 @@ def test_bridges_where_domination_is_worth_it() -> None:
     assert plan.steps[0].source is None
     without = make_plan(tasks, CPU, costs=costs, hops=0)
     assert (without.considered, without.tasks) == (0, tuple(tasks))
-    assert make_plan(tasks, CPU).tasks == tuple(tasks), "a bridge has its cost"
+    assert without.programs - plan.programs > LENGTH, "one search for three, and a bridge's"
+
+
+def test_where_no_bridge_can_pay_none_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dozen programs from anywhere: one search serves all without a bridge."""
+    monkeypatch.setattr(plans, "bridge", lambda *_: pytest.fail("a bridge's DAG was built"))
+    tasks = none_dominates()
+    plan = make_plan(tasks, CPU)
+    assert (plan.considered, plan.tasks) == (0, tuple(tasks))
+    root = next(t for t in tasks if t.hash == plan.steps[0].task)
+    known = [replace(root, weight=0.0)]
+    assert make_plan(tasks, CPU, known).considered == 0
+    assert make_plan(tasks, CPU, foreign=known).considered == 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bridges_that_are_not_built_would_not_have_paid(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random products, some recorded here or elsewhere, searches of random lengths."""
+    rng = np.random.default_rng(seed)
+    shapes = np.unique(rng.choice([16, 32, 64, 128, 256], (6, 3)), axis=0).tolist()
+    tasks = [matmul(*shape) for shape in rng.permutation(shapes).tolist()]
+    some = [replace(task, weight=0.0) for task in tasks[: int(rng.integers(0, 3))]]
+    recorded, foreign = some[:1], some[1:]
+    costs = replace(Costs(), search=int(rng.integers(4, 160)), dominated=bool(rng.integers(0, 2)))
+    wanted = tasks[int(rng.integers(0, 2)) :]
+    plan = make_plan(wanted, CPU, recorded, foreign, costs=costs)
+    check(plan, wanted)
+    monkeypatch.setattr(plans._Planner, "_least", lambda *_: -1.0)
+    every = make_plan(wanted, CPU, recorded, foreign, costs=costs)
+    assert every.steps == plan.steps
+    assert [task.hash for task in every.tasks] == [task.hash for task in plan.tasks]
+    assert every.considered >= plan.considered
+
+
+@pytest.mark.parametrize("target", ["opencl:pocl cores=2", "cuda:h100"])
+def test_whole_reuses_cost_what_the_published_tuner_is_expected_to_measure(target: str) -> None:
+    tasks = [matmul(32, 32, 32), matmul(64, 32, 32), matmul(64, 64, 32)]
+    device = Target.parse(target)
+    plan = make_plan(tasks, device, costs=COSTS[WHOLE])
+    check(plan, tasks)
+    by_hash = {t.hash: Member(t, Operator.of(t.dag), frozenset()) for t in tasks}
+    reuses = [s for s in plan.steps if s.kind == REUSE]
+    assert reuses
+    edges = Edges(device, None, WHOLE)
+    for step in reuses:
+        assert step.source is not None
+        expected = edges.programs(by_hash[step.task], by_hash[step.source])
+        assert step.programs == round(expected) != LENGTH
+
+
+def test_whole_reuses_that_cost_more_than_a_search_are_searches() -> None:
+    tasks = [matmul(32, 32, 32), matmul(64, 32, 32), matmul(64, 64, 32)]
+    plan = make_plan(tasks, Target.parse("cuda:h100"), costs=replace(COSTS[WHOLE], search=8))
+    assert {s.kind for s in plan.steps} <= {SEARCH}
 
 
 def test_families_that_hardly_matter_are_searched_as_ever() -> None:
@@ -158,7 +221,7 @@ def test_a_network_and_the_same_plan_again() -> None:
     tasks = tasks_of(model)
     plan = make_plan(tasks, CPU)
     check(plan, tasks)
-    assert plan.considered == 51
+    assert plan.considered == 0, "none of 51 can pay"
     assert sum(s.kind == REUSE for s in plan.steps) >= 23
     assert plan.programs <= len(tasks) * Costs().search / 7
     assert str(make_plan(tasks, CPU)) == str(plan)

@@ -17,7 +17,12 @@ from tilewright.records.machine import Machine
 from tilewright.records.rows import CARRIED, DEFAULT, FOREIGN, RECORDED, REUSE, SEARCH, Trial
 from tilewright.search.objectives import ObjectiveModel, TotalLatency
 from tilewright.search.reuse.correspondence import kin
-from tilewright.search.reuse.plan import Costs
+from tilewright.search.reuse.edges import WHOLE
+from tilewright.search.reuse.hierarchical import HierarchicalStrategy, WholeReuse
+from tilewright.search.reuse.plan import COSTS as COSTS_OF
+from tilewright.search.reuse.plan import Costs, make_plan
+from tilewright.search.reuse.rounds import CHOICE as ROUND_CHOICE
+from tilewright.search.reuse.rounds import LOADS, THREADS, UNROLL
 from tilewright.search.reuse.run import PROGRAMS, WELL_KNOWN, Planned, PlanScheduler, well_known
 from tilewright.search.reuse.strategy import LENGTH, ROUND, ReuseStrategy
 from tilewright.search.task_scheduler import TaskInfo
@@ -55,13 +60,15 @@ def tuner_of(
     costs: Costs = COSTS,
     hops: int | None = 1,
     here: Machine = MACHINE,
+    rest: int | None = None,
 ) -> tuple[Tuner, Planned]:
     planned = Planned.begin(tasks, database, here, TARGET, None, seed, costs, hops)
 
     def schedule(all_tasks, latencies, seed):
         numbers = tuple(range(len(tasks)))
         model = ObjectiveModel("m", numbers, tuple(t.weight for t in tasks))
-        return planned.scheduler(infos_of(all_tasks, latencies), [model], TotalLatency(), seed=seed)
+        infos = infos_of(all_tasks, latencies)
+        return planned.scheduler(infos, [model], TotalLatency(), rest=rest, seed=seed)
 
     tuner = Tuner(
         planned.plan.tasks, database, here, machine, TARGET, schedule, "reuse", seed,
@@ -229,14 +236,16 @@ def test_a_plan_is_made_once(database: Database) -> None:
     }
 
 
-def plan_scheduler(allotments, more, is_over=lambda _: False) -> PlanScheduler:
+def plan_scheduler(allotments, more, is_over=lambda _: None, rest=None) -> PlanScheduler:
     infos = [TaskInfo(f"t{i}", 1e9, "s", 1e-3 * (i + 1)) for i in range(3)]
     model = ObjectiveModel("m", (0, 1, 2), (1.0, 1.0, 1.0))
-    return PlanScheduler(allotments, is_over, more, infos, [model], TotalLatency(), seed=0)
+    return PlanScheduler(
+        allotments, is_over, more, infos, [model], TotalLatency(), rest=rest, seed=0
+    )
 
 
 def test_a_step_that_is_over_makes_room_for_the_next() -> None:
-    scheduler = plan_scheduler([(2, 12), (1, 12), (0, 12)], dict, lambda task: task != 1)
+    scheduler = plan_scheduler([(2, 12), (1, 12), (0, 12)], dict, lambda task: task != 1 or None)
     chosen = []
     for _ in range(5):
         chosen.append(scheduler.next())
@@ -318,10 +327,94 @@ def test_a_source_that_todays_rules_lack_gives_way_to_the_next(database: Databas
     assert second.task in {t.workload_hash for t in trials}
 
 
+# ---- the published tuner ------------------------------------------------------------------------
+
+
+WHOLE_COSTS = replace(COSTS_OF[WHOLE], search=SEARCHED, fallback=0)
+
+
+def pair() -> list[TuningTask]:
+    return [matmul(32, 32, 32), matmul(64, 48, 32)]
+
+
+def test_whole_reuses_end_when_all_is_measured_that_is_enumerated(database: Database) -> None:
+    """Neither what the plan expects nor the budget's end of a step: the rounds' own end."""
+    first, second = (step.task for step in make_plan(pair(), TARGET, costs=WHOLE_COSTS).steps)
+    tuner, planned = tuner_of(pair(), database, SimulatedMachine(), costs=WHOLE_COSTS, rest=0)
+    tuner.run(Budget())
+    strategies = {search.task.hash: search.strategy for search in tuner.searches}
+    whole = strategies[second]
+    assert isinstance(whole, WholeReuse) and whole.is_over
+    stretches = [(task, [*some]) for task, some in groupby(searched(database), lambda t: t[0])]
+    assert [task for task, _ in stretches][:2] == [first, second]
+    measured = stretches[1][1]
+    assert {origin for *_, origin in measured} <= {THREADS, LOADS, UNROLL, ROUND_CHOICE}
+    (step,) = (step for step in planned.plan.steps if step.task == second)
+    assert len(measured) > LENGTH and len(measured) != step.programs
+    assert planned.spent[second] == len(measured)
+    relatives = whole.rounds.relatives()
+    again = HierarchicalStrategy(whole.space, whole.extractor, whole.model, lambda: relatives)
+    known = {t.gene: t.measured_s for t in database.trials(second, MACHINE.fingerprint)}
+    while batch := again.ask(np.random.default_rng(7), 5):
+        again.tell(batch, [known[c.gene] for c in batch])
+    assert again.has_relatives
+
+
+def test_a_killed_run_of_whole_reuses_goes_on(tmp_path: Path) -> None:
+    with Database.open(tmp_path / "whole.db") as whole:
+        tuner_of(pair(), whole, SimulatedMachine(), costs=WHOLE_COSTS, rest=0)[0].run(Budget())
+        wanted = searched(whole)
+    first = wanted[0][0]
+    begun = sum(task == first for task, *_ in wanted)
+    with Database.open(tmp_path / "killed.db") as killed:
+        for stop_after in (begun + 4, 2):
+            machine = SimulatedMachine(stop_after=stop_after)
+            with pytest.raises(KeyboardInterrupt):
+                tuner_of(pair(), killed, machine, costs=WHOLE_COSTS, rest=0)[0].run(Budget())
+        assert begun < len(searched(killed)) < len(wanted)
+        tuner_of(pair(), killed, SimulatedMachine(), costs=WHOLE_COSTS, rest=0)[0].run(Budget())
+        assert searched(killed) == wanted
+
+
+def test_ways_to_reuse_have_plans_of_their_own(database: Database) -> None:
+    _, ranked = tuner_of(pair(), database, SimulatedMachine())
+    _, whole = tuner_of(pair(), database, SimulatedMachine(), costs=WHOLE_COSTS)
+    assert ranked.name != whole.name
+    assert [s.programs for s in ranked.plan.steps] != [s.programs for s in whole.plan.steps]
+    assert tuner_of(pair(), database, SimulatedMachine())[1].plan.steps == ranked.plan.steps
+
+
+@pytest.mark.parametrize(
+    ("over", "spent"), [(None, 8), (False, 24), (True, 4)], ids=["unknown", "later", "sooner"]
+)
+def test_a_step_ends_when_its_strategy_says(over: bool | None, spent: int) -> None:
+    """As many programs as planned where it does not know."""
+    told = []
+
+    def is_over(task: int) -> bool | None:
+        told.append(task)
+        return over if over is not False else len(told) == 6
+
+    scheduler = plan_scheduler([(2, 8), (1, 4)], dict, is_over)
+    while scheduler.next() == 2:
+        scheduler.tell(2, 1e-3, 4)
+        assert len(told) < 10
+    assert 4 * len(told) == spent
+
+
+def test_the_rest_by_gradients_may_have_an_end() -> None:
+    scheduler = plan_scheduler([(2, 4)], lambda: {1: 4}, rest=8)
+    told = 0
+    while not scheduler.done:
+        scheduler.tell(scheduler.next(), 1e-3, 4)
+        told += 4
+    assert told == 4 + 4 + 8
+
+
 def test_a_bridge_gets_its_step_and_nothing_else(database: Database) -> None:
     """Where none of two operators dominates, and only dominating ones may be reused."""
     tasks = [matmul(64, 32, 32), matmul(32, 64, 32)]
-    costs = Costs(search=SEARCHED, default=1, apart=1000)
+    costs = Costs(search=SEARCHED, default=1, dominated=True)
     without = tuner_of(tasks, database, SimulatedMachine(), 1, costs, hops=0)[1].plan
     assert [s.kind for s in without.steps] == [SEARCH, SEARCH]
     tuner, planned = tuner_of(tasks, database, SimulatedMachine(), 0, costs)

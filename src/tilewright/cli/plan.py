@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, TypeAlias
 
 import typer
 
 import tilewright as tw
+from tilewright import arguments
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     DEFAULT_DB,
@@ -15,9 +17,22 @@ from tilewright.cli.options import (
     ShapesOfModels,
     TargetSpec,
     load_models,
+    usage,
 )
+from tilewright.cli.reuse import REUSE
 from tilewright.cli.tune import Models, NewRecords
+from tilewright.search.reuse.edges import MODES
 
+Reuse: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        REUSE,
+        metavar="[MODE]",
+        callback=usage(partial(arguments.one_of, "reuse", known=MODES)),
+        help="How to reuse, as of `tilewright tune`: ranked, or all, whose plan takes some seconds "
+        "an operator.",
+    ),
+]
 Profile: TypeAlias = Annotated[
     bool,
     typer.Option("--profile", help="Of `tilewright tune --profile` instead."),
@@ -31,6 +46,7 @@ def plan(
     chains: Chains = True,
     db: NewRecords = DEFAULT_DB,
     target: TargetSpec = None,
+    reuse: Reuse = MODES[0],
     profile: Profile = False,
 ) -> None:
     """Show what `tilewright tune --reuse` would do: who is searched, who reuses whom.
@@ -42,5 +58,7 @@ def plan(
     """
     loaded = load_models(models, shape, constant, chains)
     output().print(
-        str(tw.plan(loaded, db=db, target=target, profile=profile)), highlight=False, soft_wrap=True
+        str(tw.plan(loaded, db=db, target=target, reuse=reuse, profile=profile)),
+        highlight=False,
+        soft_wrap=True,
     )

@@ -27,7 +27,9 @@ from tilewright.cli.options import (
     parse_objective,
     usage,
 )
+from tilewright.cli.reuse import REUSE
 from tilewright.progress import Snapshot, display, print_summary
+from tilewright.search.reuse.edges import MODES
 from tilewright.text import count
 
 Models: TypeAlias = Annotated[
@@ -44,7 +46,7 @@ Minutes: TypeAlias = Annotated[
         metavar="MINUTES",
         callback=usage(arguments.minutes),
         help="Stop after so many minutes.",
-        show_default="10, without --trials",
+        show_default="10, without --trials and --reuse all",
     ),
 ]
 Trials: TypeAlias = Annotated[
@@ -94,11 +96,17 @@ Strategy: TypeAlias = Annotated[
     ),
 ]
 Reuse: TypeAlias = Annotated[
-    bool,
+    str | None,
     typer.Option(
-        "--reuse",
+        REUSE,
+        metavar="[MODE]",
+        callback=usage(partial(arguments.one_of, "reuse", known=MODES)),
         help="Search tasks whose shapes alone differ near each other's good programs, and near "
-        "recorded ones: far fewer programs in all. See `tilewright plan`.",
+        "recorded ones. ranked, which need not be written: a dozen programs each, by what was "
+        "learnt, far fewer in all. all: everything that ETO's published tuner enumerates, tens to "
+        "hundreds each, for devices of which the estimate says little; without a budget it ends "
+        "with its plan. See `tilewright plan`.",
+        show_default=False,
     ),
 ]
 Profile: TypeAlias = Annotated[
@@ -133,7 +141,7 @@ def tune(
     target: TargetSpec = None,
     objective: Goal = "sum",
     strategy: Strategy = "evolution",
-    reuse: Reuse = False,
+    reuse: Reuse = None,
     profile: Profile = False,
     seed: Seed = 0,
     runner: Runner = None,
@@ -164,7 +172,7 @@ def tune(
                 objective=goal,
                 target=target,
                 strategy=strategy,
-                reuse=reuse,
+                reuse=reuse or False,
                 profile=profile,
                 seed=seed,
                 runner=runner,

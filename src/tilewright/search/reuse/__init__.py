@@ -9,5 +9,6 @@ what the other's good programs suggest.
     strategy.py         the few programs that are measured
     shapes.py           what blocks and threads may compute, and what that costs (shape_costs.py)
     rounds.py           the published tuner's programs, all of which hierarchical.py measures
+    edges.py            what a reuse will measure, by either strategy
     graph.py, flow.py   which task reuses which, at the least cost
 """

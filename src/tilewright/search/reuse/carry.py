@@ -25,9 +25,9 @@ from tilewright.records.rows import best_first
 from tilewright.search.cost_model import GradientBoostedModel
 from tilewright.search.pretraining import pretrain
 from tilewright.search.reuse.correspondence import Correspondence, Named
+from tilewright.search.reuse.edges import distance
 from tilewright.search.reuse.family import Family, Operator
 from tilewright.search.reuse.parts import Parts
-from tilewright.search.reuse.plan import Costs
 from tilewright.search.reuse.run import gain_of, well_known
 from tilewright.search.reuse.strategy import KNOWN, WORTH
 from tilewright.search.strategies import GuidedScore
@@ -71,10 +71,10 @@ class Carrier:
             return Carried(composed.gene, ", ".join(composed.sources)) if is_faster else None
         here = Operator.of(task.dag)
 
-        def distance(source: TuningTask) -> float:
-            return Costs().reuse(here.nest, Operator.of(source.dag).nest)
+        def far(source: TuningTask) -> float:
+            return distance(here.nest, Operator.of(source.dag).nest)
 
-        relatives = sorted(self._known.get(here.family, ()), key=distance)[:ASKED]
+        relatives = sorted(self._known.get(here.family, ()), key=far)[:ASKED]
         if not relatives:
             return None
         mine = Named(task.space(self.target), here)

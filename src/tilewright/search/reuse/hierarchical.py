@@ -2,10 +2,10 @@
 
     strategy = HierarchicalStrategy(space, extractor, model, lambda: [Relative(named, programs)])
     strategy.ask(rng, 64)            the next programs of a round; none when all rounds are over
+    WholeReuse(space, extractor, model, relatives).ask(rng, 64)         the same, then evolution
 
 It takes the best program of the first relative that has a counterpart here. What it measures
-depends on what it was told and on nothing else. `ReuseStrategy`, which measures a few of such
-programs, is compared with it.
+depends on what it was told and on nothing else. `ReuseStrategy` measures a few of such programs.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from tilewright.search.reuse.rounds import (
 )
 from tilewright.search.reuse.shapes import Shapes
 from tilewright.search.reuse.strategy import Relative, Relatives
+from tilewright.search.strategies import EvolutionStrategy
 from tilewright.space.space import Space
 
 
@@ -50,6 +51,7 @@ class HierarchicalStrategy:
     _known: dict[int, float] = field(default_factory=dict)  # seconds by fingerprint
     _rounds: Rounds | None = None
     _begun: bool = False
+    _ended: bool = False
     _round: Population | None = None
 
     def __post_init__(self) -> None:
@@ -59,15 +61,28 @@ class HierarchicalStrategy:
 
     def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
         """The next programs of the round; the first ones of the next where it is over."""
-        while not self._queue:
+        if self.is_over:
+            return []
+        batch, self._queue = self._queue[:n], self._queue[n:]
+        return batch
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all rounds are, once what was proposed is told. Asks for the relatives."""
+        while not self._queue and not self._ended:
             found = self._next()
             if found is None:
-                return []
+                self._ended = True
+                break
             programs = self.space.canonical(found.programs)
             scored = Scored(programs, np.zeros(len(programs)), named(found.origin, len(programs)))
             self._queue = self._memory.candidates(scored, len(programs), with_score=False)
-        batch, self._queue = self._queue[:n], self._queue[n:]
-        return batch
+        return self._ended
+
+    @property
+    def has_relatives(self) -> bool:
+        """Whether there is a program to reuse; known once `is_over` was asked."""
+        return self._rounds is not None
 
     def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
         """Remember results."""
@@ -139,6 +154,43 @@ class HierarchicalStrategy:
             self.space, self.extractor, sketch, self._named.operator, mine, ranges,
             usage_of(extractor, one), registers_of(there, extractor, one),
         )  # fmt: skip
+
+
+@dataclass
+class WholeReuse:
+    """Algorithm 1 to its end, then evolution from what it measured; evolution alone where there is
+    no program to reuse.
+    """
+
+    space: Space
+    extractor: FeatureExtractor
+    model: CostModel
+    relatives: Relatives
+
+    def __post_init__(self) -> None:
+        parts = self.space, self.extractor, self.model
+        self.rounds = HierarchicalStrategy(*parts, self.relatives)
+        self.after = EvolutionStrategy(*parts)
+
+    @property
+    def measured(self) -> list[tuple[float, Candidate]]:
+        """What ran, and how many seconds it took; best first."""
+        return self.after.measured
+
+    @property
+    def is_over(self) -> bool | None:
+        """Whether the rounds are; None where they never began."""
+        over = self.rounds.is_over
+        return over if self.rounds.has_relatives else None
+
+    def ask(self, rng: np.random.Generator, n: int) -> list[Candidate]:
+        """The next programs of the rounds; what evolution proposes when they are over."""
+        return self.rounds.ask(rng, n) or self.after.ask(rng, n)
+
+    def tell(self, batch: Sequence[Candidate], latencies: Sequence[float | None]) -> None:
+        """Remember results."""
+        self.rounds.tell(batch, latencies)
+        self.after.tell(batch, latencies)
 
 
 def carried(space: Space, like: Correspondence, row: Ints) -> tuple[Ints, int]:

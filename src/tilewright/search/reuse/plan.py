@@ -11,10 +11,10 @@ iteration space dominate the other. On CPUs programs carry over where none does,
 (docs/findings.md); so this is a matter of cost alone.
 
 Costs are expected programs. A search from nothing takes `Costs.search` of them, a reuse those that
-the strategy measures and what has to be searched after all, which is the more the farther the
-shapes are from each other. A bridge (ETO, section 6.2) costs its default program, too. What the
-records hold of this machine is free; what they hold of another one costs a few programs, of which
-only measuring says what they are worth here.
+its strategy will measure (`edges.py`). A bridge (ETO, section 6.2) costs its default program, too;
+there are none where no tree with one can cost less than that without. What the records hold of this
+machine is free; what they hold of another one costs a few programs, of which only measuring says
+what they are worth here.
 """
 
 from __future__ import annotations
@@ -22,20 +22,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log2, prod
 
 from tilewright.errors import InputError
 from tilewright.records.rows import FOREIGN, RECORDED, REUSE, SEARCH
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import abilities
-from tilewright.search.reuse.family import (
-    Family,
-    Nest,
-    Operator,
-    bridge,
-    bridges,
-    comparable,
-)
+from tilewright.search.reuse.edges import RANKED, WHOLE, Edges, Member, distance
+from tilewright.search.reuse.family import Family, Operator, bridge, bridges
 from tilewright.search.reuse.graph import Graph, Tree, cost, steiner_tree
 from tilewright.search.reuse.strategy import LENGTH, ROUND
 from tilewright.search.tasks import TuningTask
@@ -47,29 +40,25 @@ ROOT = ""  # of the graph: searches from nothing
 MINOR = 0.05  # of all work: families that make up less are left to the gradients
 MAJOR = 0.25  # those that make up as much get a whole search
 BALANCE = 8  # operations in the time of a byte from memory, roughly; only shares are told by it
-NEAREST = 64  # sources that a task is given to choose from
 RECORDS = 32  # recorded workloads of a family to choose from
 
 
 @dataclass(frozen=True)
 class Costs:
     """Expected programs: of a search from nothing; of one more where a step ended badly; of a
-    default program, confirmed; of an operator that another machine has programs of; and of what a
-    reuse leaves to be searched, for each octave between the numbers of iterations and for shapes of
-    which none dominates the other.
+    default program, confirmed; of an operator that another machine has programs of. Those of a
+    reuse are the edges' of a `mode`, where with `dominated` one operator dominates the other.
     """
 
     search: int = 128
     fallback: int = 64
     default: int = 5
     foreign: int = ROUND
-    octave: float = 0.5
-    apart: float = 2.0
+    mode: str = RANKED
+    dominated: bool = False
 
-    def reuse(self, target: Nest, source: Nest) -> float:
-        """Of a program of `source` for `target`."""
-        octaves = abs(log2(prod(target) / prod(source)))
-        return LENGTH + self.octave * octaves + self.apart * (not comparable(target, source))
+
+COSTS = {RANKED: Costs(), WHOLE: Costs(mode=WHOLE, dominated=True)}  # by mode; WHOLE as published
 
 
 @dataclass(frozen=True)
@@ -83,23 +72,6 @@ class Step:
     kind: str
     source: str | None
     programs: int
-
-
-@dataclass(frozen=True)
-class Member:
-    """An operator that may reuse and be reused. Its records are this machine's (RECORDED), another
-    one's (FOREIGN) or none.
-    """
-
-    task: TuningTask
-    operator: Operator
-    rules: frozenset[tuple[str, ...]]
-    records: str | None = None
-
-    @property
-    def is_helper(self) -> bool:
-        """Whether it has to be tuned for others alone: a bridge, or what another machine tuned."""
-        return not self.task.weight and self.records != RECORDED
 
 
 @dataclass(frozen=True)
@@ -170,8 +142,9 @@ def make_plan(
     `foreign` those that other machines have programs of; `hops` is how far bridges go (None: all of
     them, 0: none).
     """
-    costs = costs or Costs()
-    planner = _Planner(target, rules, costs, hops)
+    costs = costs or COSTS[RANKED]
+    edges = Edges(target, rules, costs.mode, costs.dominated)
+    planner = _Planner(target, rules, costs, hops, edges)
     members = [planner.member(task) for task in tasks]
     families: dict[Family, list[Member]] = {}
     for member in members:
@@ -188,10 +161,9 @@ def make_plan(
         if share < MINOR:
             break
         family = {m.task.hash: m for m in families[kind]}
-        between = planner.bridges(list(family.values()))
+        some, between = planner.steps(list(family.values()), min(1.0, share / MAJOR))
         considered += len(between)
         every = [*family.values(), *between]
-        some = planner.steps(every, min(1.0, share / MAJOR))
         steps += some
         reused = {step.source for step in some}
         sources += [m for m in every if m.task.hash in reused]
@@ -228,6 +200,7 @@ class _Planner:
     rules: Sequence[Rule] | None
     costs: Costs
     hops: int | None
+    edges: Edges
 
     def member(self, task: TuningTask, records: str | None = None) -> Member:
         """What the planner knows of a task."""
@@ -246,7 +219,7 @@ class _Planner:
             operator = Operator.of(task.dag)
             if operator.family in families:
                 nests = (m.operator.nest for m in families[operator.family])
-                far = min(self.costs.reuse(nest, operator.nest) for nest in nests)
+                far = min(distance(nest, operator.nest) for nest in nests)
                 near.setdefault(operator.family, []).append((far, task.hash, task))
         chosen = [sorted(found, key=lambda f: f[:2])[:RECORDS] for found in near.values()]
         wanted = {m.task.hash: m.task for some in families.values() for m in some}
@@ -270,29 +243,59 @@ class _Planner:
             found.append(self.member(task))
         return found
 
-    def steps(self, family: Sequence[Member], worth: float) -> list[Step]:
-        """The cheapest way to programs for all of a family that are wanted, sources first; none
-        for one that has no relatives. A search gets that part of its programs that it is `worth`.
+    def steps(self, family: Sequence[Member], worth: float) -> tuple[list[Step], Sequence[Member]]:
+        """The cheapest way to programs for all of a family that are wanted, sources first, and the
+        bridges that came into question; no steps where none has relatives. A search gets that part
+        of its programs that it is `worth`.
         """
-        graph = self._graph(family, self.costs.search * worth)
+        search = self.costs.search * worth
+        graph = self._graph(family, search)
+        tree = self._tree(family, graph)
+        between: Sequence[Member] = ()
+        if self.hops != 0 and cost(tree, graph) > self._least(family, graph, search):
+            between = self.bridges(family)
+            every = [*family, *between]
+            more = self._graph(every, search)
+            other = self._tree(every, more)
+            if cost(other, more) < cost(tree, graph):
+                family, graph, tree = every, more, other
+        return self._steps(family, graph, tree), between
+
+    def _tree(self, family: Sequence[Member], graph: Graph[str]) -> Tree[str]:
+        """The cheaper of two: that with helpers is an approximation, which may cost more than one
+        without.
+        """
         wanted = [m.task.hash for m in family if m.task.weight]
-        between = {m.task.hash for m in family if m.is_helper}
-        direct = {edge: c for edge, c in graph.items() if not between.intersection(edge)}
-        # The tree with helpers is an approximation: it may cost more than one without.
+        helpers = {m.task.hash for m in family if m.is_helper}
+        direct = {edge: c for edge, c in graph.items() if not helpers.intersection(edge)}
         trees = [steiner_tree(some, ROOT, wanted) for some in (direct, graph)]
-        tree = min(trees, key=lambda tree: cost(tree, graph))
+        return min(trees, key=lambda tree: cost(tree, graph))
+
+    def _least(self, family: Sequence[Member], graph: Graph[str], search: float) -> float:
+        """What no tree with a bridge costs less than: the cheapest edge into every operator that is
+        wanted and into a bridge, at least one of them from the root.
+        """
+        least = min(self.edges.least, search)
+        wanted = sum(min(least, graph[ROOT, m.task.hash]) for m in family if m.task.weight)
+        first = min(c for (source, _), c in graph.items() if source == ROOT)
+        return wanted + max(first, least) + self.costs.default
+
+    def _steps(self, family: Sequence[Member], graph: Graph[str], tree: Tree[str]) -> list[Step]:
         records = {m.task.hash: m.records for m in family}
         if all(records[task] is None for task in tree) and len(tree) < 2:
             return []  # a search from nothing, as without a plan
+        helpers = {m.task.hash for m in family if m.is_helper}
         found = []
         work = {m.task.hash: _work(m.task) for m in family}
         for task in _sources_first(tree, work):
             source = tree[task]
+            extra = self.costs.default if task in helpers else 0
             if source != ROOT:
                 kind = RECORDED if records[source] == RECORDED else REUSE
-                found.append(Step(task, kind, source, LENGTH))
+                programs = max(1, round(graph[source, task] - extra))
+                found.append(Step(task, kind, source, programs))
             elif records[task] == FOREIGN:
-                programs = self.costs.foreign if task in between else LENGTH
+                programs = self.costs.foreign if task in helpers else LENGTH
                 found.append(Step(task, FOREIGN, task, programs))
             elif records[task] is None:
                 found.append(Step(task, SEARCH, None, round(graph[ROOT, task])))
@@ -309,13 +312,8 @@ class _Planner:
                 continue
             foreign = self.costs.foreign if target.is_helper else LENGTH
             graph[ROOT, here] = (foreign if target.records == FOREIGN else search) + extra
-            found = [
-                (self.costs.reuse(target.operator.nest, source.operator.nest) + extra, i)
-                for i, source in enumerate(family)
-                if source is not target and target.rules <= source.rules
-            ]
-            for programs, i in sorted(found)[:NEAREST]:
-                graph[family[i].task.hash, here] = programs
+            for source, programs in self.edges.into(target, family).items():
+                graph[source, here] = programs + extra
         return graph
 
 

@@ -70,18 +70,21 @@ class Reuse:
 
     def held(self, programs: Population) -> Population:
         """Those in the ranges of blocks and threads."""
-        return self._held(programs, replace(self.ranges, bytes=ANY, block_bytes=ANY), self.usage)
+        if not len(programs):
+            return programs
+        ranges = replace(self.ranges, bytes=ANY, block_bytes=ANY)
+        return programs[ranges.hold(usage_of(self.extractor, programs), self.usage)]
 
     def loaded(self, programs: Population, like: Population) -> Population:
         """Those of as many blocks and threads as a program of one, in the ranges of bytes."""
-        same = usage_of(self.extractor, like)
-        programs = self._held(programs, Ranges((1.0, 1.0), (1.0, 1.0)), same)
-        return self._held(programs, replace(self.ranges, blocks=ANY, threads=ANY), self.usage)
-
-    def _held(self, programs: Population, ranges: Ranges, given: Usage) -> Population:
         if not len(programs):
             return programs
-        return programs[ranges.hold(usage_of(self.extractor, programs), given)]
+        usage, ranges = (
+            usage_of(self.extractor, programs),
+            replace(self.ranges, blocks=ANY, threads=ANY),
+        )
+        same = Ranges((1.0, 1.0), (1.0, 1.0)).hold(usage, usage_of(self.extractor, like))
+        return programs[same & ranges.hold(usage, self.usage)]
 
 
 def tuner_ranges(target: Target, here: Operator, there: Operator) -> Ranges:
@@ -143,8 +146,10 @@ def usually_unrolled(reuse: Reuse, shapes: Shapes, programs: Population) -> Popu
     """The programs with that unroll limit whose registers are nearest the relative's, the nearest
     of several to its own.
     """
-    decision, _, registers = shapes.unrolling(programs) if len(programs) else (None, None, None)
-    if decision is None or registers is None or reuse.registers is None:
+    if reuse.registers is None or not len(programs):
+        return programs
+    decision, _, registers = shapes.unrolling(programs)
+    if decision is None:
         return programs
     given = reuse.row[reuse.space.span(decision)][0]
     off = np.abs(np.log2((decision.table[:, 0] + 1.0) / (given + 1.0)))
@@ -154,14 +159,15 @@ def usually_unrolled(reuse: Reuse, shapes: Shapes, programs: Population) -> Popu
 
 def otherwise_unrolled(reuse: Reuse, shapes: Shapes, program: Population) -> Population:
     """A program of one with the unroll limits that write out more statements, or fewer."""
-    decision, statements, _ = shapes.unrolling(program)
+    decision = shapes.choice(f"{shapes.stage}.unroll")
     if decision is None:
         return program[:0]
-    _, first = np.unique(statements[:, 0], return_index=True)
     mine = decision.table[:, 0] == program.rows[0, reuse.space.span(decision)][0]
     if reuse.counting:
         values = decision.table[~mine]
     else:
+        _, statements, _ = shapes.unrolling(program)
+        _, first = np.unique(statements[:, 0], return_index=True)
         values = decision.table[np.sort(first)]
         values = values[statements[np.sort(first), 0] != statements[mine, 0]]
     others = with_value(_repeated(program, len(values)), reuse.space, decision, values)

@@ -19,7 +19,7 @@ from hashlib import sha256
 from itertools import islice
 from math import inf
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 from tilewright.cost.candidates import Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
@@ -35,7 +35,9 @@ from tilewright.search.memory import as_population
 from tilewright.search.objectives import ObjectiveModel
 from tilewright.search.progress import TRIAL_S
 from tilewright.search.reuse.correspondence import Named, kin
+from tilewright.search.reuse.edges import RANKED, WHOLE
 from tilewright.search.reuse.family import Operator
+from tilewright.search.reuse.hierarchical import WholeReuse
 from tilewright.search.reuse.plan import Costs, Plan, Step, make_plan, rest_of
 from tilewright.search.reuse.strategy import Relative, ReuseStrategy
 from tilewright.search.strategies import EvolutionStrategy, Maker, Strategy
@@ -48,13 +50,14 @@ from tilewright.text import count
 
 PROGRAMS = 3  # of relatives, their best, that a reuse begins with
 WELL_KNOWN = 32  # trials that make a recorded workload a source
+Searching: TypeAlias = EvolutionStrategy | ReuseStrategy | WholeReuse
 BEHIND = 0.7  # of what the estimate leads to expect, by the others of a tree: too slow to be left
 
 
 @dataclass
 class Planned:
-    """A plan and the records that it draws on. `name` is the plan's; a task that ends up behind
-    gets `fallback` programs more.
+    """A plan and the records that it draws on. `name` is the plan's, `mode` how its steps reuse; a
+    task that ends up behind gets `fallback` programs more.
     """
 
     plan: Plan
@@ -65,10 +68,11 @@ class Planned:
     rules: Sequence[Rule] | None
     seed: int
     fallback: int
+    mode: str = RANKED
     _rows: dict[str, ReuseRow] = field(default_factory=dict)
     _spaces: dict[str, Space] = field(default_factory=dict)
     _scheduler: PlanScheduler | None = None
-    _searched: dict[str, EvolutionStrategy | ReuseStrategy] = field(default_factory=dict)
+    _searched: dict[str, Searching] = field(default_factory=dict)
 
     @staticmethod
     def begin(
@@ -84,8 +88,9 @@ class Planned:
         """The plan that this run, of that seed, was begun with; a new one, by `costs` and `hops`
         (see `make_plan`), where it begins now.
         """
-        name = sha256(" ".join(sorted(t.hash for t in tasks)).encode()).hexdigest()[:32]
         chosen = costs or Costs()
+        known_by = [*sorted(t.hash for t in tasks), *([WHOLE] if chosen.mode == WHOLE else [])]
+        name = sha256(" ".join(known_by).encode()).hexdigest()[:32]
         rows = database.plan(machine.fingerprint, name, seed)
         if rows:
             plan = _recorded_plan(tasks, rows, database, chosen.search)
@@ -94,7 +99,7 @@ class Planned:
             plan = make_plan(tasks, target, recorded, foreign, rules, chosen, hops)
             rows = _record(plan, name, database, machine, seed)
         return Planned(
-            plan, name, database, machine, target, rules, seed, chosen.fallback,
+            plan, name, database, machine, target, rules, seed, chosen.fallback, chosen.mode,
             {row.workload_hash: row for row in rows},
         )  # fmt: skip
 
@@ -103,32 +108,41 @@ class Planned:
 
         def make(space: Space, extractor: FeatureExtractor, model: CostModel) -> Strategy:
             self._spaces[task.hash] = space
-            row = self._rows.get(task.hash)
+            parts, row = (space, extractor, model), self._rows.get(task.hash)
+            found: Searching
             if row is None or row.source_hash is None:
-                found: EvolutionStrategy | ReuseStrategy
-                found = EvolutionStrategy(space, extractor, model)
+                found = EvolutionStrategy(*parts)
+            elif self.mode == WHOLE and row.kind != FOREIGN:
+                found = WholeReuse(*parts, partial(self.relatives, row))
             else:
-                relatives = partial(self.relatives, row)
-                found = ReuseStrategy(space, extractor, model, relatives, row.programs)
+                found = ReuseStrategy(*parts, partial(self.relatives, row), row.programs)
             self._searched[task.hash] = found
             return found
 
         return make
 
     def scheduler(self, *args: Any, **options: Any) -> PlanScheduler:
-        """A scheduler that walks over the plan first; arguments are those of `TaskScheduler`."""
+        """A scheduler that walks over the plan first; arguments are those of `PlanScheduler` behind
+        what the plan says.
+        """
         index = {task.hash: i for i, task in enumerate(self.plan.tasks)}
         allotments = [(index[s.task], s.programs) for s in self.plan.steps if s.programs]
 
         def more() -> dict[int, int]:
             return {index[task]: self.fallback for task in self.behind()}
 
-        def is_over(task: int) -> bool:
+        def is_over(task: int) -> bool | None:
             strategy = self._searched[self.plan.tasks[task].hash]
-            return isinstance(strategy, ReuseStrategy) and not strategy.reusing
+            return None if isinstance(strategy, EvolutionStrategy) else strategy.is_over
 
         self._scheduler = PlanScheduler(allotments, is_over, more, *args, **options)
         return self._scheduler
+
+    @property
+    def spent(self) -> dict[str, int]:
+        """How many programs each step has measured so far, by its task's hash."""
+        spent = self._scheduler.spent if self._scheduler else {}
+        return {self.plan.tasks[i].hash: programs for i, programs in spent.items()}
 
     @property
     def left_out(self) -> list[str]:
@@ -136,8 +150,15 @@ class Planned:
         left = self._scheduler.left if self._scheduler else []
         return [self.plan.tasks[i].name for i in left if self.plan.tasks[i].weight]
 
-    def tell_left_out(self) -> None:
-        """Warn of them, where there are any."""
+    def tell(self) -> None:
+        """Log what reuses took of what was expected; warn of tasks that were left out."""
+        reuses = [step for step in self.plan.steps if step.source is not None]
+        if reuses:
+            log.info(
+                "reuse took %d of %d expected programs",
+                sum(self.spent.get(step.task, 0) for step in reuses),
+                sum(step.programs for step in reuses),
+            )
         if names := self.left_out:
             tasks = count(len(names), "task")
             log.warning(
@@ -338,20 +359,21 @@ def recorded_task(database: Database, workload_hash: str) -> TuningTask:
 
 
 class PlanScheduler(TaskScheduler):
-    """Gives the plan's steps their programs, one after the other, or fewer where one `is_over`;
-    then those tasks that ended up behind `more` of them; and what is left of the budget as the
-    gradients say. `allotments` are (task, programs). Tasks of no model are bridges, which get their
-    step and nothing else.
+    """Gives the plan's steps their programs, one after the other: as many as `allotments`, (task,
+    programs), say, or until one `is_over` (None: it does not know). Then those tasks that ended up
+    behind get `more` of them, and the gradients divide what is left of the budget, or `rest`
+    programs. Tasks of no model are bridges, which get their step and nothing else.
     """
 
     def __init__(
         self,
         allotments: Sequence[tuple[int, int]],
-        is_over: Callable[[int], bool],
+        is_over: Callable[[int], bool | None],
         more: Callable[[], Mapping[int, int]],
         tasks: Sequence[TaskInfo],
         models: Sequence[ObjectiveModel],
         *args: Any,
+        rest: int | None = None,
         **options: Any,
     ) -> None:
         wanted = {task for model in models for task in model.tasks}
@@ -361,13 +383,19 @@ class PlanScheduler(TaskScheduler):
         first = replace(first, tasks=(*first.tasks, *bridges), weights=weights)
         super().__init__(tasks, [first, *others], *args, **options)
         self._left = dict(allotments)
-        self._is_over = is_over
+        self.spent = dict.fromkeys(self._left, 0)  # by the steps
+        self._is_over, self._rest = is_over, rest
         self._more: Callable[[], Mapping[int, int]] | None = more
 
     def tell(self, task: int, best_latency_s: float, trials: int) -> None:
         super().tell(task, best_latency_s, trials)
+        if self._rest is not None and self._step() is None:
+            self._rest -= trials
         left = self._left.get(task, 0) - trials
-        self._left[task] = 0 if left > 0 and self._more and self._is_over(task) else left
+        over = self._is_over(task) if self._more else None
+        if self._more and task in self.spent:
+            self.spent[task] += trials
+        self._left[task] = left if over is None else 0 if over else max(left, 1)
         self._extend()
 
     def exhausted(self, task: int) -> None:
@@ -387,7 +415,8 @@ class PlanScheduler(TaskScheduler):
 
     @property
     def done(self) -> bool:
-        return self._step() is None and super().done
+        is_spent = self._rest is not None and self._rest <= 0
+        return self._step() is None and (is_spent or super().done)
 
     def next(self) -> int:
         step = self._step()

@@ -107,6 +107,11 @@ class ReuseStrategy:
         return self._proposed < self.length
 
     @property
+    def is_over(self) -> bool:
+        """Whether they no longer do."""
+        return not self.reusing
+
+    @property
     def _pays(self) -> bool:
         """Whether there is something to find, by what relatives have found and what was here."""
         gains = [relative.gain for relative in self._relatives]
