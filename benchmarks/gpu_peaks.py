@@ -33,6 +33,7 @@ THREADS = 256
 BLOCKS = 8  # a core
 SUMS = 16
 LEAST_STEPS = 64
+CALIBRATION = LEAST_STEPS * 64
 MOST_STEPS = 1 << 20
 LEAST_S = 1e-3  # of a run of multiply-adds
 RUNS = 5
@@ -94,12 +95,13 @@ class Peaks:
         self.device, self.cores = device, target.cores
         self._artifacts = kernels(target) if artifacts is None else artifacts
         blocks = BLOCKS * self.cores
-        self._fma = self._program("fma_ceiling", blocks)
+        # one of each number of steps: how often a program runs for one sample depends on its time
+        self._fma = functools.cache(lambda steps: self._program("fma_ceiling", blocks))
         self._scratch = device.allocate(1)
         sizes = (2 * 4, blocks * THREADS * 4, 4)
         self._buffers = [device.allocate(size) for size in sizes]
         device.upload(np.array([0.5, 1.0], np.float32), self._buffers[0])
-        self._second_steps = 0.0
+        self._steps_a_second = 0.0
 
     def _program(self, name: str, blocks: int) -> LoadedProgram:
         artifact = self._artifacts[name]
@@ -113,14 +115,14 @@ class Peaks:
     def fma_s(self, steps: int, runs: int = RUNS) -> float:
         """Seconds of `steps` multiply-adds of every sum."""
         self.device.upload(np.array([steps], np.int32), self._buffers[2])
-        return float(self._fma.time(self._buffers, self._scratch, runs).min())
+        return float(self._fma(steps).time(self._buffers, self._scratch, runs).min())
 
     def warm(self, seconds: float) -> float:
         """Multiply-adds for about so long; how many operations a second that was."""
-        if not self._second_steps:
-            self._second_steps = LEAST_STEPS * 64 / self.fma_s(LEAST_STEPS * 64, 1)
-        steps = max(int(seconds * self._second_steps), LEAST_STEPS)
-        return self.flops(steps) / self.fma_s(steps, 1)
+        if not self._steps_a_second:
+            self._steps_a_second = CALIBRATION / self.fma_s(CALIBRATION, 1)
+        steps = max(int(seconds / 2 * self._steps_a_second), LEAST_STEPS)
+        return self.flops(steps) / self.fma_s(steps, 1)  # of which the first run is not timed
 
     def measured(self, traffic: Iterable[Traffic]) -> tuple[float, float, dict[Traffic, float]]:
         """Float32 operations a second, seconds of an empty kernel, and those beyond it of each

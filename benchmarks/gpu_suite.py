@@ -51,6 +51,7 @@ MOST_BYTES = 48 * MIB
 ROWS, VERIFIED = 24, 8  # of a template: of a case that is timed, of one that is verified
 BEFORE = 2  # of these that are verified before anything is timed
 EMULATION = "emulated"
+CARD = "card: "
 CARD_S = 60.0  # until a device has told its name
 
 
@@ -129,7 +130,7 @@ def _run(options: argparse.Namespace) -> int:
         device = _device(pack, options.device)
         card = f"{device.target.name}, {device.target.cores} cores"
         if options.card:
-            print(card)
+            print(f"{CARD}{card}")
             return 0
         if options.one:
             verify.one(pack, device, options.one)
@@ -165,9 +166,10 @@ def _card(words: Sequence[str]) -> str:
     """What the device is called, which another process asks it. Raises RunError."""
     command = [sys.executable, "-m", "benchmarks.gpu_suite", *words, "--card"]
     status, text = verify.bounded(command, CARD_S)
-    if status:
+    told = [line for line in text.splitlines() if line.startswith(CARD)]
+    if status or not told:
         raise RunError(f"no device: {text.strip() or status}")
-    return text.strip().splitlines()[-1]
+    return told[-1].removeprefix(CARD)
 
 
 def _work(work: verify.Work, words: Sequence[str]) -> int:

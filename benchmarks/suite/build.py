@@ -31,24 +31,21 @@ from benchmarks.gpu_peaks import kernels
 from benchmarks.provenance import provenance
 from benchmarks.sass import products_of
 from benchmarks.suite.cases import SPEED, VERIFY
-from benchmarks.suite.ladder import LADDER, RUNGS, THREADS, Rung
-from benchmarks.suite.made import DIGITS, Made, features_of, made, make, of_template, source_key
+from benchmarks.suite.ladder import LADDER, RUNGS
+from benchmarks.suite.made import DIGITS, Made, make, source_key
 from benchmarks.suite.pack import CONTENTS, PEAKS, Pack, Program
+from benchmarks.suite.rungs import program_of
 from benchmarks.suite.verify import HOPPER
-from tilewright.artifact import Artifact, BufferSpec, Launch
+from tilewright.artifact import Artifact
 from tilewright.build.cache import compiler_fingerprint
-from tilewright.build.compile import device_code, make_request
-from tilewright.codegen.clike.cuda import Cuda
+from tilewright.build.compile import make_request
 from tilewright.cost.candidates import Floats, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.cutlass import offered
 from tilewright.expr.dag import ComputeDAG
-from tilewright.expr.dtypes import DTYPES
 from tilewright.expr.nodes import Var
-from tilewright.expr.reference import static_shape
 from tilewright.expr.serialize import dag_to_json
 from tilewright.gene import Gene
-from tilewright.nest.instructions import BULK_COPY, PROXY_FENCE
 from tilewright.schedule.trace import template_of
 from tilewright.space.default import default_of
 from tilewright.space.rules import rules_of
@@ -208,44 +205,7 @@ def _peaks(target: GpuTarget) -> dict[str, Program]:
 
 
 def _ladder(target: Target) -> dict[str, Program]:
-    return {name: _rung(rung, target) for name, rung in RUNGS.items()}
-
-
-def _rung(rung: Rung, target: Target) -> Program:
-    """Raises BuildError where a rung has no program."""
-    dag, numbers = rung.dag(), dict(rung.numbers)
-    if rung.kernel is None:
-        lowered = of_template(rung.template, dag, numbers)
-        found = made(lowered, target, (), Wanted(rung.template, numbers, 0.0, Gene("")).products)
-        assert found.artifact, f"{rung.template}: {found.refused}"
-        artifact = Artifact.from_bytes(found.artifact)
-        return Program(rung.template, numbers, 0.0, artifact, found.key, found.features)
-    text = _source(rung.kernel.text)
-    specs = [
-        [BufferSpec(t.name, static_shape(t), t.dtype.name) for t in tensors]
-        for tensors in (dag.inputs, dag.outputs)
-    ]
-    count, given = len(specs[0]) + len(specs[1]), rung.kernel.dynamic_bytes
-    launches = tuple(
-        Launch(
-            name, 1, (THREADS, 1), tuple(range(count)), given, given, maps=tuple(rung.kernel.maps)
-        )
-        for name in rung.kernel.launches
-    )
-    code = device_code(text.encode(), target)[0]
-    artifact = Artifact(
-        rung.kernel.launches[0], str(target), code, tuple(specs[0]), (), tuple(specs[1]), (), 0,
-        launches=launches,
-    )  # fmt: skip
-    return Program("", {}, 0.0, artifact, source_key(text.encode(), target), features_of(text))
-
-
-def _source(kernel: str) -> str:
-    """A kernel by hand after what it may call."""
-    dialect, half = Cuda(), DTYPES["float16"]
-    called = dialect.instructions(BULK_COPY, half) | dialect.instructions(PROXY_FENCE, half)
-    before = [*dialect.preamble(["float16"]), *called.values(), dialect.dynamic_shared]
-    return "\n".join([*before, kernel])
+    return {name: program_of(rung, target) for name, rung in RUNGS.items()}
 
 
 def dag_of(pack: Pack, name: str) -> ComputeDAG:

@@ -30,6 +30,7 @@ from benchmarks.suite.journal import FAULT, RIGHT, WRONG, Journal, OutOfTime, ap
 from benchmarks.suite.ladder import LADDER, RUNGS, blocks, is_out
 from benchmarks.suite.made import features_of, make
 from benchmarks.suite.pack import PEAKS, Pack, Program, packed, unpacked
+from benchmarks.suite.rungs import program_of
 from benchmarks.suite.speed import Visit, turned
 from benchmarks.suite.table import cells, found, kept, lines, section
 from benchmarks.suite.verify import Work, verify
@@ -308,7 +309,7 @@ def test_rows_are_the_best_and_then_those_that_differ_most(best: int) -> None:
 
 
 def test_a_rung_has_what_it_is_for() -> None:
-    programs = {name: building._rung(rung, EMULATED) for name, rung in RUNGS.items()}
+    programs = {name: program_of(rung, EMULATED) for name, rung in RUNGS.items()}
     assert len(programs) == 13
     forms = {f for p in programs.values() for f in p.features if f.startswith("wgmma_m64")}
     assert forms == {f"wgmma_m64n128k16 {a} {b}" for a in "01" for b in "01"}
@@ -317,7 +318,7 @@ def test_a_rung_has_what_it_is_for() -> None:
     assert all(rung.dag().outputs[0].shape == (64, 64) for rung in RUNGS.values())
     with pytest.raises(ScheduleError, match="has no program of"):
         wrong = replace(RUNGS["threads"], numbers={**ladder.ORDINARY, "block_m": 64})
-        building._rung(wrong, EMULATED)
+        program_of(wrong, EMULATED)
 
 
 @pytest.mark.parametrize(
