@@ -30,6 +30,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -183,6 +184,10 @@ def _work(work: verify.Work, words: Sequence[str]) -> int:
         verify.last(work, words)
     except OutOfTime:
         print("out of time", flush=True)
+    except Exception as error:  # whatever it is, it costs what it came out of, and no more
+        traceback.print_exc()
+        work.journal.leave(error)
+        return 1
     return 0
 
 

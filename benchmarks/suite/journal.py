@@ -40,13 +40,16 @@ class OutOfTime(Exception):
 
 @dataclass
 class Journal:
-    """See the module. `clock_mhz` is what the card's clock was found to be last."""
+    """See the module. `clock_mhz` is what the card's clock was found to be last, `failed` the last
+    error with the innermost of what it came out of.
+    """
 
     file: Path
     card: str
     deadline: Deadline
     lines: list[Line] = field(default_factory=list)
     clock_mhz: float | None = None
+    failed: tuple[Exception, str] | None = None
 
     @staticmethod
     def open(
@@ -91,6 +94,18 @@ class Journal:
         """Whether enough is known of a template."""
         return bool(template) and self.faults(template) >= MOST_FAULTS
 
+    def is_broken(self, case: str) -> bool:
+        """Whether a process ended at what is no program's: at a case's arrays, or its turns."""
+        return any(
+            line["case"] == case and "key" not in line and line.get("verdict") == FAULT
+            for line in self.lines
+        )
+
+    def leave(self, error: Exception) -> None:
+        """Have whoever watches note what an error came out of."""
+        if self.failed is not None and self.failed[0] is error:
+            self._begin(self.failed[1])
+
     @property
     def place(self) -> Path:
         """The file that tells what was the last to begin."""
@@ -107,11 +122,15 @@ class Journal:
         if program is not None:
             what |= {"key": program.key, "template": program.template, "row": program.row}
         around = self.place.read_text() if self.place.exists() else None
-        self._begin(json.dumps(what))
+        self._begin(what := json.dumps(what))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)  # which ends what is in the driver, too
         left_s, _ = signal.setitimer(signal.ITIMER_REAL, limit_s)
         try:
             yield
+        except Exception as error:
+            if self.failed is None or self.failed[0] is not error:
+                self.failed = error, what
+            raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, left_s)
             if around is None:

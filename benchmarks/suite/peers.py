@@ -49,6 +49,8 @@ class Peers:
     @cached_property
     def torch(self) -> Torch | None:
         """PyTorch; None where it is not here, or has no GPU."""
+        if self.work.journal.is_broken("PyTorch"):
+            return None
         with self.work.journal.at("setup", "PyTorch", None, SETUP_S):
             try:
                 found = Torch(self.work.is_gpu)

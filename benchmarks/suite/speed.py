@@ -23,22 +23,20 @@ import numpy as np
 from benchmarks.bolt_problems import Problem
 from benchmarks.suite.bench import Bench, spec_of
 from benchmarks.suite.cases import FIRST, SPEED
-from benchmarks.suite.journal import RIGHT, Line
+from benchmarks.suite.journal import RIGHT
 from benchmarks.suite.pack import PEAKS, Program
 from benchmarks.suite.peers import Peers
-from benchmarks.suite.verify import Work
+from benchmarks.suite.verify import Work, quantiles
 from tilewright.expr.dag import ComputeDAG
 from tilewright.measure.ceilings import Traffic
 from tilewright.runtime.device import Seconds
 
 FINALISTS = 8
-SAMPLES = 10  # of a finalist
 ROUNDS, BLOCK = 7, 5  # of turns, and samples of one, which take about
 BLOCK_S = 0.05  # at most
 TURNS_S = 60.0  # of a side, at most
 FIRST_ROWS, ROWS = 16, 4  # of each template, in a visit
 SKETCHES, TEMPLATES, NATIVE = "sketches", "templates", "cutlass"
-QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
 Side: TypeAlias = Callable[[int], Seconds]
 
 
@@ -79,7 +77,7 @@ def _longest(programs: Sequence[Program]) -> int:
 
 def ceilings(work: Work, names: Sequence[str]) -> None:
     """Multiply-adds, and each case's traffic."""
-    if work.journal.find(PEAKS):
+    if work.journal.find(PEAKS) or work.peaks is None:
         return
     traffic = {name: traffic_of(SPEED[name].problem(work.pack.small).dag) for name in names}
     kernels = work.peaks
@@ -112,6 +110,8 @@ class Visit:
 
     def go(self, rows: slice) -> None:
         """Whatever is left of it."""
+        if self.work.journal.is_broken(self.name):
+            return
         new = False
         for program in self.work.left("quick", self.name, rows):
             new |= self.work.checked("quick", self.name, program, self.bench) is not None
@@ -122,14 +122,13 @@ class Visit:
         """The best of every kind, unless the same took turns before."""
         sides = {kind: key for kind in (TEMPLATES, NATIVE, SKETCHES) if (key := self._best(kind))}
         known = self.work.journal.find("turns", self.name).get(self.name)
-        if known is not None and known["keys"] == sides:
+        if known is not None and known.get("keys") == sides:
             return
         programs, bench = {p.key: p for p in self.work.pack.programs(self.name)}, self.bench
         calls: dict[str, Side] = {}
         for kind, key in sides.items():
-            with self.work.journal.at("turns", self.name, programs[key], self.work.limit_s):
-                loaded = self.work.loaded("turns", self.name, programs[key], bench)
-                loaded.check()
+            loaded = self.work.checked("again", self.name, programs[key], bench)
+            if loaded is not None:
                 calls[kind] = loaded.seconds
         wrong: list[str] = []
         for name, peer in self.peers.of(self.name, self.problem, bench).items():
@@ -146,36 +145,26 @@ class Visit:
 
     def _best(self, kind: str) -> str:
         """The key of the best program of a kind, whose quickest are timed properly."""
-        ended = self.work.ended(self.name)
+        ended, again = self.work.ended(self.name), self.work.journal.find("again", self.name)
+        wrong = {key for key, line in again.items() if line["verdict"] != RIGHT}
         quick = [
             line
             for line in self.work.journal.find("quick", self.name).values()
             if line["verdict"] == RIGHT and kind_of(line["template"]) == kind
-            if line["key"] not in ended
+            if line["key"] not in ended and line["key"] not in wrong
         ]
         quick.sort(key=_median)
         programs = {p.key: p for p in self.work.pack.programs(self.name)}
         known = self.work.journal.find("final", self.name)
         timed: list[tuple[float, str]] = []
         for line in quick[: FINALISTS if kind != SKETCHES else 1]:
-            if line["key"] not in known and line["key"] in programs:
-                known[line["key"]] = self._final(programs[line["key"]])
-            if line["key"] in known:
-                timed.append((_median(known[line["key"]]), line["key"]))
+            key = line["key"]
+            if key not in known:
+                self.work.checked("final", self.name, programs[key], self.bench)
+                known[key] = self.work.journal.lines[-1]
+            if known[key]["verdict"] == RIGHT:
+                timed.append((_median(known[key]), key))
         return min(timed, default=(math.inf, ""))[1]
-
-    def _final(self, program: Program) -> Line:
-        """A finalist, timed properly."""
-        bench = self.bench
-        with self.work.journal.at("final", self.name, program, self.work.limit_s):
-            loaded = self.work.loaded("final", self.name, program, bench)
-            loaded.check()
-            self.work.warm()
-            seconds = loaded.seconds(SAMPLES)
-            return self.work.journal.add(
-                "final", self.name, program, verdict=RIGHT, seconds=seconds.tolist(),
-                quantiles=quantiles(seconds),
-            )  # fmt: skip
 
     def _in_turns(self, sides: Mapping[str, Side]) -> dict[str, list[float]]:
         """Quantiles of the seconds of each side, in turns whose order rotates."""
@@ -194,11 +183,6 @@ class Visit:
 def kind_of(template: str) -> str:
     """Whose a program is."""
     return SKETCHES if not template else NATIVE if template.startswith(NATIVE) else TEMPLATES
-
-
-def quantiles(seconds: Seconds) -> list[float]:
-    """To four digits."""
-    return [float(f"{q:.4g}") for q in np.quantile(seconds, QUANTILES)]
 
 
 def _median(line: Mapping[str, Any]) -> float:

@@ -31,12 +31,15 @@ from benchmarks.suite.pack import PEAKS, Pack, Program
 from benchmarks.suite.watch import UNUSABLE
 from tilewright.errors import RunError, WrongAnswer
 from tilewright.expr.dag import ComputeDAG
-from tilewright.runtime.device import Device
+from tilewright.runtime.device import Device, Seconds
 
 RUN_S, SLOW_S = 8.0, 120.0  # of loading a program and of its run; of one that is compiled first
 SETUP_S = 120.0  # of a case: its arrays, and what is expected
 WARM_S = 0.02  # of multiply-adds before a sample: clocks fall while the host works
 CLOCK_STEPS = tuple(LEAST_STEPS * 8**i for i in range(5))
+SAMPLES = {"quick": 3, "final": 10}  # by step
+LONG_RUN_S = 20e-3  # by the host's clock, of which one sample is enough
+QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
 LINEAR = 0.2  # by how much eight times the work may take more or less than eight times as long
 LONG_S = 1e-4  # what is that long
 LANES = 2 * 128  # operations of a multiprocessor in a cycle
@@ -71,15 +74,19 @@ class Work:
         self.load_s = RUN_S if self.is_gpu else SLOW_S
 
     @cached_property
-    def peaks(self) -> Peaks:
-        """Its small kernels, as they were packed or compiled now."""
+    def peaks(self) -> Peaks | None:
+        """Its small kernels, as they were packed or compiled now; None where a process ended at
+        them.
+        """
+        if self.journal.is_broken(PEAKS):
+            return None
         with self.journal.at(PEAKS, PEAKS, None, SLOW_S):
             packed = self.pack.programs(PEAKS) if PEAKS in self.pack.cases else []
             return Peaks(self.device, {p.template: p.artifact for p in packed} or None)
 
     def warm(self) -> None:
         """Bring the clock to what it is at work, and note it."""
-        if self.is_gpu:
+        if self.is_gpu and self.peaks is not None:
             flops = self.peaks.warm(WARM_S)
             self.journal.clock_mhz = round(flops / (LANES * self.peaks.cores) / 1e6)
 
@@ -93,19 +100,22 @@ class Work:
         noted.
         """
         with self.journal.at(step, name, program, self.limit_s):
-            verdict, why, seconds = RIGHT, "", []
+            verdict, why, seconds = RIGHT, "", np.zeros(0)
             loaded: Loaded | None = None
             try:
                 loaded = self.loaded(step, name, program, bench)
                 first_s = loaded.check()
-                if step != "verify":
+                if step in SAMPLES:
                     self.warm()
-                    seconds = loaded.seconds(1 if first_s > LONG_RUN_S else 3).tolist()
+                    seconds = loaded.seconds(1 if first_s > LONG_RUN_S else SAMPLES[step])
             except WrongAnswer as error:
                 verdict, why, loaded = WRONG, str(error), None
             except RunError as error:
                 verdict, why, loaded = FAILED, str(error), None
-            self.journal.add(step, name, program, verdict=verdict, why=why, seconds=seconds)
+            self.journal.add(
+                step, name, program, verdict=verdict, why=why, seconds=seconds.tolist(),
+                quantiles=quantiles(seconds),
+            )  # fmt: skip
         if verdict == FAILED:
             self._usable()
         return loaded
@@ -136,6 +146,8 @@ class Work:
         """The programs of a case, of those rows of each template, of which nothing is known and
         whose templates are not out: plain ones first.
         """
+        if self.journal.is_broken(name):
+            return
         known = self.ended(name).union(self.journal.find(step, name))
         found: dict[str, list[Program]] = {}
         for program in self.pack.programs(name):
@@ -147,7 +159,9 @@ class Work:
                     yield program
 
 
-LONG_RUN_S = 5e-3  # of which one sample is enough
+def quantiles(seconds: Seconds) -> list[float]:
+    """To four digits; none of nothing."""
+    return [float(f"{q:.4g}") for q in np.quantile(seconds, QUANTILES)] if len(seconds) else []
 
 
 def _order(template: str) -> int:
@@ -162,9 +176,11 @@ def begin(work: Work) -> None:
     if not journal.find("facts"):
         commit = work.pack.facts["commit"]
         journal.add("facts", "facts", commit=commit, **facts(device))
-    if not journal.find("clock"):
+    if not journal.find("clock") and peaks is not None:
         steps = CLOCK_STEPS if work.is_gpu else CLOCK_STEPS[:2]
-        journal.add("clock", "clock", **clock(peaks, steps))
+        with journal.at(PEAKS, PEAKS, None, SLOW_S):
+            told = clock(peaks, steps)
+        journal.add("clock", "clock", **told)
 
 
 def facts(device: Device) -> Line:

@@ -34,14 +34,14 @@ def watch(words: Sequence[str], file: Path, deadline: Deadline) -> int:
         status = ended([*words, "--worker", "--minutes", minutes], 60 * deadline.minutes + GRACE_S)
         if not status:  # it did all, or the slice is over
             return 0
-        if place.exists():
+        if place.exists() and status is not None:
             _note(file, place, status)
         elif status != UNUSABLE:
             return 0 if deadline.passed else status or 1
     return 1
 
 
-def _note(file: Path, place: Path, status: int | None) -> None:
+def _note(file: Path, place: Path, status: int) -> None:
     """A fault of what a process was at."""
     what = json.loads(place.read_text())
     place.unlink()

@@ -511,3 +511,47 @@ def test_the_words_say_what_is_missing(capsys: pytest.CaptureFixture[str]) -> No
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 1 and "--pack" in done.stderr
+
+
+BROKEN = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from benchmarks import gpu_suite
+from benchmarks.deadline import Deadline
+from benchmarks.suite import verify
+from benchmarks.suite.journal import Journal
+
+def begin(work):
+    with work.journal.at("setup", "outer", None, 9):
+        try:
+            with work.journal.at("setup", "another", None, 9):
+                raise ValueError("of which this is no trouble")
+        except ValueError:
+            pass
+        with work.journal.at("setup", "a case", None, 9):
+            raise KeyError("nobody thought of this")
+
+verify.begin = begin
+book = Journal.open(Path(sys.argv[1]), (), "card", Deadline.after(1), ())
+sys.exit(gpu_suite._work(SimpleNamespace(journal=book), ()))
+"""
+
+
+def test_an_error_of_ours_costs_what_it_came_out_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, script = tmp_path / FILE, tmp_path / "python"
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
+    (tmp_path / "broken.py").write_text(BROKEN)
+    script.write_text(
+        f"#!/bin/sh\ntest -e {tmp_path}/again && exit 0\ntouch {tmp_path}/again\n"
+        f"exec {sys.executable} {tmp_path}/broken.py {file}\n"
+    )
+    script.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(script))
+    assert watch([], file, Deadline.after(1)) == 0
+    (line,) = read(file)
+    assert (line["case"], line["verdict"]) == ("a case", FAULT)
+    book = Journal.open(file, (), "card", Deadline.after(1), ())
+    assert book.is_broken("a case") and not book.is_broken("outer")
