@@ -2,7 +2,7 @@
 
     code = Sass.of(binary)
     code.opcodes["HMMA"], code.main_loop["LDGSTS"]       how many
-    faults(code, artifact.report, products=8)            what keeps it from being fast, or right
+    faults(code, artifact.report, products=4)            what keeps it from being fast, or right
 
 Needs the package nvidia-cuda-nvdisasm, and neither a GPU nor a driver.
 """
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tilewright.artifact import CodeReport
 from tilewright.errors import TargetError
-from tilewright.schedule.templates.warpgroups import K, M, N
+from tilewright.schedule.templates.warpgroups import K
 
 PRODUCTS = ("HMMA", "HGMMA", "FFMA", "IMMA")
 """Multiply-adds: the main loop is the innermost that has the first of these that there is."""
@@ -88,8 +88,9 @@ REGISTER = re.compile(r"\bR(\d+)(?:\.64)?\b")
 
 def faults(code: Sass, report: CodeReport, products: int) -> list[str]:
     """What a program of a template must not have: spills, and where groups of warps multiply, a
-    wait for each product, other than one wait for the `products` of a step, or sums that are
-    touched before the last wait.
+    wait for each product, other than one wait for a step, or sums that are touched before the last
+    wait. A step has `products` for each tile of sums; the assembler leaves out tiles which nobody
+    stores.
     """
     found = [said for said in report.warnings if SERIAL.match(said)]
     if report.spill_bytes:
@@ -99,17 +100,17 @@ def faults(code: Sass, report: CodeReport, products: int) -> list[str]:
         return found
     ends = [i for i in multiplying if GROUP_END in code.lines[i][1]]
     waits = [i for i, line in enumerate(code.lines) if _waits(line)]
-    if len(multiplying) != products * len(ends):
-        found.append(f"{len(multiplying)} products in {len(ends)} groups, not {products} in each")
+    if not ends or len(multiplying) % (products * len(ends)):
+        said = f"{len(multiplying)} products in {len(ends)} groups"
+        found.append(f"{said}, not a multiple of {products} in each")
     if len(waits) != len(ends) + 1:
         found.append(f"{len(waits)} waits for {len(ends)} groups")
     return found + _touched(code, multiplying, waits)
 
 
 def products_of(numbers: Mapping[str, int]) -> int:
-    """How many products of a warpgroup a step of a template with these numbers has."""
-    down = numbers["block_m"] // (M * numbers.get("groups", 1))
-    return down * (numbers["block_n"] // N) * (numbers["block_k"] // K)
+    """How many products of a warpgroup add to one sum in a step of a template."""
+    return numbers["block_k"] // K
 
 
 def _waits(line: tuple[str, str]) -> bool:

@@ -27,12 +27,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import sass
 from benchmarks.gpu_peaks import kernels
 from benchmarks.provenance import provenance
 from benchmarks.sass import products_of
+from benchmarks.suite import made as making
 from benchmarks.suite.cases import SPEED, VERIFY
 from benchmarks.suite.ladder import LADDER, RUNGS
-from benchmarks.suite.made import DIGITS, Made, make, source_key
+from benchmarks.suite.made import DIGITS, Made, digest, make, source_key
 from benchmarks.suite.pack import CONTENTS, PEAKS, Pack, Program
 from benchmarks.suite.rungs import program_of
 from benchmarks.suite.verify import HOPPER
@@ -81,7 +83,7 @@ class Wanted:
 
     @property
     def products(self) -> int:
-        """Of a step of warpgroups; 0 where there are none."""
+        """That add to one sum in a step of warpgroups; 0 where there are none."""
         return products_of(self.numbers) if self.template.startswith(HOPPER) else 0
 
 
@@ -123,8 +125,9 @@ def _has(pack: Pack, name: str, amount: Amount) -> bool:
 
 
 def _code() -> str:
-    """A hash of all sources that may make a program another one."""
-    return compiler_fingerprint()[:DIGITS]
+    """A hash of all sources that may make a program another one, or refuse it."""
+    audit = (Path(module.__file__ or "").read_bytes() for module in (sass, making))
+    return digest(b"".join([compiler_fingerprint().encode(), *audit]))
 
 
 def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> None:

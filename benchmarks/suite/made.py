@@ -1,6 +1,6 @@
 """Programs of a pack, each known by what it is made of (in processes of a pool).
 
-    made = make(request, known={"3f…"}, products=8)
+    made = make(request, known={"3f…"}, products=4)
     made.key, made.features             a hash of source and compiler; the instructions it has
     made.artifact                       empty where the key is known; None: see made.refused
 

@@ -276,7 +276,7 @@ def test_what_the_audit_refuses_is_left_out() -> None:
     good = make(request, (), want.products)
     assert good.artifact and not good.refused
     assert {"mbarrier_arrive", "wgmma_m64n128k16 0 1"} <= good.features
-    bad = make(request, (), want.products + 1)
+    bad = make(request, (), want.products + 1)  # of which there are no multiples
     assert bad.artifact is None and "products in" in bad.refused
     assert make(request, {good.key}, want.products).artifact == b""
 
