@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import subprocess
-from pathlib import Path
 
+from benchmarks.commit import commit
 from tilewright.machine import host_target, machine_of
 from tilewright.target import Target
 
@@ -20,17 +19,6 @@ def provenance(target: Target | None = None) -> dict[str, str]:
         "machine": f"{target.name}, {target.cores} {units}",
         "fingerprint": machine_of(target).fingerprint,
         "compiler": machine_of(target).compiler,
-        "commit": _commit(),
+        "commit": commit(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
-
-
-def _commit() -> str:
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        found = subprocess.run(
-            command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"  # no git, or not a clone
-    return found.stdout.strip()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import tempfile
 from collections import Counter
@@ -140,4 +141,6 @@ def disassembler() -> str:
     for root in spec.submodule_search_locations or () if spec is not None else ():
         for found in sorted(Path(root).glob("*/bin/nvdisasm")):
             return str(found)
+    if installed := shutil.which("nvdisasm"):  # with the rest of CUDA
+        return installed
     raise TargetError("no disassembler: pip install nvidia-cuda-nvdisasm")

@@ -28,8 +28,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import sass
+from benchmarks.commit import commit
 from benchmarks.gpu_peaks import kernels
-from benchmarks.provenance import provenance
 from benchmarks.sass import products_of
 from benchmarks.suite import made as making
 from benchmarks.suite.cases import SPEED, VERIFY
@@ -89,7 +89,7 @@ class Wanted:
 
 def open_pack(folder: Path, target: Target, small: bool, anew: bool = False) -> Pack:
     """The pack in a folder; an empty one where there is none, or one of another target or size."""
-    fresh = Pack(folder, str(target), small, provenance(target))
+    fresh = Pack(folder, str(target), small, {"commit": commit()})
     if anew or not (folder / CONTENTS).exists():
         return fresh
     known = Pack.read(folder)

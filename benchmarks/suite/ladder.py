@@ -49,6 +49,9 @@ SHARED = """
 extern "C" __global__ void __launch_bounds__(128) shared_memory(const float* x, float* y)
 {
     tw_dynamic_shared(shared);
+#ifndef TW_EMULATION
+    if (__cvta_generic_to_shared(shared) % 1024) return;  // windows are counted from there
+#endif
     float* const first = (float*)shared;
     float* const last = (float*)(shared + 227 * 1024 - 4096 * 4);
     for (int i = (int)threadIdx.x; i < 4096; i += 128) first[i] = -1.0f;

@@ -25,7 +25,6 @@ from tilewright.expr.nodes import Const
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.simplify import simplify
 from tilewright.gene import Gene
-from tilewright.machine import compiler_of
 from tilewright.runtime import nvrtc
 from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
@@ -114,7 +113,7 @@ def features_of(text: str) -> frozenset[str]:
 
 def source_key(source: bytes, target: Target) -> str:
     """A hash of a source and of what it is compiled with, and for."""
-    how = [compiler_of(target), target.generation, *nvrtc.OPTIONS]
+    how = [target.backend.compiler.load()(), target.generation, *nvrtc.OPTIONS]
     return digest("\n".join(how).encode() + b"\n" + source)
 
 
