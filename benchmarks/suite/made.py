@@ -30,7 +30,7 @@ from tilewright.schedule.lower import Lowered, lower
 from tilewright.schedule.state import State
 from tilewright.schedule.template_step import Templated, matched
 from tilewright.schedule.templates import TEMPLATES
-from tilewright.schedule.trace import steps_of
+from tilewright.schedule.trace import steps_of, template_of
 from tilewright.target import Target
 
 DIGITS = 16  # of a hash
@@ -62,12 +62,18 @@ def make(request: bytes, known: Collection[str], products: int = 0) -> Made:
             return Made(digest(code), frozenset({gene.producer}), built)
         dag = dag_from_json(fields["dag"])
         lowered = lower(State(dag).replay(steps_of(gene)), SKETCH)
-        return made(lowered, target, known, products)
+        return made(lowered, target, known, products, template_of(gene) is not None)
     except TilewrightError as error:
         return Made("", frozenset(), None, str(error)[:300])
 
 
-def made(lowered: Lowered, target: Target, known: Collection[str], products: int) -> Made:
+def made(
+    lowered: Lowered,
+    target: Target,
+    known: Collection[str],
+    products: int,
+    is_template: bool = True,
+) -> Made:
     """A lowered program. Raises BuildError."""
     kernel = compile_program(lowered.program, target)
     launched = kernel.object_code + repr(kernel.launches).encode()
@@ -75,7 +81,7 @@ def made(lowered: Lowered, target: Target, known: Collection[str], products: int
     if key in known:
         return Made(key, found, b"")
     artifact, _ = compile_lowered(lowered, target)
-    reasons = audited(artifact, products)
+    reasons = audited(artifact, products, is_template)
     return Made(key, found, None if reasons else artifact.to_bytes(), "; ".join(reasons))
 
 
@@ -91,15 +97,15 @@ def of_template(name: str, dag: ComputeDAG, numbers: dict[str, int]) -> Lowered:
     return Lowered(Templated(template, anchor, numbers).program(SKETCH), {})
 
 
-def audited(artifact: Artifact, products: int) -> list[str]:
-    """Why a program is not worth a run; an emulated one always is."""
+def audited(artifact: Artifact, products: int, is_template: bool) -> list[str]:
+    """Why a program is not worth a run: one of a template spills nothing, any other little."""
     report = artifact.report
-    if report is None:
+    if report is None:  # it is emulated
         return []
     if report.frame_bytes > FRAME_WORTH_RUNNING:
         return [f"{report.frame_bytes} bytes of each thread are in memory"]
     code = Sass.of(artifact.object_code) if products else Sass((), {})
-    return faults(code, report, products)
+    return faults(code, report, products) if is_template else []
 
 
 def features_of(text: str) -> frozenset[str]:

@@ -28,7 +28,7 @@ from benchmarks.suite.build import Amount, build, fit, open_pack, spread
 from benchmarks.suite.cases import FIRST, QUICK, SPEED, VERIFY
 from benchmarks.suite.journal import FAULT, RIGHT, WRONG, Journal, OutOfTime, append, read
 from benchmarks.suite.ladder import LADDER, RUNGS, blocks, is_out
-from benchmarks.suite.made import features_of, make
+from benchmarks.suite.made import audited, features_of, make
 from benchmarks.suite.pack import PEAKS, Pack, Program, packed, unpacked
 from benchmarks.suite.peers import Peers
 from benchmarks.suite.rungs import program_of
@@ -38,7 +38,7 @@ from benchmarks.suite.verify import Work, verify
 from benchmarks.suite.watch import watch
 
 from prepared import run_blocked
-from tilewright.artifact import Artifact
+from tilewright.artifact import Artifact, CodeReport
 from tilewright.build.compile import compile_request, make_request
 from tilewright.errors import RunError, ScheduleError, WrongAnswer
 from tilewright.measure.ceilings import Traffic
@@ -290,6 +290,18 @@ def test_what_the_audit_refuses_is_left_out() -> None:
     bad = make(request, (), want.products + 1)  # of which there are no multiples
     assert bad.artifact is None and "products in" in bad.refused
     assert make(request, {good.key}, want.products).artifact == b""
+
+
+@pytest.mark.parametrize(
+    ("frame", "spills", "is_template", "count"),
+    [(0, 0, True, 0), (8, 8, True, 1), (84, 84, False, 0), (1024, 8, False, 1), (1024, 0, True, 1)],
+)
+def test_templates_spill_nothing_and_others_little(
+    frame: int, spills: int, is_template: bool, count: int
+) -> None:
+    report = CodeReport(255, spills, 0, frame)
+    assert len(audited(replace(building.NOTHING, report=report), 0, is_template)) == count
+    assert not audited(building.NOTHING, 0, is_template), "an emulated one"
 
 
 def test_the_keys_tell_sources_and_compilers_apart() -> None:
