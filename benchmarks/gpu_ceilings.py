@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.cases import Case
 from benchmarks.ceilings import GB
-from benchmarks.gpu_peaks import measured
+from benchmarks.gpu_peaks import Peaks
 from benchmarks.roofline import Bound, traffic_of
 from tilewright.measure.ceilings import Traffic
 from tilewright.runtime.device import Device
@@ -67,4 +67,4 @@ def measure(device: Device, traffic: Iterable[Traffic]) -> GpuCeilings:
     """All ceilings of a device. Raises RunError when it has too little memory for some traffic."""
     target = device.target
     assert isinstance(target, GpuTarget)
-    return GpuCeilings(target, *measured(device, traffic))
+    return GpuCeilings(target, *Peaks(device).measured(traffic))

@@ -1,73 +1,78 @@
 """All that a GPU says of templates: are their programs right, and how fast? Packed beforehand.
 
-    python -m benchmarks.gpu_suite --pack DIR                  builds everything; needs no GPU
-    python -m benchmarks.gpu_suite DIR --minutes 9 --json FILE           verifies, then times
-    python -m benchmarks.gpu_suite DIR --device emulated [--quick]       both, small, on a CPU
+    python -m benchmarks.gpu_suite DIR --pack --rows 24         builds everything; needs no GPU
+    OUT=FOLDER python -m benchmarks.gpu_suite DIR --minutes 9   on the GPU, again and again
+    python -m benchmarks.gpu_suite --table FILE...              what was found
+    python -m benchmarks.gpu_suite DIR --device emulated [--quick] [--drill]     small, on a CPU
 
-A pack is for one target (--target cuda:h100) and has, of every case, all candidates of every
-template and the default program of the ordinary sketches: at most 40 MiB, else the best by the
-estimate. On the GPU nothing is made or searched.
+[How to use half an hour of a GPU](../docs/gpu-half-hour.md) has the steps. On the GPU nothing is
+made or searched, and what is worth most comes first:
 
-First part: facts, the clock, a few programs of each template at odd sizes against float64, does
-every program load, the race checker on one program a template. Second part: every program of a
-case is checked at some elements and timed once; the best takes turns with the ordinary sketches'
-and with PyTorch's fastest, in CUDA graphs. The ceiling is the traffic's, or the multiply-adds'
-(`gpu_peaks`); of products in half precision the most operations a second that anything had.
+    ladder     a dozen small kernels, of which each needs one thing more of the device
+    verify     two programs of each template in each case at odd sizes, against float64
+    speed      seven cases: eight programs by the estimate and eight others of each template, in
+               turns with the ordinary sketches, CUTLASS, PyTorch and Triton
+    verify     more programs
+    speed      all cases in rounds of a few programs
+    last       the race checker, profiler counters, rows that `bolt_gpu` lacks
 
-Both go on where they stopped. A program that crashes or hangs is noted and left out.
+Every program has eight seconds, in a process that is ended then; after two faults a template is
+out. What is found is a line in FOLDER/gpu_suite.jsonl at once. A run goes on from the lines of its
+own card, those in DIR included.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
+import os
 import signal
+import subprocess
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.deadline import Deadline
-from benchmarks.suite import speed, verify
-from benchmarks.suite.cases import EMULATED, QUICK, SPEED, VERIFY
+from benchmarks.suite import ladder, speed, verify
+from benchmarks.suite.cases import EMULATED, FIRST, QUICK, SPEED, VERIFY
+from benchmarks.suite.journal import SUFFIX, Journal, OutOfTime, read
 from benchmarks.suite.pack import CONTENTS, Pack
-from benchmarks.suite.state import OutOfTime, State
-from benchmarks.suite.table import lines
+from benchmarks.suite.table import found, kept, lines
 from benchmarks.suite.watch import watch
-from tilewright.errors import TilewrightError
+from tilewright.errors import RunError, TilewrightError
+from tilewright.runtime.device import Device
 from tilewright.runtime.devices import open_device, target_at_hand
 from tilewright.target import MIB, Target
 
-RESULTS = Path(__file__).parent / "results" / "gpu_suite.json"
-MOST_BYTES = 40 * MIB
-ROWS, VERIFIED = 200, 8  # of a template: of a case that is timed, of one that is verified
+FILE = f"gpu_suite{SUFFIX}"
+RESULTS = Path(__file__).parent / "results"
+MOST_BYTES = 48 * MIB
+ROWS, VERIFIED = 24, 8  # of a template: of a case that is timed, of one that is verified
+BEFORE = 2  # of these that are verified before anything is timed
 EMULATION = "emulated"
+CARD = "card: "
+CARD_S = 60.0  # until a device has told its name
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit status."""
     given = list(sys.argv[1:] if words is None else words)
     options = _parser().parse_args(given)
-    is_small = options.device == EMULATION
     try:
+        if options.table:
+            journal = [line for file in options.table for line in read(file)]
+            print("\n".join(lines(found(journal))))
+            if options.json:
+                options.json.write_text(json.dumps(kept(journal)) + "\n")
+            return 0
+        if options.folder is None:
+            raise RunError("a folder of programs is missing: gpu_suite DIR, or --table FILE")
+        is_small = options.device == EMULATION
         if options.pack or (is_small and not (options.folder / CONTENTS).exists()):
             _pack(options, is_small)
-        if options.pack:
-            return 0
-        pack = Pack.read(options.folder)
-        if options.one:
-            verify.one(pack, open_device(target_at_hand(options.device)), options.one)
-            return 0
-        if options.json is None:
-            options.json = options.folder / "results.json" if is_small else RESULTS
-        state = State.open(options.json, Deadline.after(options.minutes))
-        if options.worker:
-            return _work(state, pack, options.device)
-        if options.anew:
-            state.file.unlink(missing_ok=True)
-        words = [str(options.folder), "--device", options.device, "--json", str(options.json)]
-        status = watch(words, state)
-        print("\n".join(lines(State.open(options.json, state.deadline).found)))
-        return status
+        return 0 if options.pack else _run(options)
     except TilewrightError as error:
         print(error, file=sys.stderr)
         return 1
@@ -75,26 +80,33 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     line = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    line.add_argument("folder", type=Path, help="of programs")
+    line.add_argument("folder", type=Path, nargs="?", help="of programs")
     line.add_argument("--pack", action="store_true", help="build them")
     line.add_argument("--target", default="cuda:h100", help="of --pack (%(default)s)")
     line.add_argument("--cases", default="*", help="of --pack: names and globs (all)")
     line.add_argument("--rows", type=int, default=ROWS, help="of a template (%(default)s)")
+    line.add_argument("--anew", action="store_true", help="of --pack: without what there is")
     line.add_argument("--device", default="cuda", help="cuda or emulated (%(default)s)")
     line.add_argument("--quick", action="store_true", help="fewer cases when emulated")
-    line.add_argument("--json", type=Path, help=f"(results/{RESULTS.name}, or in the folder)")
+    line.add_argument("--drill", action="store_true", help="of --pack: one hangs, one is wrong")
+    line.add_argument("--out", type=Path, help="the folder of results ($OUT, or results/)")
     line.add_argument("--minutes", type=float, default=9.0, help="of this slice (%(default)s)")
-    line.add_argument("--anew", action="store_true", help="without what there is")
-    line.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    line.add_argument("--one", help=argparse.SUPPRESS)
+    line.add_argument("--limit", type=float, default=verify.RUN_S, help="s a program (%(default)s)")
+    line.add_argument("--table", type=Path, nargs="+", help="print what these files say")
+    line.add_argument("--json", type=Path, help="of --table: keep what they say")
+    for name in ("--worker", "--card"):
+        line.add_argument(name, action="store_true", help=argparse.SUPPRESS)
+    for name in ("--one", "--rung"):
+        line.add_argument(name, help=argparse.SUPPRESS)
     return line
 
 
 def _pack(options: argparse.Namespace, is_small: bool) -> None:
     """What makes programs is imported here only."""
     from benchmarks.suite.build import Amount, build, fit, open_pack
+    from benchmarks.suite.drill import plant
 
-    names = [*VERIFY, *SPEED]
+    names = list(dict.fromkeys([*VERIFY, *FIRST, *SPEED]))
     amount = Amount(options.rows, VERIFIED)
     if is_small:
         names = list(QUICK if options.quick else EMULATED)
@@ -105,24 +117,90 @@ def _pack(options: argparse.Namespace, is_small: bool) -> None:
     pack = open_pack(options.folder, target, is_small, options.anew)
     build(pack, names, amount)
     fit(pack, MOST_BYTES)
+    if options.drill:
+        plant(pack)
 
 
-def _work(state: State, pack: Pack, kind: str) -> int:
-    """Both parts on the device."""
+def _run(options: argparse.Namespace) -> int:
+    """What is left to do on the device, or a part of it in a process of its own."""
+    pack, deadline = Pack.read(options.folder), Deadline.after(options.minutes)
+    file = (options.out or Path(os.environ.get("OUT") or RESULTS)) / FILE
+    words = [str(options.folder), "--device", options.device, "--out", str(file.parent)]
+    words += ["--limit", str(options.limit)]
+    if options.card or options.one or options.rung or options.worker:
+        device = _device(pack, options.device)
+        card = f"{device.target.name}, {device.target.cores} cores"
+        if options.card:
+            print(f"{CARD}{card}")
+            return 0
+        if options.one:
+            verify.one(pack, device, options.one)
+            return 0
+        known = sorted(options.folder.glob(f"*{SUFFIX}"))
+        journal = Journal.open(file, known, card, deadline, pack.keys)
+        if options.rung:
+            ladder.step(pack, device, options.rung, journal)
+            return 0
+        return _work(verify.Work(journal, pack, device, options.limit), words)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    card = _card(words)
+    known = sorted(options.folder.glob(f"*{SUFFIX}"))
+    ladder.climb(words, pack, Journal.open(file, known, card, deadline, pack.keys))
+    status = watch(words, file, deadline)
+    journal = Journal.open(file, known, card, deadline, pack.keys)
+    if not status and not deadline.passed and options.device != EMULATION:
+        _bolt(journal, file.parent)
+    print("\n".join(lines(found(journal.lines))))
+    return status
+
+
+def _device(pack: Pack, kind: str) -> Device:
+    """Raises RunError where the pack is for another one."""
     device = open_device(target_at_hand(kind))
     target, packed = device.target, Target.parse(pack.target)
     if (target.kind, target.generation) != (packed.kind, packed.generation):
-        print(f"{pack.folder} is for {packed}; pack it for {target}", file=sys.stderr)
-        return 1
-    machine = f"{target.name}, {target.cores} cores"
-    more = {key: pack.facts[key] for key in ("commit", "compiler")}
-    state.begin({"machine": machine, "packed": pack.target, "code": pack.facts["code"]}, **more)
+        raise RunError(f"{pack.folder} is for {packed}; pack it for {target}")
+    return device
+
+
+def _card(words: Sequence[str]) -> str:
+    """What the device is called, which another process asks it. Raises RunError."""
+    command = [sys.executable, "-m", "benchmarks.gpu_suite", *words, "--card"]
+    status, text = verify.bounded(command, CARD_S)
+    told = [line for line in text.splitlines() if line.startswith(CARD)]
+    if status or not told:
+        raise RunError(f"no device: {text.strip() or status}")
+    return told[-1].removeprefix(CARD)
+
+
+def _work(work: verify.Work, words: Sequence[str]) -> int:
+    """All that a process does on the device."""
     try:
-        verify.run(state, pack, device)
-        speed.run(state, pack, device)
+        verify.begin(work)
+        verify.verify(work, BEFORE)
+        speed.first(work)
+        verify.verify(work, VERIFIED)
+        speed.run(work)
+        verify.last(work, words)
     except OutOfTime:
         print("out of time", flush=True)
+    except Exception as error:  # whatever it is, it costs what it came out of, and no more
+        traceback.print_exc()
+        work.journal.leave(error)
+        return 1
     return 0
+
+
+def _bolt(journal: Journal, folder: Path) -> None:
+    """The rows that `bolt_gpu` lacks, where what it needs is here."""
+    minutes = f"{journal.deadline.minutes:.2f}"
+    command = [sys.executable, "-m", "benchmarks.bolt_gpu", "--parts", "table2,10"]
+    command += ["--minutes", minutes, "--json", str(folder / "bolt_gpu.json")]
+    try:
+        status = subprocess.run(command, timeout=60 * journal.deadline.minutes + 30).returncode
+    except subprocess.TimeoutExpired:
+        status = -signal.SIGKILL
+    journal.add("bolt", "bolt_gpu", status=status)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from rich.table import Table
 
 from benchmarks.operator_sets import PAIR_TYPES
 from benchmarks.operators import reported
-from benchmarks.provenance import provenance
+from benchmarks.provenance import provenance, result_file
 from benchmarks.reuse_records import Bench, Results, own_database, write_results
 from tilewright.cli.console import output
 from tilewright.cost.candidates import concatenate
@@ -81,7 +81,7 @@ def main() -> int:
     """Run the benchmark; the exit status."""
     words = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     words.add_argument("--folder", type=Path, default=Path("reuse_pairs"), help="of databases")
-    words.add_argument("--json", type=Path, help="where results are kept")
+    words.add_argument("--json", type=result_file, help="where results are kept")
     options = words.parse_args()
     return reported(lambda: run(options))
 

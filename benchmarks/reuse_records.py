@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import tilewright as tw
 from benchmarks.deadline import Deadline
 from benchmarks.operator_sets import Workload
-from benchmarks.provenance import provenance
+from benchmarks.provenance import kept_file, provenance
 from benchmarks.simulated_gpu import SimulatedGpu
 from benchmarks.tuning_log import TuningLog
 from tilewright import task_measurer
@@ -131,7 +131,7 @@ def add_slices(words: argparse.ArgumentParser, folder: str) -> None:
     """Options of a benchmark that goes on where it stopped; its databases are in `folder`."""
     words.add_argument("--minutes", type=float, default=float("inf"), help="of this slice")
     words.add_argument("--folder", type=Path, default=Path(folder), help="of databases")
-    words.add_argument("--json", type=Path, help="where results are kept, and read from first")
+    words.add_argument("--json", type=kept_file, help="where results are kept, and read from first")
 
 
 class OutOfTimeError(RuntimeError):

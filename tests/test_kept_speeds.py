@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.cost.extractor import FeatureExtractor
 from tilewright.errors import TargetError
-from tilewright.machine import SPEEDS_FILE, host_target, keep_speeds, speeds_of, with_speeds
+from tilewright.machine import SPEEDS_FILE, host_target, keep_speeds, speeds_of, with_kept
 from tilewright.measure.ceilings import Ceilings, Traffic, TrafficTime, working_sets
 from tilewright.space.space import Space
 from tilewright.target import CpuTarget, Speeds, Target
@@ -42,31 +42,31 @@ def test_speeds_are_of_one_core() -> None:
 
 
 def test_what_was_measured_is_kept_and_rises_only_clearly(tmp_path: Path) -> None:
-    assert with_speeds(NAMED, tmp_path) is NAMED
+    assert with_kept(NAMED, tmp_path) is NAMED
     keep_speeds(NAMED, FAST, tmp_path)
-    assert with_speeds(NAMED, tmp_path) == NAMED
-    assert with_speeds(NAMED, tmp_path).speeds == FAST  # type: ignore[attr-defined]
+    assert with_kept(NAMED, tmp_path) == NAMED
+    assert with_kept(NAMED, tmp_path).speeds == FAST  # type: ignore[attr-defined]
     keep_speeds(NAMED, replace(FAST, clock_hz=4.1e9, l2_bytes_per_s=1e9), tmp_path)
-    assert with_speeds(NAMED, tmp_path).speeds == FAST  # type: ignore[attr-defined]
+    assert with_kept(NAMED, tmp_path).speeds == FAST  # type: ignore[attr-defined]
     keep_speeds(NAMED, Speeds(1e9, 1e9, 1e9, 30e9), tmp_path)
     higher = replace(FAST, dram_bytes_per_s=30e9)
-    assert with_speeds(NAMED, tmp_path).speeds == higher  # type: ignore[attr-defined]
+    assert with_kept(NAMED, tmp_path).speeds == higher  # type: ignore[attr-defined]
     other = replace(NAMED, cores=4)
-    assert with_speeds(other, tmp_path) is other
+    assert with_kept(other, tmp_path) is other
 
 
 @pytest.mark.parametrize("content", ["", "[1]", '{"cpu": 7}', '{"cpu": "1,2"}', "\0\0", '{"a": '])
 def test_a_file_of_something_else_is_no_speeds(content: str, tmp_path: Path) -> None:
     (tmp_path / SPEEDS_FILE).write_text(content)
-    assert with_speeds(NAMED, tmp_path) is NAMED
+    assert with_kept(NAMED, tmp_path) is NAMED
     keep_speeds(NAMED, FAST, tmp_path)
-    assert with_speeds(NAMED, tmp_path).speeds == FAST  # type: ignore[attr-defined]
+    assert with_kept(NAMED, tmp_path).speeds == FAST  # type: ignore[attr-defined]
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_keeping(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     keep_speeds(NAMED, FAST, tmp_path / "file" / "folder")
-    assert with_speeds(NAMED, tmp_path / "file" / "folder") is NAMED
+    assert with_kept(NAMED, tmp_path / "file" / "folder") is NAMED
 
 
 def test_this_machine_has_the_speeds_that_are_kept(

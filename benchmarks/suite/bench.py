@@ -51,6 +51,7 @@ class Bench:
         self.whole = np.empty(self.output.bytes + SLACK_BYTES, np.uint8)
         self.unwritten = np.full_like(self.whole, UNWRITTEN)
         self.result = device.allocate(self.whole.nbytes)
+        self.last: Array = self.whole  # what a program gave last
         self._constants: dict[Packing, Any] = {}
 
     def load(self, artifact: Artifact) -> Loaded:
@@ -95,11 +96,7 @@ class Loaded:
         size = bench.output.bytes
         if (bench.whole[size:] != UNWRITTEN).any():
             raise RunError(f"it wrote outside of {bench.output}")
-        array = bench.whole[:size].view(numpy_dtype(bench.output.dtype))
-        bits = array.view(f"i{array.itemsize}")
-        unwritten = np.count_nonzero(bits == -1)
-        if unwritten:
-            raise WrongAnswer(f"{unwritten} of {array.size} elements were not written")
+        array = bench.last = bench.whole[:size].view(numpy_dtype(bench.output.dtype))
         bench.expected.check(array)
         return run_s
 
@@ -129,6 +126,10 @@ class Expected:
 
     def check(self, array: Array) -> None:
         """Raise WrongAnswer unless an output is as expected."""
+        bits = array.view(f"i{array.itemsize}")
+        unwritten = np.count_nonzero(bits == -1)
+        if unwritten:
+            raise WrongAnswer(f"{unwritten} of {array.size} elements were not written")
         got = array.reshape(-1)[self.at].astype(np.float64)
         bad = wrong_elements(got, self.values, self.limits)
         if bad is not None:

@@ -1,58 +1,69 @@
-"""Builds the programs of all cases for a target, on all cores, without a GPU.
+"""Builds the programs of all cases for a target, in two processes, without a GPU.
 
     pack = open_pack(folder, target, small=False)
-    build(pack, names, Amount(rows=200, verified=8))      what the pack lacks
-    fit(pack, 40 * MIB)                                   with fewer programs, if need be
+    build(pack, names, Amount(rows=24, verified=8))       what the pack lacks
+    fit(pack, 48 * MIB)                                   with fewer programs, if need be
 
-Of a case that is timed these are all candidates of every template, and the default program of the
-ordinary sketches; of one that is verified, some candidates drawn at random.
+Of a case that is timed these are candidates of every template, the best ones by the estimate and
+then some that are as different as there are, CUTLASS's first ones where their headers are, and the
+default program of the ordinary sketches; of one that is verified, some candidates at random. Then
+there are the small kernels of the ladder, and those that tell the peaks. What the audit of machine
+code refuses is left out, and named in the pack's contents.
+
+A case is kept once it is whole. One of another commit is made anew, but only programs whose source
+is another one are compiled again.
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
-import os
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.gpu_lab import built_or_none
-from benchmarks.provenance import provenance
+from benchmarks import sass
+from benchmarks.commit import commit
+from benchmarks.gpu_peaks import kernels
+from benchmarks.sass import products_of
+from benchmarks.suite import made as making
 from benchmarks.suite.cases import SPEED, VERIFY
-from benchmarks.suite.pack import CONTENTS, Pack, Program
+from benchmarks.suite.ladder import LADDER, RUNGS
+from benchmarks.suite.made import DIGITS, Made, digest, make, source_key
+from benchmarks.suite.pack import CONTENTS, PEAKS, Pack, Program
+from benchmarks.suite.rungs import program_of
+from benchmarks.suite.verify import HOPPER
 from tilewright.artifact import Artifact
 from tilewright.build.cache import compiler_fingerprint
 from tilewright.build.compile import make_request
-from tilewright.cost.candidates import Population, concatenate
+from tilewright.cost.candidates import Floats, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
+from tilewright.cutlass import offered
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Var
 from tilewright.expr.serialize import dag_to_json
 from tilewright.gene import Gene
+from tilewright.schedule.trace import template_of
 from tilewright.space.default import default_of
 from tilewright.space.rules import rules_of
 from tilewright.space.rules.template import TEMPLATE
 from tilewright.space.space import TEMPLATE_ROWS, Space
-from tilewright.target import Target
+from tilewright.target import GpuTarget, Target
 from tilewright.text import size
 
-DIGITS = 16  # of a hash
-KEPT = ("dag", "rows", "refused", "most")  # of a case's figures, when programs are left out
-TOGETHER = 4  # programs that a process is given at once
+PROCESSES = 2
+BEST = 8  # by the estimate, of a template, before those that are different
+NATIVE = 4  # of CUTLASS, of a case
 
 
 @dataclass(frozen=True)
 class Amount:
-    """The most candidates of a template: `rows` of a case that is timed, the best by the estimate,
-    `verified` of others, at random.
-    """
+    """The most candidates of a template: `rows` of a case that is timed, `verified` of others."""
 
     rows: int
     verified: int
@@ -70,42 +81,35 @@ class Wanted:
     estimate_s: float
     gene: Gene
 
+    @property
+    def products(self) -> int:
+        """That add to one sum in a step of warpgroups; 0 where there are none."""
+        return products_of(self.numbers) if self.template.startswith(HOPPER) else 0
+
 
 def open_pack(folder: Path, target: Target, small: bool, anew: bool = False) -> Pack:
-    """The pack in a folder; an empty one where there is none, or one of another target, size or
-    compiler.
-    """
-    code = compiler_fingerprint()[:DIGITS]
-    fresh = Pack(folder, str(target), small, {**provenance(target), "code": code})
+    """The pack in a folder; an empty one where there is none, or one of another target or size."""
+    fresh = Pack(folder, str(target), small, {"commit": commit()})
     if anew or not (folder / CONTENTS).exists():
         return fresh
     known = Pack.read(folder)
-    alike = known.target == fresh.target and known.small == small
-    if not alike or known.facts["code"] != code:
-        return fresh
-    return replace(fresh, cases=known.cases)
+    is_alike = known.target == fresh.target and known.small == small
+    return replace(fresh, cases=known.cases) if is_alike else fresh
 
 
 def build(pack: Pack, names: Sequence[str], amount: Amount) -> None:
     """Build what the pack lacks of some cases, and say how far it is after each."""
-    missing = [name for name in names if not _has(pack, name, amount)]
     pack.save()
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), context) as pool:
-        for name in missing:
-            started = time.monotonic()
-            try:
-                _build(pack, name, amount, pool)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-            case = pack.cases[name]
-            print(
-                f"{name}: {case['programs']} programs ({case['rows']} rows of templates, "
-                f"{case['refused']} refused), {size(case['bytes'])}, "
-                f"{time.monotonic() - started:.1f} s",
-                flush=True,
-            )
+    with ProcessPoolExecutor(PROCESSES, context) as pool:
+        try:
+            _small_kernels(pack)
+            for name in names:
+                if not _has(pack, name, amount):
+                    _build(pack, name, amount, pool)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
     print(f"{len(pack.cases)} cases, {size(pack.bytes)}")
 
 
@@ -116,35 +120,95 @@ def _has(pack: Pack, name: str, amount: Amount) -> bool:
         known is not None
         and known["most"] >= amount.of(name)
         and known["dag"] == _digest(dag_of(pack, name))
+        and known["code"] == _code()
     )
 
 
+def _code() -> str:
+    """A hash of all sources that may make a program another one, or refuse it."""
+    audit = (Path(module.__file__ or "").read_bytes() for module in (sass, making))
+    return digest(b"".join([compiler_fingerprint().encode(), *audit]))
+
+
 def _build(pack: Pack, name: str, amount: Amount, pool: ProcessPoolExecutor) -> None:
+    started = time.monotonic()
     target, dag, is_timed = Target.parse(pack.target), dag_of(pack, name), name in SPEED
+    known = {p.key: p for p in pack.programs(name)} if name in pack.cases else {}
     space = Space(dag, target)
     rows = rows_of_templates(space)
     most = amount.of(name)
     wanted = [w for found in rows.values() for w in best_or_some(space, found, most, is_timed)]
-    data = [_begun(dag, target, wanted, pool)]
+    begun = _begun(dag, target, wanted, known, pool)
     if is_timed:  # is looked for while these are built
-        wanted += (default := _default(dag, target))
-        data.append(_begun(dag, target, default, pool))
-    programs = [
-        Program(w.template, w.numbers, w.estimate_s, Artifact.from_bytes(built))
-        for w, built in zip(wanted, chain(*data), strict=True)
-        if built is not None
-    ]
-    refused = len(wanted) - len(programs)
-    figures = {"rows": sum(map(len, rows.values())), "refused": refused, "most": most}
+        more = [*_native(dag, target, min(NATIVE, most)), *_default(dag, target)]
+        wanted += more
+        begun += _begun(dag, target, more, known, pool)
+    programs, refused = [], {}
+    for want, future in zip(wanted, begun, strict=True):
+        found = future.result()
+        program = _program(want, found, known)
+        if program is None:
+            refused[str(Program(want.template, want.numbers, 0.0, NOTHING))] = found.refused
+        else:
+            programs.append(program)
+    count = sum(map(len, rows.values()))
+    figures = {"code": _code(), "rows": count, "refused": refused, "most": most}
     pack.put(name, programs, dag=_digest(dag), **figures)
+    print(
+        f"{name}: {len(programs)} programs of {count} rows, {len(refused)} refused, "
+        f"{sum(p.key in known for p in programs)} as they were, {size(pack.cases[name]['bytes'])}, "
+        f"{time.monotonic() - started:.1f} s",
+        flush=True,
+    )
+
+
+NOTHING = Artifact("", "", b"", (), (), (), (), 0)
 
 
 def _begun(
-    dag: ComputeDAG, target: Target, wanted: Sequence[Wanted], pool: ProcessPoolExecutor
-) -> Iterator[bytes | None]:
-    """The artifacts of some programs, which are built from now on."""
-    requests = [make_request(dag, w.gene, target, "program") for w in wanted]
-    return pool.map(built_or_none, requests, chunksize=TOGETHER)
+    dag: ComputeDAG,
+    target: Target,
+    wanted: Sequence[Wanted],
+    known: Mapping[str, Program],
+    pool: ProcessPoolExecutor,
+) -> list[Future[Made]]:
+    """Some programs, which are built from now on."""
+    keys = frozenset(known)
+    return [
+        pool.submit(make, make_request(dag, w.gene, target, "program"), keys, w.products)
+        for w in wanted
+    ]
+
+
+def _program(want: Wanted, found: Made, known: Mapping[str, Program]) -> Program | None:
+    if found.artifact is None:
+        return None
+    built = Artifact.from_bytes(found.artifact) if found.artifact else known[found.key].artifact
+    parts = want.template, want.numbers, want.estimate_s, built, found.key, found.features
+    return Program(*parts)
+
+
+def _small_kernels(pack: Pack) -> None:
+    """The ladder, and the peaks."""
+    target = Target.parse(pack.target)
+    assert isinstance(target, GpuTarget)
+    for name, make_all in ((LADDER, _ladder), (PEAKS, _peaks)):
+        known = pack.cases.get(name)
+        if known is None or known["code"] != _code():
+            found = make_all(target)
+            pack.put(name, list(found.values()), code=_code(), names=list(found))
+            print(f"{name}: {', '.join(found)}, {size(pack.cases[name]['bytes'])}", flush=True)
+
+
+def _peaks(target: GpuTarget) -> dict[str, Program]:
+    return {
+        name: Program(name, {}, 0.0, artifact, source_key(artifact.object_code, target))
+        for name, artifact in kernels(target).items()
+    }
+
+
+def _ladder(target: Target) -> dict[str, Program]:
+    return {name: program_of(rung, target) for name, rung in RUNGS.items()}
 
 
 def dag_of(pack: Pack, name: str) -> ComputeDAG:
@@ -168,21 +232,48 @@ def rows_of_templates(space: Space) -> dict[str, Population]:
 
 
 def best_or_some(space: Space, rows: Population, most: int, best: bool) -> Iterator[Wanted]:
-    """The best of a template's candidates, best first, or some of them."""
+    """The best of a template's candidates, best first, then different ones; or some of them."""
     latency = FeatureExtractor(space).latency(rows)
-    order = np.argsort(latency, kind="stable") if best else _shuffled(len(rows))
-    for i in order[:most]:
-        sketch = space.sketches[int(rows.sketch[i])]
-        templated = sketch.state.templated
-        assert templated is not None
-        decided = sketch.values(rows.rows[i])
-        numbers = {
-            parameter: decided[number.name] if isinstance(number, Var) else number
-            for parameter, number in templated.numbers.items()
-            if isinstance(number, Var | int)
-        }
-        gene = space.gene(int(rows.sketch[i]), rows.rows[i])
-        yield Wanted(templated.template.name, numbers, float(latency[i]), gene)
+    every = [_wanted(space, rows, i, float(latency[i])) for i in range(len(rows))]
+    if best:
+        order = spread([list(w.numbers.values()) for w in every], latency, min(BEST, most))
+    else:
+        order = _shuffled(len(rows)).tolist()
+    yield from (every[i] for i in order[:most])
+
+
+def _wanted(space: Space, rows: Population, i: int, estimate_s: float) -> Wanted:
+    sketch = space.sketches[int(rows.sketch[i])]
+    templated = sketch.state.templated
+    assert templated is not None
+    decided = sketch.values(rows.rows[i])
+    numbers = {
+        parameter: decided[number.name] if isinstance(number, Var) else number
+        for parameter, number in templated.numbers.items()
+        if isinstance(number, Var | int)
+    }
+    gene = space.gene(int(rows.sketch[i]), rows.rows[i])
+    return Wanted(templated.template.name, numbers, estimate_s, gene)
+
+
+def spread(numbers: Sequence[Sequence[int]], latency: Floats, best: int) -> list[int]:
+    """Candidates in the order in which they are worth a try: the `best` by the estimate, then each
+    the one whose options are furthest from those of all before; the better of equals first.
+    """
+    table = np.array(numbers, np.float64).reshape(len(numbers), -1)
+    places = [np.unique(column, return_inverse=True)[1] for column in table.T]
+    points = np.stack([p / max(p.max(), 1) for p in places], axis=1)
+    order = np.argsort(latency, kind="stable").tolist()
+    found, left = order[:best], order[best:]
+    nearest = np.full(len(numbers), np.inf)
+    for i in found:
+        nearest = np.minimum(nearest, np.abs(points - points[i]).sum(axis=1))
+    while left:
+        i = max(left, key=lambda k: nearest[k])
+        left.remove(i)
+        found.append(i)
+        nearest = np.minimum(nearest, np.abs(points - points[i]).sum(axis=1))
+    return found
 
 
 def _shuffled(count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -198,6 +289,12 @@ def _default(dag: ComputeDAG, target: Target) -> list[Wanted]:
     return [Wanted("", {}, float(extractor.latency(default)[0]), gene)]
 
 
+def _native(dag: ComputeDAG, target: Target, most: int) -> list[Wanted]:
+    """CUTLASS's most promising programs, where its headers are here."""
+    genes = offered(dag, target)[:most] if target.kind == "cuda" else []
+    return [Wanted(template_of(g) or "", g.values, 0.0, g) for g in genes]
+
+
 def fit(pack: Pack, most_bytes: int) -> None:
     """Leave out the last programs by the estimate, of each template of each case that is timed,
     until the files are no larger; says how many are left.
@@ -206,8 +303,7 @@ def fit(pack: Pack, most_bytes: int) -> None:
     while pack.bytes > most_bytes and most > 1:
         most = max(1, min(most - 1, int(most * most_bytes / pack.bytes)))
         for name in _timed(pack):
-            figures = {k: v for k, v in pack.cases[name].items() if k in KEPT}
-            pack.put(name, _first(pack.programs(name), most), **figures)
+            pack.put(name, _first(pack.programs(name), most), **pack.cases[name])
         print(f"{size(pack.bytes)} with the best {most} programs of each template")
 
 

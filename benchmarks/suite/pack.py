@@ -2,6 +2,7 @@
 
     pack = Pack.read(folder)
     pack.target, pack.cases["square-…"]        what they are for, how many there are of each
+    pack.cases["ladder"], pack.cases["peaks"]  small programs that are named by their templates
     pack.programs("square-…")                  [Program(template, numbers, estimate_s, artifact), …]
 
 A file is one compressed stream: the length of a JSON header, the header, then the code of all
@@ -23,6 +24,7 @@ from tilewright.errors import RunError
 from tilewright.files import replacing
 
 CONTENTS = "contents.json"
+PEAKS = "peaks"  # the name of the kernels that tell what a device can do
 FORMAT = lzma.FORMAT_XZ
 FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 26},)
 
@@ -30,17 +32,24 @@ FILTERS = ({"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 26},)
 @dataclass(frozen=True)
 class Program:
     """A program of a case: of a template with its `numbers`, or the default one of the ordinary
-    sketches, whose template is "".
+    sketches, whose template is "". `key` is a hash of what it is made of, its source and how that
+    is compiled; `features` are the instructions that it has.
     """
 
     template: str
     numbers: Mapping[str, int]
     estimate_s: float
     artifact: Artifact
+    key: str = ""
+    features: frozenset[str] = frozenset()
+
+    @property
+    def row(self) -> str:
+        """Its numbers in words."""
+        return ", ".join(f"{name} {n}" for name, n in self.numbers.items())
 
     def __str__(self) -> str:
-        numbers = ", ".join(f"{name} {n}" for name, n in self.numbers.items())
-        return f"{self.template}: {numbers}" if self.template else "sketches"
+        return f"{self.template}: {self.row}" if self.template else "sketches"
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,11 @@ class Pack:
             part.write_text(json.dumps(found, indent=1))
 
     @property
+    def keys(self) -> frozenset[str]:
+        """Of all programs."""
+        return frozenset(key for case in self.cases.values() for key in case["keys"])
+
+    @property
     def bytes(self) -> int:
         """Of all files."""
         return sum(case["bytes"] for case in self.cases.values())
@@ -91,12 +105,13 @@ class Pack:
         except (OSError, lzma.LZMAError, ValueError, KeyError) as error:
             raise RunError(f"{self.file(case)} is damaged ({error}); pack it again") from error
 
-    def put(self, case: str, programs: Sequence[Program], **figures: Any) -> None:
+    def put(self, case: str, programs: Sequence[Program], /, **figures: Any) -> None:
         """Write the programs of a case, with figures of it."""
         data = packed(programs)
         with replacing(self.file(case)) as part:
             part.write_bytes(data)
-        self.cases[case] = {"programs": len(programs), **figures, "bytes": len(data)}
+        count, keys = len(programs), [p.key for p in programs]
+        self.cases[case] = {**figures, "programs": count, "keys": keys, "bytes": len(data)}
         self.save()
 
 
@@ -111,6 +126,8 @@ def packed(programs: Sequence[Program]) -> bytes:
                 "template": p.template,
                 "numbers": p.numbers,
                 "estimate_s": p.estimate_s,
+                "key": p.key,
+                "features": sorted(p.features),
                 "code": number[p.artifact.object_code],
                 "artifact": p.artifact.header(),
             }
@@ -137,6 +154,8 @@ def unpacked(data: bytes) -> list[Program]:
             p["numbers"],
             p["estimate_s"],
             Artifact.of_header(p["artifact"], codes[p["code"]]),
+            p["key"],
+            frozenset(p["features"]),
         )
         for p in header["programs"]
     ]

@@ -1,77 +1,91 @@
-"""The second part: the fastest program of every case, beside PyTorch and the ordinary sketches.
+"""How fast the programs of every case are, beside CUTLASS, PyTorch, Triton and our own sketches.
 
-    run(state, pack, device)            {"peaks": …, "cases": {name: row}}
+    first(work), run(work)              lines "quick", "final" and "turns"
 
-Every program is checked and, unless its first run took far too long, timed once. The eight
-quickest templates are timed properly, and the best of them takes turns with the others.
+The cases that are worth most come first, with the eight rows of each template that are best by the
+estimate and eight that are different; then all cases in rounds of a few rows, one of every kind
+after the other, so that whenever it stops every kind was measured. In a visit of a case its new
+programs are checked and timed; the eight quickest are timed properly, and the best takes turns with
+the others.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.bolt_problems import Peer, Problem
-from benchmarks.gpu_peaks import measured
-from benchmarks.suite.bench import Bench, Loaded, spec_of
-from benchmarks.suite.cases import SPEED
-from benchmarks.suite.pack import Pack, Program
-from benchmarks.suite.state import Row, State
-from benchmarks.suite.verify import failed, left
-from benchmarks.torch_graphs import Repeated, Torch
-from tilewright.errors import RunError, WrongAnswer
+from benchmarks.bolt_problems import Problem
+from benchmarks.suite.bench import Bench, spec_of
+from benchmarks.suite.cases import FIRST, SPEED
+from benchmarks.suite.journal import RIGHT
+from benchmarks.suite.pack import PEAKS, Program
+from benchmarks.suite.peers import Peers
+from benchmarks.suite.verify import Work, quantiles
 from tilewright.expr.dag import ComputeDAG
 from tilewright.measure.ceilings import Traffic
-from tilewright.runtime.device import Device, Seconds
+from tilewright.runtime.device import Seconds
 
 FINALISTS = 8
-SAMPLES = 10  # of a finalist
 ROUNDS, BLOCK = 7, 5  # of turns, and samples of one, which take about
 BLOCK_S = 0.05  # at most
-HOPELESS, HOPELESS_S = 4, 5e-3  # times the quickest, and seconds, of a run that is not sampled
-SKETCHES, TEMPLATES = "sketches", "templates"
+TURNS_S = 60.0  # of a side, at most
+FIRST_ROWS, ROWS = 16, 4  # of each template, in a visit
+SKETCHES, TEMPLATES, NATIVE = "sketches", "templates", "cutlass"
 Side: TypeAlias = Callable[[int], Seconds]
 
 
-def run(state: State, pack: Pack, device: Device) -> None:
-    """All cases that the state lacks. Raises OutOfTime."""
-    names = [name for name in pack.cases if name in SPEED]
-    problems = {name: SPEED[name].problem(pack.small) for name in names}
-    state.once("peaks", "peaks", lambda: peaks(device, problems))
-    torch = opened(device)
-    state.once("facts", "peer", lambda: torch.version if torch else "none")
+def turned(names: Sequence[str]) -> list[str]:
+    """One of every kind after the other."""
+    kinds: dict[str, list[str]] = {}
     for name in names:
-        work = Work(state, pack, device, torch, name, problems[name])
-        state.once("cases", name, work.row)
+        kinds.setdefault(SPEED[name].kind, []).append(name)
+    rows = itertools.zip_longest(*kinds.values())
+    return [name for row in rows for name in row if name is not None]
 
 
-def opened(device: Device) -> Torch | None:
-    """PyTorch; None where it is not here, or has no GPU."""
-    try:
-        found = Torch(device.target.kind == "cuda")
-    except ImportError as error:
-        print(f"no peer: {error}")
-        return None
-    if found.device == "cuda" and not found.torch.cuda.is_available():
-        print(f"no peer: PyTorch {found.torch.__version__} finds no GPU")
-        return None
-    return found
+def first(work: Work) -> None:
+    """The cases that are worth most. Raises OutOfTime."""
+    peers = Peers(work)
+    for name in (name for name in FIRST if name in work.pack.cases):
+        Visit(work, peers, name).go(slice(FIRST_ROWS))
 
 
-def peaks(device: Device, problems: Mapping[str, Problem]) -> Row:
-    """Float32 operations a second, and the seconds of every case's traffic."""
-    traffic = {name: traffic_of(problem.dag) for name, problem in problems.items()}
-    flops, call_s, seconds = measured(device, traffic.values())
-    return {
-        "fma_flops": flops,
-        "call_s": call_s,
-        "traffic_s": {name: seconds[t] for name, t in traffic.items()},
-        "traffic": {name: asdict(t) for name, t in traffic.items()},
-    }
+def run(work: Work) -> None:
+    """All cases, in rounds. Raises OutOfTime."""
+    names = [name for name in work.pack.cases if name in SPEED]
+    longest = {name: _longest(work.pack.programs(name)) for name in names}
+    peers = Peers(work)
+    for start in range(0, max(longest.values(), default=0), ROWS):
+        for name in turned(names):
+            if start < longest[name]:
+                Visit(work, peers, name).go(slice(start + ROWS))
+        if not start:
+            ceilings(work, names)
+
+
+def _longest(programs: Sequence[Program]) -> int:
+    """The most programs of one template."""
+    names = [p.template for p in programs]
+    return max(map(names.count, set(names)), default=0)
+
+
+def ceilings(work: Work, names: Sequence[str]) -> None:
+    """Multiply-adds, and each case's traffic."""
+    if work.journal.find(PEAKS) or work.peaks is None:
+        return
+    traffic = {name: traffic_of(SPEED[name].problem(work.pack.small).dag) for name in names}
+    kernels = work.peaks
+    with work.journal.at(PEAKS, PEAKS, None, TURNS_S):
+        flops, call_s, seconds = kernels.measured(traffic.values())
+    of = {name: seconds[t] for name, t in traffic.items()}
+    sizes = {name: asdict(t) for name, t in traffic.items()}
+    work.journal.add(PEAKS, PEAKS, fma_flops=flops, call_s=call_s, traffic_s=of, traffic=sizes)
 
 
 def traffic_of(dag: ComputeDAG) -> Traffic:
@@ -80,114 +94,96 @@ def traffic_of(dag: ComputeDAG) -> Traffic:
     return Traffic(read, sum(spec_of(t).bytes for t in dag.outputs))
 
 
-class Work:
-    """A case that is measured."""
+class Visit:
+    """Some rows of a case."""
 
-    def __init__(
-        self,
-        state: State,
-        pack: Pack,
-        device: Device,
-        torch: Torch | None,
-        name: str,
-        problem: Problem,
-    ) -> None:
-        self.state, self.pack, self.device, self.torch = state, pack, device, torch
-        self.name, self.problem = name, problem
+    def __init__(self, work: Work, peers: Peers, name: str) -> None:
+        self.work, self.peers, self.name = work, peers, name
 
-    def row(self) -> Row:
-        """What is found of it."""
-        bench = Bench(self.device, self.problem.dag)
-        found: Row = {
-            "flops": self.problem.dag.useful_flops,
-            "dtype": bench.output.dtype,
-            "programs": 0,
-            "wrong": [],
-            "failed": [],
-            "quick_s": {},
-        }
-        sides: dict[str, Side] = {}
-        quick = self._quick(bench, found)
-        best = self._best([q for q in quick if q[1].template], found)
-        if best is not None:
-            sides[TEMPLATES] = best.seconds
-        for _, program, loaded in quick:
-            if not program.template:
-                sides[SKETCHES] = loaded.seconds
-        peers = self._peers(bench, found) if self.torch else {}
-        if peers:
-            found["peer"] = quickest = min(peers, key=lambda p: np.median(peers[p].seconds(3)))
-            sides["peer"] = peers[quickest].seconds
-        self.state.beat(self.name)
-        return {**found, **{f"{side}_s": s for side, s in in_turns(sides).items()}}
+    @cached_property
+    def problem(self) -> Problem:
+        return SPEED[self.name].problem(self.work.pack.small)
 
-    def _quick(self, bench: Bench, found: Row) -> list[tuple[float, Program, Loaded]]:
-        """The quickest programs of templates, and the one of the ordinary sketches, by a sample."""
-        kept: list[tuple[float, Program, Loaded]] = []
-        every: dict[str, list[float]] = found["quick_s"]
-        least_s = math.inf
-        for number, program in left(self.state, self.pack.programs(self.name), self.name, found):
-            found["programs"] += 1
-            try:
-                loaded = bench.load(program.artifact)
-                seconds = loaded.check()
-                if seconds < max(HOPELESS_S, HOPELESS * least_s) or not program.template:
-                    seconds = float(loaded.seconds(1)[0])
-            except WrongAnswer as error:
-                found["wrong"].append(f"{program}: {error}")
-                continue
-            except RunError as error:
-                failed(self.device, f"{program}: {error}", found, number)
-                continue
-            least_s = min(least_s, seconds)
-            every.setdefault(program.template or SKETCHES, []).append(float(f"{seconds:.3g}"))
-            kept.append((seconds, program, loaded))
-            kept.sort(key=lambda q: q[0] if q[1].template else -math.inf)
-            del kept[FINALISTS + 1 :]
-        return kept
+    @cached_property
+    def bench(self) -> Bench:
+        return self.work.bench(self.name, self.problem.dag)
 
-    def _best(
-        self, finalists: Sequence[tuple[float, Program, Loaded]], found: Row
-    ) -> Loaded | None:
-        """The best of some templates."""
-        timed = [
-            (float(np.median(loaded.seconds(SAMPLES))), str(program), loaded)
-            for _, program, loaded in finalists
+    def go(self, rows: slice) -> None:
+        """Whatever is left of it."""
+        if self.work.journal.is_broken(self.name):
+            return
+        new = False
+        for program in self.work.left("quick", self.name, rows):
+            new |= self.work.checked("quick", self.name, program, self.bench) is not None
+        if new or not self.work.journal.find("turns", self.name):
+            self._turns()
+
+    def _turns(self) -> None:
+        """The best of every kind, unless the same took turns before."""
+        sides = {kind: key for kind in (TEMPLATES, NATIVE, SKETCHES) if (key := self._best(kind))}
+        known = self.work.journal.find("turns", self.name).get(self.name)
+        if known is not None and known.get("keys") == sides:
+            return
+        programs, bench = {p.key: p for p in self.work.pack.programs(self.name)}, self.bench
+        calls: dict[str, Side] = {}
+        for kind, key in sides.items():
+            loaded = self.work.checked("again", self.name, programs[key], bench)
+            if loaded is not None:
+                calls[kind] = loaded.seconds
+        wrong: list[str] = []
+        for name, peer in self.peers.of(self.name, self.problem, bench).items():
+            calls[name] = peer.seconds
+            wrong += [name] * peer.is_wrong
+        found = self._in_turns(calls) if calls else {}
+        self.work.journal.add(
+            "turns", self.name, keys=sides, wrong=wrong, flops=self.problem.dag.useful_flops,
+            dtype=self.bench.output.dtype, quantiles=found, verdict=RIGHT,
+            best=str(programs[sides[TEMPLATES]]) if TEMPLATES in sides else "",
+        )  # fmt: skip
+        shown = ", ".join(f"{side} {q[2] * 1e6:.1f} µs" for side, q in found.items())
+        print(f"{self.name}: {shown}", flush=True)
+
+    def _best(self, kind: str) -> str:
+        """The key of the best program of a kind, whose quickest are timed properly."""
+        ended, again = self.work.ended(self.name), self.work.journal.find("again", self.name)
+        wrong = {key for key, line in again.items() if line["verdict"] != RIGHT}
+        quick = [
+            line
+            for line in self.work.journal.find("quick", self.name).values()
+            if line["verdict"] == RIGHT and kind_of(line["template"]) == kind
+            if line["key"] not in ended and line["key"] not in wrong
         ]
-        timed.sort(key=lambda t: t[0])
-        found["finalists"] = [[program, seconds] for seconds, program, _ in timed]
-        return timed[0][2] if timed else None
+        quick.sort(key=_median)
+        programs = {p.key: p for p in self.work.pack.programs(self.name)}
+        known = self.work.journal.find("final", self.name)
+        timed: list[tuple[float, str]] = []
+        for line in quick[: FINALISTS if kind != SKETCHES else 1]:
+            key = line["key"]
+            if key not in known:
+                self.work.checked("final", self.name, programs[key], self.bench)
+                known[key] = self.work.journal.lines[-1]
+            if known[key]["verdict"] == RIGHT:
+                timed.append((_median(known[key]), key))
+        return min(timed, default=(math.inf, ""))[1]
 
-    def _peers(self, bench: Bench, found: Row) -> dict[str, Repeated]:
-        """PyTorch's ways that give the right answer, in graphs."""
-        torch = self.torch
-        assert torch is not None
-        tensors = torch.given(self.problem, bench.arrays)
-        kept: dict[str, Repeated] = {}
-        for number, peer in enumerate((self.problem.peer, *self.problem.others)):
-            name, call = f"way {number}", called(peer, torch, tensors)
-            if name in self.state.faults(self.name):
-                continue
-            self.state.beat(self.name, name)
-            try:
-                bench.expected.check(torch.output(call))
-                kept[name] = torch.repeated(call)
-            except (WrongAnswer, RuntimeError, NotImplementedError) as error:
-                found.setdefault("peer_errors", []).append(f"{name}: {error}"[:300])
-        return kept
+    def _in_turns(self, sides: Mapping[str, Side]) -> dict[str, list[float]]:
+        """Quantiles of the seconds of each side, in turns whose order rotates."""
+        names = list(sides)
+        seconds: dict[str, list[float]] = {name: [] for name in names}
+        with self.work.journal.at("turns", self.name, None, TURNS_S * len(names)):
+            counts = {n: min(max(int(BLOCK_S / side(1)[0]), 1), BLOCK) for n, side in sides.items()}
+            for turn in range(ROUNDS if self.work.is_gpu else 1):
+                for i in range(len(names)):
+                    name = names[(turn + i) % len(names)]
+                    self.work.warm()
+                    seconds[name] += sides[name](counts[name]).tolist()
+        return {name: quantiles(np.array(found)) for name, found in seconds.items()}
 
 
-def called(peer: Peer, torch: Torch, tensors: Mapping[str, Any]) -> Callable[[], Any]:
-    return lambda: peer(torch.torch, tensors)
+def kind_of(template: str) -> str:
+    """Whose a program is."""
+    return SKETCHES if not template else NATIVE if template.startswith(NATIVE) else TEMPLATES
 
 
-def in_turns(sides: Mapping[str, Side]) -> dict[str, float]:
-    """Seconds of each side: the median of its turns, whose order rotates."""
-    names = list(sides)
-    counts = {name: min(max(int(BLOCK_S / side(1)[0]), 1), BLOCK) for name, side in sides.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for turn in range(ROUNDS):
-        for i in range(len(names)):
-            name = names[(turn + i) % len(names)]
-            seconds[name].append(float(np.median(sides[name](counts[name]))))
-    return {name: float(np.median(found)) for name, found in seconds.items()}
+def _median(line: Mapping[str, Any]) -> float:
+    return float(np.median(line["seconds"]))

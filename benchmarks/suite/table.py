@@ -1,21 +1,67 @@
-"""The suite's results as a table.
+"""What was found, as a table.
 
-head, *each = cells(found)              of what `State` keeps
+found = found(lines)                 of journals: {"cases": {name: row}, "peaks": …, …}
+head, *each = cells(found)
+print("\\n".join(lines(found)))
 """
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.page_words import origin, table
+from benchmarks.suite.journal import FAILED, FAULT, RIGHT, WRONG, Line
 from tilewright.text import NONE, duration
 
 HEAD = (
-    "case", "best template", "time", "TFLOP/s", "of PyTorch", "of sketches", "of ceiling",
-    "programs", "wrong", "failed",
+    "case", "best template", "time", "TFLOP/s", "of PyTorch", "of Triton", "of CUTLASS",
+    "of sketches", "of ceiling", "programs", "wrong", "failed",
 )  # fmt: skip
 SINGLE = "float32"
+SIDES = ("templates", "sketches", "cutlass", "peer", "triton")
+MEDIAN = 2  # of the quantiles
+ONCE = ("facts", "clock", "peaks", "peer", "bolt")
+
+
+def found(journal: Sequence[Line]) -> dict[str, Any]:
+    """All lines of one card by what they are of; of several cards those of the one with most."""
+    cards = Counter(line["card"] for line in journal)
+    (card, _), *others = cards.most_common() or [("", 0)]
+    result: dict[str, Any] = {"machine": card, "cases": {}, "others": [c for c, _ in others]}
+    for line in (line for line in journal if line["card"] == card):
+        step, case = line["step"], line["case"]
+        if step in ONCE and case == step:
+            result[step] = line
+        elif step in ("quick", "final", "turns"):
+            _measured(result["cases"].setdefault(case, _row_of_nothing()), line)
+        else:
+            result.setdefault(step, {})[line.get("key", case)] = line
+    for row in result["cases"].values():
+        row["programs"] = len(row.pop("keys"))
+    return result
+
+
+def _row_of_nothing() -> dict[str, Any]:
+    return {"keys": set(), "wrong": [], "failed": [], "flops": 0, "dtype": "", "quick_s": {}}
+
+
+def _measured(row: dict[str, Any], line: Line) -> None:
+    what = f"{line.get('template')}: {line.get('row')}"
+    if line["step"] == "turns" and line["verdict"] == RIGHT:
+        medians = {f"{side}_s": q[MEDIAN] for side, q in line["quantiles"].items()}
+        row |= {"flops": line["flops"], "dtype": line["dtype"], "best": line["best"], **medians}
+        row["wrong_peers"] = line["wrong"]
+    if "key" in line:
+        row["keys"].add(line["key"])
+    if line["verdict"] == WRONG:
+        row["wrong"].append(f"{what}: {line['why']}")
+    if line["verdict"] in (FAILED, FAULT):
+        row["failed"].append(f"{what}: {line['why']}")
+    if line["step"] == "quick" and line["verdict"] == RIGHT:
+        row["quick_s"].setdefault(line["template"] or "sketches", []).append(min(line["seconds"]))
 
 
 def cells(found: Mapping[str, Any]) -> list[Sequence[str]]:
@@ -23,7 +69,7 @@ def cells(found: Mapping[str, Any]) -> list[Sequence[str]]:
     sketches, where there is none) is; of the ceiling it has a share.
     """
     cases: Mapping[str, Any] = found.get("cases", {})
-    peaks = found.get("peaks", {}).get("peaks", {})
+    peaks = found.get("peaks", {})
     most = rates(cases, peaks)
     return [HEAD, *(_row(name, row, peaks, most) for name, row in cases.items())]
 
@@ -34,7 +80,7 @@ def rates(cases: Mapping[str, Any], peaks: Mapping[str, Any]) -> dict[str, float
     """
     most: dict[str, float] = {}
     for row in cases.values():
-        for side in ("peer", "templates"):
+        for side in SIDES:
             if row.get(f"{side}_s"):
                 rate = row["flops"] / row[f"{side}_s"]
                 most[row["dtype"]] = max(most.get(row["dtype"], 0.0), rate)
@@ -43,17 +89,29 @@ def rates(cases: Mapping[str, Any], peaks: Mapping[str, Any]) -> dict[str, float
     return most
 
 
-def section(found: Mapping[str, Any]) -> str:
-    """The section of docs/performance.md."""
-    head, *rows = cells(found)
-    said = "; ".join(summary(found)[:2])
+def kept(journal: Sequence[Line]) -> dict[str, Any]:
+    """Lines with where they come from in front, for a JSON file."""
+    known = found(journal)
+    facts = known.get("facts", {})
+    date = time.strftime("%Y-%m-%dT%H:%M", time.gmtime(facts.get("at", 0.0)))
+    head = {"machine": known["machine"], "commit": facts.get("commit", ""), "date": date}
+    return {**head, "lines": [line for line in journal if line["card"] == known["machine"]]}
+
+
+def section(content: Mapping[str, Any]) -> str:
+    """The section of docs/performance.md, of what `kept` gives."""
+    known = found(content["lines"])
+    head, *rows = cells(known)
+    said = "; ".join(summary(known)[:2])
     return (
         "## Templates on a GPU\n\n"
-        "`python -m benchmarks.gpu_suite`: the best of all candidates of all templates of loop "
+        "`python -m benchmarks.gpu_suite`: the best of the candidates of all templates of loop "
         "nests, each checked at some elements; how many times faster it is than PyTorch (cuBLAS, "
-        "cuDNN; in CUDA graphs) and than the default program of the ordinary sketches, in turns, "
-        "and its share of the ceiling: traffic, multiply-adds, or in half precision the most "
-        f"operations a second that anything here had. Beforehand: {said}. {origin(found)}\n\n"
+        "cuDNN; in CUDA graphs), Triton's tutorial, CUTLASS by its first programs and the default "
+        "program of the ordinary sketches, in turns (in brackets where the other's result is "
+        "further off than ours may be), and its share of the ceiling: traffic, multiply-adds, or "
+        "in half precision the most operations a second that anything here had. Beforehand: "
+        f"{said}. {origin(content)}\n\n"
         f"{table(head, rows)}"
     )
 
@@ -68,16 +126,22 @@ def _row(
     name: str, row: Mapping[str, Any], peaks: Mapping[str, Any], most: Mapping[str, float]
 ) -> list[str]:
     seconds = best_s(row)
-    finalists = row.get("finalists") or [[NONE]]
     traffic_s = peaks.get("traffic_s", {}).get(name, 0.0)
     ceiling_s = max(traffic_s, row["flops"] / most[row["dtype"]] if row["dtype"] in most else 0.0)
     sketches_s = row.get("sketches_s") if row.get("templates_s") else None
+    wrong = row.get("wrong_peers", ())
+    peers = [
+        f"({ratio(row.get(f'{side}_s'), seconds)})"
+        if side in wrong
+        else ratio(row.get(f"{side}_s"), seconds)
+        for side in ("peer", "triton", "cutlass")
+    ]
     return [
         name,
-        finalists[0][0],
+        row.get("best") or NONE,
         duration(seconds),
         f"{row['flops'] / seconds / 1e12:.1f}" if seconds else NONE,
-        ratio(row.get("peer_s"), seconds),
+        *peers,
         ratio(sketches_s, seconds),
         ratio(ceiling_s or None, seconds),
         str(row["programs"]),
@@ -91,7 +155,7 @@ def ratio(other_s: float | None, seconds: float | None) -> str:
 
 
 def lines(found: Mapping[str, Any]) -> list[str]:
-    """The table in columns, and what else to know: what was verified, loaded, left out."""
+    """The table in columns, and what else to know: what was verified, what is out."""
     rows = cells(found)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     text = [
@@ -105,27 +169,31 @@ def lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def summary(found: Mapping[str, Any]) -> list[str]:
-    """The first part in a few lines."""
-    verified = found.get("verify", {}).values()
-    wrong = [what for row in verified for what in row["wrong"]]
-    failed = [what for row in verified for what in row["failed"]]
-    loads = found.get("loads", {}).values()
+    """The rest in a few lines."""
+    verified = list(found.get("verify", {}).values())
+    bad = {v: [x for x in verified if x["verdict"] == v] for v in (WRONG, FAILED, FAULT)}
     text = [
-        f"verified {sum(row['programs'] for row in verified)} programs in {len(verified)} cases: "
-        f"{len(wrong)} wrong, {len(failed)} failed",
-        f"loaded {sum(row['programs'] for row in loads)} programs: "
-        f"{sum(len(row['failed']) for row in loads)} refused",
+        f"verified {len(verified)} programs in {len({x['case'] for x in verified})} cases: "
+        f"{len(bad[WRONG])} wrong, {len(bad[FAILED])} failed, {len(bad[FAULT])} did not end"
     ]
-    if "clock" in found.get("clock", {}):
-        told = found["clock"]["clock"]
+    ladder = found.get("ladder", {})
+    if ladder:
+        red = [f"{x['case']}: {x['why']}" for x in ladder.values() if x["verdict"] != RIGHT]
+        text.append(f"{len(ladder) - len(red)} of {len(ladder)} small kernels work")
+        text += [f"ladder: {what}" for what in red]
+    if "clock" in found:
+        told = found["clock"]
         text.append(f"clock: linear {told['is_linear']}, plausible {told['is_plausible']}")
+    if found.get("others"):
+        text.append(f"left out: figures of {', '.join(found['others'])}")
+    text += [f"races of {x['case']}: {x['why']}" for x in found.get("races", {}).values()]
+    text += [f"counters of {x['case']}: {x['why']}" for x in found.get("counters", {}).values()]
     text += [
-        f"races of {template}: {row.get('skipped') or row['said']}"
-        for template, row in found.get("races", {}).items()
+        f"{x['verdict']}: {x['case']} {x['template']}: {x['row']}: {x['why']}"
+        for those in bad.values()
+        for x in those
     ]
-    text += [
-        f"fault: {name} {number}: {why}"
-        for name, faults in found.get("faults", {}).items()
-        for number, why in faults.items()
-    ]
-    return text + [f"wrong: {what}" for what in wrong] + [f"failed: {what}" for what in failed]
+    for case, row in found.get("cases", {}).items():
+        text += [f"wrong: {case} {what}" for what in row["wrong"]]
+        text += [f"failed: {case} {what}" for what in row["failed"]]
+    return text

@@ -1,9 +1,10 @@
-"""The first part: what is here, is the clock one, does everything load, is every template right?
+"""Are templates right, and is the clock one? What a program is left out for, too.
 
-    run(state, pack, device)            found["facts"], "clock", "verify", "loads", "races"
+    begin(work)                     facts of the device, its clock
+    verify(work, rows)              the first `rows` programs of each template in each case
+    last(work)                      the race checker, and counters of the best programs
 
-A program that fails may leave the device's context unusable: then the process ends with `FAULT`,
-and whoever started it starts another.
+Plain templates come first, then those of tensor cores, those of Hopper's units last.
 """
 
 from __future__ import annotations
@@ -17,145 +18,251 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property
 
 import numpy as np
 
-from benchmarks.gpu_peaks import LEAST_STEPS, fma_s
-from benchmarks.suite.bench import Bench
-from benchmarks.suite.cases import VERIFY
-from benchmarks.suite.pack import Pack, Program
-from benchmarks.suite.state import Row, State
+from benchmarks.gpu_peaks import LEAST_STEPS, Peaks
+from benchmarks.suite.bench import Bench, Loaded
+from benchmarks.suite.cases import SPEED, VERIFY
+from benchmarks.suite.journal import FAILED, FAULT, RIGHT, WRONG, Journal, Line
+from benchmarks.suite.ladder import is_out
+from benchmarks.suite.pack import PEAKS, Pack, Program
+from benchmarks.suite.watch import UNUSABLE
 from tilewright.errors import RunError, WrongAnswer
-from tilewright.runtime.device import Device
-from tilewright.target import Target
+from tilewright.expr.dag import ComputeDAG
+from tilewright.runtime.device import Device, Seconds
 
-FAULT = 3
+RUN_S, SLOW_S = 8.0, 120.0  # of loading a program and of its run; of one that is compiled first
+SETUP_S = 120.0  # of a case: its arrays, and what is expected
+WARM_S = 0.02  # of multiply-adds before a sample: clocks fall while the host works
 CLOCK_STEPS = tuple(LEAST_STEPS * 8**i for i in range(5))
+SAMPLES = {"quick": 3, "final": 10}  # by step
+LONG_RUN_S = 20e-3  # by the host's clock, of which one sample is enough
+QUANTILES = (0.0, 0.1, 0.5, 0.9, 1.0)
 LINEAR = 0.2  # by how much eight times the work may take more or less than eight times as long
 LONG_S = 1e-4  # what is that long
-SANITIZER = "compute-sanitizer"
-SANITIZED_S = 60
+LANES = 2 * 128  # operations of a multiprocessor in a cycle
+RACES = ("compute-sanitizer", "--tool", "racecheck")
+CHECKED_S = 60
+COUNTED = (
+    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+    "lts__t_sector_hit_rate.pct", "dram__bytes.sum.per_second",
+    "smsp__warps_active.avg.pct_of_peak_sustained_active",
+)  # fmt: skip
+COUNTERS = ("ncu", "--metrics", ",".join(COUNTED))
 NVIDIA_SMI = (
     "nvidia-smi", "--format=csv,noheader",
-    "--query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit",
+    "--query-gpu=name,driver_version,memory.total,clocks.sm,clocks.max.sm,power.limit",
+)  # fmt: skip
+HOPPER = "matmul.warp"  # how the names of templates begin that nothing else has the units for
+LATER = (
+    "", "matmul.threads", "matmul.tensor_cores", "cutlass", "matmul.warpgroups",
+    "matmul.warp_specialized",
 )  # fmt: skip
 
 
-def run(state: State, pack: Pack, device: Device) -> None:
-    """All steps that the state lacks. Raises OutOfTime."""
-    is_gpu = device.target.kind == "cuda"
-    state.once("facts", "facts", lambda: facts(device))
-    state.once("clock", "clock", lambda: clock(device, CLOCK_STEPS if is_gpu else CLOCK_STEPS[:2]))
-    names = [name for name in pack.cases if name in VERIFY]
-    for name in names:
-        state.once("verify", name, partial(verified, state, pack, device, name))
-    for name in pack.cases:
-        state.once("loads", name, partial(loads, state, pack, device, name, is_gpu))
-    for name, number, template in one_each(pack, names):
-        state.once("races", template, partial(races, state, pack, name, number))
+class Work:
+    """A device at work on a pack, and what is found."""
+
+    def __init__(
+        self, journal: Journal, pack: Pack, device: Device, limit_s: float = RUN_S
+    ) -> None:
+        self.journal, self.pack, self.device = journal, pack, device
+        self.is_gpu = device.target.kind == "cuda"
+        self.limit_s = limit_s  # of a run, with what is done of it on the host
+        self.load_s = RUN_S if self.is_gpu else SLOW_S
+
+    @cached_property
+    def peaks(self) -> Peaks | None:
+        """Its small kernels, as they were packed or compiled now; None where a process ended at
+        them.
+        """
+        if self.journal.is_broken(PEAKS):
+            return None
+        with self.journal.at(PEAKS, PEAKS, None, SLOW_S):
+            packed = self.pack.programs(PEAKS) if PEAKS in self.pack.cases else []
+            return Peaks(self.device, {p.template: p.artifact for p in packed} or None)
+
+    def warm(self) -> None:
+        """Bring the clock to what it is at work, and note it."""
+        if self.is_gpu and self.peaks is not None:
+            flops = self.peaks.warm(WARM_S)
+            self.journal.clock_mhz = round(flops / (LANES * self.peaks.cores) / 1e6)
+
+    def bench(self, name: str, dag: ComputeDAG) -> Bench:
+        """A case's arrays."""
+        with self.journal.at("setup", name, None, SETUP_S):
+            return Bench(self.device, dag)
+
+    def checked(self, step: str, name: str, program: Program, bench: Bench) -> Loaded | None:
+        """A program that is right, with a sample of its time; None where it is not. Either is
+        noted.
+        """
+        with self.journal.at(step, name, program, self.limit_s):
+            verdict, why, seconds = RIGHT, "", np.zeros(0)
+            loaded: Loaded | None = None
+            try:
+                loaded = self.loaded(step, name, program, bench)
+                first_s = loaded.check()
+                if step in SAMPLES:
+                    self.warm()
+                    seconds = loaded.seconds(1 if first_s > LONG_RUN_S else SAMPLES[step])
+            except WrongAnswer as error:
+                verdict, why, loaded = WRONG, str(error), None
+            except RunError as error:
+                verdict, why, loaded = FAILED, str(error), None
+            self.journal.add(
+                step, name, program, verdict=verdict, why=why, seconds=seconds.tolist(),
+                quantiles=quantiles(seconds),
+            )  # fmt: skip
+        if verdict == FAILED:
+            self._usable()
+        return loaded
+
+    def loaded(self, step: str, name: str, program: Program, bench: Bench) -> Loaded:
+        """A program on the device. Raises RunError."""
+        with self.journal.at(step, name, program, self.load_s):
+            return bench.load(program.artifact)
+
+    def ended(self, name: str) -> frozenset[str]:
+        """The keys of programs of a case at which a process ended, whatever it did with them."""
+        return frozenset(
+            line["key"]
+            for line in self.journal.lines
+            if line["case"] == name and "key" in line and line.get("verdict") == FAULT
+        )
+
+    def _usable(self) -> None:
+        """End the process where the device does nothing any more."""
+        try:
+            with self.journal.at("setup", "", None, RUN_S):
+                self.device.upload(np.zeros(1, np.uint8), self.device.allocate(1))
+        except RunError as error:
+            print(f"the device is unusable: {error}", file=sys.stderr)
+            raise SystemExit(UNUSABLE) from None
+
+    def left(self, step: str, name: str, rows: slice) -> Iterator[Program]:
+        """The programs of a case, of those rows of each template, of which nothing is known and
+        whose templates are not out: plain ones first.
+        """
+        if self.journal.is_broken(name):
+            return
+        known = self.ended(name).union(self.journal.find(step, name))
+        found: dict[str, list[Program]] = {}
+        for program in self.pack.programs(name):
+            found.setdefault(program.template, []).append(program)
+        for template in sorted(found, key=_order):
+            for program in found[template][rows]:
+                is_known = program.key in known or self.journal.is_out(template)
+                if not is_known and not is_out(program, self.journal):
+                    yield program
 
 
-def facts(device: Device) -> Row:
+def quantiles(seconds: Seconds) -> list[float]:
+    """To four digits; none of nothing."""
+    return [float(f"{q:.4g}") for q in np.quantile(seconds, QUANTILES)] if len(seconds) else []
+
+
+def _order(template: str) -> int:
+    found = [i for i, start in enumerate(LATER) if template.startswith(start)]
+    return max(found) if template else -1
+
+
+def begin(work: Work) -> None:
+    """What is here."""
+    journal, device = work.journal, work.device
+    peaks = work.peaks
+    if not journal.find("facts"):
+        commit = work.pack.facts["commit"]
+        journal.add("facts", "facts", commit=commit, **facts(device))
+    if not journal.find("clock") and peaks is not None:
+        steps = CLOCK_STEPS if work.is_gpu else CLOCK_STEPS[:2]
+        with journal.at(PEAKS, PEAKS, None, SLOW_S):
+            told = clock(peaks, steps)
+        journal.add("clock", "clock", **told)
+
+
+def facts(device: Device) -> Line:
     """The device, its driver, and what runs here."""
-    found = {
+    found: Line = {
         "target": str(device.target),
         "python": platform.python_version(),
         "numpy": np.__version__,
     }
-    if shutil.which(NVIDIA_SMI[0]):
-        found["nvidia-smi"] = bounded(NVIDIA_SMI, SANITIZED_S)[1].strip()
+    if device.target.kind == "cuda" and shutil.which(NVIDIA_SMI[0]):
+        found["nvidia-smi"] = bounded(NVIDIA_SMI, CHECKED_S)[1].strip()
     return found
 
 
-def clock(device: Device, steps: Sequence[int]) -> Row:
+def clock(peaks: Peaks, steps: Sequence[int]) -> Line:
     """Seconds of a kernel by its steps; whether those of long ones are in proportion, and no more
     than this process saw go by.
     """
     started = time.perf_counter()
-    seconds = [fma_s(device, n) for n in steps]
+    seconds = [peaks.fma_s(n) for n in steps]
     elapsed_s = time.perf_counter() - started
     ratios = [b / a for a, b in itertools.pairwise(seconds) if a >= LONG_S]
     return {
-        "seconds": dict(zip(map(str, steps), seconds, strict=True)),
-        "is_linear": all(abs(r / 8 - 1) <= LINEAR for r in ratios),
+        "fma_s": dict(zip(map(str, steps), seconds, strict=True)),
+        "is_linear": all(abs(ratio / 8 - 1) <= LINEAR for ratio in ratios),
         "is_plausible": sum(seconds) <= elapsed_s,
     }
 
 
-def verified(state: State, pack: Pack, device: Device, name: str) -> Row:
-    """Which programs of a case are wrong."""
-    bench = Bench(device, VERIFY[name].problem().dag)
-    found: Row = {"programs": 0, "wrong": [], "failed": []}
-    for number, program in left(state, pack.programs(name), name, found):
-        found["programs"] += 1
-        try:
-            bench.load(program.artifact).check()
-        except WrongAnswer as error:
-            found["wrong"].append(f"{program}: {error}")
-        except RunError as error:
-            failed(device, f"{program}: {error}", found, number)
+def verify(work: Work, rows: int) -> None:
+    """The first programs of each template, at odd sizes, every element against float64: in all
+    cases those that any device has the units for, then Hopper's. Raises OutOfTime.
+    """
+    names = [name for name in work.pack.cases if name in VERIFY]
+    for is_hopper, name in itertools.product((False, True), names):
+        bench: Bench | None = None
+        for program in work.left("verify", name, slice(rows)):
+            if program.template.startswith(HOPPER) == is_hopper:
+                bench = bench or work.bench(name, VERIFY[name].problem().dag)
+                work.checked("verify", name, program, bench)
+
+
+def last(work: Work, words: Sequence[str]) -> None:
+    """What other tools say: of races, of a program of every template that is right; of what the
+    fastest ones keep busy.
+    """
+    journal = work.journal
+    known = journal.find("races")
+    for line in list(journal.find("verify").values()):
+        if line["verdict"] == RIGHT and line["template"] not in known:
+            known[line["template"]] = tool(work, words, "races", line, RACES)
+    known = journal.find("counters")
+    for case, line in best_lines(journal).items():
+        if case not in known and work.is_gpu:
+            tool(work, words, "counters", line, COUNTERS)
+
+
+def best_lines(journal: Journal) -> dict[str, Line]:
+    """The fastest right program of a template of every case."""
+    found: dict[str, Line] = {}
+    for line in [*journal.find("quick").values(), *journal.find("final").values()]:
+        if line["verdict"] == RIGHT and line["template"]:
+            known = found.get(line["case"])
+            if known is None or np.median(line["seconds"]) < np.median(known["seconds"]):
+                found[line["case"]] = line
     return found
 
 
-def left(
-    state: State, programs: Sequence[Program], name: str, found: Row
-) -> Iterator[tuple[int, Program]]:
-    """The programs of a case that are no faults; those are noted. Raises OutOfTime."""
-    faults = state.faults(name)
-    for number, program in enumerate(programs):
-        if str(number) in faults:
-            found["failed"].append(f"{program}: {faults[str(number)]}")
-            continue
-        state.beat(name, number)
-        yield number, program
-
-
-def failed(device: Device, what: str, found: Row, number: int) -> None:
-    """Note a program that failed; the process ends where the device does nothing any more."""
-    try:
-        device.upload(np.zeros(1, np.uint8), device.allocate(1))
-    except RunError:
-        print(f"program {number}: {what}", file=sys.stderr)
-        raise SystemExit(FAULT) from None
-    found["failed"].append(what)
-
-
-def loads(state: State, pack: Pack, device: Device, name: str, every: bool) -> Row:
-    """Which programs of a case the device refuses to load; where that takes long, of the first."""
-    programs = pack.programs(name)
-    found: Row = {"programs": 0, "failed": []}
-    for _, program in left(state, programs if every else programs[:1], name, found):
-        found["programs"] += 1
-        try:
-            device.load(program.artifact)
-        except RunError as error:
-            found["failed"].append(f"{program}: {error}")
-    return found
-
-
-def one_each(pack: Pack, names: Sequence[str]) -> Iterator[tuple[str, int, str]]:
-    """A program of every template: its case, its number, the template."""
-    known: set[str] = set()
-    for name in names:
-        for number, program in enumerate(pack.programs(name)):
-            if program.template not in known:
-                known.add(program.template)
-                yield name, number, program.template
-
-
-def races(state: State, pack: Pack, name: str, number: int) -> Row:
-    """What the race checker says of a program, which another process runs under it."""
-    tool = shutil.which(SANITIZER)
-    if tool is None:
-        return {"skipped": f"no {SANITIZER} is here"}
-    which = f"{name}/{number}"
-    command = [tool, "--tool", "racecheck", sys.executable, "-m", "benchmarks.gpu_suite"]
-    command += [str(pack.folder), "--device", Target.parse(pack.target).kind, "--one", which]
-    status, text = bounded(command, min(SANITIZED_S, 60 * state.deadline.minutes))
+def tool(work: Work, words: Sequence[str], step: str, line: Line, command: Sequence[str]) -> Line:
+    """What a tool says of a program, which another process runs under it."""
+    which = f"{line['case']}/{line['key']}"
+    subject = line["template"] if step == "races" else line["case"]
+    journal = work.journal
+    if shutil.which(command[0]) is None:
+        return journal.add(step, subject, why=f"no {command[0]} is here")
+    with journal.at(step, subject, None, 2 * CHECKED_S):
+        started = [*command, sys.executable, "-m", "benchmarks.gpu_suite", *words, "--one", which]
+        status, text = bounded(started, min(CHECKED_S, 60 * journal.deadline.minutes))
     lines = text.splitlines()
-    said = [line for line in lines if "RACECHECK" in line or "ERROR" in line] or lines
-    return {"program": which, "status": status, "said": " ".join(said[-1:])}
+    said = [x for x in lines if any(w in x for w in ("RACECHECK", "ERROR", "__"))] or lines[-1:]
+    print(f"{step} {subject}: {' '.join(' '.join(said).split())[:200]}", flush=True)
+    return journal.add(step, subject, program=None, of=which, status=status, why=said[-8:])
 
 
 def bounded(command: Sequence[str], seconds: float) -> tuple[int | None, str]:
@@ -175,7 +282,9 @@ def bounded(command: Sequence[str], seconds: float) -> tuple[int | None, str]:
 
 
 def one(pack: Pack, device: Device, which: str) -> None:
-    """Run one program of a case that is verified. Raises WrongAnswer and RunError."""
-    name, _, number = which.rpartition("/")
-    bench = Bench(device, VERIFY[name].problem().dag)
-    bench.load(pack.programs(name)[int(number)].artifact).check()
+    """Run one program of a case, by its key. Raises WrongAnswer and RunError."""
+    name, _, key = which.rpartition("/")
+    case = VERIFY[name] if name in VERIFY else SPEED[name]
+    bench = Bench(device, case.problem(pack.small and name in SPEED).dag)
+    (program, *_) = (p for p in pack.programs(name) if p.key == key)
+    bench.load(program.artifact).check()

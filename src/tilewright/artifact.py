@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -214,18 +214,36 @@ class CodeReport:
     """What an assembler said of a GPU program, the most that any of its kernels takes: registers of
     a thread and the bytes that it spills for want of them, shared bytes of a block. `frame_bytes`
     are all that a thread keeps in memory: what it spills, and private arrays. What a launch gives a
-    block is not known to an assembler, but to `with_launches`.
+    block is not known to an assembler, but to `with_launches`. `warnings` are what it says of code
+    that is right and slow: "C7510: Potential Performance Loss: wgmma … are serialized …".
     """
 
     registers: int
     spill_bytes: int
     shared_bytes: int
     frame_bytes: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @staticmethod
+    def of_header(fields: Sequence[Any]) -> CodeReport:
+        """From a JSON list of the fields; an older one is shorter."""
+        *figures, warnings = fields if len(fields) > FIGURES else (*fields, ())
+        return replace(CodeReport(*figures), warnings=tuple(warnings))
+
+    @staticmethod
+    def most(reports: Sequence[CodeReport]) -> CodeReport:
+        """Of the kernels with these reports together."""
+        figures = zip(*(astuple(r)[:FIGURES] for r in reports), strict=True)
+        warnings = dict.fromkeys(w for r in reports for w in r.warnings)
+        return replace(CodeReport(*map(max, figures)), warnings=tuple(warnings))
 
     def with_launches(self, launches: Iterable[Launch]) -> CodeReport:
         """The report of a program that is launched so."""
         taken = max((launch.shared_bytes for launch in launches), default=0)
         return replace(self, shared_bytes=max(self.shared_bytes, taken))
+
+
+FIGURES = 4  # of a report, before its warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +328,7 @@ class Artifact:
                 scratch_bytes=header["scratch_bytes"],
                 steps=tuple(NetworkStep(kernel, flops) for kernel, flops in header["steps"]),
                 launches=tuple(_launch(fields) for fields in header["launches"]),
-                report=CodeReport(*header["report"]) if header.get("report") else None,
+                report=CodeReport.of_header(header["report"]) if header.get("report") else None,
                 rounding=header.get("rounding", 1.0),
             )
         except (ValueError, KeyError, TypeError) as error:

@@ -28,10 +28,11 @@ from tilewright.records.matching import Match, find_record
 from tilewright.records.rows import Trial, WorkloadRow
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
-from tilewright.schedule.trace import steps_of
+from tilewright.schedule.trace import steps_of, template_of
 from tilewright.search.reuse.carry import Carrier
 from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
+from tilewright.space.rules.template import unproved
 from tilewright.target import GpuTarget, Target, available_cores
 
 
@@ -85,7 +86,7 @@ def find_match(
 
 def tell(matches: Sequence[Match], notes: Callable[[str], None] | None) -> None:
     """Pass on what is not as it should be; see `compile`."""
-    for note in (m.note for m in matches if m.note):
+    for note in [*(m.note for m in matches if m.note), *_unproved(matches)]:
         log.warning("%s", note)
         if notes is not None:
             notes(note)
@@ -104,6 +105,17 @@ def tell(matches: Sequence[Match], notes: Callable[[str], None] | None) -> None:
             f"{len(foreign)} of {len(matches)} programs were recorded on another machine; tune on "
             f"this one, or see all with notes=print. {foreign[0]}",
             stacklevel=3,
+        )
+
+
+def _unproved(matches: Sequence[Match]) -> Iterator[str]:
+    """A sentence on templates that are left out, if any are."""
+    waiting = [m for m in matches if m.gene is None and m.unproved]
+    if waiting:
+        names = ", ".join(dict.fromkeys(name for m in waiting for name in m.unproved))
+        yield (
+            f"{len(waiting)} of {len(matches)} programs are of no template: none of {names} was "
+            "ever measured to be right on this device; tune on it"
         )
 
 
@@ -145,13 +157,17 @@ def _carried(task: TuningTask, match: Match, carrier: Carrier) -> Match:
 
 
 def _offered(task: TuningTask, match: Match, target: Target) -> Match:
-    """The same, with the first program that templates offer where there is no other: no sketch is
-    as good before it is searched.
+    """The same, with the first program that templates of vendors offer where there is no other: no
+    sketch is as good before it is searched. A template must have been right on the device.
     """
-    part = target.backend.templates
-    if part is None or match.gene is not None:
+    if match.gene is not None:
         return match
-    return replace(match, offered=next(iter(part.load()(task.dag, target)), None))
+    part = target.backend.templates
+    vendors = [] if part is None else [(template_of(g), g) for g in part.load()(task.dag, target)]
+    good = (gene for name, gene in vendors if name and target.has_passed(name))
+    waiting = [name for name, _ in vendors if name and not target.has_passed(name)]
+    left_out = dict.fromkeys([*waiting, *unproved(task.dag, target)])
+    return replace(match, offered=next(good, None), unproved=tuple(left_out))
 
 
 def _next_best(

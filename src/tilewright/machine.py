@@ -3,16 +3,18 @@
 target = as_target("opencl")                      the device that is here
 machine_of(target)                                what makes latencies comparable
 keep_ceilings(database, machine, target)          what it can do at best, measured
+keep_proofs(target, passed, failed, cache)        which templates were right on a GPU
 
-A CPU's measured speeds are kept in a file of the user's cache folder, too, from where `as_target`
-takes them for this machine: programs are chosen by them where nothing else is known.
+What programs are chosen by where nothing else is known is kept in files of the user's cache folder,
+from where `as_target` takes it: a CPU's measured speeds, and the templates that may serve
+unmeasured on a GPU because programs of theirs were right there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
@@ -27,10 +29,10 @@ from tilewright.records.machine import Machine
 from tilewright.records.rows import CeilingsRow
 from tilewright.runtime.devices import target_at_hand
 from tilewright.settings import Settings
-from tilewright.target import CpuTarget, Speeds, Target
+from tilewright.target import CpuTarget, GpuTarget, Speeds, Target
 from tilewright.target.speeds import published
 
-SPEEDS_FILE = "speeds.json"
+SPEEDS_FILE, PROOFS_FILE = "speeds.json", "proved.json"
 NOTABLE = 1.1  # times a kept figure
 
 
@@ -39,7 +41,7 @@ def host_target() -> Target:
     target, settings = Target.parse("cpu"), Settings.from_environment()
     if settings.threads is not None:
         target = replace(target, cores=settings.threads)
-    return with_speeds(target, settings.cache)
+    return with_kept(target, settings.cache)
 
 
 def as_target(target: Any) -> Target:
@@ -48,7 +50,7 @@ def as_target(target: Any) -> Target:
         case None:
             return host_target()
         case str():
-            return with_speeds(target_at_hand(target), Settings.from_environment().cache)
+            return with_kept(target_at_hand(target), Settings.from_environment().cache)
         case Target():
             return target
     raise TargetError(
@@ -99,14 +101,17 @@ def speeds_of(ceilings: Ceilings, target: CpuTarget) -> Speeds:
     return replace(published(target.name), dram_bytes_per_s=rate)
 
 
-def with_speeds(target: Target, cache: Path) -> Target:
-    """The target, with its speeds where they were measured and are kept; the published ones serve
-    where nothing is, or something else.
+def with_kept(target: Target, cache: Path) -> Target:
+    """The target, with what was measured on it and is kept: a CPU's speeds (the published ones
+    serve where nothing is, or something else), a GPU's templates that were right.
     """
-    if not isinstance(target, CpuTarget) or target.measured is not None:
-        return target
-    known = _kept(cache).get(str(target))
-    return target if known is None else replace(target, measured=known)
+    match target:
+        case CpuTarget(measured=None):
+            speeds = _speeds(cache).get(str(target))
+            return target if speeds is None else replace(target, measured=speeds)
+        case GpuTarget() if not target.proved:
+            return replace(target, proved=_proofs(cache).get(str(target), frozenset()))
+    return target
 
 
 def keep_speeds(target: CpuTarget, found: Speeds, cache: Path) -> None:
@@ -114,22 +119,48 @@ def keep_speeds(target: CpuTarget, found: Speeds, cache: Path) -> None:
     them must not change with every run. A folder that cannot be written costs only that.
     """
     name = str(replace(target, measured=None))
-    kept = _kept(cache)
+    kept = _speeds(cache)
     higher = kept[name].raised_by(found) if name in kept else found
     if name in kept and not any(
         new > NOTABLE * old for new, old in zip(astuple(higher), astuple(kept[name]), strict=True)
     ):
         return
-    kept[name] = higher
+    _keep(cache / SPEEDS_FILE, {n: str(s) for n, s in {**kept, name: higher}.items()})
+
+
+def keep_proofs(
+    target: GpuTarget, passed: Iterable[str], failed: Iterable[str], cache: Path
+) -> None:
+    """Keep for later runs which templates had programs that passed the gate on a device; one that
+    had a program which did not is no longer among them.
+    """
+    name = str(replace(target, proved=frozenset()))
+    kept = _proofs(cache)
+    known = kept.get(name, frozenset())
+    proved = known.union(passed).difference(failed)
+    if proved != known:
+        _keep(cache / PROOFS_FILE, {n: sorted(p) for n, p in {**kept, name: proved}.items()})
+
+
+def _keep(file: Path, known: Mapping[str, Any]) -> None:
     with contextlib.suppress(OSError):
-        cache.mkdir(parents=True, exist_ok=True)
-        with replacing(cache / SPEEDS_FILE) as part:
-            part.write_text(json.dumps({n: str(s) for n, s in kept.items()}, indent=1))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file) as part:
+            part.write_text(json.dumps(known, indent=1))
 
 
-def _kept(cache: Path) -> dict[str, Speeds]:
+def _speeds(cache: Path) -> dict[str, Speeds]:
     """Kept speeds by target; none of a file that holds something else."""
     with contextlib.suppress(OSError, ValueError, AttributeError, RecursionError, TargetError):
         texts = json.loads(own_bytes(cache / SPEEDS_FILE))
         return {name: Speeds.parse(text) for name, text in texts.items()}
+    return {}
+
+
+def _proofs(cache: Path) -> dict[str, frozenset[str]]:
+    """Kept names of templates by target; none of a file that holds something else."""
+    with contextlib.suppress(OSError, ValueError):
+        match json.loads((cache / PROOFS_FILE).read_text()):
+            case dict() as known if all(isinstance(names, list) for names in known.values()):
+                return {n: frozenset(p for p in v if isinstance(p, str)) for n, v in known.items()}
     return {}

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from tilewright.build import make_request
 from tilewright.gene import Gene
 from tilewright.kernels import kernel_name
+from tilewright.machine import keep_proofs
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
+from tilewright.schedule.trace import template_of
 from tilewright.search.tasks import AllFailedError, TuningTask
-from tilewright.target import Target, available_cores
+from tilewright.settings import Settings
+from tilewright.target import GpuTarget, Target, available_cores
 
 
 @dataclass
@@ -45,9 +48,12 @@ class TaskMeasurer:
         """Build, check and time candidates of a task."""
         requests = [self._request(task, gene) for gene in genes]
         try:
-            return self.local.measure(self._task(task, default), requests, best_s, default_s)
+            results = self.local.measure(self._task(task, default), requests, best_s, default_s)
         except BatchFailedError as error:
+            self._keep_proofs(genes, error.results)
             raise AllFailedError(str(error), error.results) from error
+        self._keep_proofs(genes, results)
+        return results
 
     def confirm(
         self, task: TuningTask, default: Gene, genes: Sequence[Gene]
@@ -62,6 +68,18 @@ class TaskMeasurer:
     def close(self) -> None:
         """Stop all worker processes."""
         self.local.close()
+
+    def _keep_proofs(self, genes: Sequence[Gene], results: Sequence[MeasureResult]) -> None:
+        """Note whose templates' programs are right on the device, and whose are not."""
+        if not isinstance(self.target, GpuTarget):
+            return
+        names: dict[bool, set[str]] = {True: set(), False: set()}
+        for gene, result in zip(genes, results, strict=True):
+            name = template_of(gene)
+            if name is not None and result.stage != "build":
+                names[result.stage == "ok"].add(name)
+        cache = Settings.from_environment().cache
+        keep_proofs(self.target, names[True], names[False], cache)
 
     def _task(self, task: TuningTask, default: Gene) -> MeasureTask:
         if task.hash not in self.known:

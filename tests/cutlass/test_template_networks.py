@@ -27,6 +27,7 @@ from tilewright.target import Target
 from tilewright.tuning_tasks import tasks_of
 
 EMULATED = Target.parse("emulated")
+PROVED = Target.parse("emulated proved=cutlass.gemm+cutlass.b2b_gemm+cutlass.b2b_conv")
 
 
 def weights(name: str, *shape: int) -> onnx.TensorProto:
@@ -126,8 +127,10 @@ def test_a_pair_is_one_kernel_where_a_template_computes_both(pair: Path, tmp_pat
     both = next(t for t in tasks(pair) if sum("acc" in s.name for s in t.dag.stages) == 2)
     gene = offered(both.dag, EMULATED)[0]
     assert "b2b_conv" in gene.text
-    (match,), _ = build_recorded([both], None, EMULATED)
+    (match,), _ = build_recorded([both], None, PROVED)
     assert (match.gene, match.program) == (gene, "default"), "what an untuned network runs"
+    (match,), _ = build_recorded([both], None, EMULATED)
+    assert match.gene is None and "cutlass.b2b_conv" in match.unproved
     db = tmp_path / "tuning.db"
     record(db, both, [gene])
     x = (np.random.default_rng(1).integers(-8, 9, (1, 8, 12, 12)) / 8).astype(np.float16)
@@ -156,7 +159,7 @@ def test_columns_are_reduced_where_a_product_is_computed(tmp_path: Path) -> None
     assert [link.verdict for link in loaded.partition.links] == ["in one kernel"]
     both = next(t for t in tasks(file) if sum("acc" in s.name for s in t.dag.stages) == 2)
     assert "cutlass.gemm" in offered(both.dag, EMULATED)[0].text
-    net = tw.compile(tw.load(file), target="emulated")
+    net = tw.compile(tw.load(file), target=PROVED)
     x = (np.random.default_rng(1).integers(-8, 9, shape) / 64).astype(np.float16)
     (y,), (expected,) = net(x), tw.compile(tw.load(file))(x)
     assert np.allclose(y.astype(float), expected.astype(float), rtol=8e-3, atol=2e-2)

@@ -183,9 +183,10 @@ API(cuLaunchKernel, void* f, unsigned blocks, unsigned by, unsigned bz, unsigned
 API(cuTensorMapEncodeTiled, void* map, int kind, unsigned rank, void* first, const uint64_t* shape,
     const uint64_t* strides, const unsigned* box, const unsigned* steps, int interleave, int swizzle,
     int promotion, int fill)
-    enum { FLOAT16 = 6, SWIZZLE_128B = 3 };
+    enum { FLOAT16 = 6, BFLOAT16 = 9, SWIZZLE_128B = 3 };
     bool aligned = !((uint64_t)map % 64 || (uint64_t)first % 16 || strides[0] % 16 || strides[1] % 16);
-    bool usual = kind == FLOAT16 && rank == 3 && !interleave && swizzle == SWIZZLE_128B && !fill;
+    bool half = kind == FLOAT16 || kind == BFLOAT16;
+    bool usual = half && rank == 3 && !interleave && swizzle == SWIZZLE_128B && !fill;
     if (!aligned || !usual || promotion < 0 || promotion > 3) return INVALID_VALUE;
     if (box[0] * 2 != 128 || box[1] > 256 || box[2] != 1) return INVALID_VALUE;
     for (int d = 0; d < 3; ++d) if (!shape[d] || steps[d] != 1) return INVALID_VALUE;

@@ -5,14 +5,24 @@ kernels are the emulated ones. What the driver is asked for is real, what it doe
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tilewright.errors import TargetError
-from tilewright.runtime.cuda import CudaDevice
+from tilewright.runtime.cuda import (
+    APART,
+    GRAIN_S,
+    MOST_APART,
+    SIGMAS,
+    CudaDevice,
+    CudaProgram,
+    beyond,
+)
+from tilewright.runtime.device import OtherData, Seconds
 from tilewright.target import CudaTarget, Target
 from tilewright.target.gpu import Residency
 
@@ -85,6 +95,48 @@ def test_runs_and_launches_are_timed(results: Results) -> None:
     assert set(results["profile"]) == {"kernel_0", "kernel_1"}
     # a launch's is a difference of two figures, of a clock that is a CPU's here
     assert min(results["profile"].values()) >= 0
+
+
+class TimedGraphs(CudaProgram):
+    """Graphs of runs that take `run_s` between data that passes in 20 µs, by a noisy clock."""
+
+    def __init__(self, run_s: float, noise_s: float) -> None:
+        self.run_s, self.noise_s, self.rng = run_s, noise_s, np.random.default_rng(0)
+        self.device: Any = SimpleNamespace(enter=lambda: None, call=None)
+        self._runs, self._copies, self._row_s = APART, 1, 1.0
+
+    def _each(self, addresses: tuple[int, ...]) -> list[Any]:
+        return ["run"]
+
+    def _graph(self, addresses: tuple[int, ...], key: Any, work: Sequence[Any]) -> Any:
+        return work
+
+    def _in_a_row(self, enqueue: Any, count: int) -> Seconds:
+        passed = sum(x != "run" for x in enqueue)
+        took = 20e-6 * passed + self.run_s * (len(enqueue) - passed)
+        return took + self.rng.normal(0, self.noise_s, count)
+
+    def _enough(self, addresses: tuple[int, ...]) -> int:
+        return 1
+
+    def _runner(self, addresses: tuple[int, ...], copies: int) -> Any:
+        return ["run"]
+
+
+@pytest.mark.parametrize("run_s", [0.0, 1e-8, 2e-7, 1e-6, 3e-6, 1e-4])
+@pytest.mark.parametrize("noise_s", [1e-9, 1e-6, 1e-5])
+def test_a_difference_within_its_noise_is_no_figure(run_s: float, noise_s: float) -> None:
+    """More runs make it stand out; what never does takes as long as without other data."""
+    program = TimedGraphs(run_s, noise_s)
+    other = OtherData(SimpleNamespace(address=1), 8, [])
+    found = program.time([], SimpleNamespace(address=0), 20, other)  # type: ignore[arg-type]
+    visible = MOST_APART * run_s > 6 * SIGMAS * noise_s
+    if not visible and MOST_APART * run_s < noise_s:
+        assert beyond(program._in_a_row([1] * 4, 9), program._in_a_row([1] * 4, 9), 4) is None
+        assert program._runs == MOST_APART
+    if visible:
+        assert np.median(found) == pytest.approx(max(run_s, GRAIN_S), rel=0.5)
+        assert found.min() >= GRAIN_S, "clipped after it is divided among the runs"
 
 
 def test_memory_goes_back_to_the_pool(results: Results) -> None:

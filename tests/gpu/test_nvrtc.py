@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from gpu_cases import CASES, Case, gemm_relu
 
-from tilewright.artifact import Artifact
+from tilewright.artifact import Artifact, CodeReport
 from tilewright.build import build_request, make_request
 from tilewright.codegen.clike import emit
 from tilewright.codegen.clike.cuda import Cuda
 from tilewright.errors import BuildError
-from tilewright.runtime.nvrtc import RejectedError, compile_cuda
+from tilewright.runtime.nvrtc import RejectedError, compile_cuda, compile_kernels
 from tilewright.schedule.steps import Annotate, ComputeAt, Reorder, Split, Step
 from tilewright.schedule.trace import gene_of
 from tilewright.target import Target
@@ -40,6 +42,39 @@ def test_what_a_launch_gives_is_shared_memory_too() -> None:
     artifact = CASES["gemm_deep"].artifact(Target.parse("cuda:a100"))
     assert artifact.report is not None and artifact.launches[0].dynamic_bytes == 51200
     assert artifact.report.shared_bytes == 51200
+
+
+SERIAL = """
+extern "C" __global__ void KERNEL(float* out) {
+    float c[4] = {out[0], out[1], out[2], out[3]};
+    for (int k = 0; k < 4; ++k) {
+        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+        asm volatile("{.reg .pred p; setp.ne.b32 p, 1, 0; "
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %4, "
+            "p, 1, 1, 0, 0;}" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(1ull << 62));
+        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+        c[0] += 1.0f;
+        asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    }
+    for (int i = 0; i < 4; ++i) out[i] = c[i];
+}
+"""
+
+
+def test_what_the_assembler_says_of_serial_products_is_kept() -> None:
+    """Of the kernel that it is said of; an artifact has it, and one of before has none."""
+    quiet = 'extern "C" __global__ void quiet(float* x) { x[0] = 1.0f; }'
+    text = SERIAL.replace("KERNEL", "serial")
+    _, report = compile_cuda(text, "sm_90")
+    assert any(w.startswith("C75") and "serialized" in w for w in report.warnings)
+    _, reports = compile_kernels(quiet + text, "sm_90")
+    numbers = [[w.partition(":")[0] for w in r.warnings] for r in (report, reports["serial"])]
+    assert numbers[0] == numbers[1] and not reports["quiet"].warnings
+    both = CodeReport.most(list(reports.values()))
+    assert both.warnings == reports["serial"].warnings and both.registers == report.registers
+    artifact = replace(CASES["gemm"].artifact(Target.parse("cuda:t4")), report=report)
+    assert Artifact.from_bytes(artifact.to_bytes()) == artifact
+    assert CodeReport.of_header([9, 0, 4, 0]) == CodeReport(9, 0, 4)
 
 
 def test_arrays_in_memory_are_told_from_spills() -> None:

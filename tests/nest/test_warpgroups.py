@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from cute import layouts as evaluated
+from cute import printed
 
 from planted import Change, changed, on, waiting_less, without
+from tilewright.codegen import compile_program
+from tilewright.codegen.clike.wgmma import WINDOW
 from tilewright.errors import VerifyError
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
@@ -31,6 +35,7 @@ from tilewright.nest.verify import verify
 from tilewright.schedule.lower import lower
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import UseTemplate
+from tilewright.target import Target
 
 FLOAT16 = DTYPES["float16"]
 ROWS, COLUMNS, DEPTH = 70, 90, 330  # of which one block has 64 x 128, in six steps
@@ -144,3 +149,84 @@ def test_windows_are_nvidias(layouts: list[list[int]], by_depth: bool) -> None:
     steps = np.array([64, 1] if by_depth else [64 * 64, 64, 1])
     places = Swizzle.of(tile)(window.offsets() @ steps)
     assert places.reshape(-1).tolist() == layouts[len(GROUP_COLUMNS) + (not by_depth)]
+
+
+DESCRIPTORS = """
+#define __device__
+#define __forceinline__ inline
+static unsigned tw_shared_address(const void* at) {{ return (unsigned)(size_t)at; }}
+{ours}
+// Of a window at the address 0 of a tile of so many rows (or columns), 64 elements deep.
+template <GMMA::Major major, class Atom, int rows, int outer>
+unsigned long theirs() {{
+    using Order = cute::conditional_t<major == GMMA::Major::K, Step<_1, _2>, Step<_2, _1>>;
+    auto layout = tile_to_shape(Atom{{}}, Shape<Int<rows>, _64>{{}}, Order{{}});
+    auto tile = make_tensor(make_smem_ptr((half_t*)0), layout);
+    auto window = local_tile(tile, Shape<Int<outer>, _16>{{}}, make_coord(0, 0));
+    return uint64_t(GMMA::make_gmma_desc<major>(window));
+}}
+template <GMMA::Major major, class Atom, int rows, int outer, int step>
+void both() {{
+    printf("%lu", theirs<major, Atom, rows, outer>());
+    for (size_t at : {{0, 32, 1024, 16384, 98304 + 64, 226 * 1024}})
+        printf(" %lu", (unsigned long)tw_window((const void*)at, step));
+    printf("\\n");
+}}
+"""
+PLACES = (0, 32, 1024, 16384, 98304 + 64, 226 * 1024)  # of windows, in bytes
+ROWS_OF_TILES = (64, 128, 256)
+FACTORS = [
+    (turned, rows, outer)
+    for turned in (False, True)
+    for rows in ROWS_OF_TILES
+    for outer in (64, 128)  # of the left factor, and of the right one
+    if outer <= rows
+]
+
+
+def steps_of_windows(is_left: bool, turned: bool, rows: int) -> int:
+    """What the code of a kernel gives the wrapper of such a tile."""
+    turns = (turned, False) if is_left else (False, not turned)
+    numbers = (rows, 128, 64, 1, 3) if is_left else (64, rows, 64, 1, 3)
+    if is_left and rows == 256:
+        numbers = (rows, 128, 64, 2, 3)
+    dag = product(*turns)
+    step = UseTemplate("matmul.warpgroups.1", numbers)
+    lowered = lower(State(dag).replay([step]), "product").program
+    text = compile_program(lowered, Target.parse("cuda:h100")).object_code.decode()
+    found = set(re.findall(r"tw_wgmma_m64n128k16<(\d), (\d), (\d+), (\d+)>\(", text))
+    ((left, right, *steps),) = found
+    assert (left, right)[not is_left] == str(int(turned))
+    return int(steps[not is_left])
+
+
+@pytest.fixture(scope="module")
+def descriptors(tmp_path_factory: pytest.TempPathFactory) -> list[list[int]]:
+    """CuTe's of every form of a window, and ours at each place."""
+    calls = []
+    for turned, rows, outer in FACTORS:
+        step = steps_of_windows(outer == 64, turned, rows)
+        major = MAJORS[not turned]
+        atom = f"GMMA::Layout_{major}_SW128_Atom<half_t>"
+        calls.append(f"both<GMMA::Major::{major}, {atom}, {rows}, {outer}, {step}>();")
+    for bits in (32, 64, 128):
+        for major in MAJORS.values():
+            atom = f"GMMA::Layout_{major}_SW{bits}_Atom<half_t>"
+            calls.append(f"both<GMMA::Major::{major}, {atom}, 64, 64, 16>();")
+    folder = tmp_path_factory.mktemp("descriptors")
+    code = DESCRIPTORS.format(ours=WINDOW)
+    return printed(folder, ("cute/atom/mma_traits_sm90_gmma.hpp",), code, calls)
+
+
+def test_descriptors_are_nvidias(descriptors: list[list[int]]) -> None:
+    """Of both factors either way round, in tiles of every width, wherever they begin. How far it is
+    from 64 elements to the next is said of more than 64 only.
+    """
+    forms = len(FACTORS)
+    for (turned, _, outer), (theirs, *ours) in zip(FACTORS, descriptors[:forms], strict=True):
+        said = ~(0x3FFF << 16) if turned and outer == 64 else -1
+        found = [one - (at >> 4) & said for one, at in zip(ours, PLACES, strict=True)]
+        assert found == [theirs & said] * len(PLACES)
+    others = [theirs for theirs, *_ in descriptors[forms:]]
+    swizzles = [theirs >> 62 for theirs in others]
+    assert swizzles == [3, 3, 2, 2, 1, 1], "32, 64 and 128 bytes: ours is the last"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from benchmarks.sass import Sass, disassembler
+from benchmarks.sass import Sass, disassembler, faults, products_of
 
 from devices import at_hand
+from tilewright.artifact import CodeReport
 from tilewright.build.compile import build
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Tensor
 from tilewright.expr.tensors import placeholder
 from tilewright.schedule.steps import UseTemplate
+from tilewright.schedule.templates import TEMPLATES
 from tilewright.schedule.templates.tensor_cores import TENSOR_CORES
 from tilewright.schedule.templates.warp_specialized import WARP_SPECIALIZED
 from tilewright.schedule.templates.warpgroups import WARPGROUPS
@@ -110,6 +114,64 @@ def test_a_warp_of_its_own_copies_boxes(row: tuple[int, ...]) -> None:
     assert not any(loop[name] for name in absent)
     assert not code.opcodes["LDGSTS"] and not code.opcodes["STL"] and not code.opcodes["LDL"]
     assert artifact.report is not None and artifact.report.spill_bytes == 0
+
+
+GROUPS = """
+        /*0010*/                   MOV R3, RZ ;
+.L_x_1:
+        /*0020*/                   WARPGROUP.ARRIVE ;
+        /*0030*/                   HGMMA.64x128x16.F32 R24, gdesc[UR4], R24 ;
+        /*0040*/                   HGMMA.64x128x16.F32 R24, gdesc[UR8], R24, gsb0 ;
+        /*0050*/                   WARPGROUP.DEPBAR.LE gsb0, 0x1 ;
+        /*0060*/                   IADD R3, R3, 0x1 ;
+        /*0070*/               @P0 BRA `(.L_x_1) ;
+        /*0080*/                   WARPGROUP.DEPBAR.LE gsb0, 0x0 ;
+        /*0090*/                   FADD R4, R24, R87 ;
+"""
+CLEAN = CodeReport(100, 0, 1024)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "report", "said"),
+    [
+        ("", "", CLEAN, []),
+        ("", "", replace(CLEAN, spill_bytes=8), ["8 bytes of a thread are spilled"]),
+        ("", "", replace(CLEAN, warnings=("C7510: slow",)), ["C7510: slow"]),
+        ("", "", replace(CLEAN, warnings=("C1: of something else",)), []),
+        ("R3, R3, 0x1", "R3, R87, 0x1", CLEAN, ["IADD R3, R87, 0x1 touches sums before the last"]),
+        ("R3, R3, 0x1", "R3, R88, 0x1", CLEAN, []),
+        ("WARPGROUP.ARRIVE", "MOV R30, RZ", CLEAN, ["MOV R30, RZ touches sums before the last"]),
+        ("gdesc[UR4], R24", "gdesc[UR4], R24, gsb0", CLEAN,
+         ["2 products in 2 groups, not a multiple of 2 in each", "2 waits for 2 groups"]),
+        ("WARPGROUP.DEPBAR.LE gsb0, 0x1", "NOP", CLEAN, ["1 waits for 1 groups"]),
+    ],
+)  # fmt: skip
+def test_what_is_slow_or_wrong_is_found(
+    old: str, new: str, report: CodeReport, said: list[str]
+) -> None:
+    found = faults(Sass.parsed(GROUPS.replace(old, new) if old else GROUPS), report, 2)
+    assert len(found) == len(said)
+    for one, start in zip(found, said, strict=True):
+        assert one.startswith(start)
+
+
+@pytest.mark.parametrize("name", ["matmul.warpgroups.1", "matmul.warp_specialized.1"])
+@pytest.mark.parametrize("columns", [776, 40])
+def test_templates_of_warpgroups_pass_the_audit(name: str, columns: int) -> None:
+    """Also where no column of a block's second tile is stored, of which nothing is left then."""
+    at_hand(disassembler)
+    template, target = TEMPLATES[name], Target.parse("cuda:h100")
+    a, b = (
+        given(*s, name=n, dtype="bfloat16") for n, s in (("a", (500, 1000)), ("b", (1000, columns)))
+    )
+    dag = ComputeDAG([ops.relu(ops.matmul(a, b))])
+    for row in ((64, 256, 64, 1, 3), (128, 128, 64, 2, 6)):
+        artifact = build(dag, [UseTemplate(name, row)], target, "product")
+        assert artifact.report is not None
+        numbers = dict(zip(template.options, row, strict=True))
+        code = Sass.of(artifact.object_code)
+        assert not faults(code, artifact.report, products_of(numbers))
+        assert faults(code, artifact.report, 3 * products_of(numbers))
 
 
 def test_a_computed_factor_comes_through_registers() -> None:

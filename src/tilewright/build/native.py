@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from hashlib import sha256
 
 from tilewright.artifact import Artifact, BufferSpec, CodeReport, Launch, Packing
@@ -111,8 +111,7 @@ def _compile_unit(unit: Sequence[Program], architecture: str, cache: ArtifactCac
     reports = []
     for program in unit:
         mine = [found[call.kernel] for call in program.calls]
-        figures = [[getattr(r, f.name) for r in mine] for f in fields(CodeReport)]
-        reports.append(CodeReport(*map(max, figures)))
+        reports.append(CodeReport.most(mine))
         kept = Artifact("template", architecture, code, (), (), (), (), 0, report=reports[-1])
         cache.put(_key(cache, program.text, architecture), kept.to_bytes())
     return Compiled(tuple(reports), time.process_time() - started)

@@ -25,7 +25,8 @@ class Match:
 
     `refused` are the ids of better trials that could not be used. A task without a trial has a
     program that nobody has measured: `carried` from another, or the first that templates of the
-    target offer, its default one.
+    target offer, its default one. `unproved` are the templates that could compute it and are left
+    out there, because none of their programs was ever right on this machine.
     """
 
     trial: Trial | None
@@ -34,6 +35,7 @@ class Match:
     refused: tuple[int, ...] = ()
     carried: Gene | None = None
     offered: Gene | None = None
+    unproved: tuple[str, ...] = ()
 
     @property
     def gene(self) -> Gene | None:

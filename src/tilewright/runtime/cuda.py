@@ -43,7 +43,10 @@ NAME_BYTES = 100
 SAMPLE_S = 100e-6  # of runs in a row that are timed as one
 MOST_COPIES = 64
 GRAIN_S = 1e-7  # of the device's clock, about: no run takes less
-APART = 16  # runs of a graph in which other data passes before each
+# Runs of a graph in which other data passes before each: at first, and where noise hides them.
+APART, MOST_APART = 16, 256
+LEAST_ALONE = 5  # samples of a graph without them, whose spread is the noise
+SIGMAS = 3.0  # of the noise, that a difference is more than
 STEP_SAMPLES = 5  # of a graph that ends with one launch more than another
 MOST_BOUND = 8  # sets of buffers whose graphs are kept
 NON_BLOCKING = 1  # a stream that does not wait for the default one
@@ -224,6 +227,7 @@ class CudaProgram:
         self._launches = [(functions[launch.kernel], launch) for launch in launches]
         self._bound: dict[tuple[int, ...], _Bound] = {}  # by addresses, the last used is last
         self._copies, self._row_s = 0, 0.0  # of all launches in a timed graph, and its seconds
+        self._runs = APART  # in a graph in which other data passes
         for module in modules:
             weakref.finalize(self, device.driver.cuModuleUnload, module).atexit = False
 
@@ -241,12 +245,14 @@ class CudaProgram:
         other: OtherData | None = None,
     ) -> Seconds:
         """Seconds of a run, `count` times: short ones as the mean of several in a row, those
-        between which other data passes as the mean of `APART`.
+        between which other data passes as the mean of some, or as without that data where they take
+        too little to be seen beside it.
         """
         self.device.enter()
         addresses = _addresses(buffers, scratch)
-        if other is not None:
-            return self._apart(addresses, count, other)
+        apart = None if other is None else self._apart(addresses, count, other)
+        if apart is not None:
+            return apart
         copies = self._enough(addresses)
         return self._in_a_row(self._runner(addresses, copies), count) / copies
 
@@ -292,8 +298,10 @@ class CudaProgram:
             for event in events:
                 self.device.driver.cuEventDestroy(event)
 
-    def _apart(self, addresses: tuple[int, ...], count: int, other: OtherData) -> Seconds:
-        """Seconds of `count` runs, before each of which other data passes."""
+    def _apart(self, addresses: tuple[int, ...], count: int, other: OtherData) -> Seconds | None:
+        """Seconds of `count` runs, before each of which other data passes; None where that data
+        hides them.
+        """
         call = self.device.call
 
         def passing(stream: Any) -> None:
@@ -302,11 +310,15 @@ class CudaProgram:
                 call("cuMemcpyDtoDAsync", to.address, source.address, size, stream)
 
         work = [passing, *self._each(addresses)]
-        both = self._graph(addresses, ("apart", other.memory.address), work * APART)
-        alone = self._graph(addresses, ("passing", other.memory.address), work[:1] * APART)
-        passing_s = np.median(self._in_a_row(alone, count))
-        found: Seconds = (self._in_a_row(both, count) - passing_s).clip(GRAIN_S) / APART
-        return found
+        while True:
+            key = other.memory.address, self._runs
+            both = self._graph(addresses, ("apart", *key), work * self._runs)
+            alone = self._graph(addresses, ("passing", *key), work[:1] * self._runs)
+            without = self._in_a_row(alone, max(count, LEAST_ALONE))
+            found = beyond(self._in_a_row(both, count), without, self._runs)
+            if found is not None or self._runs == MOST_APART:
+                return found
+            self._runs = min(4 * self._runs, MOST_APART)
 
     def _runner(self, addresses: tuple[int, ...], copies: int) -> Enqueue:
         """What enqueues all launches so many times."""
@@ -360,6 +372,17 @@ class CudaProgram:
             "cuLaunchKernel", function, *launch.grid, *threads, launch.dynamic_bytes,
             stream, arguments.address, 0,
         )  # fmt: skip
+
+
+def beyond(both: Seconds, alone: Seconds, runs: int) -> Seconds | None:
+    """Seconds of one of `runs` runs in graphs that take `both`, which take `alone` without them;
+    None where the difference is within the noise of that.
+    """
+    gaps = both - np.median(alone)
+    if np.median(gaps) <= SIGMAS * alone.std():
+        return None
+    found: Seconds = (gaps / runs).clip(GRAIN_S)
+    return found
 
 
 class _Graph:

@@ -14,6 +14,7 @@ import functools
 import importlib.util
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ INSTALL = (
     "(cuda-bindings, nvidia-cuda-nvrtc, nvidia-cuda-runtime)"
 )
 SPECIFIC = {"sm_90": "sm_90a"}  # with all instructions of these devices, and of no later ones
+SAID = re.compile(r"^ptxas \w+\s*: \((C\d+)\) (.+?)\s*$", re.MULTILINE)  # its numbered messages
 SHOWN_ERROR = 300  # characters of an error: those of templates run to thousands
 
 
@@ -65,8 +67,12 @@ def compile_kernels(
 ) -> tuple[bytes, dict[str, CodeReport]]:
     """The same with what is said of each kernel, by its name."""
     binary, log = _compiled(text, architecture, folders, options)
-    parts = log.split("Compiling entry function '")[1:]
-    return binary, {part.partition("'")[0]: _report(part) for part in parts}
+    parts = (p.partition("'") for p in log.split("Compiling entry function '")[1:])
+    said = _said(log)  # before what each is of
+    return binary, {
+        name: replace(_report(part), warnings=tuple(s for s in said if f"'{name}'" in s))
+        for name, _, part in parts
+    }
 
 
 def _compiled(
@@ -144,7 +150,7 @@ def _log(nvrtc: Any, program: Any) -> str:
 
 
 def _report(log: str) -> CodeReport:
-    """The greatest figures of all kernels."""
+    """The greatest figures of all kernels, and what is said of their speed."""
 
     def most(pattern: str) -> int:
         return max((int(n) for n in re.findall(pattern, log)), default=0)
@@ -154,4 +160,9 @@ def _report(log: str) -> CodeReport:
         spill_bytes=most(r"(\d+) bytes spill stores"),
         shared_bytes=most(r"(\d+) bytes smem"),
         frame_bytes=most(r"(\d+) bytes stack frame"),
+        warnings=_said(log),
     )
+
+
+def _said(log: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"{number}: {text}" for number, text in SAID.findall(log)))

@@ -56,6 +56,18 @@ def steps_of(gene: Gene) -> list[Step]:
     return read_steps(rows, gene.values)
 
 
+def template_of(gene: Gene) -> str | None:
+    """The name of the template that makes a gene's program, a vendor's or ours; None where other
+    steps do. Raises ScheduleError for a text that no search writes.
+    """
+    match parsed(gene.producer, "the producer is"):
+        case {"native": str() as name}:
+            return name
+        case {"steps": [["template", str() as name, *_]]}:
+            return name
+    return None
+
+
 # ---- steps ------------------------------------------------------------------------------------
 
 

@@ -16,13 +16,14 @@ from statistics import median
 
 import numpy as np
 
+from tilewright.gene import Gene
 from tilewright.records.rows import DEFAULT
 from tilewright.search.disturbance import Disturbance
 from tilewright.search.measuring import Ledger
 from tilewright.search.memory import Candidate
 from tilewright.search.tasks import Measured, TaskSearch
 from tilewright.space.default import default_gene
-from tilewright.target import Target
+from tilewright.target import GpuTarget, Target
 
 MINOR = 0.01  # of the estimated sum
 
@@ -123,7 +124,10 @@ class DefaultPrograms:
 
     def _default(self, search: TaskSearch) -> tuple[Candidate, Candidate | None]:
         """The default program, and the same as a candidate of the task's space if it is one."""
-        if self.own_rules:
+        begun = self._begun_with(search)
+        if begun is not None:
+            gene = begun
+        elif self.own_rules:
             gene = default_gene(search.task.space(self.target))
         else:
             gene = default_gene(search.space, search.extractor)
@@ -132,6 +136,15 @@ class DefaultPrograms:
             return Candidate(0, (), gene, DEFAULT), None
         default = Candidate.at(found, gene, DEFAULT)
         return default, default
+
+    def _begun_with(self, search: TaskSearch) -> Gene | None:
+        """The default program of the records where it may be another one by now, because templates
+        turned out to be right meanwhile: a run goes on from what it began with.
+        """
+        if not (isinstance(self.target, GpuTarget) and self.target.proved):
+            return None
+        known = self.ledger.database.trials(search.task.hash, self.ledger.machine)
+        return next((t.gene for t in known if t.origin == DEFAULT and t.ok), None)
 
 
 def _seconds(result: Measured) -> float:

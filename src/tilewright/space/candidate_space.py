@@ -54,6 +54,11 @@ class Decided(ABC):
         """What a gene says of it: JSON text."""
 
     @property
+    def serves_unmeasured(self) -> bool:
+        """Whether its programs may run, and be the reference of others, before any was measured."""
+        return True
+
+    @property
     def definitions(self) -> Mapping[str, Expr]:
         """What the names of recurring expressions in the nest stand for."""
         return {}

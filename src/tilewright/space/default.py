@@ -7,7 +7,8 @@ A seeded sample of the search space, ranked by the analytical estimate; the best
 one decision at a time, and crossed, while that makes them better. A few of every sketch are kept
 at first however slow they are: where contractions share a kernel, the sketch of the best program
 of all has few valid programs, and none of these is good at once. It is what an untuned model runs
-and the reference that measured candidates are compared with.
+and the reference that measured candidates are compared with, so it is of no template with
+instructions that was never right on the device: one that hangs there would be the end of both.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from tilewright.cost.candidates import Floats, Ints, Population, concatenate
 from tilewright.cost.extractor import FeatureExtractor
+from tilewright.errors import ScheduleError
 from tilewright.gene import Gene
 from tilewright.space.candidate_space import CandidateSpace
 
@@ -34,17 +36,20 @@ GAIN = 0.005
 
 
 def default_gene(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Gene:
-    """Its gene. Raises ScheduleError when the space is empty."""
+    """Its gene. Raises what `default_of` does."""
     default = default_of(space, extractor)
     return space.gene(int(default.sketch[0]), default.rows[0])
 
 
 def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = None) -> Population:
-    """The default program as a candidate of its space, whose `extractor` may be at hand."""
+    """The default program as a candidate of its space, whose `extractor` may be at hand.
+
+    Raises ScheduleError when the space is empty, or has nothing that serves unmeasured.
+    """
     rng = np.random.default_rng(0)
     extractor = extractor or FeatureExtractor(space)
     each = 1 + max(len(s.decisions) for s in space.sketches) // DECISIONS
-    population = space.sample(rng, SAMPLES)
+    population = _serving(space, space.sample(rng, SAMPLES))
     latency = extractor.latency(population)
     least, stale = latency.min(), 0
     for number in range(ROUNDS):
@@ -64,6 +69,16 @@ def default_of(space: CandidateSpace[Any], extractor: FeatureExtractor | None = 
         stale = 0 if latency.min() < (1 - GAIN) * least else stale + 1
         least = latency.min()
     return population[np.argmin(latency, keepdims=True)]
+
+
+def _serving(space: CandidateSpace[Any], population: Population) -> Population:
+    """The candidates that serve unmeasured."""
+    serves = np.array([sketch.serves_unmeasured for sketch in space.sketches])
+    found = population[np.flatnonzero(serves[population.sketch])]
+    if not len(found):
+        names = ", ".join(sketch.name for sketch in space.sketches)
+        raise ScheduleError(f"no program of {names} was ever right on {space.target}; measure some")
+    return found
 
 
 def _parents(population: Population, latency: Floats, share: float) -> Ints:

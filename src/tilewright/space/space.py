@@ -54,6 +54,11 @@ class Sketch(Decided):
         """Whether a template computes everything."""
         return self.state.templated is not None
 
+    @property
+    def serves_unmeasured(self) -> bool:
+        templated = self.state.templated
+        return templated is None or templated.template.serves_unmeasured(self.target)
+
     @cached_property
     def producer(self) -> str:
         """Its steps as JSON text, the decisions free."""

@@ -45,12 +45,17 @@ class Target:
     @property
     def facts(self) -> tuple[str, ...]:
         """What makes programs fast or slow on it, besides its name and cores, as words."""
-        return tuple(w for w in str(self).split()[1:] if not w.startswith("cores="))
+        words = Target.__str__(self).split()[1:]  # what a kind adds to them is none
+        return tuple(w for w in words if not w.startswith("cores="))
 
     @property
     def generation(self) -> str:
         """What code for it needs, in one word."""
         return self.kind
+
+    def has_passed(self, template: str) -> bool:
+        """Whether programs of a template, by its name, are known to be right on it."""
+        return True
 
     def lanes(self, dtype: Scalar) -> int:
         """Elements of `dtype`, at its storage width, in one vector (at least 1)."""

@@ -104,7 +104,7 @@ class CudaTarget(GpuTarget):
 AMPERE = 80  # of sm_80
 
 
-def core_facts(architecture: str, shared_bytes: int, registers: int) -> dict[str, int]:
+def core_facts(architecture: str, shared_bytes: int, registers: int) -> dict[str, Any]:
     """The facts of an architecture's multiprocessors, by field; of one that is not in the table
     cautious ones.
     """
@@ -127,7 +127,7 @@ CORES: Mapping[str, tuple[int, int, int, int]] = {
 }
 STATIC_BYTES = 48 * KIB  # of shared memory, that a block has without asking for more
 REGISTERS = 64 * KIB  # of a block, and of a multiprocessor
-LIMITS = {
+LIMITS: Mapping[str, Any] = {
     "vector_bits": 128,
     "line_bytes": 128,
     "warp": 32,

@@ -41,7 +41,7 @@ class EmulatedTarget(GpuTarget):
 
     @property
     def most_shared_bytes(self) -> int:
-        return core_facts(ARCHITECTURE, self.shared_bytes, self.registers)["optin_bytes"]
+        return int(core_facts(ARCHITECTURE, self.shared_bytes, self.registers)["optin_bytes"])
 
     @classmethod
     def known(cls) -> Mapping[str, EmulatedTarget]:

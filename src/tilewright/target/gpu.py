@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 from tilewright.errors import TargetError
 from tilewright.target.backend import Backend, Part
@@ -25,6 +25,7 @@ GPU_KEYS = {
 }
 
 
+PROVED, SEPARATOR = "proved", "+"  # the word of a full spec, and what is between its names
 BLOCKS_OF_CORE, THREADS_OF_CORE = 16, 2048  # where a device does not say
 BLOCKS_BY_SHARED = 2  # that are resident where each has all the shared memory a block can have
 
@@ -50,6 +51,9 @@ class GpuTarget(Target):
     (without asking for more) and `registers` (32 bits each, of all its threads; 0 where the device
     does not say). One thread has at most `thread_registers`. `l2_bytes` is the cache of all cores
     (0: none). `virtual` is the most virtual threads worth making of each.
+
+    `proved` are the names of templates, programs of which were right when they were measured on it.
+    They are no part of what a target is: only these serve unmeasured.
     """
 
     spec_keys: ClassVar[Mapping[str, str]] = GPU_KEYS
@@ -63,6 +67,30 @@ class GpuTarget(Target):
     thread_registers: int
     l2_bytes: int
     virtual: int
+    proved: frozenset[str] = field(default=frozenset(), compare=False, kw_only=True)
+
+    def __str__(self) -> str:
+        words = Target.__str__(self)
+        return f"{words} {PROVED}={SEPARATOR.join(sorted(self.proved))}" if self.proved else words
+
+    @classmethod
+    def with_facts(cls, name: str, given: dict[str, Any]) -> Self:
+        """See `Target`; `proved=` may be left out."""
+        proved = given.pop("proved", frozenset())
+        found = super(GpuTarget, cls).with_facts(name, given)
+        assert isinstance(found, cls)
+        return replace(found, proved=proved)
+
+    @classmethod
+    def word(cls, word: str, spec: str) -> tuple[str, Any]:
+        """See `Target`."""
+        key, equals, text = word.partition("=")
+        if equals and key == PROVED:
+            return "proved", frozenset(text.split(SEPARATOR))
+        return super(GpuTarget, cls).word(word, spec)
+
+    def has_passed(self, template: str) -> bool:
+        return template in self.proved
 
     @property
     def has_tensor_cores(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from tilewright.target.backend import Backend, Part
 from tilewright.target.base import KIB, MIB
@@ -40,7 +40,7 @@ class OpenclTarget(GpuTarget):
         return DEVICES
 
 
-LIMITS = {
+LIMITS: Mapping[str, Any] = {
     "vector_bits": 128,
     "line_bytes": 64,
     "registers": 0,

@@ -14,8 +14,16 @@ from __future__ import annotations
 from tilewright.codegen.clike.dialect import VECTOR_BYTES
 from tilewright.codegen.clike.expressions import Expressions
 from tilewright.codegen.clike.tensor_maps import TensorMaps
-from tilewright.expr.nodes import Const, Read, Select, Tensor, reads
-from tilewright.nest.instructions import COPY, NUMBER, Box, Window, rule_of
+from tilewright.expr.nodes import Const, Read, Select, Tensor, as_expr, reads
+from tilewright.nest.instructions import (
+    COPY,
+    GROUP_WAIT,
+    NUMBER,
+    WGMMA,
+    Box,
+    Window,
+    rule_of,
+)
 from tilewright.nest.nodes import Instruction, Node, accessed, walk
 
 
@@ -34,6 +42,22 @@ def windows(kernel: Node) -> frozenset[str]:
         if isinstance(size, Window)
         for r in reads(e)
     )
+
+
+def awaited(kernel: Node) -> dict[str, Tensor]:
+    """The private tensors, by name, that are complete only after the last wait for a group."""
+    return {
+        r.tensor.name: r.tensor
+        for n in walk(kernel)
+        if isinstance(n, Instruction) and rule_of(n).group == WGMMA
+        if n.result is not None
+        for r in reads(n.result)
+    }
+
+
+def ends_groups(node: Instruction) -> bool:
+    """Whether it waits until no group is left."""
+    return node.name == GROUP_WAIT and node.operands == (as_expr(0),)
 
 
 def call_text(node: Instruction, write: Expressions, maps: TensorMaps) -> str:

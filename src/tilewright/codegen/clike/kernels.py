@@ -15,7 +15,7 @@ from math import prod
 
 from tilewright.artifact import TensorMap
 from tilewright.codegen.clike import combine
-from tilewright.codegen.clike.calls import call_text, named, windows
+from tilewright.codegen.clike.calls import awaited, call_text, ends_groups, named, windows
 from tilewright.codegen.clike.chunks import Chunks
 from tilewright.codegen.clike.dialect import PRIVATE, SHARED, TABLE, Dialect
 from tilewright.codegen.clike.expressions import Expressions, Place, element_count
@@ -123,6 +123,7 @@ class _Writer:
         self.loop_names: dict[str, str] = {}
         self.ranges: dict[str, Interval] = {}
         self.windows = windows(self.root)
+        self.awaited = awaited(self.root)
         self.fragments = frozenset(
             r.tensor.name for n in walk(self.root) if isinstance(n, Instruction) for r in named(n)
         )
@@ -301,6 +302,9 @@ class _Writer:
         dtypes = [r.tensor.dtype for r in named(node)] or [FLOAT32]
         self.helpers.update(self.dialect.instructions(node.name, dtypes[-1]))
         self.line(call_text(node, self.write, self.maps))
+        for name, tensor in self.awaited.items() if ends_groups(node) else ():
+            count = element_count(tensor)
+            self.line(f"tw_wgmma_sums<{count}>({self.write.place(name).name});")
 
     def store(self, node: Store, team: Team) -> None:
         place = self.write.place(node.tensor.name)

@@ -5,20 +5,28 @@
 All sums of a thread are operands of one instruction, half as many as there are columns. A factor is
 given by a descriptor of its window in shared memory (PTX ISA, "matrix descriptor"): where it
 begins, how far apart eight rows of 128 bytes are, and, where rows of the tile are not along the
-depth, how far apart 64 of its rows (or columns) are.
+depth, how far apart 64 of its rows (or columns) are. It is CuTe's `make_gmma_desc`.
+
+An instruction says that it writes its sums, though they are there after a wait only: what reads
+them is bound to come after the wait by `tw_wgmma_sums`, an empty statement that may change them.
 """
 
 from __future__ import annotations
 
 PTX_NAMES = {"float16": "f16", "bfloat16": "bf16"}
 
-DESCRIPTOR = """\
-#ifndef TW_EMULATION
+WINDOW = """\
 // Rows of 128 bytes with the swizzle of as many; `step` is from 64 elements across to the next.
 static __device__ __forceinline__ unsigned long long tw_window(const void* first, int step) {
     unsigned long long start = (tw_shared_address(first) & 0x3ffff) >> 4;
     return start | (unsigned long long)(step >> 4) << 16 | 64ull << 32 | 1ull << 62;
 }
+"""
+DESCRIPTOR = (
+    f"""\
+#ifndef TW_EMULATION
+{WINDOW}"""
+    + """\
 static __device__ __forceinline__ void tw_wgmma_fence() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
@@ -29,11 +37,17 @@ template <int left>
 static __device__ __forceinline__ void tw_wgmma_wait_group() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(left) : "memory");
 }
+template <int count>
+static __device__ __forceinline__ void tw_wgmma_sums(float* c) {
+    #pragma unroll
+    for (int i = 0; i < count; ++i) asm volatile("" : "+f"(c[i]) :: "memory");
+}
 static __device__ __forceinline__ void tw_fence_proxy_async() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 #endif
 """
+)
 
 
 def wrapper(columns: int, dtype: str, element: str) -> str:

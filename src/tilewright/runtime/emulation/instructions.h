@@ -202,6 +202,8 @@ inline void tw_wgmma_wait_group() {
     for (; (int)groups.size() > left; groups.erase(groups.begin()))
         for (auto& each : groups.front()) each();
 }
+template <int count>
+inline void tw_wgmma_sums(float*) {}
 inline void tw_fence_proxy_async() {}
 
 #define TW_WGMMA(N) \

@@ -99,5 +99,6 @@ def _tiles(product: Product, do: Do, name: str) -> Node:
 
 
 REGISTERS = Template(
-    "matmul.registers.1", OPTIONS, legal, rows_of, body, refusal, layouts, ("block_k", "packs")
-)
+    "matmul.registers.1", OPTIONS, legal, rows_of, body, refusal, layouts, ("block_k", "packs"),
+    plain=True,
+)  # fmt: skip

@@ -35,6 +35,7 @@ def in_blocks(
     promising: Callable[[Anchor, Numbers, Target], Sequence[Expr]],
     body: Callable[[Anchor, Numbers], Node],
     refusal: Callable[[Anchor], str],
+    plain: bool = False,
 ) -> tuple[Template, Template]:
     """A template, and the same with the depth split between blocks."""
 
@@ -44,7 +45,7 @@ def in_blocks(
                 parameters, lambda n: [*legal(anchor, n), *promising(anchor, n, target)]
             )
 
-        return Template(full_name, parameters, legal, rows, body, refusal)
+        return Template(full_name, parameters, legal, rows, body, refusal, plain=plain)
 
     split = {**options, "split": SPLITS}
     return one(f"matmul.{name}.1", options), one(f"matmul.{name}_split.1", split)

@@ -43,7 +43,8 @@ class Template:
     `rows` has what is worth a try of that, a number of each parameter in order. `body` is the nest
     over the anchor's own tensors, `refusal` why there is none ("": there is). `layouts` says how
     constants are packed, by name. The nest is another one for each value of `structural`
-    parameters, which are never decisions.
+    parameters, which are never decisions. A `plain` one is loops and stores alone; what has
+    instructions of the hardware must have been right on a device before it serves unmeasured.
     """
 
     name: str
@@ -54,6 +55,11 @@ class Template:
     refusal: Callable[[Anchor], str]
     layouts: Callable[[Anchor, Numbers], dict[str, Layout]] = _as_given
     structural: tuple[str, ...] = ()
+    plain: bool = False
+
+    def serves_unmeasured(self, target: Target) -> bool:
+        """Whether a program of it may run on a target before anybody measured that one."""
+        return self.plain or target.has_passed(self.name)
 
 
 def rows_where(options: Options, tests: Callable[[Numbers], Sequence[Expr]]) -> list[Row]:

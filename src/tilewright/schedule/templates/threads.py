@@ -149,4 +149,4 @@ def _stored(grid: Grid, down: Side, across: Side, sums: Tensor) -> Node:
     return every(runs, "store", run)
 
 
-THREADS, SPLIT_THREADS = in_blocks("threads", OPTIONS, legal, promising, body, refusal)
+THREADS, SPLIT_THREADS = in_blocks("threads", OPTIONS, legal, promising, body, refusal, plain=True)

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tilewright.errors import ScheduleError
+from tilewright.expr.dag import ComputeDAG
 from tilewright.expr.nodes import Extent
+from tilewright.schedule.state import State
 from tilewright.schedule.template_step import UseTemplate, matched
 from tilewright.schedule.templates import (
     ON_CPUS,
@@ -27,9 +29,15 @@ from tilewright.space.derivation import Derivation, Rule, Verdict
 from tilewright.target import CpuTarget, GpuTarget, Target
 
 
+def unproved(dag: ComputeDAG, target: Target) -> list[str]:
+    """The names of templates that compute a DAG, but do not serve unmeasured on a target."""
+    state, waiting = State(dag), [t for t in _of_target(target) if not t.serves_unmeasured(target)]
+    return [t.name for t in waiting if _takes(state, t)]
+
+
 def _offered(d: Derivation) -> list[Template]:
     """The templates that compute the whole DAG on the target."""
-    return [t for t in _of_target(d.target) if not d.state.trace and _takes(d, t)]
+    return [t for t in _of_target(d.target) if not d.state.trace and _takes(d.state, t)]
 
 
 def _of_target(target: Target) -> Sequence[Template]:
@@ -42,9 +50,9 @@ def _of_target(target: Target) -> Sequence[Template]:
     )
 
 
-def _takes(d: Derivation, template: Template) -> bool:
+def _takes(state: State, template: Template) -> bool:
     try:
-        matched(d.state, template)
+        matched(state, template)
     except ScheduleError:
         return False
     return True
