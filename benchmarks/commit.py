@@ -3,6 +3,7 @@
 commit()                  "40df0a5361c0", or "40df0a5361c0-dirty" where files differ from it
 changed()                 these files
 number_of("40df0a5361c0")         625
+origins(result)           the machines and commits that the parts of a result name
 
 It is the newest commit that changed more than results: committing these is no other state of the
 code.
@@ -11,8 +12,11 @@ code.
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 REPOSITORY = Path(__file__).parents[1]
 WRITTEN = ("benchmarks/results", "docs/performance.md")  # by benchmarks, not by hand
@@ -55,3 +59,41 @@ def _git(*words: str) -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return found.stdout.strip()
+
+
+# ---- results ------------------------------------------------------------------------------------
+
+
+class Origin(NamedTuple):
+    """What a part of a result says of itself; "" where it says nothing."""
+
+    machine: str
+    commit: str
+
+
+def origins(found: Mapping[str, Any]) -> Counter[Origin]:
+    """Where the parts of a result come from, and how many each: its cases, or the whole where they
+    do not say. A part without a machine is of the whole's.
+    """
+    head = found.get("provenance", found)
+    machine = head.get("machine", "")
+    parts = Counter(
+        Origin(part.get("machine", machine), part["commit"])
+        for part in _parts(found)
+        if part is not head
+    )
+    if not parts and "commit" in head:
+        parts[Origin(machine, head["commit"])] += 1
+    return parts
+
+
+def _parts(found: Any) -> Iterator[Mapping[str, Any]]:
+    """All objects in a JSON file that name a commit."""
+    if isinstance(found, Mapping):
+        if "commit" in found:
+            yield found
+        for value in found.values():
+            yield from _parts(value)
+    elif isinstance(found, list):
+        for value in found:
+            yield from _parts(value)

@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.cases import ALL
-from benchmarks.provenance import origins
+from benchmarks.commit import origins
 from tilewright.text import NONE, duration
 
 Entry = dict[str, Any]

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import geometric_mean
 
 from benchmarks.cases import SUBGRAPHS
-from benchmarks.commit import number_of
+from benchmarks.commit import number_of, origins
 from benchmarks.comparison import mean, operator_of, ratios
 from benchmarks.cutlass_page import bolt_gpu, cutlass_offline, cutlass_programs, cutlass_referee
 from benchmarks.gpu_candidates import rows as candidate_rows
@@ -25,7 +25,7 @@ from benchmarks.network_page import chains, edges, networks, onnx_conformance, p
 from benchmarks.page_words import Content, budgets, mixture, origin, ratio, state, table
 from benchmarks.parallel_call import lines as parallel_call_lines
 from benchmarks.peers.sides import PEERS
-from benchmarks.provenance import RESULTS, origins
+from benchmarks.provenance import RESULTS
 from benchmarks.reuse_page import (
     reuse_compiled,
     reuse_networks,

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.commit import DIRTY, number_of
-from benchmarks.provenance import origins
+from benchmarks.commit import DIRTY, number_of, origins
 
 Content = Mapping[str, Any]
 

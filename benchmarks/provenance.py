@@ -13,23 +13,14 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from benchmarks.commit import UNKNOWN, changed, commit
+from benchmarks.commit import UNKNOWN, changed, commit, origins
 from tilewright.machine import host_target, machine_of
 from tilewright.target import Target
 
 RESULTS = Path(__file__).parent / "results"
-
-
-class Origin(NamedTuple):
-    """What a part of a result says of itself; "" where it says nothing."""
-
-    machine: str
-    commit: str
 
 
 def provenance(target: Target | None = None) -> dict[str, str]:
@@ -87,31 +78,3 @@ def _content(file: Path) -> Any:
         return json.loads(file.read_text()) if file.exists() else {}
     except ValueError:
         return {}  # whoever reads it on says what is wrong with it
-
-
-def origins(found: Mapping[str, Any]) -> Counter[Origin]:
-    """Where the parts of a result come from, and how many each: its cases, or the whole where they
-    do not say. A part without a machine is of the whole's.
-    """
-    head = found.get("provenance", found)
-    machine = head.get("machine", "")
-    parts = Counter(
-        Origin(part.get("machine", machine), part["commit"])
-        for part in _parts(found)
-        if part is not head
-    )
-    if not parts and "commit" in head:
-        parts[Origin(machine, head["commit"])] += 1
-    return parts
-
-
-def _parts(found: Any) -> Iterator[Mapping[str, Any]]:
-    """All objects in a JSON file that name a commit."""
-    if isinstance(found, Mapping):
-        if "commit" in found:
-            yield found
-        for value in found.values():
-            yield from _parts(value)
-    elif isinstance(found, list):
-        for value in found:
-            yield from _parts(value)

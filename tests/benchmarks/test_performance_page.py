@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.commit import number_of
+from benchmarks.commit import number_of, origins
 from benchmarks.comparison import Results, entry_of
 from benchmarks.page import PAGE, SECTIONS, page
 from benchmarks.page_words import budgets, mixture
-from benchmarks.provenance import RESULTS, origins
+from benchmarks.provenance import RESULTS
 from benchmarks.reuse_ranges import RANGES
 from benchmarks.reuse_sets import summary as sets_summary
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks.commit import UNKNOWN, commit, number_of
+from benchmarks.commit import UNKNOWN, Origin, commit, number_of, origins
 from benchmarks.comparison import Results
-from benchmarks.provenance import Origin, kept_file, origins, result_file
+from benchmarks.provenance import kept_file, result_file
 
 from benchmarks import commit as checkout
 from benchmarks import provenance
