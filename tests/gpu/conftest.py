@@ -32,12 +32,18 @@ def fake_driver(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dic
     options = ["-std=c++17", "-O1", "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1")]
     subprocess.run(["g++", *options, str(HERE / "libcuda.cpp")], check=True)
 
+    paths = [str(HERE.parents[1]), os.environ.get("PYTHONPATH")]  # benchmarks are there
+    own = {
+        "LD_LIBRARY_PATH": str(folder),
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+    }
+
     def run(program: str) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, str(HERE / program), str(folder)],
             capture_output=True,
             text=True,
-            env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+            env={**os.environ, **own},
         )
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads((folder / "results.json").read_text())

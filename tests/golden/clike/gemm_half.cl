@@ -1,5 +1,11 @@
 inline float tw_max_float(float a, float b) { return a > b || a != a ? a : b; }
 
+inline float tw_float16(float x) {
+    ushort bits;
+    vstore_half(x, 0, (__private half*)&bits);
+    return vload_half(0, (const __private half*)&bits);
+}
+
 __kernel __attribute__((reqd_work_group_size(16, 1, 1))) void
 kernel_0(
     const __global half* restrict A,
@@ -74,7 +80,7 @@ kernel_0(
             for (int D_i0_3 = 0; D_i0_3 < 2; ++D_i0_3) {
                 #pragma unroll
                 for (int D_i1_3 = 0; D_i1_3 < 2; ++D_i1_3) {
-                    vstore_half(tw_max_float(C_acc[D_i0_1 * 8 + D_i0_3 * 2 + D_i1_1 * 4 + D_i1_3], 0.0f), D_i0_0 * 512 + D_i0_1 * 256 + D_i0_2 * 64 + D_i0_3 * 32 + D_i1_0 * 16 + D_i1_1 * 8 + D_i1_2 * 2 + D_i1_3, D);
+                    vstore_half(tw_max_float(tw_float16(C_acc[D_i0_1 * 8 + D_i0_3 * 2 + D_i1_1 * 4 + D_i1_3]), 0.0f), D_i0_0 * 512 + D_i0_1 * 256 + D_i0_2 * 64 + D_i0_3 * 32 + D_i1_0 * 16 + D_i1_1 * 8 + D_i1_2 * 2 + D_i1_3, D);
                 }
             }
         }
