@@ -28,10 +28,8 @@ from tilewright.expr.tensors import sum as sum_over
 Array = np.ndarray[Any, Any]
 ROWS, COLUMNS = 5, 19
 KINDS = tuple(DTYPES)
-INTEGERS = tuple(n for n, d in DTYPES.items() if d.kind in ("int", "uint"))
 FLOATS = (0.0, 1.0, -1.0, 0.5, -1.5, 3.0, 7.0, 100.0, 3.14159, 65504.0, 70000.0, -70000.0, 1e30,
           3.4e38, float("inf"), float("-inf"), float("nan"))  # fmt: skip
-NARROWEST = {"float16": 2.0**-14, "bfloat16": 2.0**-126}
 
 
 @dataclass(frozen=True)
