@@ -21,6 +21,7 @@ from tilewright.codegen.rewrite import reads_memory, rebuilt, within
 from tilewright.expr.intervals import Interval
 from tilewright.expr.nodes import Binary, Cast, Const, Expr, Select, as_expr, free_vars
 from tilewright.expr.zero_terms import conjuncts, zero_factors
+from tilewright.nest.marks import marks
 from tilewright.nest.nodes import Alloc, For, If, Kind, Node, Seq, Store, bodies
 
 
@@ -47,7 +48,7 @@ def _store(node: Store, lanes: frozenset[str], left_out: bool = False) -> Node:
     inner = replace(node, value=_taken(node.value, found))
     left_out = left_out or found is node.value
     if not left_out:
-        inner = replace(inner, marks=tuple((dict(inner.marks) | {"padding": 1}).items()))
+        inner = replace(inner, marks=marks(**{**dict(inner.marks), "padding": 1}))
     return If(found.cond, _store(inner, lanes, left_out))
 
 
