@@ -80,6 +80,14 @@ def _shift(fn: Callable[..., Any]) -> Callable[..., Any]:
     return shifted
 
 
+def _sortable(x: Array) -> Array:
+    integer = np.dtype(f"int{8 * x.dtype.itemsize}")
+    bits = (x + 0).view(integer)  # -0 + 0 is +0
+    greatest = np.iinfo(integer).max
+    keys = np.where(bits < 0, bits ^ greatest, bits)
+    return np.where(np.isnan(x), greatest, keys).astype(integer)
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     "neg": np.negative,
     "abs": np.abs,
@@ -105,6 +113,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "bitxor": np.bitwise_xor,
     "shl": _shift(np.left_shift),
     "shr": _shift(np.right_shift),
+    "sortable": _sortable,
     **{narrow: partial(np.asarray, dtype=DTYPES[narrow].numpy) for narrow in NARROWING},
 }
 
