@@ -130,7 +130,9 @@ def _transformed(call: OperatorCall, x: Value, axis: int, inverse: bool) -> Valu
     parts = transform(call, parts, axis, _matrix(a, a, a, inverse), 2)
     parts = _transformed(call, _turned(call, parts, axis, inverse), axis + 1, inverse)
     order = [*range(axis), axis + 1, axis, *range(axis + 2, x.rank + 1)]
-    return call.builder.reshape(call.builder.transpose(parts, order), (*before, length, *after[:-1], 2))
+    return call.builder.reshape(
+        call.builder.transpose(parts, order), (*before, length, *after[:-1], 2)
+    )
 
 
 def _turned(call: OperatorCall, x: Value, axis: int, inverse: bool) -> Value:

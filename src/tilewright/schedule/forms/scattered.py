@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 
 from tilewright.expr.intervals import Interval, interval
-from tilewright.expr.nodes import Axis, Binary, Const, Expr, Var, binary, cast, free_vars
+from tilewright.expr.nodes import Axis, Binary, Const, Expr, Var, cast, free_vars
 from tilewright.expr.tensors import Compute
 from tilewright.nest.nodes import If, Node, Store, seq
 from tilewright.schedule.forms.form import Chosen, Place, Values, within
@@ -23,13 +22,15 @@ from tilewright.schedule.step import extent_int
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """`op` of `value` at the place that `named` says for some axes, where `conditions` hold."""
+    """`op` of `value` at the place that `named` says for some axes. `tests` are conditions and
+    names of such axes, in the order in which the one may be asked only where the others hold.
+    """
 
     axes: tuple[Axis, ...]
     over: Axis
     op: str
     named: Mapping[str, Expr]
-    conditions: tuple[Expr, ...]
+    tests: tuple[Expr | str, ...]
     value: Expr
     rest: Const
 
@@ -43,20 +44,23 @@ class Places:
         inner = tuple(a for a in axes if a.name not in self.named)
         extents = {a.name: extent_int(a.extent) for a in axes}
         dtype = place.tensor.dtype.compute
-        decided = {n for e in (*self.named.values(), *self.conditions) for n in free_vars(e)}
+        conditions = [t for t in self.tests if not isinstance(t, str)]
+        decided = {n for e in (*self.named.values(), *conditions) for n in free_vars(e)}
 
         def first(at: Values) -> Node:
             return Store(place.tensor, place.element(at), self.rest, initial=True)
 
         def term(at: Values) -> Node:
             spots = {name: place.lowered(e, at) for name, e in self.named.items()}
-            tests = [place.lowered(e, at) for e in self.conditions]
-            for name, spot in spots.items():
-                tests += [spot >= 0, spot < extents[name]]
             sure = {name: within(spot, extents[name]) for name, spot in spots.items()}
             value = cast(dtype, place.lowered(self.value, at))
-            store = Store(place.tensor, place.element({**at, **sure}), value, self.op)
-            return If(reduce(lambda x, y: binary("and", x, y), tests), store)
+            node: Node = Store(place.tensor, place.element({**at, **sure}), value, self.op)
+            for test in reversed(self.tests):
+                if isinstance(test, str):
+                    node = If((spots[test] >= 0) & (spots[test] < extents[test]), node)
+                else:
+                    node = If(place.lowered(test, at), node)
+            return node
 
         lanes = not inner or inner[-1].name not in decided
         start = place.over("first", axes, first, lanes=True)
@@ -80,18 +84,20 @@ class Scattered:
         if found is None or not _may_start(found):
             return None
         named: dict[str, Expr] = {}
-        others: list[Expr] = []
+        tests: list[Expr | str] = []
         for test in found.conditions:
             axis, place = _named(test, source.axes)
             if axis is None or axis in named:
-                others.append(test)
+                tests.append(test)
             else:
                 named[axis] = place
-        read = {n for e in (*named.values(), *others, found.value) for n in free_vars(e)}
+                tests.append(axis)
+        conditions = [t for t in tests if not isinstance(t, str)]
+        read = {n for e in (*named.values(), *conditions, found.value) for n in free_vars(e)}
         if not named or read & named.keys():
             return None
         return Places(
-            source.axes, found.over, found.op, named, tuple(others), found.value, found.rest
+            source.axes, found.over, found.op, named, tuple(tests), found.value, found.rest
         )
 
     def taken(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:

@@ -31,7 +31,6 @@ from tilewright.expr.nodes import (
     call,
     cast,
     const,
-    free_vars,
     substitute,
 )
 from tilewright.expr.operators.indexing import before
@@ -43,6 +42,7 @@ from tilewright.schedule.step import extent_int
 
 INT32 = DTYPES["int32"]
 BLOCKS = (16, 8, 4)  # neighbours asked together, the first of which there are enough
+RANKED = "form.ranked"
 FEW, DIGITS_OF_FEW, DIGITS = 2048, 8, 11  # bits of a digit: a count for each value is no longer
 
 
@@ -100,11 +100,11 @@ class _Sorting:
             return Store(ids, (j,), cast(INT32, j))
 
         first = self.place.along_lanes("numbered", extent, numbered)
-        return allocated(ids, seq(first, self.sorted("sort", (key, ids), None, lambda t: then(t[1]))))
+        return allocated(
+            ids, seq(first, self.sorted("sort", (key, ids), None, lambda t: then(t[1])))
+        )
 
-    def best_of(
-        self, key: Tensor, count: int, length: int, then: Callable[[Tensor], Node]
-    ) -> Node:
+    def best_of(self, key: Tensor, count: int, length: int, then: Callable[[Tensor], Node]) -> Node:
         """Sort what may be among the first `count`, found by blocks of `length`."""
         (extent,) = map(extent_int, key.shape)
         blocks, most = -(-extent // length), min(extent, length * (count - 1) + count)
@@ -260,7 +260,7 @@ class Selected:
     """The form of the first of an order.
 
     What it understands is "max" (or "min") of the keys over an axis, standing for their order from
-    the largest (or smallest) on.
+    the largest (or smallest) on, with a hint that names the axis of results.
     """
 
     name = "selected"
@@ -268,9 +268,9 @@ class Selected:
     def match(self, source: Compute) -> First | None:
         match source.body:
             case Reduce("max" | "min" as op, (over,), key) if key.dtype.kind in ("int", "uint"):
-                ranked = [a for a in source.axes if a.name not in free_vars(key)]
-                if len(ranked) == 1:
-                    return First(source.axes, ranked[0], over, key, op == "max")
+                ranked = next((a for a in source.axes if a.name == source.hint(RANKED)), None)
+                if ranked is not None:
+                    return First(source.axes, ranked, over, key, op == "max")
         return None
 
     def taken(self, state: State, stage: Stage) -> tuple[Compute, tuple[str, ...]] | None:
@@ -296,7 +296,7 @@ class Selected:
         value, largest = key
         axes = {a.name: i for a, i in zip(ranking.compute.axes, where, strict=True)}
         body = Reduce("max" if largest else "min", (found.over,), substitute(value, axes))
-        return replace(source, body=body), (rank.name,)
+        return replace(source, body=body, hints=((RANKED, name),)), (rank.name,)
 
 
 def _is_free(state: State, stage: Stage) -> bool:
@@ -316,5 +316,3 @@ def _ranked_key(source: Compute, along: int) -> tuple[Expr, bool] | None:
             if source.body.body.x == expected and over.extent == own.extent:
                 return key, largest
     return None
-
-
