@@ -21,7 +21,6 @@ from tilewright.expr.nodes import (
     Axis,
     Binary,
     Cast,
-    Const,
     Expr,
     Read,
     Reduce,
@@ -48,7 +47,7 @@ FEW, DIGITS_OF_FEW, DIGITS = 2048, 8, 11  # bits of a digit: a count for each va
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """The places of the first elements along `over` in the order of `key`, which `ranked` counts."""
+    """The places of the first elements along `over` in the order of `key`; `ranked` counts them."""
 
     axes: tuple[Axis, ...]
     ranked: Axis
@@ -100,9 +99,8 @@ class _Sorting:
             return Store(ids, (j,), cast(INT32, j))
 
         first = self.place.along_lanes("numbered", extent, numbered)
-        return allocated(
-            ids, seq(first, self.sorted("sort", (key, ids), None, lambda t: then(t[1])))
-        )
+        rest = self.sorted("sort", (key, ids), None, lambda t: then(t[1]))
+        return allocated(ids, seq(first, rest))
 
     def best_of(self, key: Tensor, count: int, length: int, then: Callable[[Tensor], Node]) -> Node:
         """Sort what may be among the first `count`, found by blocks of `length`."""
@@ -277,26 +275,32 @@ class Selected:
         source, found = stage.compute, Chosen.of(stage.compute)
         if found is None or found.op != "max" or found.value != found.over.var:
             return None
-        match found.conditions, found.rest.value:
-            case (Binary("eq", Read(rank, where), Var(name)),), 0:
+        if found.rest.value != 0:
+            return None
+        match found.conditions:
+            case (Binary("eq", Read(rank, where), Var(name)),):
                 pass
             case _:
                 return None
+        along = next((n for n, a in enumerate(source.axes) if a.name == name), None)
+        if along is None or where != _at(source.axes, along, found.over):
+            return None
         if rank.name not in state.stages or state.is_output(rank.name):
             return None
-        ranking, along = state[rank.name], [n for n, i in enumerate(where) if i == found.over.var]
-        others = [(i, a.var) for n, (i, a) in enumerate(zip(where, source.axes)) if n not in along]
-        if len(along) != 1 or any(i != a for i, a in others) or name != source.axes[along[0]].name:
-            return None
+        ranking = state[rank.name]
         if len(state.consumers(rank.name)) != 1 or not _is_free(state, ranking):
             return None
-        key = _ranked_key(ranking.compute, along[0])
+        key = _ranked_key(ranking.compute, along)
         if key is None:
             return None
         value, largest = key
         axes = {a.name: i for a, i in zip(ranking.compute.axes, where, strict=True)}
         body = Reduce("max" if largest else "min", (found.over,), substitute(value, axes))
         return replace(source, body=body, hints=((RANKED, name),)), (rank.name,)
+
+
+def _at(axes: tuple[Axis, ...], along: int, over: Axis) -> tuple[Expr, ...]:
+    return tuple((over if n == along else a).var for n, a in enumerate(axes))
 
 
 def _is_free(state: State, stage: Stage) -> bool:
@@ -309,10 +313,8 @@ def _ranked_key(source: Compute, along: int) -> tuple[Expr, bool] | None:
     """
     own = source.axes[along]
     match source.body:
-        case Reduce("sum", (over,), Cast(_, Binary("or", Binary("lt" | "gt" as op, _, key), _))):
-            other = substitute(key, {own.name: over.var})
-            largest = op == "gt"
+        case Reduce("sum", (over,), Cast(_, Binary("or", Binary(op, _, key), _) as test)):
+            other, largest = substitute(key, {own.name: over.var}), op == "gt"
             expected = before(other, key, over.var, own.var, largest=largest)
-            if source.body.body.x == expected and over.extent == own.extent:
-                return key, largest
+            return (key, largest) if test == expected and over.extent == own.extent else None
     return None
