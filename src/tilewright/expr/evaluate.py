@@ -113,7 +113,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "bitxor": np.bitwise_xor,
     "shl": _shift(np.left_shift),
     "shr": _shift(np.right_shift),
-    "sortable": _sortable,
     **{narrow: partial(np.asarray, dtype=DTYPES[narrow].numpy) for narrow in NARROWING},
 }
 
@@ -182,6 +181,8 @@ class _MaskedEvaluator:
                 return self._element(tensor, indices, mask)
             case Binary(op, a, b):
                 found = BINARY[op](self.visit(a, mask), self.visit(b, mask))
+            case Call("sortable", (x,)):  # of the very number, however exactly others are kept
+                found = _sortable(self._convert(self.visit(x, mask), x.dtype.numpy))
             case Call(fn, args):
                 found = CALLS[fn](*(self.visit(x, mask) for x in args))
             case Cast(_, x):

@@ -31,6 +31,7 @@ from tilewright.expr.tensors import min as min_over
 from tilewright.expr.tensors import prod as prod_over
 from tilewright.expr.tensors import sum as sum_over
 
+INT32 = DTYPES["int32"]
 COMBINE: dict[str, tuple[str, Callable[..., Any], Callable[[Any, Any], Any]]] = {
     "add": ("sum", sum_over, lambda a, b: a + b),
     "mul": ("prod", prod_over, lambda a, b: a * b),
@@ -59,12 +60,13 @@ def _scatter(
     if reduction == "none":
 
         def last(*index: Any) -> Expr:
-            return max_over(select(meant(index, k), as_expr(k), const(-1, INT64)), k)
+            number = cast(INT32, as_expr(k))
+            return max_over(select(meant(index, k), number, const(-1, INT32)), k)
 
-        winner = compute(shape, last, name=f"{name}_winner", dtype=INT64)
+        winner = compute(shape, last, name=f"{name}_winner", dtype=INT32)
 
         def taken(*index: Any) -> Expr:
-            number = winner[index]
+            number = cast(INT64, winner[index])
             return select(number >= 0, update(index, clamped(number, count)), x[index])
 
         return compute(shape, taken, name=name, dtype=x.dtype)
