@@ -4,7 +4,8 @@
     top_indices(x, k=5)                               reverse_sequence(x, lengths)
 
 Nothing is written twice: an element asks which updates mean it, a reduction over all of them. That
-costs (elements along the axis) x (updates), and needs no order of execution.
+needs no order of execution; on CPUs a schedule finds one that touches each update once
+(`schedule/forms`), on GPUs it costs (elements along the axis) x (updates).
 """
 
 from __future__ import annotations
@@ -185,7 +186,7 @@ def cumulative(
 ) -> Tensor:
     """Sum (or product) of the elements up to each one along `axis`, from the end if `reverse`.
 
-    `exclusive` leaves the element itself out. One masked reduction: n² terms along the axis.
+    `exclusive` leaves the element itself out. One masked reduction along the axis.
     """
     at = axis_index(axis, x.rank, name)
     over, neutral = (prod_over, 1) if product else (sum_over, 0)
