@@ -46,13 +46,13 @@ LIMITS: dict[str, str] = {
     **dict.fromkeys(("Range", "ConstantOfShape", "MelWeightMatrix"), "its inputs must be constant"),
     **dict.fromkeys(("BatchNormalization", "Dropout"), "inference only"),
     "Compress": "its condition must be constant",
-    "CumProd": "its axis must be constant; n² terms",
-    "CumSum": "its axis must be constant; n² terms",
+    "CumProd": "its axis must be constant; n² terms on GPUs",
+    "CumSum": "its axis must be constant; n² terms on GPUs",
     "Det": "matrices of at most 5 rows",
     "Resize": "scales, sizes and roi must be constant",
     "RoiAlign": "sampling_ratio must be given",
     "TfIdfVectorizer": "pools of integers",
-    "TopK": "k must be constant; n² comparisons",
+    "TopK": "k must be constant; n² comparisons on GPUs",
     "Upsample": "scales must be constant",
 }
 """What of a supported operator is not taken, where that is not obvious: shapes, axes and the like
