@@ -62,7 +62,9 @@ def main() -> int:
         subprocess.run(
             [*git, "worktree", "add", "-q", "--detach", base, options.commit], check=True
         )
-        stack.callback(subprocess.run, [*git, "worktree", "remove", "--force", base], check=True)
+        stack.callback(
+            subprocess.run, [*git, "worktree", "remove", "--force", str(base)], check=True
+        )
         for side, sources in (("before", base), ("after", ROOT)):
             (keep / side).mkdir(parents=True)
             command = [sys.executable, __file__, options.commit, *options.names]
