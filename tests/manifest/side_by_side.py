@@ -58,13 +58,9 @@ def main() -> int:
     with ExitStack() as stack:
         keep = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         base = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "base"
-        git = ["git", "-C", str(ROOT)]
-        subprocess.run(
-            [*git, "worktree", "add", "-q", "--detach", base, options.commit], check=True
-        )
-        stack.callback(
-            subprocess.run, [*git, "worktree", "remove", "--force", str(base)], check=True
-        )
+        tree = ["git", "-C", str(ROOT), "worktree"]
+        subprocess.run([*tree, "add", "-q", "--detach", str(base), options.commit], check=True)
+        stack.callback(subprocess.run, [*tree, "remove", "--force", str(base)], check=True)
         for side, sources in (("before", base), ("after", ROOT)):
             (keep / side).mkdir(parents=True)
             command = [sys.executable, __file__, options.commit, *options.names]
