@@ -12,7 +12,6 @@ from typing import Any
 import onnx.defs
 
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_file import OLDEST_OPSET
 from tilewright.graph.onnx_ops import LIMITS, TRANSLATORS, UNSUPPORTED
 
 IMPORT_ONLY = ("Constant", "Shape", "Size")
@@ -46,7 +45,7 @@ def _operator(name: str, schemas: list[Any]) -> Operator:
     how, note = _how(name, newest), LIMITS.get(name, "")
     if not how:
         note = UNSUPPORTED.get(name, "no translator, and ONNX does not define it by others")
-    return Operator(name, max(OLDEST_OPSET, schemas[0].since_version), last, how, note)
+    return Operator(name, schemas[0].since_version, last, how, note)
 
 
 def _how(name: str, schema: Any) -> str:

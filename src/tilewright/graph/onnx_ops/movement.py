@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
+
 from tilewright.expr.operators.movement import PAD_MODES
 from tilewright.graph.ir import Value
 from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import Ints, on_image
 
 
-def reshape(call: OperatorCall, x: Value, shape: Value, *, allowzero: bool = False) -> Value:
-    """0 copies an extent (unless `allowzero`), -1 takes what remains."""
+def reshape(call: OperatorCall, x: Value, shape: Given, *, allowzero: bool = False) -> Value:
+    """0 copies an extent (unless `allowzero`), -1 takes what remains; an attribute at first."""
     wanted = call.known_ints(shape, "shape")
     dims = [x.shape[d] if n == 0 and not allowzero else n for d, n in enumerate(wanted)]
     if -1 in dims:
@@ -80,11 +82,26 @@ def slice_(
     axes: Given = None,
     steps: Given = None,
 ) -> Value:
-    """Inputs since opset 10, attributes before."""
-    low, high = call.known_ints(starts, "starts"), call.known_ints(ends, "ends")
+    """Inputs since opset 10, attributes before. Where both ends are one run-time value and a known
+    number, so that the extent is known, the elements are gathered.
+    """
+    low, high = call.numbers(starts, "starts"), call.numbers(ends, "ends")
     over = call.ints(axes, "axes") or tuple(range(len(low)))
     step = call.ints(steps, "steps") or (1,) * len(low)
-    return _slice(call, x, low, high, step, [call.axis(a, x.rank) for a in over])
+    known: list[tuple[int, int, int, int]] = []
+    for start, end, by, a in zip(low, high, step, over, strict=True):
+        axis = call.axis(a, x.rank)
+        if start.root is None and end.root is None:
+            known.append((start.offset, end.offset, by, axis))
+            continue
+        count = start.steps_to(end, by)
+        if count is None:
+            call.known(starts, "starts"), call.known(ends, "ends")
+        elif count:
+            x = call.emit("gather", x, call.progression(start, count, by), axis=axis)
+        else:
+            x = call.empty((*x.shape[:axis], 0, *x.shape[axis + 1 :]), x)
+    return _slice(call, x, *zip(*known, strict=True)) if known else x
 
 
 def _slice(
@@ -129,14 +146,17 @@ def gather_elements(call: OperatorCall, x: Value, indices: Value, *, axis: int =
 def pad(
     call: OperatorCall,
     x: Value,
-    pads: Given,
+    pads: Given = None,
     value: Given = None,
     axes: Given = None,
     *,
     mode: str = "constant",
+    paddings: Ints = (),
 ) -> Value:
-    """Pads are [befores..., afters...]: an input since opset 11, an attribute before."""
-    wanted = call.known_ints(pads, "pads")
+    """Pads are [befores..., afters...]: an input since opset 11, an attribute before, which had
+    another name in the first.
+    """
+    wanted = tuple(paddings) or call.known_ints(pads, "pads")
     over = call.ints(axes, "axes") if call.opset >= 18 else None
     half = len(wanted) // 2
     pairs = [(0, 0)] * x.rank
@@ -145,12 +165,29 @@ def pad(
         pairs[call.axis(axis, x.rank)] = (before, after)
     if mode not in PAD_MODES:
         call.reject(f"mode {mode!r} is not supported")
-    fill = call.constant(value, "constant_value")
     if not any(p for pair in pairs for p in pair):
         return x
+    if mode == "constant" and isinstance(value, Value) and not value.is_constant:
+        return _padded_with(call, x, pairs, value)
+    fill = call.constant(value, "constant_value") if mode == "constant" else None
     return call.emit(
         "pad", x, pads=tuple(pairs), mode=mode, value=0.0 if fill is None else fill.item()
     )
+
+
+def _padded_with(
+    call: OperatorCall, x: Value, pairs: Sequence[tuple[int, int]], value: Value
+) -> Value:
+    """`x` with a number around it that is known when it runs."""
+    y = call.emit("pad", x, pads=tuple(pairs), mode="constant", value=0.0)
+    fill = call.builder.reshape(value, ())
+    for axis, (before, after) in enumerate(pairs):
+        if before > 0 or after > 0:
+            at = np.arange(y.shape[axis]) - before
+            inside = (at >= 0) & (at < x.shape[axis])
+            column = call.literal(inside.reshape((-1,) + (1,) * (y.rank - axis - 1)))
+            y = call.emit("where", column, y, fill)
+    return y
 
 
 def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
@@ -161,9 +198,22 @@ def expand(call: OperatorCall, x: Value, shape: Value) -> Value:
     return x if whole == x.shape else call.emit("broadcast_to", x, shape=whole)
 
 
-def tile(call: OperatorCall, x: Value, repeats: Value) -> Value:
+def tile(call: OperatorCall, x: Value, repeats: Value, axis: Value | None = None) -> Value:
+    """Before opset 6, along one axis."""
     times = call.known_ints(repeats, "repeats")
+    if axis is not None:
+        at = call.axis(call.number(axis, "axis", 0), x.rank)
+        times = (*(1,) * at, *times, *(1,) * (x.rank - at - 1))
     return x if set(times) <= {1} else call.emit("tile", x, repeats=times)
+
+
+def crop(call: OperatorCall, x: Value, *, border: Ints = (0, 0, 0, 0), scale: Ints = ()) -> Value:
+    """Images [n, c, h, w] without a border, left, top, right and bottom, or [h, w] = `scale` of
+    them from its corner on. Of opset 1.
+    """
+    left, top, right, bottom = border
+    high, wide = scale or (x.shape[2] - top - bottom, x.shape[3] - left - right)
+    return call.cut(call.cut(x, 2, top, top + high), 3, left, left + wide)
 
 
 def blocks(op: str) -> Translator:
@@ -175,6 +225,7 @@ def blocks(op: str) -> Translator:
 
 MOVEMENT: dict[str, Translator] = {
     "Concat": concat,
+    "Crop": crop,
     "DepthToSpace": blocks("depth_to_space"),
     "Expand": expand,
     "Flatten": flatten,
