@@ -218,7 +218,8 @@ def _date(model: onnx.ModelProto) -> None:
     """
     if model.ir_version < 3 and not model.opset_import:
         model.opset_import.append(onnx.helper.make_opsetid("", 1))
-    model.ir_version = max(model.ir_version, 4)
+    if 1 <= model.ir_version < 4:
+        model.ir_version = 4
 
 
 def _check_opset(model: onnx.ModelProto, where: str) -> None:

@@ -1,6 +1,7 @@
 """ONNX operator type → translator, onnxruntime's own too, and why others cannot be taken.
 
-Translators cover all opsets; each says where opsets differ. An operator in neither table is taken by its definition in ONNX (`onnx_functions`).
+Translators cover all opsets; each says where opsets differ. An operator in neither table is taken
+by its definition in ONNX (`onnx_functions`).
 """
 
 from tilewright.graph.onnx_ops.call import Translator
