@@ -77,7 +77,8 @@ def _branch(region: Region, name: str, graph: onnx.GraphProto) -> Branch | str:
         with region.attempt(noted):
             return body, [_tensor(v) for v in region.within(body, graph, ())]
     except (Rejected, ExprError) as refusal:
-        return f"its {name} branch cannot be taken: {'; '.join(noted) or refusal}"
+        reasons = [reason.removeprefix(f"{region.label}: ") for reason in noted]
+        return f"its {name} branch cannot be taken: {'; '.join(reasons) or refusal}"
 
 
 def _refusal(region: Region, reason: str, results: Sequence[Value]) -> Branch:
