@@ -24,6 +24,11 @@ def whole(*values: int) -> Array:
     return np.array(values, np.int64)
 
 
+NUMBERS = {"zero": whole(0), "one": whole(1), "two": whole(2), "three": whole(3)} | {
+    "number": np.array(3, np.int64)
+}
+
+
 def agrees(model: onnx.ModelProto, given: dict[str, Array]) -> None:
     found, wanted = run_graph(load(model), given), run_onnx(model, given)
     for ours, theirs in zip(found, wanted, strict=True):
@@ -43,6 +48,22 @@ def test_a_pad_around_with_a_value_that_is_an_input(pads: tuple[int, ...], kind:
     )  # fmt: skip
     with_output(model, {"y": (dtype, 2)})
     agrees(model, {"x": x, "v": np.array(-7.5, np.float32).astype(kind)})
+
+
+@pytest.mark.parametrize("first", [0, 2, 5])
+@pytest.mark.parametrize("value", [False, True])
+def test_a_pad_of_a_known_extent_at_a_place_that_is_an_input(first: int, value: bool) -> None:
+    """s before, 5 - s after; a column and two more as they are."""
+    nodes = [
+        node("Sub", ["five", "s"], ["rest"]),
+        node("Concat", ["s", "one", "rest", "two"], ["p"], axis=0),
+        node("Pad", ["x", "p", "v"] if value else ["x", "p"], ["y"]),
+    ]
+    inputs = {"x": (3, 4), "s": (1,)} | ({"v": ()} if value else {})
+    numbers = {**NUMBERS, "five": whole(5)}
+    model = with_output(make_model(nodes, inputs, numbers, dtypes={"s": INT}), {"y": (FLOAT, 2)})
+    given = {"x": floats(3, 4), "s": whole(first)}
+    agrees(model, given | ({"v": np.array(2.5, np.float32)} if value else {}))
 
 
 @pytest.mark.parametrize("upper", [0, 1])
@@ -87,11 +108,6 @@ def of_narrow(nodes: list[onnx.NodeProto]) -> tuple[str, str]:
     nodes += [node("Cast", ["s"], ["n"], to=TensorProto.INT32)]
     nodes += [node("Cast", ["n"], ["a"], to=INT), node("Add", ["a", "three"], ["e"])]
     return "a", "e"
-
-
-NUMBERS = {"zero": whole(0), "one": whole(1), "two": whole(2), "three": whole(3)} | {
-    "number": np.array(3, np.int64)
-}
 
 
 @pytest.mark.parametrize("step", [1, 2])

@@ -26,7 +26,7 @@ from google.protobuf.message import DecodeError, EncodeError  # type: ignore[imp
 
 from tilewright.errors import UnsupportedModel
 from tilewright.graph.ir import Array
-from tilewright.graph.onnx_ops import translator_of
+from tilewright.graph.onnx_ops import ONNXRUNTIME, translator_of
 from tilewright.graph.onnx_scope import STANDARD, Nodes, subgraphs
 from tilewright.graph.onnx_shapes import (
     Declared,
@@ -45,8 +45,6 @@ from tilewright.graph.onnx_weights import set_aside, tensors
 from tilewright.text import one_line, size
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
-
-ONNXRUNTIME = "com.microsoft"
 
 UNKNOWN = "unknown"  # a domain without operators
 

@@ -1,4 +1,4 @@
-"""Which operators of ONNX's default domain are supported, for people to read.
+"""Which operators of ONNX's default domain and of onnxruntime's are supported, for people to read.
 
 operators() -> [Operator("Abs", 1, 24, "kernels", ""), ..., Operator("NonZero", 1, 24, "", "…")]
 """
@@ -12,7 +12,14 @@ from typing import Any
 import onnx.defs
 
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_ops import LIMITS, TRANSLATORS, UNSUPPORTED
+from tilewright.graph.onnx_ops import (
+    DOMAINS,
+    LIMITS,
+    ONNXRUNTIME,
+    THEIR_LIMITS,
+    TRANSLATORS,
+    UNSUPPORTED,
+)
 
 IMPORT_ONLY = ("Constant", "Shape", "Size")
 
@@ -30,12 +37,16 @@ class Operator:
 
 
 def operators() -> list[Operator]:
-    """Every operator of the default domain, by name."""
+    """Every operator of the default domain, by name; then those of onnxruntime's that we have."""
     versions: defaultdict[str, list[Any]] = defaultdict(list)
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain == "":
             versions[schema.name].append(schema)
-    return [_operator(name, versions[name]) for name in sorted(versions)]
+    standard = [_operator(name, versions[name]) for name in sorted(versions)]
+    return standard + [
+        Operator(f"{ONNXRUNTIME}.{name}", 1, 1, "kernels", THEIR_LIMITS.get(name, ""))
+        for name in sorted(DOMAINS[ONNXRUNTIME])
+    ]
 
 
 def _operator(name: str, schemas: list[Any]) -> Operator:

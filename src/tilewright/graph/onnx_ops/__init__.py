@@ -9,7 +9,7 @@ from tilewright.graph.onnx_ops.contraction import CONTRACTION
 from tilewright.graph.onnx_ops.elementwise import ELEMENTWISE
 from tilewright.graph.onnx_ops.indexing import INDEXING
 from tilewright.graph.onnx_ops.movement import MOVEMENT
-from tilewright.graph.onnx_ops.onnxruntime import ONNXRUNTIME
+from tilewright.graph.onnx_ops.onnxruntime import FUSED
 from tilewright.graph.onnx_ops.quantised import QUANTISED
 from tilewright.graph.onnx_ops.recurrent import RECURRENT
 from tilewright.graph.onnx_ops.reduction import REDUCTION
@@ -22,10 +22,12 @@ TRANSLATORS: dict[str, Translator] = (
     ELEMENTWISE | MOVEMENT | CONTRACTION | WINDOW | REDUCTION | INDEXING
 ) | (SAMPLING | QUANTISED | RECURRENT | SIGNAL | SEQUENCES)
 
+ONNXRUNTIME = "com.microsoft"
+
 DOMAINS: dict[str, dict[str, Translator]] = {
     "": TRANSLATORS,
     "ai.onnx": TRANSLATORS,
-    "com.microsoft": ONNXRUNTIME,
+    ONNXRUNTIME: FUSED,
 }
 
 
@@ -72,3 +74,16 @@ LIMITS: dict[str, str] = {
 }
 """What of a supported operator is not taken, where that is not obvious: shapes, axes and the like
 must always be known at import."""
+
+MASKS = "no mask of four dimensions; no cache that is written in place"
+
+THEIR_LIMITS: dict[str, str] = {
+    "Attention": f"{MASKS}; no rotary positions",
+    "DynamicQuantizeLSTM": "its weights must be constant",
+    "GroupQueryAttention": "without keys and values of earlier calls",
+    "MultiHeadAttention": MASKS,
+    **dict.fromkeys(
+        ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization"), "no mean, no variance"
+    ),
+}
+"""The same of onnxruntime's operators."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
 
 from tilewright.expr.operators.movement import PAD_MODES
 from tilewright.graph.ir import Value
+from tilewright.graph.linear import Linear
 from tilewright.graph.onnx_ops.call import Given, OperatorCall, Translator
 from tilewright.graph.onnx_ops.contraction import Ints, on_image
 
@@ -156,38 +157,65 @@ def pad(
     """Pads are [befores..., afters...]: an input since opset 11, an attribute before, which had
     another name in the first.
     """
-    wanted = tuple(paddings) or call.known_ints(pads, "pads")
-    over = call.ints(axes, "axes") if call.opset >= 18 else None
-    half = len(wanted) // 2
-    pairs = [(0, 0)] * x.rank
-    rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
-    for axis, before, after in rows:
-        pairs[call.axis(axis, x.rank)] = (before, after)
     if mode not in PAD_MODES:
         call.reject(f"mode {mode!r} is not supported")
-    if not any(p for pair in pairs for p in pair):
-        return x
-    if mode == "constant" and isinstance(value, Value) and not value.is_constant:
-        return _padded_with(call, x, pairs, value)
-    fill = call.constant(value, "constant_value") if mode == "constant" else None
-    return call.emit(
-        "pad", x, pads=tuple(pairs), mode=mode, value=0.0 if fill is None else fill.item()
+    wanted = call.numbers(paddings or pads, "pads")
+    over = call.ints(axes, "axes") if call.opset >= 18 else None
+    half = len(wanted) // 2
+    pairs, moving = [(0, 0)] * x.rank, {}
+    rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
+    for a, before, after in rows:
+        axis, total = call.axis(a, x.rank), before.plus(after, 1)
+        if before.root is None and after.root is None:
+            pairs[axis] = (before.offset, after.offset)
+        elif mode == "constant" and total is not None and total.root is None:
+            moving[axis] = (before, total.offset)
+        else:
+            call.known(pads, "pads")
+    runs = mode == "constant" and isinstance(value, Value) and not value.is_constant
+    fill = call.constant(value, "constant_value") if mode == "constant" and not runs else None
+    number = 0.0 if fill is None else fill.item()
+    y = x
+    if any(p for pair in pairs for p in pair):
+        y = call.emit("pad", x, pads=tuple(pairs), mode=mode, value=number)
+    if not runs and not moving:
+        return y
+    around = (
+        call.builder.reshape(value, ()) if runs and value is not None else call.literal(number, x)
     )
+    return _placed(call, x, y, pairs if runs else [], moving, around)
 
 
-def _padded_with(
-    call: OperatorCall, x: Value, pairs: Sequence[tuple[int, int]], value: Value
+def _placed(
+    call: OperatorCall,
+    x: Value,
+    y: Value,
+    pairs: Sequence[tuple[int, int]],
+    moving: Mapping[int, tuple[Linear, int]],
+    fill: Value,
 ) -> Value:
-    """`x` with a number around it that is known when it runs."""
-    y = call.emit("pad", x, pads=tuple(pairs), mode="constant", value=0.0)
-    fill = call.builder.reshape(value, ())
+    """`fill` in place of what the pads `pairs` put around `x` in `y`; then along other axes, so
+    many elements more in all, of which a number that is known when it runs comes first.
+    """
     for axis, (before, after) in enumerate(pairs):
         if before > 0 or after > 0:
             at = np.arange(y.shape[axis]) - before
-            inside = (at >= 0) & (at < x.shape[axis])
-            column = call.literal(inside.reshape((-1,) + (1,) * (y.rank - axis - 1)))
-            y = call.emit("where", column, y, fill)
+            inside = call.literal((at >= 0) & (at < x.shape[axis]))
+            y = call.emit("where", _column(call, inside, axis, y), y, fill)
+    for axis, (first, total) in moving.items():
+        extent, back = y.shape[axis], Linear(first.root, -first.factor, -first.offset)
+        place = call.progression(back, extent + total, 1)
+        low = call.emit("greater_equal", place, call.literal(0, place))
+        high = call.emit("less", place, call.literal(extent, place))
+        y = call.emit("gather", y, place, axis=axis)
+        inside = call.emit("logical_and", low, high)
+        y = call.emit("where", _column(call, inside, axis, y), y, fill)
     return y
+
+
+def _column(call: OperatorCall, x: Value, axis: int, y: Value) -> Value:
+    """The vector `x` along `axis` of `y`."""
+    return call.builder.reshape(x, (x.elements, *(1,) * (y.rank - axis - 1)))
 
 
 def expand(call: OperatorCall, x: Value, shape: Value) -> Value:

@@ -313,7 +313,7 @@ def group_norm(
     return [v if channels_last else channels_first(call, v) for v in (y, total)]
 
 
-ONNXRUNTIME: dict[str, Translator] = {
+FUSED: dict[str, Translator] = {
     "Attention": attention,
     "BiasAdd": bias_add,
     "BiasGelu": gelu(approximate=False),
