@@ -162,7 +162,7 @@ def pad(
     wanted = call.numbers(paddings or pads, "pads")
     over = call.ints(axes, "axes") if call.opset >= 18 else None
     half = len(wanted) // 2
-    pairs, moving = [(0, 0)] * x.rank, {}
+    pairs, moving = [(0, 0)] * x.rank, dict[int, tuple[Linear, int]]()
     rows = zip(range(x.rank) if over is None else over, wanted[:half], wanted[half:], strict=True)
     for a, before, after in rows:
         axis, total = call.axis(a, x.rank), before.plus(after, 1)
@@ -172,18 +172,18 @@ def pad(
             moving[axis] = (before, total.offset)
         else:
             call.known(pads, "pads")
-    runs = mode == "constant" and isinstance(value, Value) and not value.is_constant
-    fill = call.constant(value, "constant_value") if mode == "constant" and not runs else None
-    number = 0.0 if fill is None else fill.item()
-    y = x
+    around = None
+    if isinstance(value, Value) and value.constant is None:
+        around, value = call.builder.reshape(value, ()), None
+    array, y = call.constant(value, "constant_value"), x
+    number = 0.0 if array is None else array.item()
     if any(p for pair in pairs for p in pair):
         y = call.emit("pad", x, pads=tuple(pairs), mode=mode, value=number)
-    if not runs and not moving:
+    if mode != "constant" or (around is None and not moving):
         return y
-    around = (
-        call.builder.reshape(value, ()) if runs and value is not None else call.literal(number, x)
-    )
-    return _placed(call, x, y, pairs if runs else [], moving, around)
+    if around is None:
+        return _placed(call, x, y, (), moving, call.literal(number, x))
+    return _placed(call, x, y, pairs, moving, around)
 
 
 def _placed(
