@@ -6,10 +6,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
+import onnx.parser
+import onnxruntime
 import pytest
 from graph_reference import Array, run_graph, run_onnx
 from onnx import helper, numpy_helper
@@ -17,6 +21,7 @@ from onnx import helper, numpy_helper
 import tilewright as tw
 from tilewright.errors import UnsupportedModel
 from tilewright.graph.onnx_import import load
+from tilewright.graph.onnx_support import operators
 
 DOMAIN = "com.microsoft"
 
@@ -372,6 +377,89 @@ REFERENCES: list[tuple[Case, Sequence[Array]]] = [
 def test_as_it_is_described(case: Case, wanted: Sequence[Array]) -> None:
     model, given = case.model()
     agrees(run_graph(load(model), given), wanted)
+
+
+NARROW = [
+    SIMPLE[0], SIMPLE[12], PRODUCTS[0], NORMS[1], NORMS[-1], attention_cases()[8],
+    multi_head_cases()[3], rotary_cases()[0], *grouped_cases()[4:6], REFERENCES[0][0],
+    REFERENCES[8][0],
+]  # fmt: skip
+
+
+def cast(case: Case, old: Any, new: Any) -> Case:
+    arrays = [a if a is None or a.dtype != old else a.astype(new) for a in case.inputs]
+    return replace(case, inputs=arrays)
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("case", NARROW, ids=str)
+def test_in_narrow_types(case: Case, kind: Any) -> None:
+    """As in float32, of the same numbers."""
+    narrow = cast(case, np.float32, kind)
+    found, wanted = (
+        run_graph(load(model, {n: a.shape for n, a in given.items()}), given)
+        for model, given in (narrow.model(), cast(narrow, kind, np.float32).model())
+    )
+    for ours, exact in zip(found, wanted, strict=True):
+        assert ours.dtype == (kind if exact.dtype == np.float32 else exact.dtype)
+        error = np.abs(ours.astype(np.float64) - exact).max() / np.abs(exact).max()
+        assert error < (0.01 if kind is np.float16 else 0.06)
+
+
+# ---- as its optimiser writes them ------------------------------------------------------------
+
+
+def block(activation: Sequence[str], norm: bool) -> onnx.ModelProto:
+    """norm(x + act(x a + b) c), attention without heads, and a convolution, as exporters do it."""
+    lines = [
+        "m = MatMul(x, a)", "h = Add(m, b)", *activation, "p = MatMul(g, c)", "s = Add(p, d)",
+        "r = Add(s, x)",
+        "n = LayerNormalization<axis = -1>(r, w, v)" if norm else "n = Relu(r)",
+        "t = Transpose<perm = [0, 2, 1]>(n)", "q = MatMul(n, t)", "f = Mul(q, k)",
+        "o = Softmax<axis = -1>(f)", "u = MatMul(o, n)", "i = Unsqueeze(u, one)",
+        "j = Conv<pads = [1, 1, 1, 1]>(i, e)", "l = Add(j, i)", "z = Relu(l)",
+        "y = Squeeze(z, one)",
+    ]  # fmt: skip
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2, 5, 16] x) => (float[2, 5, 16] y) {'
+    model = onnx.parser.parse_model("\n".join([text, *lines, "}"]))
+    weights = {
+        "a": floats(16, 32), "b": floats(32), "c": floats(32, 16) / 8, "d": floats(16),
+        "w": floats(16), "v": floats(16), "k": np.float32(0.2), "e": floats(1, 1, 3, 3),
+        "half": np.float32(0.5), "root": np.float32(math.sqrt(2)), "unit": np.float32(1),
+        "quick": np.float32(1.702), "one": np.array([1]),
+    }  # fmt: skip
+    model.graph.initializer.extend(
+        numpy_helper.from_array(np.asarray(v), n) for n, v in weights.items()
+    )
+    return model
+
+
+ERF_GELU = ["a1 = Div(h, root)", "a2 = Erf(a1)", "a3 = Add(a2, unit)", "a4 = Mul(h, a3)",
+            "g = Mul(a4, half)"]  # fmt: skip
+QUICK_GELU = ["a1 = Mul(h, quick)", "a2 = Sigmoid(a1)", "g = Mul(h, a2)"]
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("activation", [ERF_GELU, QUICK_GELU], ids=["gelu", "quick"])
+def test_what_its_optimiser_writes(activation: list[str], norm: bool, tmp_path: Path) -> None:
+    """Files that onnxruntime saves after its fusions, and before: the same results."""
+    model = block(activation, norm)
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.optimized_model_filepath = str(tmp_path / "fused.onnx")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    fused = onnx.load(tmp_path / "fused.onnx")
+    assert any(n.domain == DOMAIN for n in fused.graph.node)
+    given = {"x": floats(2, 5, 16, seed=9)}
+    for each in (fused, model):
+        agrees(run_graph(load(each), given), session.run(None, given), 1e-4)
+
+
+def test_they_are_listed() -> None:
+    listed = {o.name: o for o in operators()}
+    assert listed["com.microsoft.BiasGelu"].how == "kernels"
+    assert "earlier calls" in listed["com.microsoft.GroupQueryAttention"].note
 
 
 # ---- what is not taken ------------------------------------------------------------------------

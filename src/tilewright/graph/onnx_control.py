@@ -39,6 +39,9 @@ ENDLESS = 2**31
 MOST_ITERATIONS = 4096
 """A longer loop would become a program that nobody wants to wait for."""
 
+LONGEST_COURSE = 1 << 14
+"""Steps that are followed to see where a condition ends a loop: a few seconds."""
+
 
 Branch: TypeAlias = tuple[BodyBuilder, list[Value]]
 """A graph of its own, and its results."""
@@ -182,7 +185,7 @@ def _steps(
 ) -> int | None:
     """How many steps a loop takes whose condition `after` one follows from the number of the step
     and from carried values that do, too, and begin with constants; None for any other, and for a
-    course that is longer than `MOST_ITERATIONS`.
+    course that is longer than `LONGEST_COURSE`.
     """
     number, _, *carried = body.inputs
     pairs = list(zip(carried, results, start, strict=False))
@@ -200,7 +203,7 @@ def _steps(
     if not follows or len(begin) < len(followed) or any(node.control for node in nodes):
         return None
     known: dict[Value, Array] = dict(begin)
-    for step in range(1, MOST_ITERATIONS + 1):
+    for step in range(1, LONGEST_COURSE + 1):
         known[number] = np.asarray(step - 1, np.int64)
         made = _evaluated(nodes, known)
         if not made(after).all():

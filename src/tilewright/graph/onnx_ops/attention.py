@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 
+import ml_dtypes
 import numpy as np
 
 from tilewright.graph.ir import Value
@@ -70,7 +71,7 @@ def _without_later(call: OperatorCall, scores: Value, window: int) -> Value:
     queries, keys = call.table(*scores.shape[2:])
     ahead = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
     kept = (ahead <= 0) & ((ahead > -window) if window > 0 else True)
-    lowest = call.literal(np.finfo(numpy_dtype(scores)).min, scores)
+    lowest = call.literal(ml_dtypes.finfo(numpy_dtype(scores)).min, scores)
     return call.emit("where", call.literal(kept), scores, lowest)
 
 
