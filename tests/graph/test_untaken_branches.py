@@ -72,6 +72,23 @@ def test_a_known_condition_leaves_one_branch(kind: str, condition: str, bad: str
 
 
 @pytest.mark.parametrize("kind", MISFITS)
+def test_within_a_function_of_the_model(kind: str) -> None:
+    made = model(kind, "shape")
+    domain, imports = "com.example", list(made.opset_import)
+    body = [n for n in made.graph.node if n.op_type in ("Size", "Equal", "If")]
+    function = helper.make_function(
+        domain, "Chosen", ["x", "whole", "odd"], ["p"], body, imports
+    )  # fmt: skip
+    call = node("Chosen", ["x", "whole", "odd"], ["p"], domain=domain)
+    kept = [call, made.graph.node[-1]]
+    copies = [onnx.NodeProto.FromString(n.SerializeToString()) for n in kept]
+    del made.graph.node[:]
+    made.graph.node.extend(copies)
+    made.functions.append(function)
+    assert [n.op for n in load(made).nodes] == ["relu", "negative"]
+
+
+@pytest.mark.parametrize("kind", MISFITS)
 def test_a_branch_that_is_taken_is_refused_with_its_reason(kind: str) -> None:
     with pytest.raises(UnsupportedModel, match=MISFITS[kind][1]):
         load(model(kind, "data"), constants={"c": np.array(False)})

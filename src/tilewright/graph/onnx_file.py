@@ -2,8 +2,8 @@
 
     read_model("net.onnx", shapes={"x": (1, 3, 224, 224)})  →  PreparedModel(model, weights, …)
 
-The model passed ONNX's checker and strict shape inference, has sorted nodes and no symbolic
-dimensions. Its large weights are arrays beside it. Everything that fails is an
+The model passed ONNX's checker and, if it has no branches, strict shape inference, has sorted nodes
+and no symbolic dimensions. Its large weights are arrays beside it. Everything that fails is an
 UnsupportedModel that says what to do.
 """
 
@@ -45,8 +45,6 @@ from tilewright.graph.onnx_weights import set_aside, tensors
 from tilewright.text import one_line, size
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
-
-UNKNOWN = "unknown"  # a domain without operators
 
 LARGEST_FILE = 2**31 - 1
 """Bytes of one protobuf message."""
@@ -92,12 +90,10 @@ def read_model(
         _fix_inputs(model, constants or {})
         fix_shapes(model, shapes or {}, weights)
     _spell_defaults(model)
-    seen = onnx.ModelProto()
-    seen.CopyFrom(model)
-    _hide_branches(seen.graph.node)
-    seen.opset_import.append(onnx.helper.make_opsetid(UNKNOWN, 1))
-    with _refusing(f"{where}: shapes do not fit"):
-        onnx.shape_inference.infer_shapes(seen, check_type=True, strict_mode=True)
+    # What does not fit in a branch matters where that is taken.
+    if not any(map(_chooses, (model.graph.node, *(f.node for f in model.functions)))):
+        with _refusing(f"{where}: shapes do not fit"):
+            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
     return PreparedModel(model, weights, declared, where)
 
 
@@ -265,14 +261,9 @@ def _check(model: onnx.ModelProto, where: str) -> None:
         info.ClearField("type")
 
 
-def _hide_branches(nodes: Nodes) -> None:
-    """Let inference pass over choices: what does not fit in a branch matters where it is taken."""
-    for node in nodes:
-        if node.op_type == "If" and node.domain in STANDARD:
-            node.domain = UNKNOWN
-            del node.attribute[:]
-        for graph in subgraphs(node):
-            _hide_branches(graph.node)
+def _chooses(nodes: Nodes) -> bool:
+    """Whether there are branches among `nodes`, or within them."""
+    return any(n.op_type == "If" or any(_chooses(g.node) for g in subgraphs(n)) for n in nodes)
 
 
 def _spell_defaults(model: onnx.ModelProto) -> None:
