@@ -71,7 +71,8 @@ def _without_later(call: OperatorCall, scores: Value, window: int) -> Value:
     queries, keys = call.table(*scores.shape[2:])
     ahead = np.arange(keys) - np.arange(keys - queries, keys)[:, None]
     kept = (ahead <= 0) & ((ahead > -window) if window > 0 else True)
-    lowest = call.literal(ml_dtypes.finfo(numpy_dtype(scores)).min, scores)
+    numbers = ml_dtypes.finfo(numpy_dtype(scores))  # type: ignore[no-untyped-call]
+    lowest = call.literal(numbers.min, scores)
     return call.emit("where", call.literal(kept), scores, lowest)
 
 
