@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from graph_reference import Array, make_model
+from graph_reference import Array, make_model, run_graph
 from onnx import helper
 from test_onnx_control import BOOL, FLOAT, INT, node, subgraph, with_output
 
@@ -17,6 +17,7 @@ import tilewright as tw
 from devices import tools
 from tilewright.errors import RunError, UnsupportedModel
 from tilewright.graph.onnx_import import load
+from tilewright.graph.passes import simplify
 
 MISFITS = {
     "reshape": ([node("Reshape", ["x", "odd"], ["b"], name="bad")], "cannot take the shape"),
@@ -110,6 +111,17 @@ def test_a_run_that_takes_it_ends_in_an_error(kind: str, bad: str) -> None:
     for measure in (net.function.bench, net.profile):
         with pytest.raises(RunError, match="choice"):
             measure([x, np.array(not good)], 1)
+
+
+@pytest.mark.parametrize("kind", MISFITS)
+def test_a_graph_of_a_choice_has_both_branches(kind: str) -> None:
+    with pytest.warns(UserWarning, match=MISFITS[kind][1]):
+        graph = simplify(load(model(kind, "data")))
+    x = {"x": x23(), "c": np.array(True)}
+    np.testing.assert_array_equal(run_graph(graph, x)[0], -np.maximum(x23(), 0))
+    with pytest.raises(RunError, match=MISFITS[kind][1]):
+        run_graph(graph, {**x, "c": np.array(False)})
+    assert "refuse" in str(graph)
 
 
 @pytest.mark.cpu
