@@ -12,7 +12,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import RunError
-from tilewright.graph.ir import Branches, Control, Graph, Loop, Node, Refusal, Value, verify
+from tilewright.graph.ir import Branches, Control, Graph, Node, Refusal, Value, verify
 from tilewright.graph.partition import Partition
 from tilewright.graph.passes.fold_constants import evaluate
 
