@@ -12,6 +12,7 @@ import pytest
 from graph_reference import Array, run_graph
 from onnx import TensorProto, helper, numpy_helper
 
+from tilewright.errors import UnsupportedModel
 from tilewright.graph.onnx_import import load
 
 
@@ -178,6 +179,24 @@ def test_weights_may_be_listed_among_the_inputs(ir_version: int, listed: bool, s
     graph = load(model)
     assert [v.name for v in graph.inputs] == ["i0"]
     np.testing.assert_array_equal(run_graph(graph, {"i0": a})[0], a + b)
+
+
+def test_a_scan_over_batches_is_refused() -> None:
+    """As opset 8 had it: its first input are lengths."""
+    rows = [helper.make_tensor_value_info(n, TensorProto.FLOAT, (3,)) for n in ("s", "r", "t", "o")]
+    body = helper.make_graph(
+        [helper.make_node("Add", ["s", "r"], ["t"]), helper.make_node("Neg", ["t"], ["o"])],
+        "body", rows[:2], rows[2:],
+    )  # fmt: skip
+    node = helper.make_node("Scan", ["", "h", "x"], ["last", "y"], body=body, num_scan_inputs=1)
+    infos = [
+        helper.make_tensor_value_info(n, TensorProto.FLOAT, shape)
+        for n, shape in (("h", (2, 3)), ("x", (2, 5, 3)), ("y", (2, 5, 3)))
+    ]
+    graph = helper.make_graph([node], "old", infos[:2], infos[2:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 8)])
+    with pytest.raises(UnsupportedModel, match="opset 8, over batches"):
+        load(model)
 
 
 def test_what_is_known_is_computed_as_the_opset_says() -> None:

@@ -258,6 +258,8 @@ def _loop_written_out(region: Region, inputs: Sequence[Known]) -> Sequence[Known
 def scan(region: Region, inputs: Sequence[Known]) -> Sequence[Known]:
     """The body for every slice of the scanned inputs (opset 9 and newer)."""
     attributes = region.attributes
+    if region.scope.opset < 9:
+        raise Rejected("that of opset 8, over batches, is not supported; export with a newer opset")
     count = int(attributes["num_scan_inputs"])
     outputs = len(attributes["body"].output) - len(inputs) + count
 
