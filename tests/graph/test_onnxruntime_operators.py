@@ -255,6 +255,8 @@ def grouped_cases() -> list[Case]:
         Case(name, [q, k, v, *past, *ends], {**counts, "softcap": 1.5}, [6], all_three),
         Case(name, [q, k, v, *past, *ends], {**counts, "local_window_size": 3}, [6], all_three),
         Case(name, [q, k, v, *past, *ends], {**counts, "smooth_softmax": 1}, [6], all_three),
+        Case(name, [q, k, v, *past, *ends, *[None] * 3, floats(2, 4, 6, 6)], counts, [6]),
+        Case(name, [q, k, v, *past, *ends, *[None] * 4, floats(4)], counts, [6]),
         *(
             Case(
                 name, [q, k, v, *past, *ends, *turned],

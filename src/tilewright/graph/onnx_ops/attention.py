@@ -145,7 +145,6 @@ def attention(
     mask_filter_value: float = LEFT_OUT,
     do_rotary: bool = False,
     past_present_share_buffer: bool = False,
-    **_: int,
 ) -> Sequence[Known]:
     """Self-attention with its projection; the keys and values are one output, [2, ...]."""
     _refuse(
@@ -319,7 +318,6 @@ def group_query_attention(
     local_window_size: int = -1,
     smooth_softmax: int = 0,
     causal: bool = True,
-    **_: object,
 ) -> Sequence[Known]:
     """Causal attention over the elements of this call, the first one of a sequence.
 

@@ -205,7 +205,7 @@ def gemm_fast_gelu(call: OperatorCall, x: Value, w: Value, bias: Value | None = 
 
 
 def simplified_layer_norm(
-    call: OperatorCall, x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5, **_: int
+    call: OperatorCall, x: Value, scale: Value, *, axis: int = -1, epsilon: float = 1e-5
 ) -> Value:
     call.only_output()
     axes = tuple(range(call.axis(axis, x.rank), x.rank))
