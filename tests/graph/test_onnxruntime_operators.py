@@ -15,7 +15,7 @@ import onnx
 import onnx.parser
 import onnxruntime
 import pytest
-from graph_reference import Array, run_graph, run_onnx
+from graph_reference import Array, make_model, run_graph, run_onnx
 from onnx import helper, numpy_helper
 
 import tilewright as tw
@@ -456,6 +456,20 @@ def test_what_its_optimiser_writes(activation: list[str], norm: bool, tmp_path: 
     given = {"x": floats(2, 5, 16, seed=9)}
     for each in (fused, model):
         agrees(run_graph(load(each), given), session.run(None, given), 1e-4)
+
+
+def test_what_its_optimiser_writes_for_one_machine(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"])]
+    model = make_model(nodes, {"x": (1, 32, 8, 8)}, {"w": floats(32, 32, 3, 3)})
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.optimized_model_filepath = str(tmp_path / "blocked.onnx")
+    onnxruntime.InferenceSession(model.SerializeToString(), options)
+    written = onnx.load(tmp_path / "blocked.onnx")
+    if all(n.domain != "com.microsoft.nchwc" for n in written.graph.node):
+        pytest.skip("onnxruntime has no blocked convolutions for this CPU")
+    with pytest.raises(UnsupportedModel, match="ORT_ENABLE_EXTENDED instead of ORT_ENABLE_ALL"):
+        load(written)
 
 
 def test_they_are_listed() -> None:
