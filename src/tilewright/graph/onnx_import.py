@@ -31,11 +31,10 @@ from tilewright.graph.onnx_control import CONTROL
 from tilewright.graph.onnx_file import PreparedModel, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx_fold import FREE, computed, fold, fold_empty, is_numpy, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
-from tilewright.graph.onnx_ops import TRANSLATORS
+from tilewright.graph.onnx_ops import translator_of
 from tilewright.graph.onnx_ops.call import Known, OperatorCall, Rejected, translate
 from tilewright.graph.onnx_region import Noted, Region
 from tilewright.graph.onnx_scope import (
-    STANDARD,
     NameScope,
     Nodes,
     names_used,
@@ -54,6 +53,9 @@ MALFORMED = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeErr
 
 Way: TypeAlias = Callable[[onnx.NodeProto, Sequence[Known], NameScope], Sequence[Known]]
 """A node, its inputs and the scope it stands in → its outputs."""
+
+BROADCASTING = 7
+"""The opset since which operands broadcast as NumPy's do."""
 
 MOST_LISTED = 100  # problems in a message
 
@@ -101,6 +103,7 @@ class Importer:
         self.functions = {(f.domain, f.name): f for f in self.model.functions}
         self.builder = GraphBuilder(name)
         self.problems: list[str] = []
+        self.remarks: list[str] = []
         self.refused: dict[str, str] = {}
         self.unknown: set[Value] = set()
         self.nodes_left = len(self.model.graph.node) + MOST_WRITTEN_OUT
@@ -119,7 +122,8 @@ class Importer:
         outputs = self._outputs(scope)
         if self.problems:
             raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
-        for problem in misfits(self.declared, {n: v.shape for n, v in outputs}):
+        shapes = {n: v.shape for n, v in outputs}
+        for problem in (*misfits(self.declared, shapes), *dict.fromkeys(self.remarks)):
             warnings.warn(f"{self.where}: {one_line(problem)}", stacklevel=5)
         return self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
 
@@ -279,7 +283,7 @@ class Importer:
         """How a node of this type is taken, for all that its type says."""
         if (node.domain, node.op_type) in self.functions:
             return self._define
-        if node.domain in STANDARD and node.op_type in TRANSLATORS:
+        if translator_of(node.domain, node.op_type):
             return self._translate
         if node_key(node) in CONTROL:
             return self._control
@@ -301,11 +305,12 @@ class Importer:
                 return fold_empty(node, inputs, scope.opset, self.allowance)
             return None
         arrays = [v.constant if isinstance(v, Value) else None for v in inputs]
-        if values and not is_numpy(node.op_type, arrays):
+        older = scope.opset < BROADCASTING and translator_of(node.domain, node.op_type) is not None
+        if values and (older or not is_numpy(node.op_type, arrays)):
             if node.op_type in FREE:
                 return None
             found = self._computed(node, inputs, scope)
-            if found is not None:
+            if found is not None or older:
                 return found
         return fold(node, arrays, scope.opset, self.allowance)
 
@@ -313,7 +318,7 @@ class Importer:
         self, node: onnx.NodeProto, inputs: Sequence[Known], scope: NameScope
     ) -> Sequence[Array | None] | None:
         """The outputs of a node on constants, by what it is translated to; None if it is not."""
-        if node.domain not in STANDARD or node.op_type not in TRANSLATORS:
+        if translator_of(node.domain, node.op_type) is None:
             return None
         outer, self.builder = self.builder, GraphBuilder(node.op_type)
         try:
@@ -345,8 +350,10 @@ class Importer:
             allowance=self.allowance,
         )
         attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        translator = translator_of(node.domain, node.op_type)
+        assert translator is not None, "nodes come here that have one"
         try:
-            return translate(TRANSLATORS[node.op_type], call, inputs, attributes)
+            return translate(translator, call, inputs, attributes)
         except Rejected as refusal:
             # Definitions cover what is rare: statistics returned, odd attributes.
             if refusal.value is not None or not is_defined(node, scope.opset):
