@@ -51,7 +51,6 @@ from tilewright.expr.polynomials import (
     constant,
     content,
     plus,
-    sort_key,
     times,
 )
 
@@ -344,7 +343,7 @@ class Simplifier:
                     if bool(part.value) == decided:
                         return TRUE if decided else FALSE
                 elif part not in operands:
-                    operands[part] = sort_key(part)
+                    operands[part] = self.atoms.key(part)
         if not operands:
             return FALSE if decided else TRUE
         if len(operands) > 1 and any(self._negation(x) in operands for x in operands):
