@@ -45,8 +45,8 @@ STEPS: dict[str, Callable[[Expr], Expr]] = {
 
 
 def chain(step: str, first: Expr) -> Expr:
-    """A step that uses the one before it four times has as many nodes in a third of the levels."""
-    for _ in range(LEVELS // 3 if step == "index" else LEVELS):
+    """A step that uses the one before it four times has as many nodes in a quarter of the levels."""
+    for _ in range(LEVELS // 4 if step == "index" else LEVELS):
         first = STEPS[step](first)
     return first
 
