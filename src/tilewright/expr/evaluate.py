@@ -255,6 +255,13 @@ class Values:
     def __getitem__(self, e: Extent) -> Column:
         return e if isinstance(e, int) else self._columns[self._numbers[id(e)]]
 
+    def table(self, n: int) -> Array:
+        """All columns side by side, int64 `[columns, n]`."""
+        found = np.empty((len(self._columns), n), np.int64)
+        for row, column in zip(found, self._columns, strict=True):
+            row[:] = column
+        return found
+
 
 class ColumnProgram:
     """Many int64 or bool expressions over decision variables, compiled into NumPy calls.

@@ -19,12 +19,15 @@ LEVELS_SHOWN = 8
 
 
 class HashedOnce:
-    """Has places for the hash and for an equal value, both made when they are asked for."""
+    """Has places for the hash, for an equal value, and for what it reads, all made when they are
+    asked for.
+    """
 
-    __slots__ = ("_equal", "_hash")
+    __slots__ = ("_equal", "_hash", "_reads")
 
     _hash: int
     _equal: HashedOnce
+    _reads: tuple[Any, ...]
 
 
 def hashed_once(cls: type[T]) -> type[T]:

@@ -577,7 +577,12 @@ def walk(e: Expr, below: Callable[[Expr], tuple[Expr, ...]] = children) -> Itera
 
 def reads(e: Expr) -> list[Read]:
     """All tensor reads in `e`, in order; one that stands in several places once."""
-    return [x for x in walk(e) if isinstance(x, Read)]
+    try:
+        found: tuple[Read, ...] = e._reads
+    except AttributeError:
+        found = tuple(x for x in walk(e) if isinstance(x, Read))
+        object.__setattr__(e, "_reads", found)
+    return list(found)
 
 
 def free_vars(e: Expr) -> set[str]:

@@ -195,7 +195,7 @@ class Evaluator:
 
     def value(self, e: Expr) -> SsaValue:
         """The value of an expression: one lane where it does not depend on the lanes."""
-        return self._once(e, self._value)
+        return self._value(e) if self._values is None else self._once(e, self._value)
 
     def _once(self, e: Expr, make: Callable[[Expr], SsaValue]) -> SsaValue:
         """A value that was made before in this statement, for equal bindings and under the same
