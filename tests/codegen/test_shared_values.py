@@ -45,7 +45,7 @@ STEPS: dict[str, Callable[[Expr], Expr]] = {
 
 
 def chain(step: str, first: Expr) -> Expr:
-    """A step that uses the one before it four times has as many nodes in a quarter of the levels."""
+    """Steps, so many levels of each as give so many nodes."""
     for _ in range(LEVELS // 4 if step == "index" else LEVELS):
         first = STEPS[step](first)
     return first

@@ -32,9 +32,9 @@ Number: TypeAlias = NDArray[Any] | float
 @dataclass(frozen=True)
 class Compiled:
     """A statement, and those of its numbers that differ from candidate to candidate (`varying`,
-    equal ones once, by their rows in the table of the program's values); dimensions that loops move alike are one object. Compiled statements of equal
-    `structure` may share tables, whatever their programs: what one calls a number stands at the
-    same place in all.
+    equal ones once, by their rows in the table of the program's values); dimensions that loops move
+    alike are one object. Compiled statements of equal `structure` may share tables, whatever their
+    programs: what one calls a number stands at the same place in all.
     """
 
     statement: Statement
