@@ -226,7 +226,9 @@ class Evaluator:
 
     def _exists(self, e: Read) -> bool:
         """Whether a read names an element whatever a guard says."""
-        buffer = self.buffers[e.tensor.name]
+        buffer = self.buffers.get(e.tensor.name)
+        if buffer is None:  # a scan of a region comes by before its storage is there
+            return False
         if not any(map(self.is_read, e.indices)):
             at = self.ix.resolve(self.form(e, e.tensor, e.indices))
             return at is not None and self.memory.emitter.in_bounds(buffer, at)

@@ -11,10 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tilewright.expr.dtypes import INT64
 from tilewright.expr.intervals import Interval, interval
-from tilewright.expr.nodes import Axis, Binary, Const, Expr, Var, cast, free_vars
+from tilewright.expr.nodes import (
+    Axis,
+    Binary,
+    Const,
+    Expr,
+    Read,
+    Tensor,
+    Var,
+    as_expr,
+    cast,
+    free_vars,
+)
 from tilewright.expr.tensors import Compute
-from tilewright.nest.nodes import If, Node, Store, seq
+from tilewright.nest.nodes import If, Node, Store, allocated, seq
 from tilewright.schedule.forms.form import Chosen, Place, Values, within
 from tilewright.schedule.state import Stage, State
 from tilewright.schedule.step import extent_int
@@ -42,36 +54,52 @@ class Places:
     def nest(self, place: Place) -> Node:
         axes = self.axes[len(self.outer) :]
         inner = tuple(a for a in axes if a.name not in self.named)
-        extents = {a.name: extent_int(a.extent) for a in axes}
-        dtype = place.tensor.dtype.compute
         conditions = [t for t in self.tests if not isinstance(t, str)]
         decided = {n for e in (*self.named.values(), *conditions) for n in free_vars(e)}
+        spots = place.storage("place", (len(self.named),), INT64)
 
         def first(at: Values) -> Node:
             return Store(place.tensor, place.element(at), self.rest, initial=True)
 
-        def term(at: Values) -> Node:
-            spots = {name: place.lowered(e, at) for name, e in self.named.items()}
-            sure = {name: within(spot, extents[name]) for name, spot in spots.items()}
-            value = cast(dtype, place.lowered(self.value, at))
-            node: Node = Store(place.tensor, place.element({**at, **sure}), value, self.op)
-            for test in reversed(self.tests):
-                if isinstance(test, str):
-                    node = If((spots[test] >= 0) & (spots[test] < extents[test]), node)
-                else:
-                    node = If(place.lowered(test, at), node)
-            return node
+        def update(at: Values) -> Node:
+            spot = {
+                name: within(Read(spots, (as_expr(n),)), self._extent(name))
+                for n, name in enumerate(self.named)
+            }
+            value = cast(place.tensor.dtype.compute, place.lowered(self.value, at))
+            return Store(place.tensor, place.element({**at, **spot}), value, self.op)
 
-        lanes = not inner or inner[-1].name not in decided
+        def term(k: Expr) -> Node:
+            here: Values = {self.over.name: k}
+            if decided & {a.name for a in inner}:
+                return place.over(
+                    "term",
+                    inner,
+                    lambda at: self._tested(place, spots, {**at, **here}, update({**at, **here})),
+                    lanes=False,
+                )
+            row = place.over("term", inner, lambda at: update({**at, **here}), lanes=True)
+            return self._tested(place, spots, here, row)
+
         start = place.over("first", axes, first, lanes=True)
-        run = place.loop(
-            self.over.name,
-            extent_int(self.over.extent),
-            lambda k: place.over(
-                "term", inner, lambda at: term({**at, self.over.name: k}), lanes=lanes
-            ),
-        )
-        return seq(start, run)
+        run = place.loop(self.over.name, extent_int(self.over.extent), term)
+        return seq(start, allocated(spots, run))
+
+    def _tested(self, place: Place, spots: Tensor, at: Values, node: Node) -> Node:
+        """`node` where all tests hold, the places found on the way."""
+        numbers = {name: n for n, name in enumerate(self.named)}
+        for test in reversed(self.tests):
+            if isinstance(test, str):
+                spot = Read(spots, (as_expr(numbers[test]),))
+                inside = If((spot >= 0) & (spot < self._extent(test)), node)
+                found = place.lowered(self.named[test], at)
+                node = seq(Store(spots, spot.indices, found), inside)
+            else:
+                node = If(place.lowered(test, at), node)
+        return node
+
+    def _extent(self, name: str) -> int:
+        return extent_int(next(a.extent for a in self.axes if a.name == name))
 
 
 class Scattered:

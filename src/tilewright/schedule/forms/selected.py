@@ -42,7 +42,7 @@ from tilewright.schedule.step import extent_int
 INT32 = DTYPES["int32"]
 BLOCKS = (16, 8, 4)  # neighbours asked together, the first of which there are enough
 RANKED = "form.ranked"
-FEW, DIGITS_OF_FEW, DIGITS = 2048, 8, 11  # bits of a digit: a count for each value is no longer
+MOST_DIGITS = 11  # bits of a digit, whose counts stay near
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class _Sorting:
         how many elements there are, if not all.
         """
         (extent,) = map(extent_int, given[0].shape)
-        width = DIGITS_OF_FEW if extent <= FEW else DIGITS
+        width = min(range(1, MOST_DIGITS + 1), key=lambda w: self._steps(extent, w))
         other = tuple(replace(t, name=f"{t.name}.{name}") for t in given)
         starts = self.place.storage(f"{name}.start", (1 << width,), INT64)
         following = self.place.storage(f"{name}.next", (2,), INT64)
@@ -186,6 +186,10 @@ class _Sorting:
         for tensor in (following, starts, *other):
             body = allocated(tensor, body)
         return body
+
+    def _steps(self, extent: int, width: int) -> int:
+        """How many a sort takes by digits of so many bits: over all counts, and over all keys."""
+        return -(-self.dtype.bits // width) * 2 * ((1 << width) + extent)
 
     def _pass(
         self,
