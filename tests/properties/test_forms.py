@@ -87,7 +87,7 @@ def rows_scattered(rng: np.random.Generator) -> Drawn:
 
 
 def ordered(rng: np.random.Generator) -> Drawn:
-    shape, axis = shape_of(rng, 90, 2)
+    shape, axis = shape_of(rng, 50, 2)
     kinds = ("float32", "float16", "int32", "int64", "uint8", "int8", "float64", "bool")
     kind = str(rng.choice(kinds))
     if kind.startswith("float"):
