@@ -7,7 +7,7 @@ with contextlib.closing(TaskMeasurer(target)) as measurer:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilewright.build import make_request
 from tilewright.gene import Gene
@@ -17,25 +17,31 @@ from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, Measure
 from tilewright.measure.task import MeasureTask
 from tilewright.measure.trial import RunOptions
 from tilewright.schedule.trace import template_of
-from tilewright.search.tasks import AllFailedError, TuningTask
+from tilewright.search.tasks import UNFINISHED, AllFailedError, TuningTask
 from tilewright.settings import Settings
 from tilewright.target import GpuTarget, Target, available_cores
 
 
 @dataclass
 class TaskMeasurer:
-    """Measures programs of tasks, given as genes: a LocalMeasurer in the tuner's terms."""
+    """Measures programs of tasks, given as genes: a LocalMeasurer in the tuner's terms. In a run of
+    `budget_s` a trial has less time than usual, unless `options` say how much; what does not end in
+    that is no failure, but UNFINISHED.
+    """
 
     target: Target
     command: Sequence[str] | str | None = None
     options: RunOptions | None = None
+    budget_s: float | None = None
     known: dict[str, MeasureTask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # One core is the runner's; on the others programs are built while a GPU runs some.
         is_apart = self.target.backend.apart and self.command is None
         free = available_cores() - 1 if is_apart else None
-        self.local = LocalMeasurer(runner=self.command, options=self.options, free_cores=free)
+        options = self.options or RunOptions.within(self.budget_s)
+        self.hurries = self.options is None and options.timeout_s < RunOptions().timeout_s
+        self.local = LocalMeasurer(runner=self.command, options=options, free_cores=free)
 
     def measure(
         self,
@@ -53,6 +59,8 @@ class TaskMeasurer:
             self._keep_proofs(genes, error.results)
             raise AllFailedError(str(error), error.results) from error
         self._keep_proofs(genes, results)
+        if self.hurries:
+            return [replace(r, stage=UNFINISHED) if r.stage == "timeout" else r for r in results]
         return results
 
     def confirm(
