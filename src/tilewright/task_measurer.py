@@ -42,6 +42,8 @@ class TaskMeasurer:
         options = self.options or RunOptions.within(self.budget_s)
         self.hurries = self.options is None and options.timeout_s < RunOptions().timeout_s
         self.local = LocalMeasurer(runner=self.command, options=options, free_cores=free)
+        if self.budget_s is not None:
+            self.local.launch()
 
     def measure(
         self,

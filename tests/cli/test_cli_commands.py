@@ -240,7 +240,7 @@ def test_compile_saves_a_library(tuned: tuple[Path, Result], model: Path, tmp_pa
 def test_show_prints_the_loops_and_other_layers_on_demand(tuned: tuple[Path, Result]) -> None:
     short = cli("show", tuned[0], "matmul")
     assert short.exit_code == 0, short.output
-    assert "trial no. " in short.output and "tiled" in short.output
+    assert f" of {tuned[0]}, measured on cpu" in short.output and "tiled" in short.output
     assert "multi_level_tiling" not in short.output and "define void @" not in short.output
     assert "── nest" in short.output and "for " in short.output
     layers = [word for one in ("sketch", "trace", "nest", "ir") for word in ("--layer", one)]
@@ -257,7 +257,7 @@ def test_show_prints_the_loops_and_other_layers_on_demand(tuned: tuple[Path, Res
 def test_show_takes_a_trial_and_a_layer(tuned: tuple[Path, Result]) -> None:
     result = cli("show", tuned[0], "--trial", 1, "--layer", "nest")
     assert result.exit_code == 0, result.output
-    assert "trial no. 1 of the database" in result.output
+    assert f"trial 1 of {tuned[0]}, measured on" in result.output
     assert "the untuned program" in result.output
     assert "define void" not in result.output
 

@@ -70,10 +70,13 @@ def test_a_mistake_names_the_rule(condition: Any, apply: Any, message: str) -> N
         Space(GEMM, TARGET, rules=[Rule("mine", condition, apply), *CPU_RULES])
 
 
-def test_a_structure_may_have_levels_that_a_stage_needs_not() -> None:
-    """The targets' own have: 'SSRSRS' tiles whatever is reused."""
-    rule = Rule("mine", once, tiles("SSRS"))
+def test_a_structure_is_for_the_axes_that_a_stage_has() -> None:
+    with pytest.raises(ScheduleError, match="'SRS' has levels R, but c has no reduction axes"):
+        Space(SUM, TARGET, rules=[Rule("mine", once, tiles("SRS")), *CPU_RULES])
+    rule = Rule("mine", once, tiles("SS"))
     assert {s.name for s in Space(SUM, TARGET, rules=[rule, *CPU_RULES]).sketches} == {"mine"}
+    no_sum = ComputeDAG([ops.matmul(given(8, 1, name="a"), given(1, 8), name="c")])
+    assert Space(no_sum, TARGET, rules=[Rule("mine", once, tiles("SSRS")), *CPU_RULES]).sketches
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def show(
             console.print(f"Show one with: tilewright show {db} TASK", soft_wrap=True)
             return
         program = find_program(database, task, trial, target)
-    print_head(console, program)
+    print_head(console, program, db)
     for number, one in enumerate(layer or [Layer.NEST]):
         if number and console.is_terminal and not typer.confirm(f"{one.value}?", default=True):
             return
@@ -86,14 +86,13 @@ def show(
         console.print(program.layers.text(one.value), soft_wrap=True, end="")
 
 
-def print_head(console: Console, program: RecordedProgram) -> None:
+def print_head(console: Console, program: RecordedProgram, db: str) -> None:
     """Which record this is."""
     trial, workload = program.trial, program.workload
     if program.note:
         remark(program.note)
     console.print(f"{workload.name} ({workload.hash[:8]})", style="bold")
-    number = f"trial no. {trial.id} of the database, measured on {program.machine}"
-    console.print(number, soft_wrap=True)
+    console.print(f"trial {trial.id} of {db}, measured on {program.machine}", soft_wrap=True)
     structure = sketch_words(program.layers.sketch_name)
     console.print(f"{structure}; {origin_words(trial.origin)}", soft_wrap=True)
     if program.reused is not None:

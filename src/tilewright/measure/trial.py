@@ -48,7 +48,7 @@ TURNS, FEW_TURNS = 6, 3
 # the figure, too, of the few calls with other data between.
 UNDISTURBED = 0.1
 # Of a tuning run: what is worth a repeat of every trial, and how much of it one trial may take.
-REPEAT_BUDGET_S, LONGEST_SHARE, SHORTEST_LIMIT_S = 20.0, 1 / 6, 2.0
+REPEAT_BUDGET_S, LONGEST_SHARE, SHORTEST_LIMIT_S = 20.0, 0.25, 2.0
 MOST_FIGURES, LONGEST_S = 10_000, 10**9  # of an answer
 EVICTING = 2  # times as much other data as caches hold evicts nearly all that they held
 

@@ -91,7 +91,9 @@ class Network(ArrayFunction):
             with self._loading:
                 if self._loaded is None:
                     made = loaded(
-                        self.artifact, self._target, self.kernels, constants=self.constants
+                        *(self.artifact, self._target, self.kernels),
+                        constants=self.constants,
+                        name=self.name,
                     )
                     if isinstance(made, CompiledFunction):
                         made.threads = self._threads

@@ -21,6 +21,11 @@ ORIGINS = {
     "thread": "a good program with other threads",
     "crossover": "two good programs combined",
     "choice": "the best program with one choice made otherwise",
+    "profile": "a program that guidelines for the machine suggest",
+    "parts": "good programs of the task's parts together",
+    "template": "a row of a template",
+    "carried": "a program of another task as it is",
+    "ranked": "a program near those of another task, by what was learnt",
 }
 
 RULES = {

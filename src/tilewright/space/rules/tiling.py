@@ -83,13 +83,21 @@ class Structure:
             )
 
     def check(self, stage: Stage) -> None:
-        """Raise ScheduleError where the stage has axes to tile, but no level for them."""
+        """Raise ScheduleError where the stage has axes to tile, but no level for them, or levels
+        and no such axes.
+        """
         for letter, kind in (("S", "spatial"), ("R", "reduction")):
-            axes = [a.name for a in stage.axes if a.reduce == (letter == "R") and a.extent != 1]
-            if axes and letter not in self.levels:
+            axes = [a for a in stage.axes if a.reduce == (letter == "R")]
+            tiled = ", ".join(a.name for a in axes if a.extent != 1)
+            if tiled and letter not in self.levels:
                 raise ScheduleError(
                     f"the structure {self.levels!r} has no level {letter} for the {kind} axes "
-                    f"{', '.join(axes)} of {stage.name}"
+                    f"{tiled} of {stage.name}"
+                )
+            if not axes and letter in self.levels:
+                raise ScheduleError(
+                    f"the structure {self.levels!r} has levels {letter}, but {stage.name} has no "
+                    f"{kind} axes"
                 )
 
 
