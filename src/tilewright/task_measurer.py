@@ -26,7 +26,7 @@ from tilewright.target import GpuTarget, Target, available_cores
 class TaskMeasurer:
     """Measures programs of tasks, given as genes: a LocalMeasurer in the tuner's terms. In a run of
     `budget_s` a trial has less time than usual, unless `options` say how much; what does not end in
-    that is no failure, but UNFINISHED.
+    that is no failure, but UNFINISHED. A default program, without which nothing begins, has all.
     """
 
     target: Target
@@ -39,9 +39,11 @@ class TaskMeasurer:
         # One core is the runner's; on the others programs are built while a GPU runs some.
         is_apart = self.target.backend.apart and self.command is None
         free = available_cores() - 1 if is_apart else None
-        options = self.options or RunOptions.within(self.budget_s)
-        self.hurries = self.options is None and options.timeout_s < RunOptions().timeout_s
-        self.local = LocalMeasurer(runner=self.command, options=options, free_cores=free)
+        hurried, longest_s = RunOptions.within(self.budget_s), RunOptions().timeout_s
+        self.usual = self.options or replace(hurried, timeout_s=longest_s)
+        is_hurried = self.options is None and hurried.timeout_s < longest_s
+        self.hurried_s = hurried.timeout_s if is_hurried else None
+        self.local = LocalMeasurer(runner=self.command, options=self.usual, free_cores=free)
         if self.budget_s is not None:
             self.local.launch()
 
@@ -55,14 +57,21 @@ class TaskMeasurer:
     ) -> list[MeasureResult]:
         """Build, check and time candidates of a task."""
         requests = [self._request(task, gene) for gene in genes]
+        hurried_s = None if list(genes) == [default] else self.hurried_s
+        self.local.options = replace(self.usual, timeout_s=hurried_s or self.usual.timeout_s)
+        failed: BatchFailedError | None = None
         try:
             results = self.local.measure(self._task(task, default), requests, best_s, default_s)
         except BatchFailedError as error:
-            self._keep_proofs(genes, error.results)
-            raise AllFailedError(str(error), error.results) from error
+            failed, results = error, list(error.results)
         self._keep_proofs(genes, results)
-        if self.hurries:
-            return [replace(r, stage=UNFINISHED) if r.stage == "timeout" else r for r in results]
+        if hurried_s is not None:
+            late = [r.stage == "timeout" for r in results]
+            failed = None if all(late) else failed
+            pairs = zip(results, late, strict=True)
+            results = [replace(r, stage=UNFINISHED) if is_late else r for r, is_late in pairs]
+        if failed is not None:
+            raise AllFailedError(str(failed), results) from failed
         return results
 
     def confirm(

@@ -240,7 +240,7 @@ def test_compile_saves_a_library(tuned: tuple[Path, Result], model: Path, tmp_pa
 def test_show_prints_the_loops_and_other_layers_on_demand(tuned: tuple[Path, Result]) -> None:
     short = cli("show", tuned[0], "matmul")
     assert short.exit_code == 0, short.output
-    assert f" of {tuned[0]}, measured on cpu" in short.output and "tiled" in short.output
+    assert f" of {tuned[0]}, measured on " in short.output and "tiled" in short.output
     assert "multi_level_tiling" not in short.output and "define void @" not in short.output
     assert "── nest" in short.output and "for " in short.output
     layers = [word for one in ("sketch", "trace", "nest", "ir") for word in ("--layer", one)]

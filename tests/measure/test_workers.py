@@ -93,7 +93,9 @@ def test_a_process_may_start_before_its_first_request() -> None:
         assert (early.worker.pid, early.worker.starts) == (pid, 1)
     with RunnerClient() as killed:
         killed.worker.launch()
+        process = killed.worker._process
         killed.worker.kill()
+        assert process is not None and process.wait()
         assert killed.run(TASK, GOOD, QUICK).latencies_s
         assert killed.worker.starts == 2
 

@@ -14,13 +14,13 @@ from simulated_tuning import MACHINE, TARGET, make_scheduler
 from tilewright.expr import operators as ops
 from tilewright.expr.dag import ComputeDAG
 from tilewright.gene import Gene
-from tilewright.measure.measurer import MeasureResult
+from tilewright.measure.measurer import BatchFailedError, MeasureResult
 from tilewright.measure.trial import RunOptions
 from tilewright.records.database import Database
 from tilewright.search import measuring as measuring_module
 from tilewright.search import tuner as tuner_module
 from tilewright.search.progress import Budget, Progress
-from tilewright.search.tasks import UNFINISHED, TuningTask
+from tilewright.search.tasks import UNFINISHED, AllFailedError, TuningTask
 from tilewright.search.tuner import Tuner
 from tilewright.target import Target
 from tilewright.task_measurer import TaskMeasurer
@@ -175,6 +175,26 @@ def test_only_a_short_run_takes_a_timeout_for_want_of_time(
     late = MeasureResult("timeout", "TimeoutError", "no answer within 3 s (run)")
     monkeypatch.setattr(measurer.local, "measure", lambda *_: [late])
     (task,) = tasks(1)
-    found = measurer.measure(task, Gene("[]", "{}"), [Gene("[]", "{}")], None)
+    default, other = Gene("[]", "{}"), Gene("[]", '{"a":1}')
+    found = [measurer.measure(task, default, [gene], None)[0].stage for gene in (default, other)]
     measurer.close()
-    assert [r.stage for r in found] == ["timeout" if budget_s is None else UNFINISHED]
+    assert found == ["timeout", "timeout" if budget_s is None else UNFINISHED]
+
+
+def test_a_short_run_does_not_end_over_a_batch_without_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measurer = TaskMeasurer(Target.parse("cpu:icelake-server cores=2"), budget_s=18.0)
+    stages = iter(["timeout", "run"])
+
+    def failing(*_: object) -> list[MeasureResult]:
+        raise BatchFailedError("all alike", [MeasureResult(next(stages), "X", "x")] * 8)
+
+    monkeypatch.setattr(measurer.local, "measure", failing)
+    (task,) = tasks(1)
+    genes = [Gene("[]", f'{{"a":{n}}}') for n in range(8)]
+    found = measurer.measure(task, Gene("[]", "{}"), genes, None)
+    assert {r.stage for r in found} == {UNFINISHED}
+    with pytest.raises(AllFailedError, match="all alike"):
+        measurer.measure(task, Gene("[]", "{}"), genes, None)
+    measurer.close()
