@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from time import monotonic
 
 from tilewright.build import make_request
 from tilewright.gene import Gene
@@ -15,7 +16,7 @@ from tilewright.kernels import kernel_name
 from tilewright.machine import keep_proofs
 from tilewright.measure.measurer import BatchFailedError, LocalMeasurer, MeasureResult
 from tilewright.measure.task import MeasureTask
-from tilewright.measure.trial import RunOptions
+from tilewright.measure.trial import SHORTEST_LIMIT_S, RunOptions
 from tilewright.schedule.trace import template_of
 from tilewright.search.tasks import UNFINISHED, AllFailedError, TuningTask
 from tilewright.settings import Settings
@@ -26,7 +27,8 @@ from tilewright.target import GpuTarget, Target, available_cores
 class TaskMeasurer:
     """Measures programs of tasks, given as genes: a LocalMeasurer in the tuner's terms. In a run of
     `budget_s` a trial has less time than usual, unless `options` say how much; what does not end in
-    that is no failure, but UNFINISHED. A default program, without which nothing begins, has all.
+    that is no failure, but UNFINISHED. A default program, without which nothing begins, has all the
+    time that is left.
     """
 
     target: Target
@@ -39,10 +41,9 @@ class TaskMeasurer:
         # One core is the runner's; on the others programs are built while a GPU runs some.
         is_apart = self.target.backend.apart and self.command is None
         free = available_cores() - 1 if is_apart else None
-        hurried, longest_s = RunOptions.within(self.budget_s), RunOptions().timeout_s
-        self.usual = self.options or replace(hurried, timeout_s=longest_s)
-        is_hurried = self.options is None and hurried.timeout_s < longest_s
-        self.hurried_s = hurried.timeout_s if is_hurried else None
+        self.until_s = None if self.budget_s is None else monotonic() + self.budget_s
+        repeats = RunOptions.within(self.budget_s).repeats
+        self.usual = self.options or RunOptions(repeats=repeats)
         self.local = LocalMeasurer(runner=self.command, options=self.usual, free_cores=free)
         if self.budget_s is not None:
             self.local.launch()
@@ -57,8 +58,7 @@ class TaskMeasurer:
     ) -> list[MeasureResult]:
         """Build, check and time candidates of a task."""
         requests = [self._request(task, gene) for gene in genes]
-        hurried_s = None if list(genes) == [default] else self.hurried_s
-        self.local.options = replace(self.usual, timeout_s=hurried_s or self.usual.timeout_s)
+        hurried_s = self._hurry(is_default=list(genes) == [default])
         failed: BatchFailedError | None = None
         try:
             results = self.local.measure(self._task(task, default), requests, best_s, default_s)
@@ -81,8 +81,21 @@ class TaskMeasurer:
         one that failed there.
         """
         requests = [self._request(task, gene) for gene in genes]
+        self._hurry(is_default=True)
         results = self.local.confirm(self._task(task, default), requests)
         return [r.latencies_s for r in results]
+
+    def _hurry(self, is_default: bool) -> float | None:
+        """Let a trial take no longer than the run has time for: so many seconds, None if that is as
+        much as usual.
+        """
+        limit_s = self.usual.timeout_s
+        if self.options is None and self.until_s is not None:
+            left_s = max(SHORTEST_LIMIT_S, self.until_s - monotonic())
+            share_s = limit_s if is_default else RunOptions.within(self.budget_s).timeout_s
+            limit_s = min(limit_s, share_s, round(left_s, 1))
+        self.local.options = replace(self.usual, timeout_s=limit_s)
+        return limit_s if limit_s < self.usual.timeout_s else None
 
     def close(self) -> None:
         """Stop all worker processes."""

@@ -177,8 +177,12 @@ def test_only_a_short_run_takes_a_timeout_for_want_of_time(
     (task,) = tasks(1)
     default, other = Gene("[]", "{}"), Gene("[]", '{"a":1}')
     found = [measurer.measure(task, default, [gene], None)[0].stage for gene in (default, other)]
-    measurer.close()
     assert found == ["timeout", "timeout" if budget_s is None else UNFINISHED]
+    measurer.until_s = None if budget_s is None else 0.0
+    (last,) = measurer.measure(task, default, [default], None)
+    assert last.stage == ("timeout" if budget_s is None else UNFINISHED)
+    assert measurer.local.options.timeout_s == (10.0 if budget_s is None else 2.0)
+    measurer.close()
 
 
 def test_a_short_run_does_not_end_over_a_batch_without_time(
