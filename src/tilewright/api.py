@@ -110,8 +110,8 @@ class TuneResult:
         """
         sure_s = weighted_sum((t.weight, t.sure_s) for t in self.tasks)
         untuned_s = weighted_sum((t.weight, t.untuned_s) for t in self.tasks)
-        is_known = sure_s and untuned_s and any(t.confirmed for t in self.tasks)
-        return untuned_s / sure_s if is_known and sure_s and untuned_s else None
+        is_sure = any(t.confirmed for t in self.tasks)
+        return untuned_s / sure_s if is_sure and sure_s and untuned_s else None
 
     def __repr__(self) -> str:
         took = f"{count(self.trials, 'trial')} in {clock(self.seconds)}"

@@ -97,6 +97,8 @@ def test_last_lines_count_what_ran_and_name_what_failed() -> None:
     assert doubt_line(snapshot).startswith("1 task not confirmed, 1 task not measured")
     assert end_line(snapshot).startswith("2 trials (0 searched, 2 default)")
     assert fault_lines(snapshot) == ["The untuned program of conv did not end: no answer in 10 s."]
+    estimates = Snapshot.of(replace(moment, tasks=(parts[2].task,) * 3))
+    assert summary_line(estimates) == "estimated latency: 0 of 3 tasks measured"
     many = Snapshot.of(replace(moment, tasks=(parts[1].task,) * 5))
     assert len(fault_lines(many)) == 4
     assert fault_lines(many)[-1] == "2 more untuned programs failed, too."
@@ -105,6 +107,8 @@ def test_last_lines_count_what_ran_and_name_what_failed() -> None:
 def test_default_programs_are_told_one_by_one() -> None:
     early = replace(progress(None), phase="default programs", trials=0)
     assert str(early) == "default programs: conv 4 ms, after 0:20"
+    first = replace(progress(None, default_s=None), phase="default programs")
+    assert str(first) == "default programs: conv, after 0:20", "it is measured once more"
     failed = replace(progress(None, fault="did not end", default_s=None), phase="default programs")
     assert str(failed) == "default programs: conv did not end, after 0:20"
     assert "all together" not in str(progress(None)), "nothing is known of all yet"
@@ -139,6 +143,21 @@ def test_the_clock_of_plain_lines_never_stands_still(monkeypatch: pytest.MonkeyP
     assert [line.split()[0] for line in lines[2:]] == ["0:20", "0:25", "0:30", "0:35"]
     assert all("search · conv" in line for line in lines[2:])
     assert max(waited) <= 5.0
+
+
+def test_a_reader_that_has_gone_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two calls nobody would hear of it."""
+
+    class Gone(Console):
+        def print(self, *_: object, **__: object) -> None:
+            raise error
+
+    monkeypatch.setattr(sys.modules[PlainLines.__module__], "LINE_S", 0.0)
+    for error in (OSError(28, "no space"), SystemExit(1)):
+        show = PlainLines(Gone(width=200))
+        show._tick()
+        with pytest.raises(type(error)):
+            show(progress())
 
 
 def test_a_busy_machine_is_one_line() -> None:

@@ -160,8 +160,11 @@ class PlainLines(Display):
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._ticker = threading.Thread(target=self._tick, name="tilewright-lines", daemon=True)
+        self._fault: OSError | SystemExit | None = None
 
     def __call__(self, progress: Progress) -> None:
+        if self._fault is not None:
+            raise self._fault
         self.last = snapshot = Snapshot.of(progress)
         if snapshot.phase != self._phase or snapshot.taken - self._printed >= LINE_S:
             self._print()
@@ -178,9 +181,15 @@ class PlainLines(Display):
         wait_s = LINE_S
         while not self._ended.wait(wait_s):
             wait_s = self._printed + LINE_S - time.monotonic()
-            if wait_s <= 0:
+            if wait_s > 0:
+                continue
+            try:
                 self._print()
-                wait_s = LINE_S
+            # The reader has gone, for which Rich exits: the run ends when it next has news.
+            except (OSError, SystemExit) as error:
+                self._fault = error
+                return
+            wait_s = LINE_S
 
     def _print(self) -> None:
         with self._lock:

@@ -18,8 +18,8 @@ def summary_line(snapshot: Snapshot) -> str:
     the factor: figures of different moments do not compare.
     """
     best, default = snapshot.best_s, snapshot.default_s
-    if best is None:
-        ran = sum(r.default_s is not None or r.best_s is not None for r in snapshot.tasks)
+    ran = sum(r.default_s is not None or r.best_s is not None for r in snapshot.tasks)
+    if best is None or not ran:
         return f"estimated latency: {ran} of {count(len(snapshot.tasks), 'task')} measured"
     if not snapshot.confirmed:
         untuned = "" if default is None else f"untuned {duration(default)}, "

@@ -140,10 +140,15 @@ class Progress:
 
     def __str__(self) -> str:
         if self.phase == DEFAULTS:
-            untuned = self.task.fault or duration(self.task.default_s)
-            return f"{self.phase}: {self.task.name} {untuned}, after {clock(self.elapsed_s)}"
-        sums = (duration(self.latency_s), duration(self.untuned_s))
-        together = "" if self.latency_s is None else f", all together {sums[0]} (untuned {sums[1]})"
+            known = self.task.default_s is not None
+            untuned = (
+                f" {duration(self.task.default_s)}" if known else f" {self.task.fault}".rstrip()
+            )
+            return f"{self.phase}: {self.task.name}{untuned}, after {clock(self.elapsed_s)}"
+        together = ""
+        if self.latency_s is not None:
+            sums = (duration(self.latency_s), duration(self.untuned_s))
+            together = f", all together {sums[0]} (untuned {sums[1]})"
         return (
             f"{self.phase} of {self.task.name}: {count(self.trials, 'trial')} in "
             f"{clock(self.elapsed_s)}, its best {duration(self.task.best_s)}{together}"
