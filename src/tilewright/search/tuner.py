@@ -126,6 +126,7 @@ class Tuner:
         )
         self.trials = 0
         self.default_programs, self.default_share = 0, 1.0
+        self.start_s = 0.0  # of a program in a process that starts for it, as confirming's do
         self.started, self.started_at = time.monotonic(), time.time()
 
     @property
@@ -188,7 +189,7 @@ class Tuner:
             brief=self.profiles,
         )
         limit_s = inf if budget.minutes is None else budget.minutes * 60
-        pace = Pace(lambda: self.elapsed_s)
+        pace = Pace(lambda: self.elapsed_s, self.start_s)
         confirmation.run(
             self.searches, lambda: pace.is_late(limit_s), lambda i: tell(i, CONFIRMING)
         )
@@ -224,7 +225,8 @@ class Tuner:
             return inf
         seconds = budget.minutes * 60
         winners = sum(s.begun and s.best not in (None, s.default) for s in self.searches)
-        wanted = min(MOST_CONFIRM * seconds, CONFIRM_TASK_S * winners)
+        wanted = self.start_s + CONFIRM_TASK_S * winners if winners else 0.0
+        wanted = min(MOST_CONFIRM * seconds, wanted)
         return seconds - max(LEAST_CONFIRM * seconds, wanted)
 
     def _in_time(self, task: int, budget: Budget) -> int:
@@ -271,9 +273,13 @@ class Tuner:
         self.default_programs = len(first)
         done = 0
 
+        begun_s = self.elapsed_s
+
         def tell(task: int) -> None:
             nonlocal done
             done += 1  # of each program twice
+            if done == 1:
+                self.start_s = self.elapsed_s - begun_s
             self.default_share = done / (2 * len(first))
             told(task)
 
