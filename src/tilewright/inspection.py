@@ -19,6 +19,7 @@ from pathlib import Path
 from tilewright.artifact import Artifact
 from tilewright.build.cache import ArtifactCache
 from tilewright.build.layers import Layers
+from tilewright.build.library import linker_for
 from tilewright.cutlass import refusal
 from tilewright.errors import InputError, RecordsError, TargetError, TilewrightError, VerifyError
 from tilewright.expr.access import has_data_reuse
@@ -30,7 +31,7 @@ from tilewright.graph.chaining import Link
 from tilewright.graph.index_limits import index_limits as limits_of
 from tilewright.graph.onnx_file import weights_beside
 from tilewright.graph.onnx_support import Operator, operators
-from tilewright.kernels import build_recorded, kernel_name
+from tilewright.kernels import build_recorded, kernel_name, notes_of
 from tilewright.machine import as_target, machine_of
 from tilewright.models import Model, Task
 from tilewright.network.executor import link
@@ -46,6 +47,7 @@ from tilewright.records.rows import MEASURED, FactsRow, Trial, WorkloadRow
 from tilewright.report.history import History
 from tilewright.report.reading import read_history
 from tilewright.report.tasks import PrintedProgram
+from tilewright.runtime.library import refuse_library
 from tilewright.schedule.state import State
 from tilewright.schedule.steps import Step, Winograd
 from tilewright.schedule.trace import gene_of
@@ -73,6 +75,16 @@ def index_limits(model: Model) -> dict[str, int]:
     return limits_of(model.partition.graph)
 
 
+def refuse_saving(path: Path, target: Target) -> Path:
+    """Raise what saving a library for `target` to `path` would: InputError for the path,
+    TargetError for what is no CPU, BuildError without a compiler that links for it; returns the
+    path of its header.
+    """
+    header = refuse_library(path)
+    linker_for(target)
+    return header
+
+
 def artifact_cache() -> ArtifactCache:
     """The user's cache of compiled kernels."""
     settings = Settings.from_environment()
@@ -86,8 +98,6 @@ def artifact_cache() -> ArtifactCache:
 class PlannedKernel:
     """One kernel. `program` says what it is compiled from (see `program_kind`), `latency_s` is
     the record's, a call; None where there is none.
-
-    `note` says what is not as it should be: no record, or one of another machine.
     """
 
     name: str
@@ -97,19 +107,19 @@ class PlannedKernel:
     latency_s: float | None
     code_bytes: int
     scratch_bytes: int
-    note: str
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A compiled model: its kernels, and the memory of a run. `links` are its contractions and
-    what they follow. `untemplated` has contractions that no template of the target computes, by
-    the reason.
+    """A compiled model: its kernels, and the memory of a run. `notes` say what is not as it should
+    be: no records, or those of another machine. `links` are its contractions and what they follow.
+    `untemplated` has contractions that no template of the target computes, by the reason.
     """
 
     target: Target
     kernels: tuple[PlannedKernel, ...]
     memory: MemoryUse
+    notes: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
     untemplated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -148,12 +158,13 @@ def plan_of(
         _planned(task, match, artifacts[task.computation])
         for task, match in zip(tasks, matches, strict=True)
     )
+    notes, apart = tuple(notes_of(tasks, matches)), untemplated(tasks, chosen)
     if isinstance(model, Model):
         linker = Linker(model.partition, artifacts, chosen)
         memory = MemoryUse.of(link(linker), linker.plan.arena_bytes)
-        return Plan(chosen, kernels, memory, model.partition.links, untemplated(tasks, chosen))
+        return Plan(chosen, kernels, memory, notes, model.partition.links, apart)
     memory = MemoryUse.of(artifacts[tasks[0].computation])
-    return Plan(chosen, kernels, memory, untemplated=untemplated(tasks, chosen))
+    return Plan(chosen, kernels, memory, notes, untemplated=apart)
 
 
 def untemplated(tasks: Sequence[TuningTask], target: Target) -> dict[str, list[str]]:
@@ -176,7 +187,6 @@ def _planned(task: TuningTask, match: Match, artifact: Artifact) -> PlannedKerne
         latency_s=None if match.trial is None else match.trial.latency_s,
         code_bytes=len(artifact.object_code),
         scratch_bytes=artifact.scratch_bytes,
-        note=match.note,
     )
 
 

@@ -1,7 +1,7 @@
 """Compiled kernels: the best recorded program of every task, or its default program.
 
 matches, kernels = build_recorded(tasks, "tuning.db", target)     artifacts by task
-tell(matches, notes)
+tell(tasks, matches, notes)
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from tilewright.search.tasks import TuningTask
 from tilewright.settings import Settings
 from tilewright.space.rules.template import unproved
 from tilewright.target import GpuTarget, Target, available_cores
+from tilewright.text import count
 
 
 def kernel_name(task: str) -> str:
@@ -84,9 +85,28 @@ def find_match(
     return max(found, key=lambda m: (m.trial is not None, m.exact))
 
 
-def tell(matches: Sequence[Match], notes: Callable[[str], None] | None) -> None:
+def notes_of(tasks: Sequence[TuningTask], matches: Sequence[Match]) -> list[str]:
+    """What is not as it should be: one sentence for all tasks of which the same is true."""
+    named: dict[str, list[str]] = {}
+    for task, match in zip(tasks, matches, strict=True):
+        if match.note:
+            named.setdefault(match.note, []).append(task.name)
+    whom = {note: _whom(names, len(tasks)) for note, names in named.items()}
+    return [*(f"{whom[note]}: {note}" for note in named), *_unproved(matches)]
+
+
+def _whom(names: Sequence[str], total: int) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} of {count(total, 'kernel')}"
+
+
+def tell(
+    tasks: Sequence[TuningTask], matches: Sequence[Match], notes: Callable[[str], None] | None
+) -> None:
     """Pass on what is not as it should be; see `compile`."""
-    for note in [*(m.note for m in matches if m.note), *_unproved(matches)]:
+    for task, match in zip(tasks, matches, strict=True):
+        if match.detail:
+            log.debug("%s: %s", task.name, match.detail)
+    for note in notes_of(tasks, matches):
         log.warning("%s", note)
         if notes is not None:
             notes(note)
@@ -152,8 +172,9 @@ def _carried(task: TuningTask, match: Match, carrier: Carrier) -> Match:
     found = None if match.trial is not None else carrier.program(task)
     if found is None:
         return match
-    note = f"{match.note}; it takes a program of {found.source}, which was not measured for it"
-    return replace(match, carried=found.gene, note=note)
+    note = f"{match.note}; a program of another task serves, which was not measured for it"
+    detail = f"{match.detail or match.note}; it takes a program of {found.source}"
+    return replace(match, carried=found.gene, note=note, detail=detail)
 
 
 def _offered(task: TuningTask, match: Match, target: Target) -> Match:
@@ -188,7 +209,7 @@ def _next_best(
         found = find_match(task, database, target, ids)
     instead = "the default program" if found.trial is None else f"trial {found.trial.id}"
     listed = f"trial{'s' * (len(ids) > 1)} {', '.join(map(str, ids))}"
-    note = f"{task.name}: {listed} of {database.name} cannot be used ({error}); using {instead}"
+    note = f"{listed} of {database.name} cannot be used ({error}); using {instead}"
     return _offered(task, replace(found, note=note, refused=ids), target)
 
 

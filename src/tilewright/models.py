@@ -29,6 +29,7 @@ from tilewright.graph.onnx_import import load as load_onnx
 from tilewright.graph.partition import Partition, control_calls, partition
 from tilewright.graph.passes import simplify
 from tilewright.graph.passes.write_out import write_out
+from tilewright.nest.verified import check_written
 from tilewright.runtime.tensors import array_of
 from tilewright.target import Target
 from tilewright.text import count
@@ -43,7 +44,9 @@ class Task:
     """
 
     def __init__(self, tensors: Tensor | Sequence[Tensor], name: str = "task") -> None:
-        """Raises InputError when no tensor of the list is computed, or for something else in it."""
+        """Raises InputError when no tensor of the list is computed, or for something else in it,
+        ExprError when one may be read outside of its shape.
+        """
         tensors = [tensors] if isinstance(tensors, Tensor) else tensors
         wrong = [described(t) for t in tensors if not isinstance(t, Tensor)]
         if wrong:
@@ -54,6 +57,7 @@ class Task:
         outputs = [t for t in computed if not any(_reads(other, t) for other in computed)]
         self.name = name
         self.dag = ComputeDAG(outputs)
+        check_written(self.dag)
         inputs = [t.name for t in self.dag.inputs]
         listed = [self.dag.name_of(t) for t in tensors]
         self.arguments = tuple(dict.fromkeys([n for n in listed if n in inputs] + inputs))
@@ -127,7 +131,7 @@ class ModelSet:
 
 Tunable: TypeAlias = Task | Model | ModelSet
 """What can be tuned and compiled; the path of an ONNX file stands for its model, too."""
-Shapes: TypeAlias = Mapping[str, Sequence[int]]
+Shapes: TypeAlias = Mapping[str, Sequence[int] | int]
 Constants: TypeAlias = Mapping[str, Any]
 
 
@@ -164,7 +168,7 @@ def load(
 
     `example_inputs` are the arguments that a torch module is exported with. `shapes` gives values
     to symbolic input dimensions, by input, `{"x": (1, 3, 224, 224)}`, or by the dimension's name,
-    `{"batch": (1,)}`; several such assignments make a ModelSet, whose compiled form picks the
+    `{"batch": 1}`; several such assignments make a ModelSet, whose compiled form picks the
     network by the shapes of its inputs. `constants` are inputs of an ONNX model whose values are
     known now, `{"axes": (1, 2)}`. Without `chains` no two contractions share a kernel. Raises
     InputError for an argument that cannot be, UnsupportedModel with every operator that cannot be
@@ -198,7 +202,10 @@ def load(
 
 
 def _import(
-    source: Any, example_inputs: Any, shapes: Shapes | None, constants: Constants | None
+    source: Any,
+    example_inputs: Any,
+    shapes: Mapping[str, Sequence[int]] | None,
+    constants: Constants | None,
 ) -> tuple[Graph, Example | None]:
     """The simplified graph of an ONNX model or a torch module, and an example of the latter."""
     if _is_torch(source):

@@ -23,7 +23,6 @@ from typing import Any
 from tilewright.artifact import ALIGNMENT, Artifact, BufferSpec, Launch, aligned
 from tilewright.build import compile_ir
 from tilewright.build.library import LibraryNetwork, save
-from tilewright.errors import TargetError
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
 from tilewright.network.launches import launches_of
@@ -37,6 +36,7 @@ from tilewright.runtime.function import CompiledFunction
 from tilewright.runtime.parameters import ArrayFunction
 from tilewright.runtime.profile import Profile
 from tilewright.target import CpuTarget, Target
+from tilewright.text import preformatted
 
 
 class Network(ArrayFunction):
@@ -59,11 +59,10 @@ class Network(ArrayFunction):
         when a kernel is missing or does not fit.
         """
         linker = Linker(partition, kernels, target)
-        self.name = partition.graph.name
         self.plan: MemoryPlan = linker.plan
         self.calls = len(partition.subgraphs)
         self.kernels = linker.parts
-        super().__init__(link(linker), None)
+        super().__init__(link(linker), None, partition.graph.name)
         return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
         weights = {c.spec.name: c.value.constant for c in linker.constants}
         self.constants = pack(self.artifact, weights, pool)
@@ -92,7 +91,9 @@ class Network(ArrayFunction):
             with self._loading:
                 if self._loaded is None:
                     made = loaded(
-                        self.artifact, self._target, self.kernels, constants=self.constants
+                        *(self.artifact, self._target, self.kernels),
+                        constants=self.constants,
+                        name=self.name,
                     )
                     if isinstance(made, CompiledFunction):
                         made.threads = self._threads
@@ -113,18 +114,12 @@ class Network(ArrayFunction):
 
         Raises TargetError for a network on a GPU.
         """
-        return self._on_cpu.threads
+        return self.function.threads
 
     @threads.setter
     def threads(self, count: int | None) -> None:
-        self._on_cpu.threads = count
+        self.function.threads = count
         self._threads = count
-
-    @property
-    def _on_cpu(self) -> CompiledFunction:
-        if not isinstance(self.function, CompiledFunction):
-            raise TargetError(f"{self.name} runs on {self._target.kind}: it has no CPU threads")
-        return self.function
 
     def profile(self, inputs: Mapping[str, Any] | Sequence[Any], runs: int = 20) -> Profile:
         """Time every kernel within `runs` runs; see `CompiledFunction.profile`."""
@@ -150,11 +145,12 @@ class Network(ArrayFunction):
         """What a run needs, in bytes."""
         return MemoryUse.of(self.artifact, self.plan.arena_bytes)
 
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
     def __str__(self) -> str:
-        return (
-            f"{self.name}: {self.calls} kernel calls of {len(self.kernels)} kernels, "
-            f"{self.plan}; {self.memory}"
-        )
+        calls = f"{self.calls} kernel calls of {len(self.kernels)} kernels"
+        return f"{self.interface}\n{calls}, {self.plan}; {self.memory}"
 
 
 def link(linker: Linker) -> Artifact:
