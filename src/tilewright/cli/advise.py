@@ -14,7 +14,6 @@ from rich.table import Table
 
 import tilewright as tw
 from tilewright import arguments
-from tilewright.advice import ACTIVATION, DEEPER, QUESTIONS, SHAPE
 from tilewright.cli.console import output, print_json
 from tilewright.cli.options import (
     Chains,
@@ -26,14 +25,10 @@ from tilewright.cli.options import (
     load_model,
     usage,
 )
+from tilewright.cli.parts import advice
 from tilewright.text import count, duration
 
 NEARLY_FREE = 0.1  # of a task's time, for a 1x1 convolution more
-TITLES = {
-    ACTIVATION: "activations: the task with and without",
-    SHAPE: "channels that are no whole vectors: the contraction alone, and with whole ones",
-    DEEPER: "a 1x1 convolution more: the task without and with",
-}
 Minutes: TypeAlias = Annotated[
     float | None,
     typer.Option(
@@ -77,9 +72,15 @@ def advise(
             }
         )
         return
-    for question in QUESTIONS:
+    titles = {
+        advice.ACTIVATION: "activations: the task with and without",
+        advice.SHAPE: "channels that are no whole vectors: the contraction alone, and with whole "
+        "ones",
+        advice.DEEPER: "a 1x1 convolution more: the task without and with",
+    }
+    for question in advice.QUESTIONS:
         if mine := found.of(question):
-            print_findings(console, TITLES[question], mine)
+            print_findings(console, titles[question], mine)
     if not found.findings:
         console.print("There is nothing to advise: no activations, and no contractions.")
     if found.left:
@@ -94,7 +95,7 @@ def print_findings(console: Console, title: str, findings: Sequence[tw.Finding])
     for heading in ("calls", "as it is", "changed", "costs a run", "of the task"):
         table.add_column(heading, justify="right")
     for f in findings:
-        free = f.question == DEEPER and f.share <= NEARLY_FREE
+        free = f.question == advice.DEEPER and f.share <= NEARLY_FREE
         table.add_row(
             f.task,
             f"{f.change}{' (nearly free)' if free else ''}",

@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-import tilewright as tw
 from tilewright.cli.console import output
 from tilewright.cli.options import (
     Chains,
@@ -24,9 +23,10 @@ from tilewright.cli.options import (
     load_model,
 )
 from tilewright.cli.outputs import protect
-from tilewright.inspection import Plan, plan_of
+from tilewright.cli.parts import compilation
 from tilewright.machine import as_target
-from tilewright.records.rows import PROGRAM_KINDS
+from tilewright.network.plan import PROGRAM_KINDS, Plan
+from tilewright.network.variants import NetworkSet
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import refuse_library
 from tilewright.target import CpuTarget
@@ -66,17 +66,12 @@ def compile(
     console = output(quiet)
     if save is not None:
         protect([save, refuse_library(save)], model, db)
-    loaded = load_model(model, shape, constant, chains)
     chosen = as_target(target)
+    loaded = load_model(model, shape, constant, chains)
     variants = each_shape(loaded)
-    plans = [plan_of(one, db, chosen) for one in variants]
-    # The plans had the notes.
-    if isinstance(loaded, tw.ModelSet):
-        nets = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
-        networks, write = nets.networks, nets.save
-    else:
-        net = tw.compile(loaded, db, target=chosen, notes=lambda _: None)
-        networks, write = (net,), net.save
+    found = compilation.compiled(loaded, db, chosen, progress=not quiet)  # the plans have the notes
+    networks, plans = found.networks, found.plans
+    write = NetworkSet(networks, loaded.name).save
     # Before anything is printed, for who reads that may stop reading.
     header = None if save is None else write(save)
     for one, plan in zip(variants, plans, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -32,9 +32,10 @@ from tilewright.cli.options import (
 from tilewright.cli.outputs import protect
 from tilewright.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance
 from tilewright.files import refuse_output
-from tilewright.inspection import index_limits
-from tilewright.machine import host_target
-from tilewright.network.executor import Network
+from tilewright.machine import as_target, host_target
+
+if TYPE_CHECKING:
+    from tilewright.network.executor import Network
 
 Saved: TypeAlias = Annotated[
     Path | None,
@@ -95,11 +96,12 @@ def run(
     if save is not None:
         refuse_output(save, (".npz", ".npy"))
         protect([save], model, db, [input_file(text)[1] for text in inputs or ()])
+    chosen = as_target(target)
     loaded = load_model(model, shape, constant, chains)
-    networks, call = compiled(loaded, db, target)
+    networks, call = compiled(loaded, db, chosen, progress=not quiet)
     # The first network that the given arrays fit.
     for network, one in zip(networks, each_shape(loaded), strict=True):
-        specs, limits = network.artifact.inputs, index_limits(one)
+        specs, limits = network.artifact.inputs, one.facts.index_limits
         arrays, random = read_inputs(inputs or (), specs, seed, limits)
         if all(arrays[s.name].shape == s.shape for s in specs):
             break
@@ -129,13 +131,13 @@ def run(
 
 
 def compiled(
-    loaded: tw.Model | tw.ModelSet, db: str | None, target: str | None
+    loaded: tw.Model | tw.ModelSet, db: str | None, target: tw.Target, progress: bool
 ) -> tuple[Sequence[Network], Callable[[Mapping[str, Array]], list[Array]]]:
     """A model's networks, one a shape, and the call that takes arrays of any of these."""
     if isinstance(loaded, tw.ModelSet):
-        several = tw.compile(loaded, db, target=target, notes=remark)
+        several = tw.compile(loaded, db, target=target, notes=remark, progress=progress)
         return several.networks, several.run
-    one = tw.compile(loaded, db, target=target, notes=remark)
+    one = tw.compile(loaded, db, target=target, notes=remark, progress=progress)
     return (one,), one.run
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from tilewright.cli.console import output, remark
 from tilewright.cli.options import DEFAULT_DB, TargetSpec
+from tilewright.cli.parts import database as databases
+from tilewright.cli.parts import inspection
 from tilewright.cli.records import DatabaseName, print_summary
-from tilewright.inspection import RecordedProgram, find_program
-from tilewright.records.database import Database
 from tilewright.text import duration, rate
+
+if TYPE_CHECKING:
+    from tilewright.inspection import RecordedProgram
 
 
 class Layer(Enum):
@@ -70,13 +73,13 @@ def show(
     Example: tilewright show tuning.db max_pool --layer nest
     """
     console = output()
-    with Database.open(db, create=False, readonly=True) as database:
+    with databases.Database.open(db, create=False, readonly=True) as database:
         if task is None and trial is None:
             flops = {w.hash: w.flops for w in database.workloads()}
             print_summary(console, database.summary(), flops)
             console.print(f"Show one with: tilewright show {db} TASK", soft_wrap=True)
             return
-        program = find_program(database, task, trial, target)
+        program = inspection.find_program(database, task, trial, target)
     print_head(console, program)
     for number, one in enumerate(layer or list(Layer)):
         if number and console.is_terminal and not typer.confirm(f"{one.value}?", default=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 from rich.console import Console
@@ -27,10 +27,13 @@ from tilewright.cli.options import (
     parse_objective,
     usage,
 )
+from tilewright.cli.parts import progress
 from tilewright.cli.reuse import REUSE
-from tilewright.progress import Snapshot, display, print_summary
-from tilewright.search.reuse.edges import MODES
+from tilewright.machine import as_target
 from tilewright.text import count
+
+if TYPE_CHECKING:
+    from tilewright.progress import Snapshot
 
 Models: TypeAlias = Annotated[
     list[Path],
@@ -89,6 +92,7 @@ Strategy: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
+        callback=usage(partial(arguments.one_of, "strategy", known=arguments.STRATEGIES)),
         help="How to search: evolution (learns which programs are worth measuring), templates (all "
         "programs of nests written by hand, at most a few hundred a task; a task without one is "
         "searched by evolution), random, beam (one decision after another), or exhaustive (tiny "
@@ -100,7 +104,7 @@ Reuse: TypeAlias = Annotated[
     typer.Option(
         REUSE,
         metavar="[MODE]",
-        callback=usage(partial(arguments.one_of, "reuse", known=MODES)),
+        callback=usage(partial(arguments.one_of, "reuse", known=arguments.MODES)),
         help="Search tasks whose shapes alone differ near each other's good programs, and near "
         "recorded ones. ranked, which need not be written: a dozen programs each, by what was "
         "learnt, far fewer in all. all: everything that ETO's published tuner enumerates, tens to "
@@ -158,10 +162,11 @@ def tune(
     Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
     """
     console = output(quiet)
+    chosen = as_target(target)
     loaded = load_models(models, shape, constant, chains)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))
     interrupt: KeyboardInterrupt | None = None
-    with display(console) as show:
+    with progress.display(console) as show:
         try:
             tw.tune(
                 loaded,
@@ -170,7 +175,7 @@ def tune(
                 patience=patience,
                 db=db,
                 objective=goal,
-                target=target,
+                target=chosen,
                 strategy=strategy,
                 reuse=reuse or False,
                 profile=profile,
@@ -193,7 +198,7 @@ def tune(
 
 def report(console: Console, snapshot: Snapshot, db: str) -> None:
     """What a run reached, and where the records are."""
-    print_summary(console, snapshot)
+    progress.print_summary(console, snapshot)
     budget = snapshot.budget.trials
     if budget is not None and snapshot.trials >= budget:
         more = f"The budget of {count(budget, 'trial')} is spent: to go on, raise --trials"

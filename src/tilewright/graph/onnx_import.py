@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TypeAlias
@@ -58,13 +59,38 @@ Way: TypeAlias = Callable[[onnx.NodeProto, Sequence[Known], NameScope], Sequence
 MOST_LISTED = 100  # problems in a message
 
 
+@dataclass(frozen=True)
+class Imported:
+    """A graph, the `misfits` of its file that a user is warned of, and the files of weights that
+    are `beside` it.
+    """
+
+    graph: Graph
+    misfits: tuple[str, ...]
+    beside: tuple[str, ...]
+
+
 def load(
     source: Source, shapes: Shapes | None = None, constants: Mapping[str, Array] | None = None
 ) -> Graph:
-    """Import an ONNX model given as a path, as bytes or as a ModelProto.
+    """The graph of `imported`; warns of what does not fit."""
+    found = imported(source, shapes, constants)
+    for problem in found.misfits:
+        warnings.warn(f"{name_of(source) or found.graph.name}: {problem}", stacklevel=2)
+    return found.graph
+
+
+def imported(
+    source: Source,
+    shapes: Shapes | None = None,
+    constants: Mapping[str, Array] | None = None,
+    content: Callable[[], bytes] | None = None,
+) -> Imported:
+    """Import an ONNX model given as a path, as bytes or as a ModelProto; `content` may give the
+    bytes of the file that is open already.
 
     `shapes` gives values to symbolic input dimensions; `constants` are inputs whose values are
-    known now (a shape, axes, repeats): they are no inputs of the graph. Warns of outputs whose
+    known now (a shape, axes, repeats): they are no inputs of the graph. Misfits are outputs whose
     shapes are not what the file says. Raises UnsupportedModel for a file that cannot be read,
     missing weights, a dimension without a value, and for operators that are not supported: then the
     message lists every such node with its type and the reason.
@@ -73,11 +99,10 @@ def load(
     try:
         # Infinities and NaN among weights are the model's business.
         with np.errstate(all="ignore"):
-            prepared = read_model(source, shapes, constants)
+            prepared = read_model(source, shapes, constants, content)
             stem = plain(Path(source).stem) if isinstance(source, (str, Path)) else ""
             name = stem or prepared.model.graph.name or "model"
-            importer = Importer(prepared, name)
-            return importer.run()
+            return Importer(prepared, name).run()
     except UnicodeDecodeError as error:
         raise UnsupportedModel(f"{where}: a name in it is no UTF-8 text: {error}") from error
     except RecursionError as error:
@@ -92,6 +117,7 @@ class Importer:
     def __init__(self, prepared: PreparedModel, name: str) -> None:
         """The large weights are taken out of `prepared`."""
         self.model, self.where, self.declared = prepared.model, prepared.where, prepared.declared
+        self.beside = prepared.beside
         self.weights: dict[str, onnx.TensorProto | Array] = {
             **{t.name: t for t in self.model.graph.initializer},
             **prepared.weights,
@@ -105,7 +131,7 @@ class Importer:
         self.unknown: set[Value] = set()
         self.nodes_left = len(self.model.graph.node) + MOST_WRITTEN_OUT
 
-    def run(self) -> Graph:
+    def run(self) -> Imported:
         graph = self.model.graph
         scope = NameScope(
             opset_of(self.model.opset_import),
@@ -119,9 +145,9 @@ class Importer:
         outputs = self._outputs(scope)
         if self.problems:
             raise UnsupportedModel(self._message(), self.refused, self._unknown_inputs())
-        for problem in misfits(self.declared, {n: v.shape for n, v in outputs}):
-            warnings.warn(f"{self.where}: {one_line(problem)}", stacklevel=5)
-        return self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
+        built = self.builder.build([v for _, v in outputs], [n for n, _ in outputs])
+        problems = misfits(self.declared, {n: v.shape for n, v in outputs})
+        return Imported(built, tuple(map(one_line, problems)), self.beside)
 
     def _outputs(self, scope: NameScope) -> list[tuple[str, Value]]:
         """The model's outputs by name; what is wrong with the others is noted."""

@@ -1,0 +1,75 @@
+"""From a partition and its kernels to a network.
+
+net = linked(partition(graph), kernels, target)      kernels: task key → Artifact
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tilewright.artifact import Artifact, BufferSpec, Launch
+from tilewright.build import compile_ir
+from tilewright.graph.partition import Partition
+from tilewright.network.entry import entry_ir
+from tilewright.network.executor import Network
+from tilewright.network.launches import launches_of
+from tilewright.network.linker import Linker
+from tilewright.runtime.buffers import return_freed
+from tilewright.runtime.constants import ConstantPool, pack
+from tilewright.target import CpuTarget, Target
+
+
+def linked(
+    partition: Partition,
+    kernels: Mapping[str, Artifact],
+    target: Target,
+    pool: ConstantPool | None = None,
+) -> Network:
+    """The network, its constants packed. `kernels` has an artifact for every task, with different
+    entry names.
+
+    Networks made with one `pool` share the packed constants that are equal. Raises BuildError when
+    a kernel is missing or does not fit.
+    """
+    linker = Linker(partition, kernels, target)
+    artifact = link(linker)
+    return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
+    weights = {c.spec.name: c.value.constant for c in linker.constants}
+    return Network(
+        partition.graph.name,
+        artifact,
+        linker.parts,
+        pack(artifact, weights, pool),
+        linker.plan.arena,
+        len(partition.subgraphs),
+        target,
+    )
+
+
+def link(linker: Linker) -> Artifact:
+    """The artifact whose object code, or whose launches, call the kernels."""
+    graph = linker.partition.graph
+    name = "net_" + re.sub(r"\W", "_", graph.name)
+    workspace = linker.plan.arena_bytes
+    steps, code = linker.steps(), b""
+    launches: tuple[Launch, ...] = ()
+    if isinstance(linker.target, CpuTarget):
+        ir = entry_ir(name, linker.buffer_count, linker.actions, workspace)
+        code = compile_ir(ir, linker.target)
+    else:
+        launches, steps = launches_of(linker.actions, steps, linker.parts, workspace)
+    own = max((k.scratch_bytes for k in linker.parts), default=0)
+    outputs = zip(graph.output_names, graph.outputs, strict=True)
+    return Artifact(
+        entry=name,
+        target=str(linker.target),
+        object_code=code,
+        inputs=tuple(BufferSpec(v.name, v.shape, v.dtype) for v in graph.inputs),
+        constants=tuple(c.spec for c in linker.constants),
+        outputs=tuple(BufferSpec(n, v.shape, v.dtype) for n, v in outputs),
+        packings=tuple(c.packing for c in linker.constants),
+        scratch_bytes=workspace + own,
+        steps=steps,
+        launches=launches,
+    )
