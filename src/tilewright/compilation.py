@@ -34,6 +34,7 @@ from tilewright.models import Model, ModelSet, PathLike, Task, Tunable, as_tunab
 from tilewright.network.executor import Network
 from tilewright.network.kept import Compiled, keep, kept
 from tilewright.network.variants import NetworkSet
+from tilewright.runtime.buffers import return_freed
 from tilewright.runtime.constants import ConstantPool
 from tilewright.runtime.device import DeviceFunction
 from tilewright.runtime.devices import loaded
@@ -104,10 +105,11 @@ def compile(
     if notes is not None:
         arguments.function("notes", notes)
     chosen = as_target(target)
-    model = as_tunable(model)
+    given, model = model, as_tunable(model)
     if isinstance(model, Task):
         return _operator(model, db, chosen, notes)
-    found = compiled(model, db, chosen, pool=pool, progress=progress)
+    is_own = not isinstance(given, (Model, ModelSet))  # nobody else needs its weights
+    found = compiled(model, db, chosen, pool=pool, progress=progress, is_own=is_own)
     tell(found.notes, found.warnings, notes)
     if chosen == host_target():
         models = model.models if isinstance(model, ModelSet) else [model]
@@ -125,9 +127,10 @@ def compiled(
     *,
     pool: ConstantPool | None = None,
     progress: bool | None = None,
+    is_own: bool = False,
 ) -> Compiled:
     """The networks of a model with all there is to say of them; `compile` says what the arguments
-    are. `progress` None shows it where somebody looks.
+    are. The weights of a model that `is_own` are let go of before the packed ones are loaded.
     """
     cache = ArtifactCache.of_user()
     key = _key(model, db, target, cache)
@@ -135,11 +138,16 @@ def compiled(
     if found is not None:
         return found if pool is None else found.pooled(pool)
     with compiling.shown(progress) as told:
-        found = kernels.build_networks(model, db, target, pool, told)
-    if key is not None:
-        keep(cache, key, found)
-        cache.trim()
-    return found
+        built = kernels.build_networks(model, db, target, pool, told)
+    if key is None or not keep(cache, key, built):
+        return built.packed()
+    cache.trim()
+    if not (built.weights and is_own and isinstance(model, Model)):
+        return built.packed()
+    del built
+    model.forget()
+    return_freed()
+    return kept(cache, key, target) or kernels.build_networks(model, db, target, told=told).packed()
 
 
 def _key(

@@ -26,7 +26,7 @@ from tilewright.machine import machine_of
 from tilewright.measure.pools import BuilderPool, Built
 from tilewright.models import Model, ModelSet, Task
 from tilewright.network.kept import Compiled
-from tilewright.network.link import linked
+from tilewright.network.link import linked, unpacked
 from tilewright.network.memory_use import MemoryUse
 from tilewright.network.plan import Plan, PlannedKernel
 from tilewright.records.database import Database
@@ -151,15 +151,20 @@ def build_networks(
     told: Told = unheard,
 ) -> Compiled:
     """The networks of a model, one for each shape, with plans for people and notes. Those of a
-    ModelSet store equal packed constants once.
+    ModelSet, or made with one `pool`, store equal packed constants once; else constants are not
+    packed yet.
     """
     parts = [m for m in parts_of([model], target) if isinstance(m, Model)]
     tasks, groups = merged(parts)
     matches, kernels = build_recorded(tasks, db, target, told)
     common = ConstantPool() if isinstance(model, ModelSet) else pool
-    networks, plans = [], []
+    networks, plans, weights = [], [], []
     for part, group in zip(parts, groups, strict=True):
-        network = linked(part.partition, kernels, target, common)
+        if common is None:
+            network, constants = unpacked(part.partition, kernels, target)
+            weights.append(constants)
+        else:
+            network = linked(part.partition, kernels, target, common)
         planned = tuple(
             _planned(tasks[i], int(weight), matches[i], kernels[tasks[i].computation])
             for i, weight in zip(group.tasks, group.weights, strict=True)
@@ -170,7 +175,7 @@ def build_networks(
             verdicts.setdefault(link.verdict, []).append(str(link))
         networks.append(network)
         plans.append(Plan(planned, network.memory, verdicts, untemplated(mine, target)))
-    return Compiled(tuple(networks), tuple(plans), *remarks(matches))
+    return Compiled(tuple(networks), tuple(plans), *remarks(matches), weights=tuple(weights))
 
 
 def _planned(task: TuningTask, calls: int, match: Match, artifact: Artifact) -> PlannedKernel:

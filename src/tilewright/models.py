@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tilewright.expr.nodes import Tensor
     from tilewright.graph import index_limits, onnx_import, partition, passes, torch_import
     from tilewright.graph.ir import Graph
+    from tilewright.graph.onnx_file import Content as Opened
     from tilewright.graph.partition import Partition
     from tilewright.graph.passes import write_out
 else:
@@ -99,7 +100,7 @@ class Model:
     """
 
     name: str
-    imported: Callable[[], Graph]
+    imported: LazyGraph
     path: str = ""
     chains: bool = True
     example: Example | None = field(default=None, compare=False)
@@ -111,6 +112,12 @@ class Model:
     def graph(self) -> Graph:
         """The simplified graph; of what is cut for a target, as that runs it."""
         return self.cut.graph if self.cut else replace(self.imported(), name=self.name)
+
+    def forget(self) -> None:
+        """Let go of the graph and its weights, if they can be imported again."""
+        self.imported.forget()
+        for name in ("graph", "partition", "_cuts"):
+            vars(self).pop(name, None)
 
     @cached_property
     def facts(self) -> Facts:
@@ -291,23 +298,46 @@ def _of_onnx(
     """
     origin = Origin.of(source, shapes or {}, constants or {}, *names)
 
-    def imported(given: Any) -> tuple[Graph, onnx_import.Imported]:
-        found = onnx_import.imported(given, shapes, constants, origin.read)
+    def imported(given: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
+        found = onnx_import.imported(given, shapes, constants, opened)
         graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
         return passes.simplify(graph), found
 
-    facts, graph = origin.known(), None
+    facts, graph, again = origin.known(), None, None
     if facts is None:
-        graph, found = imported(source)
+        graph, found = imported(source, origin.opened)
         facts = origin.keep(facts_of(graph, found.misfits), found.beside)
-
-    def again() -> Graph:  # a message may have been changed by whoever has it
-        return graph or imported(origin.content if _is_proto(source) else source)[0]
-
+    if graph is None or origin.opened is not None:
+        # A message may be changed by whoever has it.
+        given = origin.content if _is_proto(source) else source
+        again = partial(imported, given, origin.opened)
     for problem in facts.warnings:
         warnings.warn(f"{one_line(_path(source)) or facts.name}: {problem}", stacklevel=4)
-    identity = origin.identity(facts)
-    return Model(facts.name, again, _path(source), chains, known=facts, identity=identity)
+    lazily, identity = LazyGraph(graph, again), origin.identity(facts)
+    return Model(facts.name, lazily, _path(source), chains, known=facts, identity=identity)
+
+
+class LazyGraph:
+    """A graph that is there, or is imported when it is asked for."""
+
+    def __init__(
+        self,
+        graph: Graph | None,
+        again: Callable[[], tuple[Graph, onnx_import.Imported]] | None = None,
+    ) -> None:
+        self._graph, self._again = graph, again
+
+    def __call__(self) -> Graph:
+        """The graph."""
+        if self._graph is None:
+            assert self._again is not None
+            self._graph, _ = self._again()
+        return self._graph
+
+    def forget(self) -> None:
+        """Let go of what can be imported again."""
+        if self._again is not None:
+            self._graph = None
 
 
 def _example(facts: Facts, tensors: Any) -> Example | None:

@@ -11,15 +11,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import io
 import json
 import os
 import stat
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from functools import cache
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,9 @@ class Origin:
         return Origin(content, path, hash_of("model", *parts), since)
 
     @property
-    def read(self) -> Callable[[], bytes] | None:
-        """What reads the content again; None where it is no file. Raises UnsupportedModel where
-        that was written meanwhile.
-        """
-        return self.content.read if isinstance(self.content, OpenFile) else None
+    def opened(self) -> Callable[[], AbstractContextManager[BufferedIOBase]] | None:
+        """What opens the file again, also where it is gone; None where there was none."""
+        return self.content.unchanged if isinstance(self.content, OpenFile) else None
 
     def known(self) -> Facts | None:
         """What was kept of it; None where it was never imported, or its weights were others."""
@@ -167,23 +166,25 @@ class OpenFile:
     @property
     def digest(self) -> str:
         """SHA-256 of all of it. Raises UnsupportedModel where it was written since then."""
-        with self._unchanged() as opened:
+        with self.unchanged() as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
 
-    def read(self) -> bytes:
-        """All of it. Raises UnsupportedModel where it was written since it was opened."""
-        with self._unchanged() as opened:
-            return opened.read()
-
     @contextlib.contextmanager
-    def _unchanged(self) -> Iterator[io.BufferedReader]:
-        with open(self.descriptor, "rb", closefd=False) as opened:
-            opened.seek(0)
-            yield opened
-        # Not by the whole stamp, which tells of a file that is removed or renamed, too.
-        now, then = os.fstat(self.descriptor), self.status
-        if (now.st_size, now.st_mtime_ns) != (then.st_size, then.st_mtime_ns):
-            raise UnsupportedModel(f"{self.path} was changed while it was used: load it again")
+    def unchanged(self) -> Iterator[BufferedIOBase]:
+        """Its content, from the beginning. Raises UnsupportedModel where it was written since it
+        was opened, or cannot be read.
+        """
+        try:
+            with os.fdopen(self.descriptor, "rb", closefd=False) as opened:
+                opened.seek(0)
+                yield opened
+        except OSError as error:
+            raise UnsupportedModel(f"cannot read {self.path}: {error.strerror}") from error
+        finally:  # whatever is wrong with it then
+            # Not by the whole stamp, which tells of a file that is removed or renamed, too.
+            now, then = os.fstat(self.descriptor), self.status
+            if (now.st_size, now.st_mtime_ns) != (then.st_size, then.st_mtime_ns):
+                raise UnsupportedModel(f"{self.path} was changed while it was used: load it again")
 
 
 def _known_digest(file: OpenFile) -> str:
@@ -195,12 +196,8 @@ def _path_of(source: Any) -> Path | None:
     return Path(source) if isinstance(source, (str, os.PathLike)) else None
 
 
-def read_file(path: Path) -> bytes:
-    """The bytes of a model's file. Raises UnsupportedModel."""
-    return _open_model(path).read()
-
-
-def _open_model(path: Path) -> OpenFile:
+def open_model(path: Path) -> OpenFile:
+    """The file of a model. Raises UnsupportedModel for one that cannot be read, or is too large."""
     found = OpenFile.of(path)
     if found.status.st_size > LARGEST_MODEL:
         raise UnsupportedModel(
@@ -212,7 +209,7 @@ def _open_model(path: Path) -> OpenFile:
 
 def _content(source: Any, path: Path | None) -> bytes | OpenFile | None:
     if path is not None:
-        return _open_model(path)
+        return open_model(path)
     if isinstance(source, bytes):
         return source
     with contextlib.suppress(Exception):  # protobuf's, for one that is too large or half filled

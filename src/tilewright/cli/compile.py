@@ -69,7 +69,8 @@ def compile(
     chosen = as_target(target)
     loaded = load_model(model, shape, constant, chains)
     variants = each_shape(loaded)
-    found = compilation.compiled(loaded, db, chosen, progress=not quiet)  # the plans have the notes
+    # The plans have the notes.
+    found = compilation.compiled(loaded, db, chosen, progress=not quiet, is_own=True)
     networks, plans = found.networks, found.plans
     write = NetworkSet(networks, loaded.name).save
     # Before anything is printed, for who reads that may stop reading.

@@ -30,9 +30,11 @@ from tilewright.cli.options import (
     parse_constants,
 )
 from tilewright.cli.outputs import protect
+from tilewright.cli.parts import compilation
 from tilewright.deviation import ATOL, NARROW_RTOL, RTOL, GivenTolerance
 from tilewright.files import refuse_output
 from tilewright.machine import as_target, host_target
+from tilewright.network.variants import NetworkSet
 
 if TYPE_CHECKING:
     from tilewright.network.executor import Network
@@ -134,11 +136,11 @@ def compiled(
     loaded: tw.Model | tw.ModelSet, db: str | None, target: tw.Target, progress: bool
 ) -> tuple[Sequence[Network], Callable[[Mapping[str, Array]], list[Array]]]:
     """A model's networks, one a shape, and the call that takes arrays of any of these."""
+    found = compilation.compiled(loaded, db, target, progress=progress, is_own=True)
+    compilation.tell(found.notes, found.warnings, remark)
     if isinstance(loaded, tw.ModelSet):
-        several = tw.compile(loaded, db, target=target, notes=remark, progress=progress)
-        return several.networks, several.run
-    one = tw.compile(loaded, db, target=target, notes=remark, progress=progress)
-    return (one,), one.run
+        return found.networks, NetworkSet(found.networks, loaded.name).run
+    return found.networks, found.networks[0].run
 
 
 def describe(name: str, array: Array) -> str:

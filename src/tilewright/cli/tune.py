@@ -92,7 +92,6 @@ Strategy: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        callback=usage(partial(arguments.one_of, "strategy", known=arguments.STRATEGIES)),
         help="How to search: evolution (learns which programs are worth measuring), templates (all "
         "programs of nests written by hand, at most a few hundred a task; a task without one is "
         "searched by evolution), random, beam (one decision after another), or exhaustive (tiny "
@@ -162,6 +161,7 @@ def tune(
     Example: tilewright tune resnet50.onnx --minutes 10 --db tuning.db
     """
     console = output(quiet)
+    arguments.one_of("strategy", strategy, arguments.STRATEGIES)
     chosen = as_target(target)
     loaded = load_models(models, shape, constant, chains)
     goal = parse_objective(objective, sum(len(each_shape(m)) for m in loaded))

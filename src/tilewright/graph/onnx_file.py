@@ -9,9 +9,11 @@ UnsupportedModel that says what to do.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -41,10 +43,12 @@ from tilewright.graph.onnx_structure import (
     sort_nodes,
 )
 from tilewright.graph.onnx_weights import set_aside, tensors
-from tilewright.origin import read_file
+from tilewright.graph.onnx_wire import pieces
+from tilewright.origin import open_model
 from tilewright.text import one_line
 
 Source: TypeAlias = str | Path | bytes | onnx.ModelProto
+Content: TypeAlias = Callable[[], AbstractContextManager[BufferedIOBase]]
 
 OLDEST_OPSET = 7
 
@@ -68,19 +72,20 @@ def read_model(
     source: Source,
     shapes: Shapes | None = None,
     constants: Mapping[str, Array] | None = None,
-    content: Callable[[], bytes] | None = None,
+    content: Content | None = None,
 ) -> PreparedModel:
-    """The prepared model; inputs named in `constants` are initializers of it. `content` may give
+    """The prepared model; inputs named in `constants` are initializers of it. `content` may open
     its bytes.
 
     Raises UnsupportedModel.
     """
     where = name_of(source)
-    given = source if isinstance(source, onnx.ModelProto) else _parse(source, content)
-    where = where or given.graph.name or "the model"
-    beside = _files_of(given)
-    folder = _folder_of(given, None if isinstance(source, onnx.ModelProto | bytes) else source)
-    model, weights = set_aside(given, folder, where)
+    with _parsed(source, content) as (given, large):
+        where = where or given.graph.name or "the model"
+        beside = _files_of(given)
+        folder = _folder_of(given, None if isinstance(source, onnx.ModelProto | bytes) else source)
+        model, weights = set_aside(given, folder, where, large)
+    del given
     _check_opset(model, where)
     check_names(model, where)
     for part in (model.graph, *model.functions):
@@ -140,30 +145,40 @@ def opset_of(imports: Iterable[onnx.OperatorSetIdProto]) -> int:
     return max(versions, default=onnx.defs.onnx_opset_version())
 
 
-def _parse(
-    source: str | Path | bytes, content: Callable[[], bytes] | None = None
-) -> onnx.ModelProto:
+@contextmanager
+def _parsed(
+    source: Source, content: Content | None = None
+) -> Iterator[tuple[onnx.ModelProto, Iterable[onnx.TensorProto]]]:
+    """The message of a model, and those of its initializers that are read by themselves."""
+    if isinstance(source, onnx.ModelProto):
+        yield source, ()
+        return
     where = "the model" if isinstance(source, bytes) else f"{source}"
-    if content is not None:
-        data = content()
+    if isinstance(source, bytes):
+        opened: AbstractContextManager[BufferedIOBase] = io.BytesIO(source)
     else:
-        data = source if isinstance(source, bytes) else read_file(Path(source))
-    try:
-        model = onnx.load_model_from_string(data)
-    except DecodeError as error:
-        raise UnsupportedModel(
-            f"{where} is no ONNX model: its {len(data)} bytes do not decode ({error}); it may be "
-            f"cut off, or be a pointer to a large file that was not fetched"
-        ) from error
-    if not model.graph.node and not model.graph.output:
-        raise UnsupportedModel(f"{where} holds no graph: its {len(data)} bytes are no ONNX model")
-    return model
+        opened = (content or open_model(Path(source)).unchanged)()
+    with opened as file:
+        count = file.seek(0, 2)
+        try:
+            model, large = pieces(file)
+            if not model.graph.node and not model.graph.output:
+                raise UnsupportedModel(
+                    f"{where} holds no graph: its {count} bytes are no ONNX model"
+                )
+            yield model, large
+        except DecodeError as error:  # of a weight that is read later, too
+            raise UnsupportedModel(
+                f"{where} is no ONNX model: its {count} bytes do not decode ({error}); it may be "
+                f"cut off, or be a pointer to a large file that was not fetched"
+            ) from error
 
 
 def weights_beside(path: Path) -> list[Path]:
     """The files of a model's external data, whether they are there or not."""
     folder = path.resolve().parent
-    return sorted({folder / f for t in tensors(_parse(path)) if (f := _location(t))})
+    with _parsed(path) as (model, _):
+        return sorted({folder / f for t in tensors(model) if (f := _location(t))})
 
 
 def _files_of(model: onnx.ModelProto) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from tilewright.graph.builder import GraphBuilder
 from tilewright.graph.ir import Array, Graph, Value
 from tilewright.graph.limits import ADDRESSABLE, Allowance
 from tilewright.graph.onnx_control import CONTROL
-from tilewright.graph.onnx_file import PreparedModel, Source, name_of, opset_of, read_model
+from tilewright.graph.onnx_file import Content, PreparedModel, Source, name_of, opset_of, read_model
 from tilewright.graph.onnx_fold import FREE, computed, fold, fold_empty, is_numpy, static_shape
 from tilewright.graph.onnx_functions import definition, is_defined
 from tilewright.graph.onnx_ops import TRANSLATORS
@@ -84,10 +84,10 @@ def imported(
     source: Source,
     shapes: Shapes | None = None,
     constants: Mapping[str, Array] | None = None,
-    content: Callable[[], bytes] | None = None,
+    content: Content | None = None,
 ) -> Imported:
-    """Import an ONNX model given as a path, as bytes or as a ModelProto; `content` may give the
-    bytes of the file that is open already.
+    """Import an ONNX model given as a path, as bytes or as a ModelProto; `content` may open
+    the bytes of its file.
 
     `shapes` gives values to symbolic input dimensions; `constants` are inputs whose values are
     known now (a shape, axes, repeats): they are no inputs of the graph. Misfits are outputs whose

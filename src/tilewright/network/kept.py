@@ -11,33 +11,49 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from tilewright.artifact import Artifact
+from tilewright.artifact import Array, Artifact
 from tilewright.cache import ArtifactCache
 from tilewright.errors import TilewrightError
 from tilewright.network.executor import Network
 from tilewright.network.memory_use import Arena, MemoryUse
 from tilewright.network.plan import Plan, PlannedKernel
-from tilewright.runtime.buffers import BYTE, aligned_empty
-from tilewright.runtime.constants import ConstantPool, Constants, shared_offsets, write_constants
+from tilewright.runtime.buffers import BYTE, aligned_empty, return_freed
+from tilewright.runtime.constants import (
+    ConstantPool,
+    Constants,
+    offsets,
+    pack,
+    packed_each,
+    placed_arrays,
+    shared_offsets,
+    write_arrays,
+)
 from tilewright.target import Target
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """Networks that were compiled together, one for each shape, and what there is to say of them:
-    all `notes`, and the `warnings` for who does not hear these.
+    all `notes`, and the `warnings` for who does not hear these. `weights` are what their constants
+    are to be packed from, if they are not.
     """
 
     networks: tuple[Network, ...]
     plans: tuple[Plan, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    weights: tuple[Mapping[str, Array], ...] = ()
+
+    def packed(self) -> Compiled:
+        """The same with its constants."""
+        return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
+        for network, weights in zip(self.networks, self.weights, strict=False):
+            network.constants = pack(network.artifact, weights)
+        return replace(self, weights=())
 
     def pooled(self, pool: ConstantPool) -> Compiled:
         """The same, where constants that `pool` has already are its."""
@@ -46,18 +62,23 @@ class Compiled:
         return self
 
 
-def keep(cache: ArtifactCache, key: str, compiled: Compiled) -> None:
-    """Write it to the cache."""
-    constants = [n.constants for n in compiled.networks]
-    starts, size = shared_offsets(constants)
-
-    def write(block: Path) -> None:
-        write_constants(block, constants, starts)
-        os.truncate(block, size)
-
-    stamp = cache.write_block(key, size, write)
+def keep(cache: ArtifactCache, key: str, compiled: Compiled) -> bool:
+    """Write it to the cache; whether it is there then. Constants that are not packed are so one
+    after another, on their way.
+    """
+    if compiled.weights:
+        (network,), (weights,) = compiled.networks, compiled.weights
+        places, size = offsets(network.artifact.constants)
+        starts: Sequence[Sequence[int]] = [places]
+        pairs: Iterable[tuple[int, Array]]
+        pairs = zip(places, packed_each(network.artifact, weights), strict=True)
+    else:
+        constants = [n.constants for n in compiled.networks]
+        starts, size = shared_offsets(constants)
+        pairs = placed_arrays(constants, starts)
+    stamp = cache.write_block(key, size, lambda block: write_arrays(block, pairs, size))
     if stamp is None:
-        return
+        return False
     linked = [(n.artifact, *n.kernels) for n in compiled.networks]
     code = {id(a): a for artifacts in linked for a in artifacts}
     numbers = {identity: i for i, identity in enumerate(code)}
@@ -85,6 +106,7 @@ def keep(cache: ArtifactCache, key: str, compiled: Compiled) -> None:
     head = json.dumps(about, separators=(",", ":")).encode()
     parts = (a.object_code for a in code.values())
     cache.write(key, b"".join((len(head).to_bytes(4, "little"), head, *parts)))
+    return True
 
 
 def kept(cache: ArtifactCache, key: str, target: Target) -> Compiled | None:

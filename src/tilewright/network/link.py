@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tilewright.artifact import Artifact, BufferSpec, Launch
+from tilewright.artifact import Array, Artifact, BufferSpec, Launch
 from tilewright.build import compile_ir
 from tilewright.graph.partition import Partition
 from tilewright.network.entry import entry_ir
@@ -16,7 +16,7 @@ from tilewright.network.executor import Network
 from tilewright.network.launches import launches_of
 from tilewright.network.linker import Linker
 from tilewright.runtime.buffers import return_freed
-from tilewright.runtime.constants import ConstantPool, pack
+from tilewright.runtime.constants import ConstantPool, Constants, pack
 from tilewright.target import CpuTarget, Target
 
 
@@ -26,25 +26,29 @@ def linked(
     target: Target,
     pool: ConstantPool | None = None,
 ) -> Network:
-    """The network, its constants packed. `kernels` has an artifact for every task, with different
-    entry names.
+    """The network, its constants packed. Those of networks made with one `pool` are stored once
+    where they are equal. Raises what `unpacked` raises.
+    """
+    network, weights = unpacked(partition, kernels, target)
+    return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
+    network.constants = pack(network.artifact, weights, pool)
+    return network
 
-    Networks made with one `pool` share the packed constants that are equal. Raises BuildError when
-    a kernel is missing or does not fit.
+
+def unpacked(
+    partition: Partition, kernels: Mapping[str, Artifact], target: Target
+) -> tuple[Network, dict[str, Array]]:
+    """The network without its constants, and these as they are, by name. `kernels` has an artifact
+    for every task, with different entry names.
+
+    Raises BuildError when a kernel is missing or does not fit.
     """
     linker = Linker(partition, kernels, target)
-    artifact = link(linker)
-    return_freed()  # by import and compilation, whose peaks shall not add to the packed weights
+    artifact, arena = link(linker), linker.plan.arena
+    calls, none = len(partition.subgraphs), Constants((), ())
+    network = Network(partition.graph.name, artifact, linker.parts, none, arena, calls, target)
     weights = {c.spec.name: c.value.constant for c in linker.constants}
-    return Network(
-        partition.graph.name,
-        artifact,
-        linker.parts,
-        pack(artifact, weights, pool),
-        linker.plan.arena,
-        len(partition.subgraphs),
-        target,
-    )
+    return network, {n: w for n, w in weights.items() if w is not None}
 
 
 def link(linker: Linker) -> Artifact:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,16 +106,28 @@ def _places(constants: Constants) -> list[tuple[int, int]]:
     return list(zip(constants.addresses, (s.bytes for s in constants.specs), strict=True))
 
 
-def write_constants(
-    path: Path, several: Sequence[Constants], starts: Sequence[Sequence[int]]
-) -> None:
-    """Write the constants of several functions to a file, where `shared_offsets` has them."""
+def placed_arrays(
+    several: Sequence[Constants], starts: Sequence[Sequence[int]]
+) -> list[tuple[int, Array]]:
+    """The constants of several functions and where they begin; those that are shared, once."""
     pairs = zip(several, starts, strict=True)
     placed = {at: x for c, places in pairs for at, x in zip(places, c.arrays, strict=True)}
+    return list(placed.items())
+
+
+def write_arrays(path: Path, pairs: Iterable[tuple[int, Array]], size: int) -> None:
+    """Write arrays to a file of `size` bytes, by where they begin."""
     with path.open("wb") as file:
-        for start, array in placed.items():  # those that functions share are written once
+        for start, array in pairs:
             file.seek(start)
             array.tofile(file)
+        file.truncate(size)
+
+
+def packed_each(artifact: Artifact, given: Mapping[str, Array]) -> Iterator[Array]:
+    """The packed constants of `artifact`, one after another."""
+    for packing in artifact.packings:
+        yield packing.apply(given[packing.source.name])
 
 
 def pack(

@@ -14,7 +14,7 @@ from tilewright.artifact import Artifact
 from tilewright.build.library.source import HERE, Description, header_text, source_text
 from tilewright.errors import BuildError, InputError
 from tilewright.files import replacing
-from tilewright.runtime.constants import Constants, shared_offsets, write_constants
+from tilewright.runtime.constants import Constants, placed_arrays, shared_offsets, write_arrays
 from tilewright.runtime.host import host_architecture
 from tilewright.runtime.library import FORMAT, SEAL, SECTION, UNSEALED, refuse_library, seal
 from tilewright.runtime.native import SOURCE
@@ -84,7 +84,8 @@ def save(
         with replacing(path) as part:
             folder = part.parent
             _write_sources(folder, description, target)
-            write_constants(folder / "constants.bin", [p.constants for p in programs], starts)
+            arrays = placed_arrays([p.constants for p in programs], starts)
+            write_arrays(folder / "constants.bin", arrays, size)
             objects = _write_objects(folder, linked)
             _link(command, folder, path.name, objects, linked)
             seal(part)
