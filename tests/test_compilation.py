@@ -7,6 +7,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +94,23 @@ def test_a_load_computes_the_same_and_imports_nothing_that_compiles(file: Path) 
     assert again.kernels == first.kernels and again.memory == first.memory
     words = f"import tilewright as tw\nnet = tw.compile({str(file)!r})\nnet.function"
     assert imported(words) == "[]"
+
+
+def test_a_load_with_records_reads_no_database(file: Path, tmp_path: Path) -> None:
+    with Database.open(tmp_path / "t.db") as database:
+        database.add_machine(machine_of(host_target()))
+    words = (
+        f"import tilewright as tw, tilewright.cache as c\nc.SETTLED_S = -1.0\n"
+        f"tw.compile({str(file)!r}, {str(tmp_path / 't.db')!r}, notes=print)"
+    )
+    assert "sqlalchemy" in imported(words)
+    assert imported(words) == "[]"
+
+
+def test_a_network_of_a_device_is_loaded_too(file: Path, built: list[str]) -> None:
+    first, again = (result(file, target="emulated cores=2") for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert built == ["net"]
 
 
 def test_what_is_loaded_can_do_what_is_compiled(file: Path, tmp_path: Path) -> None:
@@ -362,6 +380,37 @@ def test_what_is_too_large_for_the_cache_is_not_kept(
     assert gone == whole and not [f for f in folder.rglob("*") if f.is_file()]
 
 
+def test_a_folder_that_cannot_be_written_costs_only_the_loading(
+    file: Path, built: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_CACHE", "/dev/null/x")
+    first, again = result(file), result(tw.load(file))
+    np.testing.assert_array_equal(first, again)
+    assert len(built) == 2
+
+
+def test_the_weights_of_an_own_model_are_let_go_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At no moment are the weights as they were and the packed ones in memory."""
+    weights = [
+        numpy_helper.from_array(np.zeros((512, 2048), np.float32), f"w{i}") for i in range(8)
+    ]
+    nodes = [onnx.helper.make_node("MatMul", ["x", w.name], [f"y{w.name}"]) for w in weights]
+    nodes.append(onnx.helper.make_node("Sum", [n.output[0] for n in nodes], ["y"]))
+    shapes = {"x": (2, 512), "y": (2, 2048)}
+    x, y = (onnx.helper.make_tensor_value_info(n, 1, shape) for n, shape in shapes.items())
+    graph = onnx.helper.make_graph(nodes, "g", [x], [y], weights)
+    onnx.save(onnx.helper.make_model(graph), tmp_path / "net.onnx")
+    tw.compile(save_classifier(tmp_path / "other.onnx"))  # imports what takes memory
+    tracemalloc.start()
+    tw.compile(tmp_path / "net.onnx")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    total = 8 * 4 << 20
+    assert total < peak < 1.5 * total
+
+
 def test_layers_that_are_asked_for_are_printed(
     file: Path, built: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -389,6 +438,36 @@ def test_a_model_is_cut_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(cuts) == 3
     model.for_target(host_target())
     assert len(cuts) == 3
+
+
+# ---- what is shown ------------------------------------------------------------------------------
+
+
+def test_kernels_are_counted_where_somebody_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("tilewright.progress.compiling.LINE_S", 0.0)
+
+    def told(batch: int, progress: bool | None) -> str:
+        tw.compile(save_classifier(tmp_path / "net.onnx", batch), progress=progress)
+        return capsys.readouterr().err
+
+    assert told(1, None) == told(2, False) == ""
+    assert "compiling: 1 of 1 kernel\n" in told(3, True)
+    assert told(3, True) == "", "what is loaded is not compiled"
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what Rich takes for a terminal
+    assert "compiling" in told(4, None)
+    assert told(5, False) == ""
+
+
+def test_commands_tell_it_in_a_log_every_few_seconds(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "compiling" not in cli("compile", file).output
+    monkeypatch.setattr("tilewright.progress.compiling.LINE_S", 0.0)
+    assert "compiling: 1 of 1 kernel" in cli("run", save_classifier(file, 3)).stderr
+    shown = cli("compile", save_classifier(file, 4), "--quiet")
+    assert shown.output == ""
 
 
 # ---- commands -------------------------------------------------------------------------------

@@ -155,18 +155,15 @@ def _key(
 ) -> str | None:
     """The name of what it compiles to; None where nothing names it, or layers are to be shown."""
     models = model.models if isinstance(model, ModelSet) else (model,)
-    state = _state(db, cache)
-    if Settings.from_environment().show or state is None:
-        return None
-    if any(m.identity is None for m in models):
+    if Settings.from_environment().show or any(m.identity is None for m in models):
         return None
     names = [(m.identity, m.name, m.chains) for m in models]
     # A target's text lacks what only decides which program is expected to be fast.
     facts = (repr(target), target, compiler_fingerprint(WHOLE_PACKAGE))
-    return hash_of("network", model.name, names, *facts, state)
+    return hash_of("network", model.name, names, *facts, _state(db, cache))
 
 
-def _state(db: str | Path | None, cache: ArtifactCache) -> str | None:
+def _state(db: str | Path | None, cache: ArtifactCache) -> str:
     """What the records say, as a digest. The files of a database are read where their stamps are
     not known.
     """

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from tilewright.progress.display import LINE_S
+from tilewright.progress.display import LINE_S, redraws
 from tilewright.text import LOG_WIDTH, count
 
 
@@ -23,16 +23,14 @@ def shown(wanted: bool | None) -> Iterator[Callable[[int, int], None]]:
     looks, on a terminal or in a notebook.
     """
     console = Console(stderr=True, highlight=False, emoji=False)
-    if console.is_terminal or console.is_jupyter:
-        if wanted is not False:
-            with console.status("") as status:
-                yield lambda done, total: status.update(_line(done, total))
-            return
-    elif wanted:
-        console = Console(stderr=True, highlight=False, emoji=False, width=LOG_WIDTH)
-        yield _PlainLines(console)
-        return
-    yield lambda done, total: None
+    is_seen = console.is_terminal or console.is_jupyter
+    if not (is_seen if wanted is None else wanted):
+        yield lambda done, total: None
+    elif redraws(console):
+        with console.status("compiling") as status:
+            yield lambda done, total: status.update(_line(done, total))
+    else:
+        yield _PlainLines(Console(stderr=True, highlight=False, emoji=False, width=LOG_WIDTH))
 
 
 def _line(done: int, total: int) -> str:
