@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 from tilewright import arguments
 from tilewright.arguments import described
 from tilewright.artifact import Array, BufferSpec
-from tilewright.errors import InputError
+from tilewright.errors import InputError, UnsupportedModel
 from tilewright.lazy import Lazy
 from tilewright.origin import Facts, Origin
 from tilewright.runtime.tensors import array_of
@@ -296,10 +297,11 @@ def _of_onnx(
     """The model of an ONNX model, with these names of outputs if there are any: imported only where
     it was not imported before.
     """
-    origin = Origin.of(source, shapes or {}, constants or {}, *names)
+    known = deepcopy(dict(constants or {}))  # arrays may be changed by whoever has them
+    origin = Origin.of(source, shapes or {}, known, *names)
 
     def imported(given: Any, opened: Opened | None) -> tuple[Graph, onnx_import.Imported]:
-        found = onnx_import.imported(given, shapes, constants, opened)
+        found = onnx_import.imported(given, shapes, known, opened)
         graph = replace(found.graph, output_names=tuple(names)) if names else found.graph
         return passes.simplify(graph), found
 
@@ -308,30 +310,39 @@ def _of_onnx(
         graph, found = imported(source, origin.opened)
         facts = origin.keep(facts_of(graph, found.misfits), found.beside)
     if graph is None or origin.opened is not None:
-        # A message may be changed by whoever has it.
-        given = origin.content if _is_proto(source) else source
-        again = partial(imported, given, origin.opened)
+        given = origin.content if _is_proto(source) else source  # and so may a message
+        again = partial(_again, imported, given, origin, facts)
     for problem in facts.warnings:
         warnings.warn(f"{one_line(_path(source)) or facts.name}: {problem}", stacklevel=4)
     lazily, identity = LazyGraph(graph, again), origin.identity(facts)
     return Model(facts.name, lazily, _path(source), chains, known=facts, identity=identity)
 
 
+def _again(
+    imported: Callable[[Any, Opened | None], tuple[Graph, onnx_import.Imported]],
+    given: Any,
+    origin: Origin,
+    facts: Facts,
+) -> Graph:
+    """A graph imported again. Raises UnsupportedModel where its weights are others now."""
+    if facts.beside is not None and not origin.has(facts):
+        raise UnsupportedModel(
+            f"weights of {given} were changed since it was loaded: load it again"
+        )
+    return imported(given, origin.opened)[0]
+
+
 class LazyGraph:
     """A graph that is there, or is imported when it is asked for."""
 
-    def __init__(
-        self,
-        graph: Graph | None,
-        again: Callable[[], tuple[Graph, onnx_import.Imported]] | None = None,
-    ) -> None:
+    def __init__(self, graph: Graph | None, again: Callable[[], Graph] | None = None) -> None:
         self._graph, self._again = graph, again
 
     def __call__(self) -> Graph:
         """The graph."""
         if self._graph is None:
             assert self._again is not None
-            self._graph, _ = self._again()
+            self._graph = self._again()
         return self._graph
 
     def forget(self) -> None:

@@ -101,9 +101,13 @@ class Origin:
                 specs = ((n, tuple(shape), dtype) for n, shape, dtype in found[side])
                 found[side] = tuple(BufferSpec(*s) for s in specs)
             facts = Facts(**{**found, "warnings": tuple(found["warnings"])})
-            if facts.beside == self._digests(facts.beside or ()):
+            if self.has(facts):
                 return facts
         return None
+
+    def has(self, facts: Facts) -> bool:
+        """Whether the weights beside the model are those that facts tell of."""
+        return facts.beside == self._digests(facts.beside or ())
 
     def keep(self, facts: Facts, files: Sequence[str]) -> Facts:
         """Keep what the import found, with the content of the `files` that it read beside the
@@ -222,7 +226,10 @@ def _digest_of(constants: Mapping[str, Any]) -> str | None:
     """Of arrays by name; None for what are no arrays of numbers."""
     parts: list[object] = []
     for name, value in sorted(constants.items(), key=lambda item: str(item[0])):
-        array = np.asarray(value)
+        try:
+            array = np.asarray(value)
+        except (ValueError, TypeError):
+            return None
         if array.dtype.hasobject:
             return None
         data = hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
