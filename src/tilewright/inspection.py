@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tilewright.build.layers import Layers
 from tilewright.compilation import compiled
@@ -23,7 +24,7 @@ from tilewright.expr.dag import ComputeDAG, stage_flops
 from tilewright.expr.serialize import dag_from_json
 from tilewright.expr.winograd import Convolution, find, multiply_adds, rewrite
 from tilewright.files import database_files, refuse_output
-from tilewright.graph.onnx_file import weights_beside
+from tilewright.graph.onnx_file import inputs_of, weights_beside
 from tilewright.graph.onnx_support import Operator, operators
 from tilewright.kernels import kernel_name, plan_of_task
 from tilewright.machine import as_target, machine_of
@@ -55,6 +56,11 @@ def onnx_operators() -> list[Operator]:
 def weight_files(model: Path) -> list[Path]:
     """The files that an ONNX model keeps weights in. Raises UnsupportedModel."""
     return weights_beside(model)
+
+
+def model_inputs(model: Path) -> list[Any]:
+    """The inputs of an ONNX file as it has them. Raises UnsupportedModel."""
+    return list(inputs_of(model))
 
 
 # ---- the plan of a compiled model -----------------------------------------------------------

@@ -17,7 +17,7 @@ import typer
 
 import tilewright as tw
 from tilewright.artifact import Array
-from tilewright.cli.parts import onnx
+from tilewright.cli.parts import inspection
 from tilewright.errors import InputError, UnsupportedModel
 from tilewright.text import one_line
 
@@ -174,11 +174,9 @@ def batch_shapes(file: Path, batch: int) -> list[str]:
     file that is no model nothing is said here.
     """
     try:
-        graph = onnx.load(file, load_external_data=False).graph
-    except Exception:  # what it is instead of a model, loading it says
+        inputs = [i for i in inspection.model_inputs(file) if i.type.tensor_type.shape.dim]
+    except UnsupportedModel:
         return []
-    weights = {t.name for t in graph.initializer}
-    inputs = [i for i in graph.input if i.name not in weights and i.type.tensor_type.shape.dim]
     found: list[str] = []
     fixed: dict[str, int] = {}
     for info in inputs:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -179,6 +180,13 @@ def weights_beside(path: Path) -> list[Path]:
     folder = path.resolve().parent
     with _parsed(path) as (model, _):
         return sorted({folder / f for t in tensors(model) if (f := _location(t))})
+
+
+def inputs_of(path: Path) -> list[onnx.ValueInfoProto]:
+    """The inputs that a model's file lists, without its weights. Raises UnsupportedModel."""
+    with _parsed(path) as (model, large):
+        weights = {t.name for t in chain(model.graph.initializer, large)}
+        return [i for i in model.graph.input if i.name not in weights]
 
 
 def _files_of(model: onnx.ModelProto) -> tuple[str, ...]:
